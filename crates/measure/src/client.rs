@@ -49,7 +49,7 @@ impl Client {
         Ok(Reply { status, body_bytes: length })
     }
 
-    /// The body of an answer, for looking at it.
+    /// Sends a request and returns the status and the body of the response.
     pub(crate) async fn fetch(&mut self, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         self.stream.write_all(request).await?;
         let mut bytes = Vec::new();

@@ -9,7 +9,7 @@ pub struct CpuClock {
 }
 
 impl CpuClock {
-    /// The process and those that it has started and are still there: a server and its program workers.
+    /// Creates a clock for a process and its running child processes, such as a server and its program workers.
     #[must_use]
     pub fn of_family(id: u32) -> CpuClock {
         let mut ids = vec![id];
@@ -25,12 +25,12 @@ impl CpuClock {
         CpuClock { ids }
     }
 
-    /// The processes.
+    /// Returns the ids of the processes: the parent first.
     pub(crate) fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// CPU time so far, in nanoseconds as the scheduler counts them: the first number of each thread's `schedstat`.
+    /// Returns the CPU time of all processes so far: the sum of the first number of each thread's `schedstat`, in nanoseconds.
     #[must_use]
     pub fn read(&self) -> Duration {
         CpuClock::of(&self.ids)

@@ -111,10 +111,10 @@ impl Claims {
         Claims { claims, per_transaction: 5_000 }
     }
 
-    /// The file.
+    /// Generates the file in memory.
     ///
     /// # Panics
-    /// Never: memory takes everything.
+    /// Never, because writing to memory cannot fail.
     #[must_use]
     pub fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -172,7 +172,7 @@ fn billing_provider(w: &mut Segments<'_>, r: &mut PythonRandom, level: u64) -> i
     Ok(())
 }
 
-/// Subscriber, patient and claim; the number of the last level.
+/// Writes subscriber, patient and claim. Returns the number of the last hierarchical level.
 fn claim(w: &mut Segments<'_>, r: &mut PythonRandom, mut level: u64, provider: u64, number: u64) -> io::Result<u64> {
     let dependent = r.random() < 0.25;
     let payer = r.pick(&PAYER);
@@ -301,10 +301,10 @@ fn money(cents: u64) -> String {
 }
 
 impl Orders {
-    /// The file.
+    /// Generates the file in memory.
     ///
     /// # Panics
-    /// Never: memory takes everything.
+    /// Never, because writing to memory cannot fail.
     #[must_use]
     pub fn bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();

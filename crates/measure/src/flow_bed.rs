@@ -39,7 +39,7 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// One file with this number of records.
+    /// Creates the setup with one file of `records` records.
     #[must_use]
     pub fn records(records: u32) -> Self {
         Holds { records, files: 1, cache_bytes: None }
@@ -115,19 +115,19 @@ impl Drive {
         self.messages as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// CPU microseconds of the process for each message.
+    /// Returns the CPU time of the process per message, in microseconds.
     #[must_use]
     pub fn cpu_us(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / self.messages.max(1) as f64
     }
 }
 
-/// Key of a record of the file.
+/// Returns the key of a record of the file.
 pub(crate) fn key(number: u32) -> String {
     format!("REC{number:05}")
 }
 
-/// A record: key, two counts, a text.
+/// Builds a record: key, two binary integers and a text.
 pub(crate) fn record(number: u32) -> [u8; 32] {
     let mut record = [b' '; 32];
     record[..8].copy_from_slice(key(number).as_bytes());
@@ -147,7 +147,7 @@ pub(crate) fn shown(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Name of a file; the first one is that of the report.
+/// Returns the name of a file. The file with number 0 has the name that IBM's report uses.
 fn file_name(number: u32) -> String {
     format!("{}{}", FILE.trim_end_matches('1'), number + 1)
 }
@@ -158,7 +158,7 @@ pub fn sample_request(sample: &str, number: u64) -> Vec<u8> {
     content(sample, number, 1)
 }
 
-/// The request of a sample, with the keys of the report's number of records, spread over the file.
+/// Builds the request of a sample for one of `files` files. The keys repeat after as many as IBM's report uses, and are spread over the file.
 pub(crate) fn content(sample: &str, number: u64, files: u32) -> Vec<u8> {
     let file = file_name(u32::try_from(number % u64::from(files)).unwrap_or(0));
     let spread = |keys: u64| key(u32::try_from(number % keys * u64::from(FLOW_RECORDS) / keys).unwrap_or(0));
@@ -180,7 +180,7 @@ pub(crate) fn content(sample: &str, number: u64, files: u32) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Key of a record that sample 2B adds, spread over the file.
+/// Returns the key of a record that sample 2B adds. Consecutive numbers are spread over the file.
 pub(crate) fn added(number: u64) -> String {
     // Multiplication by an odd number permutes the numbers of 28 bits.
     format!("K{:07X}", (number.wrapping_mul(0x09e3_779b)) & 0x0fff_ffff)
@@ -272,10 +272,10 @@ impl FlowBed {
         Ok(FlowBed { store, embedded, engine, failures, files: holds.files.max(1) })
     }
 
-    /// A sample flow of a project, with this number of additional instances.
+    /// Loads a sample flow of a project and sets its additional instances.
     ///
     /// # Errors
-    /// The findings of the flow, in words.
+    /// The findings of the flow as text.
     pub fn sample(project: &Path, sample: &str, instances: u32) -> Result<Flow, String> {
         let path: PathBuf = project.join(format!("flows/sample{sample}.toml"));
         let mut flow = Flow::open(&path, project, None).map_err(shown)?;
@@ -321,7 +321,7 @@ impl FlowBed {
         Ok(())
     }
 
-    /// An error with what the flow said.
+    /// Appends the failures of the flow to an error message.
     fn explained(&self, error: &str) -> String {
         let failures = self.failures.0.lock().map(|failures| failures.join("\n")).unwrap_or_default();
         format!("{error}\n{failures}")
@@ -490,7 +490,7 @@ impl Driver<'_> {
         number < self.limit && Instant::now() < self.until
     }
 
-    /// One application on its thread.
+    /// Runs one application: sends requests and waits for each reply. Returns the number of replies.
     fn thread(&self, first: u64) -> Result<u64, String> {
         let mut done = 0;
         let mut number = first;

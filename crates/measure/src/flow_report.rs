@@ -7,7 +7,7 @@ use quayline_store::queue::Persistence;
 use crate::flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 
 impl FlowStudy {
-    /// The study as a report of kind `flow`. `options` are those of the run: they decide what it can be compared with.
+    /// Builds the report of kind `flow`. `options` are those of the run: only reports with the same options are comparable.
     #[must_use]
     pub fn report(&self, options: &FlowStudyOptions) -> Report {
         let (verdict, summary) = match self.failures.first() {
@@ -105,7 +105,7 @@ impl FlowStudy {
     }
 }
 
-/// Name of a run, the same in every report.
+/// Returns the name of a run, which is the same in every report.
 fn name(run: &FlowRun) -> String {
     let kind = match run.persistence {
         Persistence::Persistent => "persistent",

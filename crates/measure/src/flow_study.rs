@@ -27,7 +27,7 @@ struct Read {
     limit: u64,
 }
 
-/// The ways of sample 3 that the report compares, by their name.
+/// Returns the variants of sample 3 for a name, such as `files`; `None` for an unknown name.
 fn variants(name: &str) -> Option<Vec<Read>> {
     let read = |title: &str| Read {
         title: title.to_owned(),
@@ -169,7 +169,7 @@ impl FlowStudy {
         Ok(study)
     }
 
-    /// Sample 3 in another way.
+    /// Measures a variant of sample 3.
     fn read(&mut self, options: &FlowStudyOptions, read: &Read, persistence: Persistence) -> Result<(), String> {
         let was = "keep_open = \"until_idle\"";
         let now = format!("keep_open = \"{}\"", read.keep_open);
@@ -195,7 +195,7 @@ impl FlowStudy {
         FlowBed::new(&options.scratch.join("data"), flow, records, EngineOptions::default())
     }
 
-    /// Sample 1: one request, one message for each record.
+    /// Measures sample 1: one request produces one message for each record.
     fn pass(&mut self, options: &FlowStudyOptions, records: u32, persistence: Persistence) -> Result<(), String> {
         let bed = Self::bed(options, "1", records)?;
         let syncs = bare_syncs(&options.scratch)?;
@@ -206,7 +206,7 @@ impl FlowStudy {
         Ok(())
     }
 
-    /// The other samples: requests and replies.
+    /// Measures one of the other samples, in which each request gets a reply.
     fn requests(
         &mut self,
         options: &FlowStudyOptions,
@@ -244,7 +244,7 @@ impl FlowStudy {
         Ok(())
     }
 
-    /// The tables as Markdown.
+    /// Returns the tables as Markdown.
     #[must_use]
     pub fn tables(&self) -> String {
         let mut text = String::from(

@@ -37,7 +37,7 @@ pub(crate) struct Counter {
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Counter {
-    /// `None` where perf is not installed, not allowed, or knows no such event here.
+    /// Starts `perf stat` for the processes, with counting disabled. `None` if perf is not installed, not allowed or does not know the event.
     pub(crate) fn attach(ids: &[u32]) -> Option<Counter> {
         let folder = folder::Folder::new()?;
         let fifo = |name: &str| -> Option<(PathBuf, File)> {
@@ -86,7 +86,7 @@ impl Counter {
         parse(&std::fs::read_to_string(self.folder.0.join("counted")).ok()?)
     }
 
-    /// A word and its answer.
+    /// Sends a command to perf and waits for its acknowledgment.
     fn say(&mut self, word: &str) -> Option<()> {
         self.control.write_all(format!("{word}\n").as_bytes()).ok()?;
         let began = Instant::now();
@@ -112,7 +112,7 @@ impl Drop for Counter {
     }
 }
 
-/// `perf stat -x ,`: count, unit, event, …
+/// Parses the output of `perf stat -x ,`, whose lines are: count, unit, event, …
 fn parse(text: &str) -> Option<Instructions> {
     let count = |event: &str| {
         let line = text.lines().find(|line| line.split(',').nth(2).is_some_and(|name| name.contains(event)))?;

@@ -75,25 +75,25 @@ impl Run {
         self.answers as f64 / self.seconds
     }
 
-    /// CPU milliseconds a transaction: CPU time by interval, by rate, as the report calculates it.
+    /// Returns the CPU time per transaction in milliseconds: CPU time divided by answers, as IBM's report calculates it.
     #[must_use]
     pub fn cpu_ms(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e3 / self.answers.max(1) as f64
     }
 
-    /// CPU microseconds a transaction.
+    /// Returns the CPU time per transaction in microseconds.
     #[must_use]
     pub fn cpu_us(&self) -> f64 {
         self.cpu_ms() * 1e3
     }
 
-    /// CPU microseconds a transaction of the server without its program workers.
+    /// Returns the CPU time of the server without its program workers, per transaction, in microseconds.
     #[must_use]
     pub fn server_us(&self) -> f64 {
         self.cpu.saturating_sub(self.cpu_workers).as_secs_f64() * 1e6 / self.answers.max(1) as f64
     }
 
-    /// CPU use in per cent of one core.
+    /// Returns the CPU utilization as a percentage of one core.
     #[must_use]
     pub fn busy_percent(&self) -> f64 {
         self.cpu.as_secs_f64() / self.seconds * 100.0
@@ -106,19 +106,19 @@ impl Run {
         Some(instructions.all() as f64 / 1e3 / answers.max(1) as f64)
     }
 
-    /// A percentile of response time in milliseconds.
+    /// Returns a percentile of the response time in milliseconds.
     #[must_use]
     pub fn ms(&self, percent: f64) -> f64 {
         self.times_us.percentile(percent).unwrap_or(0) as f64 / 1e3
     }
 
-    /// A percentile of service time in milliseconds: from sending to the answer.
+    /// Returns a percentile of the service time in milliseconds: from sending the request to its answer.
     #[must_use]
     pub fn service_ms(&self, percent: f64) -> f64 {
         self.services_us.percentile(percent).unwrap_or(0) as f64 / 1e3
     }
 
-    /// Mean response time in milliseconds.
+    /// Returns the mean response time in milliseconds.
     #[must_use]
     pub fn mean_ms(&self) -> f64 {
         self.times_us.mean().unwrap_or(0.0) / 1e3
@@ -148,7 +148,7 @@ impl Tally {
         self.from.is_some_and(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
 
-    /// A request is due: whether or not it can be sent, its time runs.
+    /// Counts a request that is due. Its response time starts now, even if it cannot be sent yet.
     fn due(&mut self, at: Instant) {
         self.owed += u64::from(self.is_measured(at));
     }

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(70))
 }
 
-/// The words without `--report NAME`, and the name.
+/// Removes `--report NAME` from the arguments. Returns the rest and the name.
 fn without_report(mut words: Vec<String>) -> (Vec<String>, Option<String>) {
     let Some(at) = words.iter().position(|word| word == "--report") else { return (words, None) };
     let name = words.drain(at..words.len().min(at + 2)).nth(1);

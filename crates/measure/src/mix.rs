@@ -179,7 +179,7 @@ impl Mix {
 struct Random(u64);
 
 impl Random {
-    /// Above 0, up to 1.
+    /// Returns a number above 0 and at most 1 (xorshift).
     fn uniform(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -268,7 +268,7 @@ impl MixRun {
         (all().map(|tally| tally.answers).sum(), all().map(|tally| tally.failures).sum())
     }
 
-    /// The run as a report of kind `mix`.
+    /// Builds the report of kind `mix`.
     #[must_use]
     pub fn report(&self) -> Report {
         let (answers, failures) = self.counts();
@@ -366,7 +366,7 @@ impl MixRun {
     }
 }
 
-/// The columns of [`MixRun::cells`].
+/// Returns the columns of [`MixRun::cells`].
 fn figures() -> [Column; 5] {
     [
         Column::higher("rate", "1/s"),

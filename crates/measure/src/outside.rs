@@ -91,7 +91,7 @@ struct RunWire {
 }
 
 impl Run {
-    /// The run as one JSON object of one line.
+    /// Returns the run as a JSON object on one line.
     #[must_use]
     pub fn json(&self) -> String {
         // As many digits as the clocks deserve.

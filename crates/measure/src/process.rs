@@ -91,8 +91,8 @@ pub fn measure_any(arguments: &[OsString]) -> Result<String, String> {
     Ok(format!("{line} {}", status.code().unwrap_or(-1)))
 }
 
-/// The small parent: runs `arguments[1..]` with its output in the file `arguments[0]`; the answer is a line with nanoseconds of wall and CPU
-/// time and bytes of peak memory.
+/// Runs `arguments[1..]` with its standard output in the file `arguments[0]`. Returns a line with wall time and CPU time in nanoseconds, and
+/// peak memory in bytes. Runs in the small process that [`run`] starts.
 ///
 /// # Errors
 /// The command cannot be started or does not end with 0.

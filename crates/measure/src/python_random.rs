@@ -13,7 +13,7 @@ const STATE: usize = 624;
 const MIDDLE: usize = 397;
 
 impl PythonRandom {
-    /// `random.Random(seed)`.
+    /// Seeds the generator as `random.Random(seed)` does.
     #[must_use]
     pub fn new(seed: u32) -> Self {
         let mut state = vec![0u32; STATE];
@@ -35,13 +35,13 @@ impl PythonRandom {
         PythonRandom { state, next: STATE }
     }
 
-    /// `random.random()`: from 0 to below 1.
+    /// Returns `random.random()`: a number from 0 to below 1.
     pub fn random(&mut self) -> f64 {
         let (high, low) = (self.word() >> 5, self.word() >> 6);
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// `random.randrange(n)`.
+    /// Returns `random.randrange(n)`.
     pub fn below(&mut self, n: u64) -> u64 {
         let bits = u64::BITS - n.leading_zeros();
         loop {
@@ -52,7 +52,7 @@ impl PythonRandom {
         }
     }
 
-    /// `random.randint(low, high)`.
+    /// Returns `random.randint(low, high)`.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
@@ -65,10 +65,10 @@ impl PythonRandom {
         &items[usize::try_from(self.below(items.len() as u64)).expect("below a length")]
     }
 
-    /// `random.sample(items, count)` of at most 21 items, for which Python swaps in a pool.
+    /// Returns `random.sample(items, count)` of at most 21 items, for which Python uses the pool algorithm.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If there are fewer than `count` items.
     pub fn sample<T: Copy>(&mut self, items: &[T], count: usize) -> Vec<T> {
         let mut pool = items.to_vec();
         (0..count)
@@ -82,7 +82,7 @@ impl PythonRandom {
             .collect()
     }
 
-    /// `random.getrandbits(count)`: the low words come first.
+    /// Returns `random.getrandbits(count)`. The first word supplies the low bits.
     fn bits(&mut self, count: u32) -> u64 {
         if count <= 32 {
             return u64::from(self.word() >> (32 - count));

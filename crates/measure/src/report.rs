@@ -6,7 +6,7 @@ use crate::load::Run;
 use crate::study::{Fit, GatewayStudy, Runs, SCENARIOS, Scenario};
 
 impl GatewayStudy {
-    /// The study as a report of kind `gateway`.
+    /// Builds the report of kind `gateway`.
     #[must_use]
     pub fn report(&self) -> Report {
         let missed = self.missed();
@@ -94,7 +94,7 @@ impl GatewayStudy {
         }
     }
 
-    /// Figure 10 of IBM's report.
+    /// Builds the section that corresponds to figure 10 of IBM's report.
     fn linearity_section(&self) -> Section {
         let measured = self.linear.iter().map(|(_, runs)| (runs.body_bytes() as f64 / 1e3, runs.cpu_us())).collect();
         let mut series = vec![Series { name: "measured".to_owned(), style: SeriesStyle::Points, points: measured }];
@@ -133,7 +133,7 @@ impl GatewayStudy {
         }
     }
 
-    /// Table 2 of IBM's report.
+    /// Builds the section that corresponds to table 2 of IBM's report. `None` if it was not measured.
     fn waste_section(&self) -> Option<Section> {
         let (read, not) = self.wasted.as_ref()?;
         let row = |name: &str, runs: &Runs, reported: f64| {
@@ -168,7 +168,7 @@ impl GatewayStudy {
         })
     }
 
-    /// Table 1 of IBM's report.
+    /// Builds the section that corresponds to table 1 of IBM's report.
     fn payload_section(&self) -> Section {
         let bytes = |scenario: &Scenario| self.of(scenario).next().map_or(0, |row| row.1.body_bytes);
         let baseline = bytes(&SCENARIOS[0]).max(1) as f64;
@@ -308,7 +308,7 @@ impl GatewayStudy {
     }
 }
 
-/// CPU time of the program's workers.
+/// Returns the CPU time of the program workers per transaction, in microseconds.
 fn program_us(run: &Run) -> f64 {
     run.cpu_us() - run.server_us()
 }

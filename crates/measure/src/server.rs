@@ -59,7 +59,7 @@ impl ServerProcess {
         Ok(ServerProcess { process, address })
     }
 
-    /// The clock of the server and its workers.
+    /// Returns a CPU clock for the server and its workers.
     #[must_use]
     pub fn cpu(&self) -> CpuClock {
         CpuClock::of_family(self.process.id())

@@ -164,14 +164,14 @@ impl StoreStudy {
         Ok(study)
     }
 
-    /// The most drivers of some work that keep the objective; `None` if none does.
+    /// Returns the largest number of drivers whose 95th percentile meets the objective; `None` if none does.
     #[must_use]
     pub fn most_drivers(&self, work: StoreWork) -> Option<usize> {
         let keeps = |row: &&StoreRow| row.work == work && row.times_ms[1] <= self.options.p95_ms;
         self.rows.iter().filter(keeps).map(|row| row.drivers).max()
     }
 
-    /// The study as a report of kind `store`.
+    /// Builds the report of kind `store`.
     #[must_use]
     pub fn report(&self) -> Report {
         let bad = self.recovery.iter().any(|row| row.lost > 0 || row.wrong > 0);

@@ -57,7 +57,7 @@ impl StudyOptions {
         Ok(options)
     }
 
-    /// The clients and seconds that count.
+    /// Returns the options with the clients and seconds of a short run, if the run is short.
     fn resolved(&self) -> StudyOptions {
         let mut options = self.clone();
         if self.short {
@@ -157,12 +157,12 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
-    /// Gateway by static bytes: the median of all turns.
+    /// Returns the median ratio of the gateway's CPU time to that of static bytes.
     pub(crate) fn ratio(&self) -> f64 {
         median(self.ratios())
     }
 
-    /// The ratios between which the middle half of the turns lies.
+    /// Returns the lower and upper quartile of the ratios.
     pub(crate) fn middle(&self) -> (f64, f64) {
         let mut ratios: Vec<f64> = self.ratios().collect();
         ratios.sort_by(f64::total_cmp);
@@ -237,8 +237,8 @@ impl GatewayStudy {
         Ok(study)
     }
 
-    /// Gateway and static bytes in short turns, and the ratio of each turn: what the machine takes for the same work changes by half from one
-    /// second to the next, so only what was measured at once is compared. The median counts.
+    /// Measures the gateway and static bytes at saturation, in short alternating turns, and takes the ratio of each turn. The machine's speed can
+    /// change by half from one second to the next, so only neighbouring turns are compared. The median of the ratios counts.
     fn saturated(&mut self, options: &StudyOptions, core: Option<usize>, place: &Path) -> Result<(), String> {
         let rounds = if options.short { 1 } else { 3 };
         let load = |target: &str, seconds: f64| Load {
@@ -293,7 +293,7 @@ impl GatewayStudy {
         Ok(())
     }
 
-    /// The report's own load; static bytes under the same, in turns.
+    /// Measures the load of IBM's report, with think times, and static bytes under the same load, in turns.
     fn think_times(&mut self, options: &StudyOptions, core: Option<usize>, place: &Path) -> Result<(), String> {
         let server = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
         let body = fetch(server.address, SCENARIOS[0].target)?;
@@ -341,7 +341,7 @@ impl GatewayStudy {
         self.failures == 0 && (self.short || self.missed().is_empty())
     }
 
-    /// The bars that do not hold, in words.
+    /// Returns the missed targets as text.
     pub(crate) fn missed(&self) -> Vec<String> {
         let mut missed = Vec::new();
         for twin in self.twins.iter().filter(|twin| twin.ratio() > twin.bar) {
@@ -370,7 +370,7 @@ impl GatewayStudy {
         }
     }
 
-    /// Cost of the linearity runs as a straight line over kilobytes of JSON.
+    /// Fits a straight line to the cost of the linearity runs over the size of the JSON text in kilobytes.
     pub(crate) fn fit(&self, cost: impl Fn(&Runs) -> f64) -> Option<Fit> {
         let point = |(_, runs): &(u32, Runs)| (runs.body_bytes() as f64 / 1e3, cost(runs));
         fit(&self.linear.iter().map(point).collect::<Vec<_>>())
@@ -413,7 +413,7 @@ impl Spread {
     }
 }
 
-/// Least squares.
+/// Fits a straight line by least squares. `None` for fewer than three points, or if all have the same x or the same y.
 fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     let n = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;

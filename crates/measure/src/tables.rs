@@ -6,7 +6,7 @@ use crate::load::Run;
 use crate::study::{GatewayStudy, LINEAR_MIN, Row};
 
 impl GatewayStudy {
-    /// The tables as Markdown.
+    /// Returns the tables as Markdown.
     #[must_use]
     pub fn tables(&self) -> String {
         let mut text = String::new();
@@ -60,7 +60,7 @@ impl GatewayStudy {
         Ok(())
     }
 
-    /// The report's figure 10.
+    /// Writes the table for figure 10 of IBM's report.
     fn linearity(&self, text: &mut String) -> fmt::Result {
         writeln!(text, "\n## Linear in payload (figure 10; saturated)\n")?;
         writeln!(text, "| cars | bytes | CPU µs/tx | k instr./tx | transactions |\n|---|---|---|---|---|")?;
@@ -86,7 +86,7 @@ impl GatewayStudy {
         Ok(())
     }
 
-    /// The report's table 2.
+    /// Writes table 2 of IBM's report, if it was measured.
     fn waste(&self, text: &mut String) -> fmt::Result {
         let Some((read, not)) = &self.wasted else { return Ok(()) };
         writeln!(

@@ -175,7 +175,7 @@ const GUIDES: [(&str, &str); 2] = [
     ("x12-claims.guide", include_str!("../../../examples/edi/x12-claims.guide")),
 ];
 
-/// The map with its shapes in a folder.
+/// Writes the map, its shape and its guides to a folder. Returns the path of the map.
 fn write_map(folder: &Path) -> io::Result<PathBuf> {
     for (name, text) in GUIDES {
         std::fs::write(folder.join(name), text)?;

@@ -107,12 +107,12 @@ impl<'w> Experiments<'w> {
         Ok(sections)
     }
 
-    /// The floor of a load in the same run; `None` without a database.
+    /// Measures the floor of a load in the same run: its SQL over a bare connection. `None` without a database.
     fn floor(&self, load: &Load) -> Result<Option<Took>, String> {
         self.world.server().map(|_| floor(self.world, load)).transpose()
     }
 
-    /// E1, E2 and E5: elapsed time, writer and container by item-count; and what three of the runs predict of the others.
+    /// E1, E2 and E5: measures elapsed time, writer and container by item-count, and predicts the other runs from three of them.
     fn item_counts(&self) -> Result<Vec<Section>, String> {
         let base = self.base;
         // The first run makes the tables and warms up.
@@ -195,7 +195,8 @@ impl<'w> Experiments<'w> {
         Ok(times)
     }
 
-    /// E5: what a chunk takes in the statements and in the sync of its commit. The sync is the difference to runs without one.
+    /// E5: measures the time of a chunk in its statements and in the sync of its commit. The time of the sync is the difference to runs
+    /// without one.
     fn parts_of_a_chunk(&self) -> Result<Section, String> {
         let mut rows = Vec::new();
         for items in DELETED.into_iter().filter(|items| *items * 2 <= self.base.records) {
@@ -239,7 +240,8 @@ impl<'w> Experiments<'w> {
         Ok(section(title, &notes, columns, rows, ("time of a chunk, µs", &[2, 3, 4, 5])))
     }
 
-    /// E3 and E4: inserts and deletes apart, by each way to delete. A listener notes the writer's time of each chunk, so each write is waited for.
+    /// E3 and E4: measures inserts and deletes separately, for each way to delete. The listener records the writer's time for each chunk, so the
+    /// writer waits for each write.
     fn deletes(&self) -> Result<Section, String> {
         let mut rows = Vec::new();
         let ways: &[(Rows, &str)] = match self.world.server() {
@@ -287,7 +289,7 @@ impl<'w> Experiments<'w> {
         ))
     }
 
-    /// E6: the size of checkpoint data; and data that does not change, or of which a checkpoint changes a few bytes.
+    /// E6: measures checkpoint data by size, and data of which a checkpoint changes nothing or a few bytes.
     fn checkpoint_data(&self) -> Result<Section, String> {
         let mut rows = Vec::new();
         let chunks_of = |bytes: usize| if bytes > 1_000_000 { 100 } else { 1_000 };
@@ -340,7 +342,8 @@ impl<'w> Experiments<'w> {
         ))
     }
 
-    /// E7: the size of what is written, and the memory that it takes. Chunks end at 16 MB, so that large items do not fill the memory.
+    /// E7: measures writes by the size of their records, and the memory that they take. Chunks end at 16 MB, so that large items do not fill the
+    /// memory.
     fn write_objects(&self) -> Result<Section, String> {
         let (mut rows, mut seconds) = (Vec::new(), Vec::new());
         for (bytes, paper) in OBJECTS {
@@ -374,7 +377,7 @@ impl<'w> Experiments<'w> {
         Ok(section(title, &[&note], columns, rows, ("time of a record, µs", &[2, 3])))
     }
 
-    /// E8: partitions.
+    /// E8: measures partitions.
     fn partitions(&self) -> Result<Section, String> {
         let mut rows = Vec::new();
         for (partitions, paper) in PARTITIONS.into_iter().filter(|(count, _)| *count <= self.base.records / 10) {
@@ -402,7 +405,7 @@ impl<'w> Experiments<'w> {
         Ok(section(("partitions", &title), &[], columns, rows, ("time of a record, µs", &[2, 3, 5])))
     }
 
-    /// E9: what durable events cost, each in the unit of work of its checkpoint, and what a filter leaves of that.
+    /// E9: measures the cost of durable events, each in the unit of work of its checkpoint, with and without a filter.
     fn events(&self) -> Result<Section, String> {
         let load = Load { rows: Rows::None, items: 100, ..self.base };
         let of = |events| Load { events, ..load };
@@ -428,7 +431,7 @@ impl<'w> Experiments<'w> {
         Ok(section(("events", &title), &[note], columns, rows, ("elapsed, s", &[1])))
     }
 
-    /// E10: what the listener that measures costs.
+    /// E10: measures the cost of the listener that records times.
     fn listener(&self) -> Result<Section, String> {
         let [without, with] = self.in_turns([self.base, Load { listens: true, ..self.base }])?;
         let base = median(without.clone());
@@ -450,12 +453,12 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Median of what each run of the first took longer than the run of the second in the same turn.
+/// Returns the median of the differences between both kinds of runs, turn by turn.
 fn added(with: &[f64], without: &[f64]) -> f64 {
     median(with.iter().zip(without).map(|(with, without)| with - without).collect())
 }
 
-/// A job whose reader has a large position.
+/// Returns the XML of a job whose reader has a large position.
 fn positioned_xml(checkpoints: &str) -> String {
     format!(
         "<job id=\"positions\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\">\
@@ -481,7 +484,7 @@ fn written(csv: &str) -> Result<[f64; 2], String> {
     Ok(sums.map(|(items, ns)| Duration::from_nanos(ns).as_secs_f64() * 1e6 / items.max(1) as f64))
 }
 
-/// Largest memory of this process since it was reset.
+/// Returns the peak memory of this process since the last reset, in bytes (`VmHWM`).
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -162,10 +162,10 @@ impl World {
         Ok(Some(world))
     }
 
-    /// A store in a temporary folder.
+    /// Creates an embedded store in a temporary folder.
     ///
     /// # Errors
-    /// Those of the system.
+    /// An error of the system.
     pub fn embedded() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
@@ -182,7 +182,7 @@ impl World {
         Ok(World { place: Place::Memory, folder, syncs: Cell::new(true) })
     }
 
-    /// The database server, if there is one.
+    /// Returns the database server, if there is one.
     #[must_use]
     pub fn server(&self) -> Option<&OwnServer> {
         match &self.place {
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// Folder of the data file.
+    /// Returns the folder of the data file.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -327,7 +327,7 @@ fn store_backend(engine: Arc<dyn Engine>) -> Result<Arc<dyn Backend>, String> {
     Ok(Arc::new(StoreBackend::new(store, Arc::new(SystemClock)).map_err(|error| error.to_string())?))
 }
 
-/// The job XML of a load.
+/// Returns the job XML of a load.
 #[must_use]
 pub fn job_xml(load: &Load) -> String {
     let deletes = match load.rows {

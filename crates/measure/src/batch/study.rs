@@ -80,7 +80,7 @@ impl BatchStudy {
         Ok(BatchStudy { conditions, sections })
     }
 
-    /// The study as a report of kind `batch`.
+    /// Builds the report of kind `batch`.
     #[must_use]
     pub fn report(&self) -> Report {
         let of = |name: &str| self.conditions.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
@@ -99,7 +99,7 @@ impl BatchStudy {
     }
 }
 
-/// A section with bars: columns by number, each a series, from the rows of its table.
+/// Builds a section from the rows of a table, with a bar chart whose series are the columns with the numbers `bars`.
 pub(super) fn section(
     (id, title): (&str, &str),
     notes: &[&str],

@@ -274,7 +274,7 @@ impl Project {
         &self.folder
     }
 
-    /// A path in it.
+    /// Returns the path of a file in the folder.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -338,7 +338,7 @@ impl Project {
 /// Sender of the claims of [`Claims`].
 const SENDER: &str = "SYNTHSENDER";
 
-/// The name of a partner, which is its id too.
+/// Returns the name of a partner, which is also its id.
 #[must_use]
 pub fn name(number: usize) -> String {
     format!("P{number:05}")
@@ -392,7 +392,7 @@ fn order(out: &mut String, number: u32, document: u32) {
     let _ = write!(out, "CTT*{LINES}~SE*{}*{document:04}~", 11 + 2 * LINES + 3);
 }
 
-/// An order in XML of about 2 KB.
+/// Generates an order of about 2 KB in XML.
 #[must_use]
 pub fn xml_order(number: usize) -> String {
     let mut out = format!("<order><number>X{number:08}</number><date>20260401</date><buyer>Alder Trading</buyer>");
@@ -421,7 +421,7 @@ pub fn short_orders(partners: usize) -> String {
     out
 }
 
-/// An interchange of claims in two transactions.
+/// Generates an interchange with `count` claims in two transactions.
 #[must_use]
 pub fn claims(count: u64) -> Vec<u8> {
     Claims { claims: count, per_transaction: count.div_ceil(2) }.bytes()
