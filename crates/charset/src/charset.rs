@@ -47,7 +47,7 @@ impl Charset {
         pages.chain([Charset::Utf8, Charset::Utf16(Utf16Order::BigEndian), Charset::Utf16(Utf16Order::LittleEndian)])
     }
 
-    /// The name that we print.
+    /// Returns the name that Quayline prints, such as `IBM037` or `UTF-8`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Charset {
         }
     }
 
-    /// The single-byte page, if it is one.
+    /// Returns the single-byte page, if this is one.
     #[must_use]
     pub fn code_page(self) -> Option<&'static CodePage> {
         match self {
@@ -67,7 +67,7 @@ impl Charset {
         }
     }
 
-    /// The space, with which fields are padded.
+    /// Returns the encoded space, which pads fields.
     #[must_use]
     pub fn space(self) -> &'static [u8] {
         match self {

@@ -149,7 +149,7 @@ impl CodeExtension {
         }
     }
 
-    /// The state as numbers, for a checkpoint.
+    /// Returns the state as numbers, for a checkpoint.
     #[must_use]
     pub fn to_bits(self) -> [u64; 2] {
         let set = |at: usize| {
@@ -312,7 +312,7 @@ impl GraphicSet {
         }
     }
 
-    /// The character that some bytes of 7 bits are.
+    /// Decodes a character from its bytes, of which only the lower 7 bits are given.
     fn character(self, bytes: &[u8]) -> Unit {
         let found = match (self.kind, self.second, self.last, bytes) {
             (Kind::Single94, 0, last, [byte]) if iso646(last).is_some() => {
@@ -436,7 +436,7 @@ impl ExtendedText {
     }
 }
 
-/// The two bytes, of 7 bits, that a character has in a set of 94 by 94.
+/// Encodes a character as its two 7-bit bytes in a set of 94 by 94 characters.
 fn pair(encoding: &'static Encoding, char: char) -> Option<[u8; 2]> {
     let (mut text, mut out) = ([0; 4], [0; 16]);
     let text = char.encode_utf8(&mut text);
@@ -481,7 +481,7 @@ enum Half {
     Encoding(&'static Encoding),
 }
 
-/// The right half of a part of ISO 8859 by the final byte of its registration.
+/// Returns the right half of a part of ISO 8859 by the final byte of its escape sequence.
 fn right_half(last: u8) -> Option<Half> {
     let page = |at: usize| Some(Half::Page(CodePage::ISO_8859[at - 2]));
     match last {

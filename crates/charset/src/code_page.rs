@@ -75,19 +75,19 @@ impl CodePage {
         &PAGES
     }
 
-    /// The page with this coded character set identifier.
+    /// Returns the page with this coded character set identifier (CCSID).
     #[must_use]
     pub fn by_ccsid(ccsid: u16) -> Option<&'static CodePage> {
         PAGES.iter().find(|page| page.ccsid == ccsid)
     }
 
-    /// The name that we print: `IBM037`, `US-ASCII`, `ISO-8859-1`, `windows-1252`.
+    /// Returns the name that Quayline prints: `IBM037`, `US-ASCII`, `ISO-8859-1`, `windows-1252`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// IBM's coded character set identifier.
+    /// Returns IBM's coded character set identifier (CCSID).
     #[must_use]
     pub fn ccsid(&self) -> u16 {
         self.ccsid
@@ -111,7 +111,7 @@ impl CodePage {
         self.family == Family::Ebcdic
     }
 
-    /// The byte of the space: 0x40 or 0x20.
+    /// Returns the byte of the space: 0x40 or 0x20.
     #[must_use]
     pub fn space(&self) -> u8 {
         match self.family {
@@ -120,7 +120,7 @@ impl CodePage {
         }
     }
 
-    /// The byte of the digit 0, from which the other digits ascend: 0xF0 or 0x30.
+    /// Returns the byte of the digit 0: 0xF0 or 0x30. The other digits follow in ascending order.
     #[must_use]
     pub fn zero_digit(&self) -> u8 {
         match self.family {
@@ -129,7 +129,7 @@ impl CodePage {
         }
     }
 
-    /// The character of a byte; `None` if the page assigns none.
+    /// Decodes a byte; `None` if the page assigns no character to it.
     #[inline]
     #[must_use]
     pub fn to_char(&self, byte: u8) -> Option<char> {
@@ -139,7 +139,7 @@ impl CodePage {
         }
     }
 
-    /// The byte of a character; `None` if the page does not have it.
+    /// Encodes a character; `None` if the page does not have it.
     #[inline]
     #[must_use]
     pub fn from_char(&self, char: char) -> Option<u8> {
@@ -152,8 +152,8 @@ impl CodePage {
         &self.to_unicode
     }
 
-    /// Printable ASCII (0x20 to 0x7E) for the bytes that mean it, [`NOT_ASCII`] for all others: control characters, letters beyond ASCII
-    /// and unassigned bytes. A translation has met only printable ASCII if and only if no byte of its output has the high bit.
+    /// Returns a table that translates bytes to printable ASCII (0x20 to 0x7E), and all other bytes (control characters, letters beyond
+    /// ASCII and unassigned bytes) to [`NOT_ASCII`]. A text is entirely printable ASCII if and only if no byte of its translation has the high bit.
     #[inline]
     #[must_use]
     pub fn ascii_table(&self) -> &[u8; 256] {
@@ -169,7 +169,7 @@ impl CodePage {
         &self.from_ascii
     }
 
-    /// UTF-8 of each byte's character.
+    /// Returns a table of each byte's character in UTF-8.
     pub(crate) fn utf8_table(&self) -> &[Utf8Char; 256] {
         &self.utf8
     }

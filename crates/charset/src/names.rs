@@ -37,7 +37,7 @@ impl UnknownCharset {
 const MIXED: [u16; 11] = [930, 931, 933, 935, 937, 939, 1364, 1371, 1388, 1390, 1399];
 
 impl UnknownCharset {
-    /// The CCSID that the name means, if it is a mixed page.
+    /// Returns the CCSID if the name is that of a mixed page.
     fn mixed(&self) -> Option<u16> {
         let key = normal(&self.name);
         let ccsid = number(&key).parse().ok()?;
@@ -46,7 +46,7 @@ impl UnknownCharset {
 }
 
 impl CodePage {
-    /// The single-byte page with this name.
+    /// Finds the single-byte page with this name.
     ///
     /// Case, spaces, `-`, `_` and leading zeros do not matter. It accepts Quayline's own names, the CCSID (`37`), the CCSID after
     /// `IBM`, `CP`, `CCSID`, `x-IBM` or `csIBM` (`IBM-037`, `cp037`, `CCSID 37`) and the names that IANA registers (`ebcdic-cp-us`,
@@ -107,7 +107,7 @@ fn by_ccsid(ccsid: u16) -> Option<Charset> {
     }
 }
 
-/// Upper case letters and digits of a name, without the rest.
+/// Reduces a name to its letters, in upper case, and digits.
 fn normal(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_uppercase()).collect()
 }
@@ -136,7 +136,7 @@ fn number(key: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key)
 }
 
-/// Levenshtein distance in bytes.
+/// Computes the Levenshtein distance in bytes.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -50,7 +50,7 @@ pub fn mask_high(block: &[u8; 16]) -> u16 {
     kernels::mask_high(block)
 }
 
-/// Length of `bytes` without the `blank`s at its end.
+/// Returns the length of `bytes` without the `blank`s at their end.
 #[inline]
 #[must_use]
 pub fn trim_end(bytes: &[u8], blank: u8) -> usize {
@@ -68,7 +68,7 @@ pub fn trim_end(bytes: &[u8], blank: u8) -> usize {
     len
 }
 
-/// Number of `blank`s at the beginning of `bytes`.
+/// Counts the `blank`s at the beginning of `bytes`.
 #[inline]
 #[must_use]
 pub fn count_start(bytes: &[u8], blank: u8) -> usize {
@@ -94,28 +94,28 @@ pub fn is_printable_but_breaks(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |found, byte| found | odd(*byte)) == 0
 }
 
-/// Offset of the first byte from 0x80.
+/// Returns the offset of the first byte at or above 0x80.
 #[inline]
 #[must_use]
 pub fn find_high(bytes: &[u8]) -> Option<usize> {
     find(bytes, mask_high, |byte| byte >= 0x80)
 }
 
-/// Offset of the first byte equal to `byte`.
+/// Returns the offset of the first byte equal to `byte`.
 #[inline]
 #[must_use]
 pub fn find_eq(bytes: &[u8], byte: u8) -> Option<usize> {
     find(bytes, |block| mask_eq(block, byte), |other| other == byte)
 }
 
-/// Offset of the first byte that a JSON string must escape.
+/// Returns the offset of the first byte that a JSON string must escape.
 #[inline]
 #[must_use]
 pub fn find_json_special(bytes: &[u8]) -> Option<usize> {
     find(bytes, mask_json_special, plain::json_special)
 }
 
-/// Offset of the first byte for which a mask has a bit; `one` is the same for a single byte.
+/// Returns the offset of the first matching byte. `mask` sets a bit for each match in a block of 16 bytes; `one` tests a single byte.
 #[inline(always)]
 fn find(bytes: &[u8], mask: impl Fn(&[u8; 16]) -> u16, one: impl Fn(u8) -> bool) -> Option<usize> {
     let (blocks, rest) = bytes.as_chunks::<16>();

@@ -76,13 +76,13 @@ struct Stop {
 }
 
 impl DelimiterIndex {
-    /// An empty index.
+    /// Creates an empty index.
     #[must_use]
     pub const fn new() -> Self {
         DelimiterIndex { ends: Vec::new(), parts: Vec::new(), marks: Vec::new(), stops: Vec::new(), limit: 0 }
     }
 
-    /// Number of segments.
+    /// Returns the number of segments.
     #[inline(always)]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "there are fewer segments than positions, which have 32 bits")]
@@ -90,7 +90,7 @@ impl DelimiterIndex {
         self.stops.len().saturating_sub(1) as u32
     }
 
-    /// A segment by its number from 0.
+    /// Returns a segment by its number, counted from 0.
     #[inline(always)]
     #[must_use]
     pub fn segment(&self, number: u32) -> Option<SegmentSpan<'_>> {
@@ -98,7 +98,7 @@ impl DelimiterIndex {
         (number as usize + 1 < self.stops.len()).then(|| unsafe { self.span(number) })
     }
 
-    /// A segment by its number from 0, if that is below the limit.
+    /// Returns a segment by its number, counted from 0; `None` from the limit on.
     #[inline(always)]
     #[must_use]
     pub fn segment_below_limit(&self, number: u32) -> Option<SegmentSpan<'_>> {
@@ -177,7 +177,7 @@ impl DelimiterIndex {
         self.ends.get(1..).unwrap_or_default()
     }
 
-    /// Component and repetition separators.
+    /// Returns the positions of component and repetition separators.
     #[must_use]
     pub fn parts(&self) -> &[u32] {
         &self.parts
@@ -211,7 +211,7 @@ impl DelimiterIndex {
         self.scan_with(DelimiterKernel::active(), set, text);
     }
 
-    /// [`DelimiterIndex::scan`] by a kernel: for tests and measurements.
+    /// Scans like [`DelimiterIndex::scan`] with a given kernel, for tests and measurements.
     ///
     /// # Panics
     /// If `text` has 2^32 - 64 bytes or more, or the machine does not have the kernel's instructions.
@@ -273,7 +273,7 @@ impl<'a> Ends<'a> {
         positions.is_sorted_by(|a, b| a < b).then_some(Ends(positions))
     }
 
-    /// The positions.
+    /// Returns the positions.
     #[inline(always)]
     #[must_use]
     pub fn positions(self) -> &'a [u32] {
@@ -323,7 +323,7 @@ pub enum DelimiterKernel {
 }
 
 impl DelimiterKernel {
-    /// The fastest kernel of this machine.
+    /// Returns the fastest kernel of this machine.
     #[inline]
     #[must_use]
     pub fn active() -> DelimiterKernel {
@@ -337,7 +337,7 @@ impl DelimiterKernel {
         }
     }
 
-    /// The kernels that this machine can run, slowest first.
+    /// Returns the kernels that this machine can run, slowest first.
     #[must_use]
     pub fn available() -> Vec<DelimiterKernel> {
         #[allow(unused_mut, reason = "one kernel only on other machines")]

@@ -208,7 +208,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// `places` are those of [`variants_in_text`], the same for every page.
+    /// Reads the sample as text of `page`. `places` come from [`variants_in_text`] and are the same for every page.
     fn of(sample: &[u8], page: &'static CodePage, variant: &[bool; 256], places: &[usize]) -> Self {
         let mut counts = [0usize; 256];
         let mut plausible = 0.0;
@@ -299,7 +299,7 @@ fn family_evidence(sample: &[u8], shares: &Shares, reading: &Reading) -> Vec<Str
     ]
 }
 
-/// -1 to 1: would a writer put this character there?
+/// Rates from -1 to 1 how plausible the byte's character is between its neighbours.
 fn plausibility(page: &CodePage, byte: u8, before: u8, behind: u8) -> f64 {
     let Some(char) = page.to_char(byte) else { return -1.0 };
     let [before, behind] = [before, behind].map(|byte| page.to_char(byte).unwrap_or('\0'));

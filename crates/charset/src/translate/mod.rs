@@ -46,7 +46,7 @@ pub fn translate_append(table: &[u8; 256], src: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// [`translate()`] without vector instructions: its twin for tests and its reference in measurements.
+/// Translates like [`translate()`], but without vector instructions: for tests and as the reference of measurements.
 ///
 /// # Panics
 /// If `dst` is shorter than `src`.
@@ -69,7 +69,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The fastest kernel of this machine.
+    /// Returns the fastest kernel of this machine.
     #[inline]
     #[must_use]
     pub fn active() -> Kernel {
@@ -83,7 +83,7 @@ impl Kernel {
         }
     }
 
-    /// The kernels that this machine can run, slowest first.
+    /// Returns the kernels that this machine can run, slowest first.
     #[must_use]
     pub fn available() -> Vec<Kernel> {
         #[allow(unused_mut, reason = "one kernel only on other machines")]
@@ -104,7 +104,7 @@ impl Kernel {
         kernels
     }
 
-    /// [`translate()`] by this kernel.
+    /// Translates like [`translate()`] with this kernel.
     ///
     /// # Panics
     /// If `dst` is shorter than `src`, or the machine does not have the kernel's instructions.
