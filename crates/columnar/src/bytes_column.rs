@@ -131,7 +131,7 @@ impl BytesColumn {
         self.bytes.clear();
     }
 
-    /// The values of a column of `len`.
+    /// Returns the first `len` values of the column.
     pub(crate) fn values(&self, len: usize) -> BytesValues<'_> {
         match self.store {
             TextStore::Interned => BytesValues::Interned { keys: up_to(&self.keys, len), dictionary: &self.dictionary },

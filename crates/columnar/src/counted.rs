@@ -22,13 +22,13 @@ impl<W> Counted<W> {
         self.out.as_mut().expect("an output that was given back is not written to")
     }
 
-    /// The output, which is cut back to its first `bytes`.
+    /// Sets the count to `bytes` and returns the output, which the caller truncates to that length.
     pub(crate) fn cut(&mut self, bytes: u64) -> &mut W {
         self.bytes = bytes;
         self.get_mut()
     }
 
-    /// The output and the bytes written to it. Nothing may be written afterwards.
+    /// Takes the output and the number of bytes written to it. Nothing may be written afterwards.
     pub(crate) fn take(&mut self) -> (W, u64) {
         (self.out.take().expect("the output is taken once, by a writer that is consumed"), self.bytes)
     }

@@ -119,7 +119,7 @@ impl ColumnSink {
         }
     }
 
-    /// The Arrow schema of the batches.
+    /// Returns the Arrow schema of the batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.plan.schema)
@@ -188,12 +188,12 @@ impl ColumnSink {
         self.measure_at = 16;
     }
 
-    /// The number of lists of a list node.
+    /// Returns the number of lists of a list node.
     pub(crate) fn list_count(&self, node: NodeId) -> usize {
         self.counts[self.leaves.len() + node.index()] as usize
     }
 
-    /// The number of entries of a node's column.
+    /// Returns the number of entries of a node's column.
     pub(crate) fn count(&self, node: NodeId) -> usize {
         self.counts[node.index()] as usize
     }

@@ -58,7 +58,7 @@ impl Footer {
         (self.groups, self.rows) = (groups, rows);
     }
 
-    /// The footer entry of each row group, compressed.
+    /// Returns the compressed footer entry of each row group.
     pub(crate) fn groups(&self) -> &[Box<[u8]>] {
         &self.groups
     }

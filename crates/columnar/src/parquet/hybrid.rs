@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Reference implementation for tests: reads bit by bit.
+    /// Decodes bit by bit: the reference implementation for tests.
     fn decode(mut bytes: &[u8], width: u32, len: usize) -> Vec<u32> {
         let mut values = Vec::new();
         while values.len() < len {

@@ -52,7 +52,7 @@ pub(crate) struct Levels {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct TooDeep(pub(crate) NodeId);
 
-/// The leaves of a plan and their containers.
+/// Lists the leaves of a plan and their containers.
 pub(crate) fn columns(plan: &Plan) -> Result<(Vec<Column>, Vec<Container>), TooDeep> {
     let mut columns = Vec::new();
     let mut containers: Vec<Container> = Vec::new();
@@ -108,7 +108,7 @@ impl Container {
         Some(Container { steps: steps.to_vec(), def_max: def.checked_add(1)?, rep_max: rep, entry_def })
     }
 
-    /// The levels of the rows in `sink`.
+    /// Computes the levels of the rows in `sink`.
     pub(crate) fn levels(&self, sink: &ColumnSink) -> Levels {
         let rows = sink.rows();
         if self.steps.is_empty() {

@@ -142,7 +142,7 @@ impl ParquetEncoder {
         ColumnPage { levels, nulls, range, body }
     }
 
-    /// The range of a column's values and either their keys or, plain, the values themselves in `body`.
+    /// Computes the range of a column's values. Returns it with the dictionary keys of the values, or writes the values to `body` in PLAIN encoding.
     fn values(
         &mut self,
         leaf: &Leaf,

@@ -73,7 +73,7 @@ struct Binder<'s> {
 }
 
 impl Binder<'_> {
-    /// The members of a group that have columns, in the shape's order.
+    /// Binds the members of a group that have columns, in the order of the shape.
     fn members(&mut self, fields: &Fields, group: NodeId) -> Vec<Bind> {
         if self.unknown == UnknownColumn::Error {
             for field in fields.iter().filter(|field| self.shape.child(group, field.name()).is_none()) {

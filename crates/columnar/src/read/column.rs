@@ -148,7 +148,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The value of a row.
+    /// Returns the value of a row.
     #[inline]
     pub(super) fn value<'s>(&'s self, row: usize, scratch: &'s mut Scratch) -> Value<'s> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {

@@ -30,7 +30,7 @@ impl ColumnForm {
     /// Bytes that [`ColumnForm::of`] looks at.
     pub const HEAD_BYTES: usize = 12;
 
-    /// The form of a file that begins with `head`.
+    /// Recognizes the form of a file by its first bytes, `head`.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<ColumnForm> {
         if head.starts_with(b"PAR1") {
@@ -42,7 +42,7 @@ impl ColumnForm {
         }
     }
 
-    /// The form in words.
+    /// Returns the name of the form for messages.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ pub enum ColumnInput {
 }
 
 impl ColumnInput {
-    /// A second handle to the same bytes; handles of a file share one position.
+    /// Returns a second handle to the same bytes. Handles of one file share its position.
     fn twin(&self) -> io::Result<ColumnInput> {
         Ok(match self {
             ColumnInput::File(file) => ColumnInput::File(file.try_clone()?),
@@ -314,13 +314,13 @@ impl ColumnReader {
         ColumnReader { form, schema, batches, rest: None, rows_max, rows_total, rows_done: 0, bytes }
     }
 
-    /// The form of the file.
+    /// Returns the form of the file.
     #[must_use]
     pub fn form(&self) -> ColumnForm {
         self.form
     }
 
-    /// The columns of the file.
+    /// Returns the schema of the file.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         &self.schema

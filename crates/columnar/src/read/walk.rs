@@ -100,8 +100,10 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Creates the view of an array that is bound to a node.
+    ///
     /// # Panics
-    /// Used if the array has another type than the column of the schema, which the readers check.
+    /// If the array has another type than the column of the schema, which the readers rule out.
     fn of(bind: &Bind, array: &'a ArrayRef) -> View<'a> {
         let members_of = |members: &[Bind], columns: &'a [ArrayRef]| -> Vec<View<'a>> {
             members.iter().map(|member| View::of_member(member, columns)).collect()
@@ -227,7 +229,7 @@ pub enum RowFault {
 }
 
 impl RowFault {
-    /// The fault as a finding.
+    /// Returns the fault as a finding.
     #[must_use]
     pub fn finding(self, shape: &Shape) -> Finding {
         let (code, node, message, hint) = match self {
