@@ -32,7 +32,7 @@ macro_rules! kernels {
             /// Every kernel, in the order of a profile.
             pub const ALL: &'static [Kernel] = &[$(Kernel::$variant),*];
 
-            /// Name in profiles and on the command line.
+            /// Returns the name that profiles and the command line use.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Kernel::$variant => $name,)* }
@@ -134,7 +134,7 @@ pub struct Rating {
 }
 
 impl Rating {
-    /// The rating in capacity units.
+    /// Returns the rating in capacity units.
     #[must_use]
     pub fn capacity(&self) -> CapacityUnits {
         CapacityUnits(self.units.0 / UNITS_PER_CAPACITY)

@@ -29,7 +29,7 @@ impl Recording {
         Ok(Recording { times: kept })
     }
 
-    /// Number of responses.
+    /// Returns the number of responses.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.iter().map(|(_, count)| count).sum()

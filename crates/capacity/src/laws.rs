@@ -3,7 +3,7 @@
 use crate::error::{not_negative, positive};
 use crate::{Estimate, Method, ModelError, PerSecond, Seconds, Share};
 
-/// Utilization law: `U = X D / m`.
+/// Calculates utilization by the utilization law: `U = X D / m`.
 ///
 /// # Errors
 /// [`ModelError`] for negative numbers or no servers.
@@ -14,7 +14,7 @@ pub fn utilization(throughput: PerSecond, demand: Seconds, servers: u32) -> Resu
     Ok(Estimate::exact(Method::OperationalLaws, Share(throughput * demand / f64::from(servers))))
 }
 
-/// Little's law: `Q = X R`.
+/// Calculates the number of customers by Little's law: `Q = X R`.
 ///
 /// # Errors
 /// [`ModelError`] for negative numbers.
@@ -24,7 +24,8 @@ pub fn little(throughput: PerSecond, residence: Seconds) -> Result<Estimate<f64>
     Ok(Estimate::exact(Method::OperationalLaws, throughput * residence))
 }
 
-/// Interactive response time law: `R = N / X - Z`. A result at or below zero means that the three figures contradict each other.
+/// Calculates response time by the interactive response time law: `R = N / X - Z`. A result at or below zero means that the three
+/// figures contradict each other.
 ///
 /// # Errors
 /// [`ModelError`] for negative numbers or no throughput.
@@ -39,7 +40,7 @@ pub fn interactive_response(
     Ok(Estimate::exact(Method::OperationalLaws, Seconds(customers / throughput.0 - think.0)))
 }
 
-/// Forced flow law: `X_k = V_k X`.
+/// Calculates the throughput of a station by the forced flow law: `X_k = V_k X`.
 ///
 /// # Errors
 /// [`ModelError`] for negative numbers.
@@ -49,7 +50,7 @@ pub fn forced_flow(throughput: PerSecond, visits: f64) -> Result<Estimate<PerSec
     Ok(Estimate::exact(Method::OperationalLaws, PerSecond(throughput.0 * visits)))
 }
 
-/// Service demand law: `D = U m T / C`, for `completions` in an interval.
+/// Calculates service demand by the service demand law: `D = U m T / C`, for `completions` in an interval.
 ///
 /// # Errors
 /// [`ModelError`] for negative numbers or no completions.

@@ -16,13 +16,13 @@ macro_rules! methods {
             /// Every method.
             pub const ALL: &'static [Method] = &[$(Method::$name),*];
 
-            /// Name, as people read it.
+            /// Returns the name of the method for readers.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Method::$name => $title,)* }
             }
 
-            /// Author, year and section, or the document that prints it.
+            /// Returns the source: author, year and section, or the document that prints the method.
             #[must_use]
             pub fn source(self) -> &'static str {
                 match self { $(Method::$name => $source,)* }
@@ -47,7 +47,7 @@ macro_rules! assumptions {
         }
 
         impl Assumption {
-            /// The assumption as a sentence.
+            /// Returns the assumption as a sentence.
             #[must_use]
             pub fn text(self) -> &'static str {
                 match self { $(Assumption::$name => $text,)* }

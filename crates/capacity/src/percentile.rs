@@ -3,7 +3,7 @@
 use crate::error::{positive, within};
 use crate::{Estimate, Method, ModelError, Seconds, Share, Validity};
 
-/// The time at which `tail`, which falls from 1 to 0, reaches `1 - share`. `scale` is a time of the right size.
+/// Returns the time at which `tail`, which falls from 1 to 0, reaches `1 - share`. `scale` is a time of the right order of magnitude.
 pub(crate) fn quantile_of_tail(share: f64, scale: f64, tail: impl Fn(f64) -> f64) -> f64 {
     if share <= 0.0 {
         return 0.0;
@@ -24,7 +24,7 @@ pub(crate) fn quantile_of_tail(share: f64, scale: f64, tail: impl Fn(f64) -> f64
     (low + high) / 2.0
 }
 
-/// Percentile of a response time that is the sum of residence times, each taken as exponential and independent of the others.
+/// Calculates a percentile of a response time that is the sum of residence times, each taken as exponential and independent of the others.
 ///
 /// The sum's distribution has a form without a loss of digits only for rates that differ, so this takes the two-moment fit that is exact
 /// for one station: a gamma distribution of the same mean and variance.
@@ -50,7 +50,7 @@ pub(crate) struct Residence {
     pub(crate) variance: f64,
 }
 
-/// Percentile of the sum of independent residence times: the gamma distribution of their mean and variance.
+/// Calculates a percentile of the sum of independent residence times, from the gamma distribution with their mean and variance.
 pub(crate) fn percentile_of_sum(residence: &[Residence], share: f64) -> f64 {
     let mean: f64 = residence.iter().map(|time| time.mean).sum();
     let variance: f64 = residence.iter().map(|time| time.variance).sum();
@@ -65,7 +65,7 @@ pub(crate) fn percentile_of_sum(residence: &[Residence], share: f64) -> f64 {
     quantile_of_tail(share, mean, |t| 1.0 - gamma_share(shape, t / scale))
 }
 
-/// Squared coefficients of variation of the waiting times of a closed class with exponential service, by station.
+/// Calculates the squared coefficients of variation of the waiting times of a closed class with exponential service, by station.
 ///
 /// A customer that arrives sees the station as it is with one customer fewer (arrival theorem), and waits for those whom it sees: the variance
 /// is `S^2 Q + S^2 Var(Q)`. The moments of `Q` follow from `p(j | n) = D X(n) p(j - 1 | n - 1)`, whose sums have positive terms only. The queue
@@ -151,7 +151,7 @@ fn gamma_share(shape: f64, x: f64) -> f64 {
     1.0 - (scale + h.ln()).exp()
 }
 
-/// `ln(gamma(x))` for `x` above 0, by Lanczos' series (g = 7, n = 9).
+/// Calculates `ln(gamma(x))` for `x` above 0 by Lanczos' series (g = 7, n = 9).
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     const SERIES: [f64; 8] = [
         676.520_368_121_885_1,

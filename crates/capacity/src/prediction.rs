@@ -97,7 +97,7 @@ impl Workload {
         })
     }
 
-    /// The largest number of users that keeps the objective; 0 where one user does not, [`USERS_MAX`] where nothing limits.
+    /// Returns the largest number of users that keeps the objective: 0 if one user does not, [`USERS_MAX`] if nothing limits it.
     ///
     /// # Errors
     /// [`ModelError`] for a workload without demand.

@@ -91,27 +91,27 @@ impl core::ops::Mul<Seconds> for PerSecond {
 }
 
 impl Share {
-    /// The share as a percentage.
+    /// Returns the share as a percentage.
     #[must_use]
     pub fn percent(self) -> f64 {
         self.0 * 100.0
     }
 
-    /// The share that a percentage means.
+    /// Creates a share from a percentage.
     #[must_use]
     pub fn of_percent(percent: f64) -> Share {
         Share(percent / 100.0)
     }
 }
 
-/// The next whole number at or above `value`, as a count. Negative values and NaN give 0, values above `u64` its maximum.
+/// Rounds up to a count. Negative values and NaN give 0, values above `u64` its maximum.
 #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is documented")]
 #[must_use]
 pub(crate) fn count_up(value: f64) -> u64 {
     value.ceil() as u64
 }
 
-/// The whole number at or below `value`, as a count. Negative values and NaN give 0, values above `u64` its maximum.
+/// Rounds down to a count. Negative values and NaN give 0, values above `u64` its maximum.
 #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is documented")]
 #[must_use]
 pub(crate) fn count_down(value: f64) -> u64 {

@@ -13,7 +13,7 @@ macro_rules! metrics {
             /// Every metric, by name.
             pub const ALL: &'static [Metric] = &[$(Metric::$variant),*];
 
-            /// Name in files and answers.
+            /// Returns the name that files and answers use.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Metric::$variant => $name,)* }

@@ -67,7 +67,7 @@ impl Servers {
     }
 }
 
-/// A count as a number of the solvers.
+/// Converts a number of customers to the number type of the solvers.
 pub(crate) fn count(customers: usize) -> f64 {
     customers as f64
 }
@@ -170,19 +170,19 @@ impl Network {
         Ok(network)
     }
 
-    /// The stations.
+    /// Returns the stations.
     #[must_use]
     pub fn stations(&self) -> &[Station] {
         &self.stations
     }
 
-    /// The classes.
+    /// Returns the classes.
     #[must_use]
     pub fn classes(&self) -> &[Class] {
         &self.classes
     }
 
-    /// Utilization of a station by open classes alone, per server.
+    /// Returns the utilization of a station by open classes alone, per server.
     pub(crate) fn open_load(&self, station: &Station) -> f64 {
         let busy = self.classes.iter().zip(&station.demands).map(|(class, demand)| match class {
             Class::Open { arrivals } => arrivals.0 * demand.0,
@@ -218,7 +218,7 @@ impl Network {
         }
     }
 
-    /// Think time of a closed class.
+    /// Returns the think time of a closed class.
     pub(crate) fn think(&self, class: usize) -> f64 {
         match self.classes[class] {
             Class::Closed { think, .. } => think.0,

@@ -18,13 +18,13 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Response time of a class, without think time.
+    /// Returns the response time of a class, without think time.
     #[must_use]
     pub fn response(&self, class: usize) -> Seconds {
         self.residence.iter().map(|by_class| by_class[class]).sum()
     }
 
-    /// Utilization of a station by all classes.
+    /// Returns the utilization of a station by all classes.
     #[must_use]
     pub fn station_utilization(&self, station: usize) -> Share {
         self.utilization[station].iter().copied().sum()

@@ -13,7 +13,7 @@ pub struct HostRating {
 }
 
 impl HostRating {
-    /// Rating of one engine.
+    /// Calculates the rating of one engine.
     fn per_engine(self) -> Result<f64, ModelError> {
         Ok(positive("rating", self.rating)? / positive("engines", f64::from(self.engines))?)
     }

@@ -99,7 +99,7 @@ pub fn fixed_receiver(width: u32, length: u32) -> Result<Estimate<(u32, u32)>, M
     Ok(Estimate::exact(Method::VariableLength, (width, width - length)))
 }
 
-/// A part of all, for tables of shares.
+/// Calculates a value as a share of the total, for tables.
 #[must_use]
 pub(super) fn part(of: f64, all: f64) -> Share {
     if all > 0.0 { Share(of / all) } else { Share(0.0) }

@@ -126,7 +126,7 @@ fn line(kind: LineKind, utilization: f64, expected: LineVerdict) -> Answer {
     Ok(f64::from(u8::from(line_verdict(kind, Share(utilization))?.value == expected)))
 }
 
-/// The band of a job at priority 20 after two intervals above its share and one below.
+/// Returns the band of a job at priority 20 after two intervals above its share and one below.
 fn returned() -> Answer {
     let mut regulator = BandRegulator::new(Band(2), 5);
     for above in [true, true, false] {
@@ -136,7 +136,7 @@ fn returned() -> Answer {
     Ok(f64::from(band.0))
 }
 
-/// The largest difference of a figure over the rows of the component report.
+/// Returns the largest difference of a figure over the rows of the component report.
 fn components(difference: fn(&[f64; 8], &ComponentFigures) -> f64) -> Answer {
     let mut worst = 0.0_f64;
     for row in &COMPONENTS {
@@ -158,7 +158,7 @@ fn page(row: usize, of: fn(&SizeFit) -> f64) -> Answer {
     Ok(of(&size_fit((1.0, small), (100.0, large))?.value))
 }
 
-/// Response time of one visit at a station of 20 terminals that think for 4 s.
+/// Calculates the response time of one visit at a station of 20 terminals that think for 4 s.
 fn terminals(station: usize, visits: f64) -> Answer {
     let stations = vec![
         Station::queue("CPU", 1, &[Seconds(16.0 * 0.125)]),
@@ -169,7 +169,7 @@ fn terminals(station: usize, visits: f64) -> Answer {
     Ok(Network::new(stations, classes)?.solve()?.value.residence[station][0].0 / visits)
 }
 
-/// Two classes of the same service at a quarter of the load each.
+/// Calculates the response times of two classes with the same service and a quarter of the load each.
 fn two_classes(interruption: Interruption) -> Result<Vec<Seconds>, crate::ModelError> {
     let class = PriorityClass { arrivals: PerSecond(0.25), service: Seconds(1.0), squared_variation: 1.0 };
     Ok(priority_responses(&[class, class], interruption)?.value)

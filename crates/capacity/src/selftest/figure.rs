@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind as a word.
+    /// Returns the kind as a word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

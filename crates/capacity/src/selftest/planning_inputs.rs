@@ -137,7 +137,7 @@ pub(super) const COMPONENTS: [[f64; 8]; 7] = [
 /// the kernel, with connections kept and not.
 pub(super) const PAGE_SIZES: [[f64; 5]; 2] = [[1.75, 1.48, 0.57, 0.560, 0.011_95], [1.24, 1.07, 0.48, 0.794, 0.012_90]];
 
-/// A series as the fits take it.
+/// Converts a series to the points that the fits take.
 pub(super) fn points(series: &[(f64, f64)]) -> Vec<LoadPoint> {
     series.iter().map(|(load, throughput)| LoadPoint { load: *load, throughput: *throughput }).collect()
 }

@@ -70,28 +70,28 @@ fn explained(fit: &UslFit) -> f64 {
     fit.r_squared
 }
 
-/// Ratio of the second figure to the first.
+/// Returns the ratio of the second figure to the first.
 fn times(base: f64, new: f64) -> Answer {
     Ok(1.0 + relative_overhead(base, new)?.value.relative.0)
 }
 
-/// Percent of CPU time that a better metric saves.
+/// Returns the percentage of CPU time that a better metric saves.
 fn saved(before: f64, after: f64) -> Answer {
     Ok(-relative_overhead(1.0 / before, 1.0 / after)?.value.relative.percent())
 }
 
-/// 1 if 800 handshakes a second take at most a tenth of the machine.
+/// Returns 1 if 800 handshakes a second take at most a tenth of the machine.
 fn keeps_ten(metric: f64) -> Answer {
     let share = required_utilization(PerSecond(800.0), Units(11_700.0), metric)?.value;
     Ok(f64::from(u8::from(share.0 <= 0.1)))
 }
 
-/// The metric of pages of 10 KB from those of 1 and 100 KB.
+/// Interpolates the metric of pages of 10 KB from those of 1 KB and 100 KB.
 fn ten_kilobytes(small: f64, large: f64) -> Answer {
     Ok(size_fit((1.0, small), (100.0, large))?.value.metric(10.0)?.value)
 }
 
-/// Percent of journal entries that commits add to 10 million changes.
+/// Returns the percentage of journal entries that commits add to 10 million changes.
 fn added_entries(interval: u64) -> Answer {
     Ok(relative_overhead(1e7, journal_entries(10_000_000, interval)?.value as f64)?.value.relative.percent())
 }

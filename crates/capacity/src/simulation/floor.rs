@@ -76,7 +76,7 @@ impl Floor {
         self.discipline == Discipline::Shared && self.servers.is_some()
     }
 
-    /// Speed of each sharing customer.
+    /// Returns the speed at which each sharing customer is served: 1 while there are servers enough.
     pub(super) fn pace(&self) -> f64 {
         match self.servers {
             Some(servers) if self.working > servers => f64::from(servers) / f64::from(self.working),

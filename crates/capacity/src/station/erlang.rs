@@ -3,12 +3,12 @@
 use crate::error::{not_negative, positive};
 use crate::{Estimate, Method, ModelError, Share};
 
-/// Probability that a call is lost: `B_j = a B_(j-1) / (j + a B_(j-1))`.
+/// Calculates the probability that a call is lost (Erlang B): `B_j = a B_(j-1) / (j + a B_(j-1))`.
 fn erlang_b_of(servers: u32, offered: f64) -> f64 {
     (1..=servers).fold(1.0, |b, j| offered * b / (f64::from(j) + offered * b))
 }
 
-/// Probability that a customer waits, for offered work below the number of servers.
+/// Calculates the probability that a customer waits (Erlang C), for offered work below the number of servers.
 pub(crate) fn erlang_c_of(servers: u32, offered: f64) -> f64 {
     let b = erlang_b_of(servers, offered);
     let load = offered / f64::from(servers);

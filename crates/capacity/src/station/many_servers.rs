@@ -32,42 +32,42 @@ impl ManyServers {
         Ok(ManyServers { servers, arrivals: arrivals.0, service: service.0, waits })
     }
 
-    /// Share of the time that a server is busy.
+    /// Returns the share of time that a server is busy.
     #[must_use]
     pub fn utilization(&self) -> Share {
         Share(self.arrivals * self.service / f64::from(self.servers))
     }
 
-    /// Share of the customers that wait.
+    /// Returns the share of customers that wait.
     #[must_use]
     pub fn waiting(&self) -> Share {
         Share(self.waits)
     }
 
-    /// Rate at which the queue shrinks while all servers are busy.
+    /// Returns the rate at which the queue shrinks while all servers are busy.
     fn drain(&self) -> f64 {
         f64::from(self.servers) / self.service - self.arrivals
     }
 
-    /// Mean response time.
+    /// Returns the mean response time.
     #[must_use]
     pub fn response(&self) -> Estimate<Seconds> {
         Estimate::exact(Method::MMm, Seconds(self.service + self.waits / self.drain()))
     }
 
-    /// Mean number present.
+    /// Returns the mean number of customers present.
     #[must_use]
     pub fn present(&self) -> f64 {
         self.arrivals * self.response().value.0
     }
 
-    /// Mean number waiting.
+    /// Returns the mean number of customers waiting.
     #[must_use]
     pub fn queued(&self) -> f64 {
         self.arrivals * self.waits / self.drain()
     }
 
-    /// Probability that nobody is present.
+    /// Returns the probability that the station is empty.
     #[must_use]
     pub fn empty(&self) -> Share {
         // Terms a^j / j! relative to that of m servers, from m downwards: the last one is that of nobody present, so its share of the sum
@@ -89,7 +89,7 @@ impl ManyServers {
         Share(term / sum)
     }
 
-    /// Probability that a response takes longer than `time`.
+    /// Returns the probability that a response takes longer than `time`.
     #[must_use]
     pub fn tail(&self, time: Seconds) -> f64 {
         let t = time.0.max(0.0);
