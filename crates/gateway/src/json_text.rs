@@ -20,19 +20,19 @@ pub enum Json {
 }
 
 impl Json {
-    /// An object of these members.
+    /// Creates an object with these members.
     #[must_use]
     pub fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
         Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// A string.
+    /// Creates a string.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Json {
         Json::Text(text.into())
     }
 
-    /// An integer.
+    /// Creates an integer.
     #[must_use]
     pub fn int(n: impl Into<i128>) -> Json {
         Json::Number(n.into().to_string())
@@ -54,7 +54,7 @@ impl Json {
         self
     }
 
-    /// The member with this name.
+    /// Returns the member with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Json> {
         match self {

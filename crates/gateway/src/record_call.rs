@@ -382,7 +382,7 @@ impl FileOperation {
         to_base64url(&bytes)
     }
 
-    /// The place of a token of this operation.
+    /// Returns the place in a token of this operation; `None` for any other text.
     pub(crate) fn place_of(&self, token: &str) -> Option<Vec<u8>> {
         // A key and a stamp of 8 bytes.
         const PLACE_BYTES_MAX: usize = 255 + 8;

@@ -44,7 +44,7 @@ pub fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Percent-encodes all but unreserved characters (RFC 3986, section 2.3).
+/// Percent-encodes all bytes but the unreserved characters (RFC 3986, section 2.3), and appends the result to `to`.
 pub(crate) fn encode(bytes: &[u8], to: &mut String) {
     for byte in bytes {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
