@@ -1,4 +1,4 @@
-//! Application advices: what the receiver's application says of a document whose syntax was good. X12 has the 824, EDIFACT the APERAK.
+//! Application advices (X12 824, EDIFACT APERAK): reports of the receiver's application on a document whose syntax is valid.
 //!
 //! | | 824 | APERAK (D.96A) |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | accepts or rejects | OTI01: TA, TC, TE, TP, TR | BGM: 1225 27 not accepted, 29 accepted; without it 4343, then 1001 312 or 313, then ERC |
 //! | says why | TED, NTE | ERC, FTX+AAO |
 //!
-//! They are documents: they travel in groups (AG) or messages of their own, by the settings of the partner, and are acknowledged by 997 or
-//! CONTRL as others are. An advice is never answered by an advice.
+//! Advices are documents: they have groups (AG) or messages like others, by the settings of the partner, and are acknowledged by 997 or CONTRL.
+//! An advice is never answered by an advice.
 
 use std::collections::HashMap;
 

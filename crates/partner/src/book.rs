@@ -31,11 +31,12 @@ pub struct Book {
     maps: BTreeMap<RuleMap, MapSlot>,
     conditions: Conditions,
     guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<LoadedGuides>>>,
-    /// Settings of our own files, by file number; `None` for partners' files. A partner without settings shares them.
+    /// Settings of our files by file number, `None` for partners' files. Partners without settings use them directly.
     of_own: Vec<Option<Arc<Settings>>>,
     /// Settings of our identity and a partner, merged once, for partners that have settings.
     merged: Mutex<HashMap<(usize, usize), Arc<Settings>>>,
-    /// Settings of a rule over those, by their address: the book holds them as long as it lives.
+    /// Settings of rules merged with those of identity and partner, by the address of the latter. The book keeps these alive, so addresses are
+    /// unique.
     of_rules: Mutex<HashMap<(usize, RuleId), Arc<Settings>>>,
     options: ShapeOptions,
     world: (i64, u64),
@@ -98,7 +99,7 @@ impl LoadedMap {
         })
     }
 
-    /// Sets the clock and the seed of ids for the unit that runs next: what is processed at another time has another time and other ids.
+    /// Sets the clock and the seed of ids for the next unit of work, so that a later unit gets another time and other ids.
     pub(crate) fn begin_unit(&self, now_ms: u64, number: u64) {
         let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
         let mut parts = [0; 24];
@@ -308,7 +309,7 @@ impl Book {
         &self.partners
     }
 
-    /// Limits of what is read.
+    /// Returns the limits for reading input.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.options.limits

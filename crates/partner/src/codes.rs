@@ -37,7 +37,7 @@ pub(crate) const GAP: Code = Code("PTN-104");
 pub(crate) const NO_RULE: Code = Code("PTN-105");
 /// The same file was received before.
 pub const SAME_FILE: Code = Code("PTN-106");
-/// An acknowledgment is about something that was never sent.
+/// An acknowledgment is about a document or interchange that was never sent.
 pub(crate) const ACK_UNKNOWN: Code = Code("PTN-107");
 /// A transaction is larger than the limit.
 pub(crate) const TOO_LARGE: Code = Code("PTN-108");
@@ -45,9 +45,9 @@ pub(crate) const TOO_LARGE: Code = Code("PTN-108");
 pub(crate) const REJECTED_WITH: Code = Code("PTN-109");
 /// The file holds no interchange that can be processed.
 pub(crate) const NO_INTERCHANGE: Code = Code("PTN-110");
-/// A partner refused what was sent.
+/// A partner rejected a sent document or interchange.
 pub(crate) const REFUSED: Code = Code("PTN-111");
-/// An acknowledgment contradicts itself, an earlier one, or what became of what was sent.
+/// An acknowledgment contradicts itself, an earlier acknowledgment or the state of the sent document.
 pub(crate) const ACK_CONTRADICTS: Code = Code("PTN-112");
 /// The condition of a rule has no value for a document.
 pub(crate) const UNDECIDED: Code = Code("PTN-113");
@@ -61,7 +61,7 @@ pub(crate) const NO_PARTNER: Code = Code("PTN-200");
 pub(crate) const NO_IDENTITY: Code = Code("PTN-201");
 /// Data holds a delimiter of the partner.
 pub(crate) const DELIMITER: Code = Code("PTN-202");
-/// A map made something that is not a transaction.
+/// The output of a map is not a transaction.
 pub(crate) const NOT_EDI: Code = Code("PTN-203");
 /// An envelope with the wrong parts.
 pub(crate) const NO_ENVELOPE: Code = Code("PTN-204");

@@ -1,8 +1,8 @@
 //! Conditions of rules on content, in the expressions of maps (`where`).
 //!
-//! A condition is compiled when a document first gets to its rule, against the guide whose names it uses: the rule's `guide`, or the source of the rule's map, or
-//! for documents to send the target of the map. Rules with the same expression and the same guide share what is compiled. A document on
-//! which an expression fails does not go to the next rule: Quayline rejects it with the reason.
+//! A condition is compiled when the first document reaches its rule, against the guide whose names it uses: the rule's `guide`, or the source of the
+//! rule's map, or the target of the map for documents to send. Rules with the same expression and the same guide share the compiled condition.
+//! If the expression fails on a document, Quayline does not try the next rule, but rejects the document with the reason.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;

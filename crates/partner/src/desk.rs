@@ -1,4 +1,4 @@
-//! One worker's state: the unit of work that is open, the maps with their memory, output on its way to folders.
+//! State of one worker: the open unit of work, the maps with their memory, and pending output to folders.
 //!
 //! Output to a queue is put in the unit of work itself. Output to a folder is kept in the store in the same unit of work, written after the
 //! commit under a name that depends on the entry only, made durable, and removed from the store in a later unit. So a crash at any
@@ -231,7 +231,7 @@ impl<'b> Desk<'b> {
         self.transactions + 1 >= self.limits.unit_transactions_max || self.bytes + bytes >= self.limits.unit_bytes_max
     }
 
-    /// Commits what is open, then writes its files.
+    /// Commits the open unit of work, then writes its files.
     pub(crate) fn commit(&mut self) -> Result<(), Findings> {
         self.transactions = 0;
         self.bytes = 0;
@@ -245,7 +245,7 @@ impl<'b> Desk<'b> {
         Ok(())
     }
 
-    /// Commits, and removes what was written from the outbox.
+    /// Commits, and removes the written files from the outbox.
     pub(crate) fn finish(&mut self) -> Result<(), Findings> {
         if self.shares {
             return Ok(());
@@ -258,7 +258,7 @@ impl<'b> Desk<'b> {
         Ok(())
     }
 
-    /// Drops what is open.
+    /// Drops the open unit of work.
     pub(crate) fn roll_back(&mut self) {
         self.unit = None;
         self.queue = None;
@@ -372,7 +372,7 @@ impl<'b> Desk<'b> {
         }
     }
 
-    /// Writes what a crash left in the outbox.
+    /// Writes the files that a crash left in the outbox.
     fn write_left(&mut self) -> Result<(), Findings> {
         let mut after: Option<Vec<u8>> = None;
         loop {
@@ -491,7 +491,7 @@ fn outgoing_of(ledger: &Ledger, record: &[u8]) -> Result<Outgoing, Findings> {
     Ok(outgoing)
 }
 
-/// Writes a file under another name first, so that nobody reads an incomplete file.
+/// Writes a file under a temporary name and renames it, so that no reader gets an incomplete file.
 fn write_file(file: &Outgoing) -> io::Result<()> {
     fs::create_dir_all(&file.folder)?;
     let partial = file.folder.join(format!(".{}.partial", file.name));

@@ -1,7 +1,7 @@
-//! Interchanges as text: transactions taken out of one, put into another, numbers changed.
+//! Interchanges as text: takes transactions out of an interchange, puts them into another and replaces numbers.
 //!
-//! The text of a transaction does not change on its way unless the partner's delimiters differ from those of the map's output. So what a map
-//! made, and what was checked, is what is sent. Headers and trailers are written here, from identities, settings and registers.
+//! The text of a transaction does not change unless the partner's delimiters differ from those of the map's output. Quayline therefore sends exactly
+//! the text that the map produced and that was checked. Headers and trailers are written here, from identities, settings and registers.
 
 use std::sync::Arc;
 

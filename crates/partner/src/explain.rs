@@ -24,7 +24,7 @@ pub struct Explanation {
     pub rules: Vec<(String, Option<String>)>,
     /// Map and deliveries of the rule that takes it.
     pub outcome: Option<(String, Vec<String>)>,
-    /// Settings that hold: key, value, and what gives it.
+    /// Effective settings: key, value, and the layer that sets it.
     pub settings: Vec<(&'static str, String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! Keys of `PARTNER.FIELDS`: what entries are found by.
+//! Keys of `PARTNER.FIELDS`, by which entries are found.
 //!
 //! ```text
 //!  0  1  what    1  17  by what              18  8  id, high byte first

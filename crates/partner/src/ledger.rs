@@ -270,7 +270,7 @@ impl Ledger {
         self.entries.insert_fresh(unit, &record).map_err(of_store)
     }
 
-    /// Adds what a new entry is found by.
+    /// Adds the keys by which a new entry is found.
     fn enter(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
         let key = self.key();
         let fields = entry.details.fields.iter().map(|(name, value)| Prefix::field(name, value, key));
@@ -281,7 +281,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Replaces an entry; its business fields and its bytes stay as they are.
+    /// Replaces an entry, except for its business fields and its bytes.
     ///
     /// # Errors
     /// Errors of the store, and an entry that cannot be read.
@@ -439,7 +439,8 @@ fn body_key(id: EntryId, part: Part) -> [u8; 9] {
 }
 
 impl Ledger {
-    /// Bytes with their form before them: 0 as they are, 1 a Snappy block, 2 one of these encrypted. `record` is the key of the record that holds them.
+    /// Encodes bytes for storage. The first byte is the form: 0 unchanged, 1 a Snappy block, 2 one of these encrypted. `record` is the key of the
+    /// record that holds them.
     pub(crate) fn packed(&self, record: &[u8], bytes: &[u8]) -> Result<Vec<u8>, Findings> {
         let mut out = vec![0; 1 + snap::raw::max_compress_len(bytes.len())];
         match snap::raw::Encoder::new().compress(bytes, &mut out[1..]) {

@@ -103,7 +103,7 @@ fn parties_of(desk: &Desk<'_>, work: &Work<'_>) -> Vec<(String, String)> {
     all
 }
 
-/// The standard, and the pairs of sender and receiver of what was sent.
+/// Standard, and pairs of sender and receiver, of the sent interchange.
 type Sent<'a> = (&'a str, &'a [(String, String)]);
 
 fn padded_number(number: &str) -> String {
@@ -276,7 +276,7 @@ struct About<'a> {
     number: &'a str,
     /// GS01, ST01 or the message type; empty where the report does not say it.
     document: &'a str,
-    /// The reasons of an application advice, which may refuse what an acknowledgment accepted.
+    /// Reasons of an application advice, which may reject a document that an acknowledgment accepted.
     advice: Option<&'a str>,
 }
 
@@ -294,8 +294,8 @@ enum Found {
 
 /// Sets the state of the newest entry with a number.
 ///
-/// The worst answer applies: a refusal after an acceptance needs attention, and an acceptance after a refusal may concern something else. A
-/// replaced entry stays replaced.
+/// The worst answer applies: a rejection after an acceptance needs attention, and an acceptance after a rejection may be about another
+/// document. A replaced entry remains replaced.
 fn settle(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,

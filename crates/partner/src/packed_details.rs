@@ -88,7 +88,7 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Reads the whole of `bytes`; `None` if they are not what [`put`] writes.
+/// Reads the complete `bytes`; `None` if they are not output of [`put`].
 pub(crate) fn get(bytes: &[u8]) -> Option<(String, Details)> {
     let (mut partner, mut details) = (String::new(), Details::default());
     let mut rest = bytes;

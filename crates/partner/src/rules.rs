@@ -47,7 +47,7 @@ pub struct Query<'a> {
 struct Masks {
     /// Bit `n` for the combination `n`.
     used: u32,
-    /// Lengths of versions, the longest first: a version is also fitted by what it begins with.
+    /// Lengths of versions, the longest first. A rule's version also matches versions that begin with it.
     version_lengths: Vec<usize>,
 }
 

@@ -78,7 +78,7 @@ impl StoreKey {
         Ok(out)
     }
 
-    /// Decrypts what follows the form; `None` if anything differs from what was stored.
+    /// Decrypts the bytes after the form; `None` if anything was changed since they were stored.
     pub(crate) fn open(&self, record: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, rest) = sealed.split_first_chunk::<NONCE_LEN>()?;
         let mut bytes = rest.to_vec();

@@ -452,10 +452,10 @@ pub(crate) struct Checked {
 }
 
 impl Desk<'_> {
-    /// Processes a received document again: as it is kept, or with corrected bytes, which are an interchange with one transaction. Or sends a
-    /// rejected document to send again: its source as it is kept, or corrected.
+    /// Processes a received document again: with the stored bytes, or with corrected bytes, which are an interchange with one transaction. Sends a
+    /// rejected document again that was to be sent: with its stored source, or a corrected one.
     ///
-    /// The document is checked, mapped and delivered by the definitions of now. It is not acknowledged again. The old entry is replaced.
+    /// The document is checked, mapped and delivered by the current definitions. It is not acknowledged again. The old entry is replaced.
     ///
     /// # Errors
     /// The entry is not such a document, or its bytes are not kept or not one transaction.

@@ -87,7 +87,7 @@ struct SendState {
 /// The transactions of a source.
 #[derive(Default)]
 struct Documents {
-    /// Interchanges: what maps made, or the source.
+    /// Interchanges: the output of maps, or the source.
     texts: Vec<Vec<u8>>,
     /// Each transaction with the number of its text.
     pieces: Vec<(usize, Piece)>,

@@ -1,6 +1,6 @@
-//! Outputs of maps that are not EDI: files and records for partners who take them as they are, such as flat files, JSON or XML.
+//! Map outputs other than EDI, such as flat files, JSON or XML, which a partner gets unchanged.
 //!
-//! They have no envelope, no control numbers and no acknowledgment. Each is an entry with its bytes, and goes where the rule delivers it.
+//! They have no envelope, no control numbers and no acknowledgment. Each becomes an entry with its bytes, and is delivered to the rule's destination.
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_project::partner::{KeepPolicy, Usage};

@@ -18,7 +18,7 @@ use crate::send::Target;
 
 /// The rules that documents of a source may have.
 pub(crate) struct SendRules {
-    /// The name that the sender gives the documents; empty for interchanges that are sent as they are.
+    /// Name that the sender gives the documents; empty for interchanges that are sent unchanged.
     document: String,
     owners: Vec<usize>,
     /// The rule of documents, unless a more specific one fits the transaction.

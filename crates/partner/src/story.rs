@@ -46,9 +46,9 @@ pub struct Story {
     pub entry: Entry,
     /// The interchange that it is in.
     pub interchange: Option<Entry>,
-    /// The acknowledgment: ours of what came, the partner's of what was sent.
+    /// The acknowledgment: our acknowledgment of a received document, or the partner's of a sent one.
     pub answer: Option<Entry>,
-    /// Entries that it replaces, the newest first, and what an acknowledgment answers.
+    /// Entries that it replaces, newest first, and the entry that an acknowledgment answers.
     pub before: Vec<Entry>,
     /// Entries that replace it, the oldest first.
     pub after: Vec<Entry>,

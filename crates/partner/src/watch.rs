@@ -3,7 +3,7 @@
 use quayline_edi::{Segment, Standard};
 use quayline_project::partner::Rule;
 
-/// Elements to look at, and what was found.
+/// Elements to extract, and the values found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     items: Vec<Item>,
@@ -24,7 +24,7 @@ struct Item {
 const VALUE_BYTES_MAX: usize = 256;
 
 impl Watch {
-    /// Watches what these rules look at, and find documents by.
+    /// Watches the elements that these rules compare or record as business fields.
     pub(crate) fn of_rules<'r>(rules: impl Iterator<Item = &'r Rule> + Clone) -> Self {
         let reads_document = rules.clone().any(|rule| rule.condition.is_some());
         let references = rules.flat_map(|rule| {

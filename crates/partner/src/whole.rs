@@ -149,7 +149,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Removes the bytes of a received interchange whose time is over, if its entry stays. Says whether there were any.
+    /// Removes the bytes of a received interchange after its retention time, but keeps its entry. Returns true if there were any.
     pub(crate) fn purge_received(&self, unit: &mut Unit, entry: &Entry, now_ms: u64) -> Result<bool, Findings> {
         let days = entry.details.kept_days;
         let is_old = entry.time_ms.saturating_add(days.saturating_mul(86_400_000)) <= now_ms;

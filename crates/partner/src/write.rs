@@ -245,7 +245,7 @@ pub(crate) fn expected(settings: &Settings, standard: Standard) -> (State, State
 /// Seconds until an expected acknowledgment is overdue by default.
 pub(crate) const DUE_S: u64 = 86_400;
 
-/// A document on its way into an interchange.
+/// A document to be put into an interchange.
 pub(crate) struct Document {
     pub(crate) id: EntryId,
     pub(crate) functional: String,
