@@ -100,7 +100,7 @@ const DEPTH_MAX: usize = 16;
 /// Compiles every copybook, guide, schema, layout and map in the folders of the project at `root`.
 ///
 /// # Errors
-/// A folder that cannot be listed; what is wrong with a file is in its findings.
+/// A folder cannot be listed. Errors in a file are in its findings.
 pub fn check_files(root: &Path, options: &ShapeOptions) -> Result<Vec<CheckedFile>, Findings> {
     let mut checked = Vec::new();
     for kind in FileKind::ALL {

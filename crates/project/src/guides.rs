@@ -48,10 +48,10 @@ pub fn read_guide_documents(
     Texts::read(paths)?.through(cache, kind, limits, |set| GuideDocuments::new(set, names))
 }
 
-/// Reads one guide file with what it includes.
+/// Reads a guide file and the files that it includes.
 ///
 /// # Errors
-/// It cannot be read, or everything that is wrong with it.
+/// The file cannot be read, or all errors in it.
 pub fn read_guide(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
     let text = read_text(path).map_err(|error| unreadable(path, &error))?;
     parse_guide(&path.display().to_string(), &text, &Files, limits)
@@ -188,7 +188,7 @@ fn add_balances(guides: &mut [Guide]) -> Result<(), Findings> {
     Err(Findings(vec![Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint(hint)]))
 }
 
-/// Remembers what was included.
+/// Resolves includes and records their texts.
 struct Noting {
     /// Included texts by name.
     included: RefCell<BTreeMap<String, String>>,

@@ -86,7 +86,7 @@ pub struct SkipBytes {
 }
 
 impl SkipBytes {
-    /// Most bytes after the last record: a reader holds them back until it knows that the file has ended.
+    /// Maximum number of bytes after the last record. A reader holds them back until it reaches the end of the file.
     pub const LAST_MAX: usize = 1 << 16;
 }
 

@@ -236,7 +236,7 @@ impl LeafRules for GuideRules<'_> {
     }
 }
 
-/// Finds what maps include, in a folder; remembers what it gave.
+/// Resolves the includes of maps in a folder, and records the texts.
 #[derive(Debug)]
 pub struct MapFolder {
     folder: PathBuf,

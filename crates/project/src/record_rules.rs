@@ -1,4 +1,4 @@
-//! Files with several record types: which description a record has, what is nested in what, what is skipped.
+//! Files with several record types: the description for each record, the nesting of records, and the records to skip.
 
 use quayline_core::Place;
 

@@ -121,8 +121,8 @@ fn suggestion(message: &str) -> Option<String> {
     nearest(word, known).map(|name| format!("did you mean `{name}`?"))
 }
 
-/// Takes the innermost key or element away that the range is of; its name, or that of the list it is in. A range that something is
-/// `missing` in is the whole of what is taken away.
+/// Removes the innermost key or element that contains the range. Returns its name, or the name of the list that contains it. With `missing`,
+/// removes only an item whose range is exactly this one.
 fn remove(table: &mut DeTable<'_>, range: &Range<usize>, missing: bool) -> Option<String> {
     let within =
         |span: Range<usize>| if missing { span == *range } else { span.start <= range.start && range.end <= span.end };

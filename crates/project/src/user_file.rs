@@ -1,4 +1,4 @@
-//! A user's TOML file on its way to a definition: text, place and findings.
+//! A TOML file of a user before it becomes a definition: text, places and findings.
 
 use std::path::Path;
 

@@ -140,7 +140,7 @@ pub(crate) struct ByteRange {
     pub(crate) length: u32,
 }
 
-/// A plain value; numbers are taken from the source text, so that `12.50` stays what was written.
+/// A plain value. Numbers are taken from the source text, so that `12.50` keeps its form.
 #[derive(Clone, Deserialize)]
 #[serde(untagged, expecting = "expected a string, a number, true or false")]
 pub(crate) enum Plain {

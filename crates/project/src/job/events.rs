@@ -35,7 +35,7 @@ pub const COMPLETED: &str = "jobs/execution/completed";
 pub const FAILED: &str = "jobs/execution/failed";
 /// An execution ended STOPPED.
 pub const STOPPED: &str = "jobs/execution/stopped";
-/// Something that the job log alone has.
+/// An event that only the job log records.
 pub const LOG: &str = "jobs/execution/jobLogPart";
 /// A step runs.
 pub const STEP_STARTED: &str = "jobs/execution/step/started";

@@ -42,7 +42,7 @@ pub(super) fn planned_hint(planned: &Parameters) -> String {
 pub(super) struct Scope<'s> {
     pub(super) parameters: &'s Parameters,
     pub(super) system: &'s dyn Fn(&str) -> Option<String>,
-    /// Properties of the partition; without them references to the plan stay as they are.
+    /// Properties of the partition. If absent, references to the plan are not substituted.
     pub(super) partition: Option<&'s Parameters>,
     pub(super) unresolved: Vec<Unresolved>,
     /// The first value that is longer than a value may be: byte of its element, attribute.

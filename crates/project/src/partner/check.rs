@@ -81,7 +81,7 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
     findings
 }
 
-/// Acknowledgments that are expected of a partner whose identities have no standard with them: what is sent would be overdue for ever, or never.
+/// Warns about acknowledgments that are expected in a standard in which the partner has no identity: they can never arrive.
 fn never_answered(findings: &mut Vec<Finding>, partners: &[PartnerFile]) {
     for partner in partners.iter().filter(|partner| !partner.is_own) {
         let layers = std::iter::once((&partner.settings, in_file(partner)))

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use quayline_edi::{Standard, ValidationLevel};
 
-/// Settings. `None` leaves the decision to what is less specific.
+/// Settings. `None` leaves the decision to a less specific layer.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Settings {
     /// Acceptance of test and production interchanges. Default: production.
@@ -20,13 +20,13 @@ pub struct Settings {
     pub duplicate_days: Option<u64>,
     /// Treatment of missing control numbers. Default: warn.
     pub gaps: Option<GapPolicy>,
-    /// Acknowledgments that we send. Default: what the standard has: 997 and CONTRL; TA1 where it is requested.
+    /// Acknowledgments that we send. Default: 997 or CONTRL, depending on the standard; TA1 if the interchange requests it.
     pub acknowledge: Option<Vec<AckKind>>,
     /// Application advices that we send for documents that a map rejects. Default: none.
     pub advise: Option<Vec<AdviceKind>>,
     /// Destination of our acknowledgments. Default: the destination of other output to the partner.
     pub acknowledge_to: Option<super::Delivery>,
-    /// The acknowledgments that we expect for what we send: those of the standard of what is sent count. Default: none.
+    /// Acknowledgments that we expect for sent documents. Only those of the document's standard apply. Default: none.
     pub expect: Option<Vec<AckKind>>,
     /// Time until an expected acknowledgment is overdue. Default: 24 hours.
     pub due: Option<Period>,
@@ -50,7 +50,7 @@ pub struct Settings {
     pub delimiters_x12: Option<String>,
     /// Delimiters of EDIFACT that we write: element, component, repetition or a space, segment terminator and release character.
     pub delimiters_edifact: Option<String>,
-    /// ISA12 of what we write.
+    /// ISA12 of interchanges that we write.
     pub version_x12: Option<String>,
     /// Syntax identifier and version of UNB that we write, such as `UNOC:3`.
     pub version_edifact: Option<String>,
@@ -62,7 +62,7 @@ pub struct Settings {
     pub group_numbers: Option<NumberRange>,
     /// Numbers of transactions. Default: from 1 in each group.
     pub transaction_numbers: Option<NumberRange>,
-    /// Header fields of what we write: `interchange.acknowledgment_requested`, `group.agency`.
+    /// Header fields of interchanges that we write: `interchange.acknowledgment_requested`, `group.agency`.
     pub fields: Option<Vec<(String, String)>>,
 }
 

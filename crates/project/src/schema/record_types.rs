@@ -1,4 +1,4 @@
-//! Record types: which description a record has, and what is nested in what.
+//! Record types: the description for each record, and the nesting of records.
 
 use quayline_cobol::RecordPlan;
 use quayline_core::NodeId;

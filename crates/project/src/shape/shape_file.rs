@@ -30,7 +30,7 @@ pub struct ShapeOptions {
     pub policies: Policies,
     /// Naming of the members of guides.
     pub names: NodeNames,
-    /// Bounds of what is read.
+    /// Limits for reading input.
     pub limits: Limits,
     /// Cache of compiled guides and maps.
     pub cache: Option<Arc<Cache>>,

@@ -103,5 +103,5 @@ pub(crate) fn beside(from: &Path, name: &str) -> PathBuf {
     from.parent().unwrap_or_else(|| Path::new("")).join(name)
 }
 
-/// Text whose length nobody bounds.
+/// Text without a maximum length.
 pub(crate) const TEXT: Scalar = Scalar::Text { chars_max: None };

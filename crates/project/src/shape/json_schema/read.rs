@@ -141,7 +141,7 @@ const KNOWN: &[&str] = &[
     "xml",
 ];
 
-/// Keywords that change what documents look like, in a way that no shape holds.
+/// Keywords that affect the form of documents in a way that a shape cannot represent.
 const REFUSED: &[&str] = &["patternProperties", "$dynamicRef", "$recursiveRef"];
 
 impl<'d> Reader<'d> {

@@ -24,10 +24,10 @@ pub(crate) enum JsonKind {
 const DEPTH_MAX: usize = 256;
 
 impl Json {
-    /// Reads a text that is one value.
+    /// Parses a text that is one JSON value.
     ///
     /// # Errors
-    /// The byte, and what was expected there.
+    /// The byte offset of the error, and the expected content.
     pub(crate) fn parse(text: &str) -> Result<Json, (usize, &'static str)> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         let value = parser.value()?;

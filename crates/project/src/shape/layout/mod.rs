@@ -1,4 +1,4 @@
-//! Layouts: what a file of rows or records looks like, in TOML. `docs/reference/layouts.md` has every key.
+//! Layouts: descriptions of files of rows or records, in TOML. `docs/reference/layouts.md` describes every key.
 
 mod columns;
 mod families;

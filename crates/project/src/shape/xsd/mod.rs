@@ -82,7 +82,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     })
 }
 
-/// The shape as it grows, with what the form says of each node.
+/// The shape under construction, with the XML form of each node.
 struct Building {
     builder: ShapeBuilder,
     of_node: Vec<u16>,
@@ -332,7 +332,7 @@ impl<'d> Reader<'d> {
         self.findings.push(finding);
     }
 
-    /// Notes something that is not checked.
+    /// Records a construct that is not checked.
     fn note(&mut self, file: usize, word: &str, at: usize) {
         self.notes[file].add(word, at);
     }

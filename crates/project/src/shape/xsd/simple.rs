@@ -1,4 +1,4 @@
-//! Simple types: what a text or an attribute holds, and how facets restrict it.
+//! Simple types: the content of texts and attributes, and the restrictions by facets.
 
 use quayline_core::Scalar;
 use quayline_dictionary::XmlElement;
@@ -21,7 +21,7 @@ pub(super) enum Counted {
     Characters,
     /// Bytes of two hexadecimal digits.
     HexBytes,
-    /// Something that bounds no characters: the items of a list, bytes in base64.
+    /// Anything else that does not limit characters: the items of a list, bytes in base64.
     Unbounded,
 }
 
