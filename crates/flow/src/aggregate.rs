@@ -23,9 +23,9 @@ use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 use crate::stats::CpuPart;
 
-/// Messages of one group. Default 1,000,000: about what one unit of work may change.
+/// Maximum number of messages of one group: 900,000. One unit of work may make 1,000,000 changes by default.
 const PARTS_MAX: u64 = 900_000;
-/// Bytes of the content of one group. Default 100 MB: the longest message of a queue.
+/// Maximum number of bytes of content of one group: 100 MB, the default maximum of a message of a queue.
 const BYTES_MAX: u64 = 100 << 20;
 /// Groups that one unit of work brings forward.
 const FORWARD_AT_ONCE: usize = 256;

@@ -38,7 +38,7 @@ use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 use crate::taken::{Failures, Pauses, Taken};
 
-/// Messages without an answer that an input holds. Default 200: with [`HELD_BYTES`], what bounds its memory.
+/// Maximum number of unanswered messages that an input holds. Default 200. With [`HELD_BYTES`], this limits its memory.
 const PREFETCH: usize = 200;
 /// Bytes of such messages above which the input reads no more. Default 8 MiB, and always one message of any size.
 const HELD_BYTES: usize = 8 << 20;
@@ -61,7 +61,7 @@ const PASSWORD: &str = "AMQP_PASSWORD";
 /// Longest name of a queue, in bytes.
 const NAME_BYTES_MAX: usize = 1_024;
 
-/// The ids that the store knows.
+/// The ids of processed messages in the store.
 #[derive(Clone, Debug)]
 struct Seen {
     prefix: String,

@@ -564,7 +564,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Sends what is known along the wires.
+    /// Propagates the known record types along the wires of a node.
     fn leave(&mut self, at: usize, arriving: &Arriving, record: Option<Arc<ShapeFile>>, made: Option<Arriving>) {
         let node = &self.file.nodes[at];
         let status = || {

@@ -40,7 +40,7 @@ pub struct EngineOptions {
 /// Behaviour of an instance during the commit of its unit of work.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Commits {
-    /// The instance takes the next message; the outcome wakes the rest of the work.
+    /// The instance takes the next message. The outcome of the commit wakes the task that completes the unit of work.
     #[default]
     Free,
     /// The instance blocks its thread, like the instances of other engines. It is slow and serves as a comparison.
@@ -70,7 +70,7 @@ struct Thread {
     handle: Option<JoinHandle<()>>,
 }
 
-/// A flow that the engine knows, running or stopped.
+/// A deployed flow, running or stopped.
 struct Entry {
     deployed: Arc<Deployed>,
     /// True if the flow should run: the latest order of an operator, which remains in effect when flows are loaded again.
@@ -94,7 +94,7 @@ pub(crate) struct Deployed {
     /// Threads that it was given to and that still run it.
     running: Mutex<usize>,
     ended: Condvar,
-    /// Failure that ended the flow, if nobody stopped it.
+    /// Failure that ended the flow; `None` if an operator stopped it.
     broken: Mutex<Option<String>>,
     /// Sockets of the version before, or for the next one, so that a client never finds the address closed.
     pub(crate) sockets: Mutex<KeptSockets>,
@@ -109,7 +109,7 @@ pub struct FlowState {
     pub stats: Arc<FlowStats>,
     /// True if the flow takes messages.
     pub is_running: bool,
-    /// Failure that ended the flow, if nobody stopped it.
+    /// Failure that ended the flow; `None` if an operator stopped it.
     pub broken: Option<String>,
 }
 

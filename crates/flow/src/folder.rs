@@ -51,7 +51,7 @@ pub(crate) struct Taken {
     pub(crate) processed: Processed,
 }
 
-/// A file on its way to the folder of processed files.
+/// A file that is to be moved to the folder of processed files.
 #[derive(Clone, Debug)]
 pub(crate) struct Processed {
     from: PathBuf,
@@ -66,7 +66,7 @@ impl Processed {
         fs::metadata(&self.from).map_or(true, |meta| fingerprint(&meta) != self.fingerprint)
     }
 
-    /// Moves the file, then removes its checkpoint. A file that changed since it was read stays: it is another message.
+    /// Moves the file, then removes its checkpoint. A file that changed since it was read is not moved: it becomes another message.
     pub(crate) fn finish(&self, store: &Store) -> Result<(), String> {
         if self.is_changed() {
             let from = self.from.display();
@@ -182,7 +182,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Returns the next file; `Ok(None)` if there is none. An error concerns one file, which stays in place.
+    /// Returns the next file; `Ok(None)` if there is none. An error is about one file, which is not moved.
     pub(crate) fn next(&mut self, store: &Store) -> Result<Option<Taken>, String> {
         while let Some(path) = self.found.pop_front() {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();

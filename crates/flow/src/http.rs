@@ -408,7 +408,7 @@ async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
 enum Refused {
     TooLong,
     Broken,
-    /// Too many requests wait.
+    /// The maximum number of requests is waiting.
     NoPlace,
     /// The flow has stopped; its next version may listen on other connections.
     Stopping,

@@ -434,7 +434,7 @@ impl Input {
         }
     }
 
-    /// Takes note that a unit of work is on its way to the log, which frees its instance.
+    /// Records that a unit of work was submitted to the log, which frees its instance.
     pub(crate) fn submitted(&mut self) {
         self.used = self.used.saturating_sub(1);
     }
@@ -484,7 +484,7 @@ impl Input {
         }
     }
 
-    /// Gives what another version of the flow may continue with: sockets.
+    /// Hands over the resources that the next version of the flow can continue to use: sockets.
     pub(crate) fn hand_over(&mut self, kept: &mut KeptSockets) {
         if let Origin::Http(listener, _) = &mut self.from {
             listener.hand_over(kept);

@@ -55,7 +55,7 @@ pub(crate) const PREFIX: &str = "kafka_";
 /// Longest name of a topic, which is Kafka's own limit.
 const NAME_BYTES_MAX: usize = 249;
 
-/// A partition: what is done, and what is on its way.
+/// State of a partition: processed and pending offsets.
 #[derive(Default)]
 struct Partition {
     /// Offset below which every message was processed.
@@ -295,7 +295,7 @@ impl Session {
         Ok(())
     }
 
-    /// Compares a partition as it is with what the store knows, or begins with it.
+    /// Compares the state of a partition at the broker with the stored state, or stores it at the first contact.
     async fn place(&self, partition: u32, first: i64, end: i64) -> Result<(), Failure> {
         let known = self.shared.borrow().partitions.get(&partition).map(|known| (known.first, known.fetched));
         match known {
@@ -378,7 +378,7 @@ fn reached(first: i64, entries: &BTreeMap<i64, i64>) -> i64 {
     reached
 }
 
-/// Loads the partitions that the store knows.
+/// Loads the stored state of the partitions.
 fn load(run: &Run<'_>, prefix: &str) -> Result<BTreeMap<u32, Partition>, Failure> {
     let unit = run.store.begin()?;
     let damaged = || {
@@ -594,7 +594,7 @@ impl KafkaInput {
     }
 }
 
-/// Raises the first offset of a partition to the end of what had its effect, and removes the entries below.
+/// Raises the first offset of a partition to the end of the processed offsets without a gap, and removes the entries below it.
 fn raise(store: &Store, prefix: &str, partition: u32, known: &mut Partition) -> Result<(), Failure> {
     known.raised = Some(Instant::now());
     let first = known.frontier();

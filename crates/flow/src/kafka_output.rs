@@ -5,10 +5,10 @@
 //! checkpoint "flow-kafka-out/FLOW/NODE/TOPIC/PARTITION" ─▶ producer id, number of the next record
 //! ```
 //!
-//! A broker finds a record that it has already by producer id, epoch and number. Here these are kept in the store: the message on its way is durable
-//! before its first attempt, and its number is used up in the unit of work that removes it from the outbox. So an attempt whose outcome nobody knows is
-//! repeated with the same numbers, also by another process. If such a message is removed from the outbox by hand, the next one takes a new producer id,
-//! because the broker would take it for the same record. Source: KIP-98.
+//! A broker recognizes a record that it already has by producer id, epoch and number. The store keeps these: the message in progress is durable
+//! before its first attempt, and its number is consumed in the unit of work that removes the message from the outbox. An attempt whose outcome is
+//! unknown is therefore repeated with the same numbers, also by another process. If such a message is removed from the outbox by hand, the next
+//! one gets a new producer id, because the broker would mistake it for the same record. Source: KIP-98.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! A message on its way through a flow.
+//! A message as it moves through a flow.
 
 use std::rc::Rc;
 

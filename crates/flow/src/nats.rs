@@ -41,7 +41,7 @@ use crate::taken::{Failures, NOT_BEGUN, Taken};
 
 /// Messages of one pull. Default 100.
 const BATCH: usize = 100;
-/// Bytes of one pull, where the server's longest message is not longer. Default 8 MiB: with [`BATCH`], what bounds the memory of an input.
+/// Maximum number of bytes of one pull, unless the server's longest message is longer. Default 8 MiB. With [`BATCH`], this limits an input's memory.
 const BATCH_BYTES: usize = 8 << 20;
 /// Room in a pull for the subject and headers of the longest message.
 const ENVELOPE_BYTES: usize = 64 << 10;
@@ -70,7 +70,7 @@ const VERSION: u8 = 1;
 /// Number of the error for a message that is longer than the stream allows.
 const LONGER_THAN_STREAM: u64 = 10_054;
 
-/// Messages of a stream that were processed, as the store knows them.
+/// Messages of a stream that were processed, as recorded in the store.
 #[derive(Debug)]
 struct Seen {
     name: String,
@@ -140,7 +140,7 @@ impl Seen {
         Ok(unit)
     }
 
-    /// Removes what the server says is acknowledged.
+    /// Raises the stored floor to the one that the server reports, and removes the entries of acknowledged messages below it.
     fn raise(&mut self, store: &Store, floor: u64) -> Result<(), Failure> {
         if floor <= self.floor {
             return Ok(());

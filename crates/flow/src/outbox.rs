@@ -34,7 +34,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// Pause between two looks for files that other processes on the same store left.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// Longest path that is a key as it is. Keys have at most 1,024 bytes.
+/// Longest path that is used as a key unchanged. Keys have at most 1,024 bytes.
 const PATH_BYTES_MAX: usize = 900;
 /// Bit of the length of the path that says that an entry names its node.
 const NAMED: u32 = 1 << 31;
@@ -161,7 +161,7 @@ impl Again {
     }
 }
 
-/// The thread that writes files that are left. Dropping it lets it finish what it does, and ends it.
+/// The thread that writes pending files. Dropping it finishes the current file and ends the thread.
 pub(crate) struct Writer {
     pub(crate) again: Again,
     thread: Option<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! A flow as a page of Markdown: its picture, its nodes, and what is certain where it meets the outside.
+//! Documents a flow as a page of Markdown: diagram, nodes and guarantees at its edges.
 
 use std::fmt::Write as _;
 

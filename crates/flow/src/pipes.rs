@@ -104,7 +104,7 @@ impl<'p> Lanes<'p> {
         work(lane, outputs)
     }
 
-    /// Sets what expressions and maps see of the world.
+    /// Sets the clock, the seed of ids and the envelope that expressions and maps use.
     fn world(&self, at: usize, now_ms: u64, parcel: &Parcel, names: &[String]) {
         let envelope = names.iter().filter_map(|name| Some((name.clone(), parcel.envelope(name)?))).collect();
         let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
@@ -149,7 +149,7 @@ impl<'p> Lanes<'p> {
         })
     }
 
-    /// Checks a whole message against its shape; `Ok(Err)` is what does not fit. The documents are in JSON, a line each.
+    /// Checks a whole message against its shape. `Ok(Err)` describes the mismatch. The documents are in JSON, one on each line.
     pub(crate) fn check(&self, at: usize, parcel: &Parcel) -> Result<Result<Vec<u8>, Failure>, Failure> {
         let Some(pipeline) = &self.pipes.nodes[at].check else { return Ok(Ok(Vec::new())) };
         Lanes::with(&self.checks[at], pipeline, |lane, outputs| {

@@ -416,7 +416,7 @@ impl Run<'_> {
         Ok(pool)
     }
 
-    /// Calls a program with the message; what it leaves in its parameter is the answer.
+    /// Calls a program with the message. The content of its parameter after the call is the result.
     pub(crate) async fn cobol_program(&self, work: &mut Work, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
         let node = &self.flow.file.nodes[at];
         let Some(program) = &self.flow.nodes[at].program else { return Ok(Gives::Same("failure")) };

@@ -16,7 +16,7 @@ use crate::stats::CpuPart;
 
 /// Records in one unit of work of a pass where the node does not say it.
 const COMMIT_COUNT: u64 = 1_000;
-/// Units of work of one pass that are on their way to the log at once.
+/// Maximum number of submitted units of work of one pass.
 const IN_FLIGHT: usize = 4;
 
 /// Search condition for a record.

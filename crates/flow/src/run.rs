@@ -31,7 +31,7 @@ use crate::stats::{CpuPart, FlowStats};
 const STEPS_MAX: u64 = 10_000_000;
 /// Nodes that a unit of work runs before other work of its thread has its turn. Default 512: below a millisecond.
 const STEPS_AT_ONCE: u64 = 512;
-/// A file that stays open until it is idle is looked up again after this time.
+/// Time after which a file that is kept open `until_idle` is looked up again.
 const IDLE: Duration = Duration::from_secs(10);
 /// One unit of work in this number is measured.
 const SAMPLE: u64 = 32;
@@ -61,7 +61,7 @@ pub(crate) struct Run<'p> {
     pub(crate) stats: Arc<FlowStats>,
     pub(crate) observer: Arc<dyn Observer>,
     files_left: Arc<FilesLeft>,
-    /// Numbers of the inputs whose units of work have gone to the log since the last look: their instances are free.
+    /// Numbers of the inputs whose units of work were submitted to the log since the last call. Their instances are free.
     pub(crate) submitted: RefCell<Vec<usize>>,
     commits: Commits,
     stop: (Arc<Deployed>, usize),
@@ -76,7 +76,7 @@ pub(crate) struct Run<'p> {
     units: Cell<u64>,
 }
 
-/// A unit of work on its way.
+/// A unit of work in progress.
 pub(crate) struct Work {
     pub(crate) unit: Unit,
     pub(crate) after: Vec<After>,
@@ -114,7 +114,7 @@ enum Step {
     Visit(usize, Parcel),
     /// Nodes after this are inside the `try` node.
     EndTry(usize, Parcel),
-    /// The rest of a split: node, message, parts, number of the next part.
+    /// Remaining parts of a split: node, message, parts, number of the next part.
     Parts(usize, Parcel, Rc<Vec<core::ops::Range<usize>>>, Rc<[u8]>, usize),
 }
 
@@ -454,7 +454,7 @@ impl<'p> Run<'p> {
         self.observer.failed(&self.name, &failure.located(&self.name), true);
     }
 
-    /// Puts a message on its way, as one of several that leave a node at once.
+    /// Schedules a message at the targets of a terminal, as one of several that leave the node.
     fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel, number: u64) {
         self.traced(at, terminal, parcel);
         for to in self.flow.file.nodes[at].wire(terminal).iter().rev() {
@@ -484,8 +484,8 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// Hands a unit of work to the log. The commit happens whether or not somebody waits for it. An error says that it did not happen; what cannot be
-    /// done after it is reported and done later.
+    /// Submits a unit of work to the log. It commits even if the future is dropped. An error means that it did not commit. Work after the commit that
+    /// fails is reported and done later.
     pub(crate) fn submit(&self, mut work: Work) -> impl Future<Output = Result<(), Failure>> + use<'p> {
         self.part(&mut work, CpuPart::Commit);
         let Work { unit, after, sample, messages, is_written_only, .. } = work;

@@ -22,7 +22,7 @@ pub struct FlowStats {
     pub open: AtomicU64,
     /// Nanoseconds of the units of work that ended, each from its first message to its commit or rollback.
     pub wall_ns: AtomicU64,
-    /// CPU time of the flow's threads, by what it was for, from one unit of work in 32.
+    /// CPU time of the flow's threads by purpose, measured for one unit of work in 32.
     pub cpu: CpuSplit,
     last_error: Mutex<Option<LastError>>,
     not_begun: Mutex<Option<String>>,
@@ -127,7 +127,7 @@ impl FlowStats {
         self.traced.begin(now_ms);
     }
 
-    /// Ends what [`FlowStats::begin_trace`] began.
+    /// Ends the recording that [`FlowStats::begin_trace`] started.
     pub fn end_trace(&self) {
         self.traced.end();
     }
