@@ -68,7 +68,7 @@ impl Batch {
         self.changes >= CHANGES_MAX || self.bytes >= BYTES_MAX
     }
 
-    /// Commits without waiting; the outcome goes to the mailbox. Returns the number of bytes on their way.
+    /// Commits without waiting. The mailbox gets the outcome. Returns the number of submitted bytes.
     pub(crate) fn commit(&mut self, mailbox: &Arc<Mailbox>) -> u64 {
         let Batch { unit, puts, gets, bytes, .. } = std::mem::take(self);
         let Some(unit) = unit else { return 0 };

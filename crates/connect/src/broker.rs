@@ -62,7 +62,7 @@ pub enum BrokerError {
     /// The broker refuses the login.
     #[error("{0}")]
     Login(String),
-    /// The broker ends a connection or link, or this side does because of what it received.
+    /// The broker ended a connection or link, or this side did because of received data.
     #[error("the broker says {condition}: {text}")]
     Refused {
         /// Condition of the standard.
@@ -364,7 +364,7 @@ impl BrokerClient {
         limited(wait, sent).await
     }
 
-    /// Ends the connection in order, so that the broker does not count it as a failure of what was not processed.
+    /// Closes the connection in an orderly way, so that the broker does not count messages that were not processed as failed.
     pub async fn close(mut self) {
         self.endpoint.finish();
         let closed = async { while self.event(true).await.is_ok() {} };

@@ -40,11 +40,11 @@ pub struct ListenerLimits {
     pub connections: usize,
     /// Messages that a client may send on a link before the first is durable. Default 1,000.
     pub credit: u32,
-    /// Bytes of messages of one connection whose commit is not durable. Above it, Quayline reads no more from the connection.
-    /// Default 16 MiB, and one message whatever its size.
+    /// Bytes of messages of one connection whose commit is not durable. Above this number, Quayline stops reading from the connection, but it
+    /// always accepts one message of any size. Default 16 MiB.
     pub commit_bytes: u64,
-    /// Bytes of messages sent to one connection and not settled. Above it, Quayline sends nothing to the connection. Default 64
-    /// MiB, and one message whatever its size.
+    /// Bytes of messages sent to one connection and not settled. Above this number, Quayline stops sending to the connection, but it always sends
+    /// one message of any size. Default 64 MiB.
     pub unsettled_bytes: u64,
     /// Open transactions of one connection. Default 100.
     pub transactions: usize,

@@ -45,16 +45,16 @@ pub enum NatsError {
         /// Milliseconds.
         wait_ms: u64,
     },
-    /// The server sends what is not of the protocol.
+    /// The server sent data that violates the protocol.
     #[error("the server does not speak the NATS protocol: {0}")]
     Protocol(#[from] ParseError),
     /// The server closes the connection or refuses an operation.
     #[error("the server says: {0}")]
     Denied(String),
-    /// The server requires what this client does not have.
+    /// The server requires a feature that this client does not have.
     #[error("the server requires {0}, which is not supported")]
     Requires(&'static str),
-    /// Nobody listens on the subject: no stream takes it, or streams are not enabled.
+    /// No subscriber on the subject: no stream stores it, or streams are not enabled.
     #[error("nothing listens on the subject {subject}")]
     NoResponder {
         /// The subject.
@@ -143,10 +143,10 @@ pub struct NatsClient {
 }
 
 impl NatsClient {
-    /// Connects. `salt` makes the subject of answers one that nobody can guess.
+    /// Connects. `salt` makes the subject of replies unpredictable.
     ///
     /// # Errors
-    /// The server cannot be reached, does not accept the login, or requires what is not supported.
+    /// The server cannot be reached, does not accept the login, or requires an unsupported feature.
     pub async fn connect(address: &NatsAddress, login: &NatsLogin, salt: u64) -> Result<Self, NatsError> {
         let greeted = async {
             let unreachable = |error: std::io::Error| unreachable(&address.place, &error);
@@ -245,10 +245,10 @@ impl NatsClient {
         format!("{}.p.{}", self.inbox, self.requests)
     }
 
-    /// Adds a message to what is sent next. Names and values of headers must have no line ends.
+    /// Appends a message to the output. Names and values of headers must not contain line ends.
     ///
     /// # Errors
-    /// It is too long for the server.
+    /// The message is too long for the server.
     pub fn publish(
         &mut self,
         subject: &str,
@@ -344,10 +344,10 @@ impl NatsClient {
         }
     }
 
-    /// Sends what is published. It may be dropped at any time.
+    /// Sends the published messages. The future may be dropped at any time.
     ///
     /// # Errors
-    /// The connection ends.
+    /// The connection ended.
     pub async fn flush(&mut self) -> Result<(), NatsError> {
         while self.written < self.output.len() {
             match self.stream.write(&self.output[self.written..]).await {

@@ -39,7 +39,7 @@ pub enum NatsOperation {
     Ping,
     /// The answer to PING.
     Pong,
-    /// The server refuses something and may close the connection.
+    /// The server rejects an operation and may close the connection.
     Error(String),
 }
 

@@ -1,4 +1,4 @@
-//! Streams: what a server keeps, consumers that deliver it, and acknowledgments.
+//! Streams of JetStream: lookup, consumers and acknowledgments.
 
 use std::time::Duration;
 
