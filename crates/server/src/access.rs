@@ -103,7 +103,7 @@ struct KeyEntry {
     expires: Option<u64>,
 }
 
-/// Tokens that were found good lately, by their digest: a signature costs more than all the rest of a small request.
+/// Cache of valid tokens by their digest: to verify a signature costs more than the rest of a small request.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCache {
     known: RefCell<HashMap<[u8; 32], Known>>,
@@ -113,10 +113,10 @@ pub(crate) struct TokenCache {
 type Known = (Rc<Identity>, u64);
 
 impl Access {
-    /// Reads what the settings name; `fetched` are the keys of an issuer that has a URL.
+    /// Reads the files that the settings name. `fetched` has the keys of an issuer with a URL.
     ///
     /// # Errors
-    /// The file and what is wrong with it, without a secret.
+    /// The file and the problem, without a secret.
     pub(crate) fn load(config: &AuthenticationConfig, fetched: Option<Arc<KeySet>>) -> Result<Access, String> {
         let mut access =
             Access { required: config.required, certificates: config.certificate_roles.clone(), ..Access::default() };

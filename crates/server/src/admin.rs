@@ -100,7 +100,7 @@ pub trait AdminPart: Send + Sync {
     }
 }
 
-/// Events for a client that stays.
+/// Source of events for a client that keeps its connection open.
 pub trait AdminStream: Send {
     /// Returns the text of new events since the last call, empty if there are none; `None` ends the stream. It may block.
     fn next(&mut self) -> Option<Vec<u8>>;
@@ -110,10 +110,10 @@ pub trait AdminStream: Send {
 const STREAMS_MAX: usize = 64;
 /// Between two looks at a stream.
 const STREAM_LOOK: std::time::Duration = std::time::Duration::from_millis(250);
-/// A stream on which nothing happens sends a comment after this time, so that proxies keep the connection and a client that is gone is noticed.
+/// Idle time after which a stream sends a comment, so that proxies keep the connection and a disconnected client is noticed.
 const STREAM_IDLE: std::time::Duration = std::time::Duration::from_secs(15);
 
-/// Sends the events of a stream until it ends, the client is gone or the server stops.
+/// Sends the events of a stream until it ends, the client disconnects or the server stops.
 fn streamed(thread: &Rc<Thread>, mut stream: Box<dyn AdminStream>) -> Response<Body> {
     let (sender, receiver) = tokio::sync::mpsc::channel(2);
     let thread = Rc::clone(thread);

@@ -101,10 +101,10 @@ pub struct Users {
 }
 
 impl Users {
-    /// Reads the users that the settings name; `roles` are those of which a user needs one.
+    /// Reads the users that the settings name. A user needs one of `roles`.
     ///
     /// # Errors
-    /// The file and what is wrong with it, without a secret.
+    /// The file and the problem, without a secret.
     pub fn load(config: &ServeConfig, roles: Option<Vec<String>>) -> Result<Users, String> {
         Ok(Users { access: Access::load(&config.authentication, None)?, roles })
     }

@@ -1,4 +1,4 @@
-//! A provider whose answers have another record than its requests: the request goes out alone, and what comes back follows it.
+//! A provider with different records for requests and answers: it sends the request record alone and appends the answer record.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The collector of a server: a thread that looks once a second, keeps intervals, and does what alerts say.
+//! The collector of a server: a thread that samples once a second, stores intervals and carries out the actions of alerts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
@@ -294,7 +294,7 @@ fn log_poison(store: &Store, known: &mut HashMap<String, String>, log: &Log) {
 
 /// Storage of intervals beyond the life of the process.
 pub(crate) trait Kept {
-    /// Keeps one more, and removes those that are too many.
+    /// Stores an interval and removes the oldest ones above the limit.
     fn keep(&mut self, interval: &Interval) -> Result<(), String>;
     /// Returns the last intervals, ascending.
     fn last(&self, count: usize) -> Result<Vec<Interval>, String>;

@@ -8,7 +8,7 @@ use quayline_program::ModuleSource;
 /// Results of compiling the modules of all services.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// Modules that are not what their source makes, and why they could not be made.
+    /// Modules that differ from their source, and the reason why they could not be compiled.
     pub(crate) stale: Vec<(PathBuf, String)>,
     /// Sources and copybooks that modules are made of.
     pub(crate) files: Vec<PathBuf>,

@@ -499,7 +499,7 @@ impl ServeConfig {
         wrong
     }
 
-    /// Files with keys and certificates that are not what they should be, and issuers that cannot be asked.
+    /// Returns errors in the files with keys and certificates, and in the settings of issuers.
     fn wrong_files(&self) -> Vec<Wrong> {
         let mut wrong = Vec::new();
         let mut open = |key, done: Result<(), String>| {

@@ -125,7 +125,7 @@ pub(crate) fn room_for_connections(others: usize) -> usize {
     files.saturating_sub(others)
 }
 
-/// Something that may happen very often and is logged now and then, with a count.
+/// Rate limit for the log: counts frequent events and reports them at most every 10 seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Seldom(Mutex<(Option<Instant>, u64)>);
 

@@ -14,7 +14,7 @@ pub enum ServeError {
     /// The audit or the access log cannot be opened.
     #[error("{path} cannot be written: {kind}", path = .0.display(), kind = .1.kind())]
     Journal(PathBuf, #[source] io::Error),
-    /// Keys or certificates that are not what they should be.
+    /// Invalid keys or certificates.
     #[error("{0}")]
     Settings(String),
     /// The system gives no thread or event queue.

@@ -105,7 +105,7 @@ impl Drop for OnRecord {
     }
 }
 
-/// Places that are given back when the request is answered, or when its client has gone and it is dropped.
+/// Places that are released when the request is answered, or when it is dropped because its client disconnected.
 #[derive(Default)]
 struct Places {
     all: Option<Rc<Thread>>,
@@ -425,8 +425,8 @@ async fn respond(
     response
 }
 
-/// Charges what a request computed to its class. Both phases compute without a wait, so that their time is CPU time unless others have the
-/// processor.
+/// Charges the computing time of a request to its class. Both phases compute without waiting, so wall time is CPU time unless other threads
+/// have the processor.
 fn charge(shared: &Shared, class: usize, time: Duration) {
     if let Some(workload) = shared.workload.as_ref().filter(|workload| workload.is_held(class)) {
         workload.charge(class, time);

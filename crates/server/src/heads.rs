@@ -2,7 +2,7 @@
 
 use hyper::header::HeaderMap;
 
-/// Headers of a request by what they are for.
+/// Presence of the headers that the server uses, and the number of `host` headers.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Heads {
     /// Number of `host` headers.

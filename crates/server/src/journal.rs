@@ -49,7 +49,7 @@ struct Queue {
 /// Treatment of lines that cannot be written yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Keeping {
-    /// Requests wait for a slow disk; a disk that fails stops them (R48: the queue covers what the disk takes in a short while).
+    /// Requests wait for a slow disk. If the disk fails, requests are refused (R48: the queue covers the time that the disk usually takes).
     Required,
     /// Requests wait for a slow disk; lines that cannot be written are dropped.
     Wanted,
@@ -66,7 +66,7 @@ const LINES_MAX: usize = 8192;
 /// Lines that wait while a required journal fails: those of requests that were in progress when it began to.
 const LINES_MAX_FAILING: usize = 1 << 17;
 
-/// Between attempts to write what could not be written.
+/// Time between attempts to write after an error.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Journal {
@@ -207,7 +207,7 @@ enum Target {
     Stderr,
 }
 
-/// Gathers what is there, writes it with one call, and begins again.
+/// Collects the waiting lines, writes them in one call, and repeats.
 fn write(target: &mut Target, batch: &mut String, inner: &Inner, log: &Log) {
     while let Some(lines) = inner.take(batch) {
         while let Err(error) = target.append(batch.as_bytes()) {

@@ -72,7 +72,7 @@ impl Times {
     }
 }
 
-/// Adds to what only this thread changes.
+/// Adds to a counter that only this thread changes.
 fn add(to: &AtomicU64, n: u64) {
     to.store(to.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
 }

@@ -127,7 +127,7 @@ pub(crate) struct Answered<'r> {
     pub(crate) began: Instant,
 }
 
-/// The collector, and what waits for it.
+/// The exporter: the endpoints of the collector, and the spans that wait.
 pub(crate) struct Otlp {
     traces: Endpoint,
     metrics: Endpoint,
@@ -149,7 +149,7 @@ pub(crate) struct Otlp {
     is_down: AtomicBool,
 }
 
-/// Spans on their way. They count as dropped unless they are sent, also where the task that sends them ends with the server.
+/// Spans that are being sent. They count as dropped if sending fails or the server ends the sending task.
 struct Unsent<'o> {
     counts: &'o Telemetry,
     spans: u64,
@@ -242,7 +242,7 @@ impl Otlp {
         }
     }
 
-    /// Sends what comes, until the server ends.
+    /// Sends spans and metrics until the server ends.
     pub(crate) async fn keep(&self, shared: &Shared) {
         let mut metrics_sent = Instant::now();
         loop {
@@ -268,7 +268,7 @@ impl Otlp {
         }
     }
 
-    /// Sends what is left, once, within the time limit.
+    /// Sends the remaining spans and the metrics once, within the time limit.
     pub(crate) async fn flush(&self, shared: &Shared) {
         let all = async {
             loop {

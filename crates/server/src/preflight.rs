@@ -19,7 +19,7 @@ use crate::upstream::from_environment;
 /// A provider that every call would fail at.
 const PROVIDER: Code = Code("SRV-006");
 
-/// Operations that nobody can be admitted to.
+/// No client has access to an operation.
 const NOBODY: Code = Code("SRV-007");
 
 /// Listeners that need one address.

@@ -4,8 +4,8 @@
 //! call ─▶ worker with the fewest calls ─▶ slot ─▶ … bell … ─▶ the waiting request ─▶ answer copied out
 //!         (all full: queue, bounded by time)
 //! ```
-//! Bells are rung by the attending task, whose turn comes when every request that has arrived has submitted its call; and an answer stays
-//! in its slot until its request's turn comes, so that it is copied once, into a place that all requests of the thread use.
+//! The attending task rings the bells. Its turn comes when every request that has arrived has submitted its call. An answer remains in its slot until
+//! the turn of its request, so it is copied only once, into a buffer that all requests of the thread share.
 //!
 //! When a worker ends, its current call fails, and calls that it had not begun go to the front of the queue. A new worker starts at once, because a
 //! client whose calls end the program must not delay other clients. If the worker ended before it began a call, the new one starts after a pause. The
@@ -94,8 +94,8 @@ struct Waiting {
     call: Call,
 }
 
-/// A slot with an answer. It is given back when the answer is taken, or when nobody wants it any more; its worker may have ended, or may
-/// have been replaced, in the meantime.
+/// A slot with an answer. It is released when the answer is taken, or when no request waits for it. In the meantime, its worker may have ended or
+/// have been replaced.
 struct Filled {
     shared: Rc<Shared>,
     worker: Rc<RefCell<Worker>>,
@@ -284,7 +284,7 @@ impl Shared {
         }
     }
 
-    /// Refuses what has waited too long, in the queue or in a slot of a worker that has not begun it.
+    /// Rejects calls that have waited too long, in the queue or in a slot of a worker that has not begun them.
     fn expire(&self) {
         let is_old = |call: &Call| call.since.elapsed() > self.spec.wait_limit;
         loop {

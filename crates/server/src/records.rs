@@ -25,7 +25,7 @@ use crate::queues::WaitingTask;
 /// Times that a request is tried whose unit of work was chosen to end a deadlock.
 const ATTEMPTS: usize = 3;
 
-/// Says something to the operator.
+/// Reports a message to the operator.
 type Say = Rc<dyn Fn(&str)>;
 
 /// The store lacks a file or queue of a service.
@@ -408,7 +408,7 @@ impl Messages {
         }
     }
 
-    /// Looks for replies that nobody waits for any more, as long as somebody waits or did lately, and moves them to the backout queue.
+    /// Looks for replies without a waiting request and moves them to the backout queue. Runs while requests wait, or waited recently.
     fn look_for_late(&self, queue: &Queue) {
         if self.waiting.looks.replace(true) {
             return;

@@ -19,14 +19,14 @@ struct State<T> {
     ended: Cell<bool>,
 }
 
-/// Gives the value.
+/// Sends the value.
 pub(crate) struct Sender<T>(Rc<State<T>>);
 
-/// Waits for the value; `None` where the sender has gone without one.
+/// Waits for the value; `None` if the sender was dropped without sending one.
 pub(crate) struct Receiver<T>(Rc<State<T>>);
 
 impl<T> Sender<T> {
-    /// Gives the value back where nobody waits any more.
+    /// Sends the value. Returns it as the error if no receiver is left.
     pub(crate) fn send(self, value: T) -> Result<(), T> {
         if self.0.ended.get() {
             return Err(value);
@@ -35,7 +35,7 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Returns true if nobody waits for the reply any more.
+    /// Returns true if no receiver is left.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.ended.get()
     }

@@ -28,7 +28,7 @@ pub(crate) struct Database {
     places: Arc<Semaphore>,
 }
 
-/// Resources that a request needs until its statement ends, even after its client has gone.
+/// State that a request uses until its statement ends, even after its client disconnected.
 struct Pool {
     spec: SqlSpec,
     tls: Option<TlsConnector>,

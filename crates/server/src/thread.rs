@@ -25,7 +25,7 @@ use crate::shared::Shared;
 pub(crate) struct Thread {
     pub(crate) shared: Arc<Shared>,
     pub(crate) buffers: Rc<Buffers>,
-    /// Record being turned into an answer: one buffer for all requests, so that it stays in the cache.
+    /// Record from which the current answer is written: one buffer for all requests, so that it remains in the CPU cache.
     pub(crate) record: RefCell<Vec<u8>>,
     pub(crate) tokens: TokenCache,
     version: RefCell<Rc<Version>>,
@@ -53,7 +53,7 @@ pub(crate) struct Version {
     providers: Vec<Provided>,
 }
 
-/// Files that a provider depends on in addition to its settings. A provider stays in use across a reload that changes neither.
+/// Files that a provider depends on in addition to its settings. A reload that changes neither keeps the provider.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Made {
     /// Modules of a program: see [`quayline_gateway::ProgramSpec::modules_stamp`].

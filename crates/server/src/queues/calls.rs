@@ -145,7 +145,7 @@ fn answer(status: StatusCode, mut message: Message) -> Response<Body> {
     response
 }
 
-/// Queues that the client may use, with what it may do.
+/// Lists the queues that the client may use, with its rights.
 pub(super) fn list(asked: &Asked<'_>, roles: Option<&[String]>) -> Answered {
     asked.parameters(&[])?;
     let required = asked.thread.shared.config.authentication.required;
@@ -334,7 +334,7 @@ pub(super) fn browse(asked: &Asked<'_>, name: &str) -> Answered {
     Ok(json(StatusCode::OK, &v1::MessagePage { messages, next }))
 }
 
-/// Answers with one message, which stays on the queue.
+/// Returns one message without removing it from the queue.
 pub(super) fn look(asked: &Asked<'_>, name: &str, id: &str) -> Answered {
     asked.parameters(&[])?;
     let id = id_of("path", "messageId", id)?;

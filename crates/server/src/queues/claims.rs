@@ -28,7 +28,7 @@ struct Table {
     open: HashMap<ClaimId, Open>,
     /// Claims and places of each client.
     of_client: HashMap<String, usize>,
-    /// Claims, and places for those that are on their way.
+    /// Number of claims, and of places for claims in progress.
     places: usize,
 }
 
@@ -123,8 +123,8 @@ impl Claims {
         }
     }
 
-    /// Gives back what is claimed for too long. A client that did not settle in time counts as one that failed, so that a message that ends its
-    /// clients reaches the backout queue. Returns their number.
+    /// Releases claims whose time is over. A late client counts as a failed attempt, so that a message that makes its clients fail reaches the
+    /// backout queue. Returns the number of released claims.
     pub(crate) fn end_late(&self, now: Instant) -> usize {
         let late: Vec<Open> = {
             let mut table = self.table();
@@ -145,7 +145,7 @@ impl Claims {
 }
 
 impl Room<'_> {
-    /// Keeps a claim. Returns what names it.
+    /// Stores a claim. Returns its id.
     pub(crate) fn keep(mut self, queue: &str, claim: Claim, lasts: Duration) -> Result<String, Box<Problem>> {
         let mut id: ClaimId = [0; 16];
         if self.claims.random.fill(&mut id).is_err() {

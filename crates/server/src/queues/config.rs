@@ -47,7 +47,7 @@ impl Default for QueuesConfig {
     }
 }
 
-/// Roles that may use a queue. Without a list nobody may; `*` in a list is every client that authenticates.
+/// Roles that may use a queue. Without a list, no client may. `*` in a list stands for every authenticated client.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct QueueRights {

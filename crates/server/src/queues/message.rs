@@ -31,7 +31,7 @@ const PUT_MS: &str = "quayline-put-ms";
 const BACKOUTS: &str = "quayline-backout-count";
 pub(crate) const REASON: &str = "quayline-reason";
 
-/// Headers that a request may set, with what they are for.
+/// Headers that a request may set, with their descriptions.
 pub(crate) const SETTABLE: [(&str, &str); 9] = [
     (CORRELATION, "Correlation id: up to 48 hexadecimal digits."),
     (GROUP, "Group id: up to 48 hexadecimal digits."),
@@ -157,7 +157,7 @@ fn add(message: &mut Message, header: &str, key: &str, value: Vec<u8>) -> Result
     Ok(())
 }
 
-/// Writes what is around the content.
+/// Writes the properties of a message to headers.
 pub(crate) fn to_headers(message: &Message, now_ms: u64, headers: &mut HeaderMap) {
     let mut put = |name: &'static str, value: &str| insert(headers, HeaderName::from_static(name), value);
     put(MESSAGE_ID, &hex(&message.id));

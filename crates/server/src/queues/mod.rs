@@ -278,7 +278,7 @@ pub(crate) async fn respond(
     answered
 }
 
-/// Refuses what a page of another origin sends: a browser adds its user's certificate to such requests, and messages have any media type.
+/// Rejects cross-origin requests: a browser adds its user's certificate to them, and messages have any media type.
 fn same_origin(thread: &Thread, headers: &HeaderMap) -> Result<(), Box<Problem>> {
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let host = headers.get(header::HOST).map(header::HeaderValue::as_bytes);
@@ -327,7 +327,7 @@ async fn content(
     read.map_err(|_| Box::new(Problem::too_slow(limits.body_seconds)))?
 }
 
-/// Gives back what is claimed for too long, until the server ends.
+/// Releases claims whose time is over, until the server ends.
 pub(crate) async fn end_claims(thread: Rc<Thread>) {
     loop {
         tokio::time::sleep(CLAIM_LOOK).await;

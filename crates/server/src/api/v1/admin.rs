@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-/// Result of a request in words.
+/// Result of a request as text.
 #[derive(Serialize)]
 pub(crate) struct Status {
     pub(crate) status: String,
@@ -27,7 +27,7 @@ pub(crate) struct Readiness {
     pub(crate) reload: Vec<String>,
 }
 
-/// Something that does not work now.
+/// A service that currently does not work.
 #[derive(Serialize)]
 pub(crate) struct MissingPart {
     pub(crate) service: String,

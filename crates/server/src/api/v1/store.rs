@@ -118,7 +118,7 @@ pub(crate) struct OpenQueue {
     pub(crate) poison: u64,
 }
 
-/// Figures of a file, a queue or something of the store's own.
+/// Figures of a file, a queue or internal data of the store.
 #[derive(Serialize)]
 pub(crate) struct OwnerState {
     #[serde(flatten)]
