@@ -25,7 +25,7 @@ use crate::sql;
 /// Bytes of changes that one transaction takes; a single unit may be larger.
 const GROUP_BYTES: usize = 32 << 20;
 
-/// A unit of work on its way.
+/// A submitted unit of work.
 pub(crate) struct Waiting {
     pub(crate) batch: Batch,
     pub(crate) bytes: usize,
@@ -71,7 +71,7 @@ pub(crate) enum Wish {
     Open { answer: Sender<Result<(u64, Position), StoreError>> },
     /// Ends a snapshot.
     Close { id: u64 },
-    /// Ends the thread after what waits.
+    /// End the thread after the pending work.
     Stop,
 }
 

@@ -1,4 +1,4 @@
-//! The engine: opening, and what other threads ask of the one that talks to the database.
+//! The engine: opening, and requests of other threads to the thread that talks to the database.
 
 use std::fmt;
 use std::ops::Bound;
@@ -27,7 +27,7 @@ use crate::tls::Maker;
 
 /// Entries and bytes of one statement of a load.
 const LOAD_BATCH: (usize, usize) = (10_000, 8 << 20);
-/// Bytes of units of work on their way; beyond them `submit` waits.
+/// Maximum number of bytes of submitted units of work; beyond it, `submit` waits.
 const IN_FLIGHT_BYTES_MAX: usize = 64 << 20;
 /// Number of such units.
 const IN_FLIGHT_UNITS_MAX: usize = 16_384;
@@ -89,7 +89,7 @@ impl State {
     }
 }
 
-/// The engine over one database. Dropping it ends its thread after what was submitted.
+/// The engine over one database. Dropping it finishes the submitted work and ends its thread.
 pub struct PostgresEngine {
     database: Endpoint,
     name: Arc<str>,
@@ -106,10 +106,10 @@ impl fmt::Debug for PostgresEngine {
 }
 
 impl PostgresEngine {
-    /// Opens the store in a database, or makes its tables there, in the schema `quayline`.
+    /// Opens the store in a database, or creates its tables there, in the schema `quayline`.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if a process of an earlier version has it open; [`StoreError::Version`]; [`StoreError::Io`] with what the database says.
+    /// [`StoreError::InUse`] if a process of an earlier version has it open; [`StoreError::Version`]; [`StoreError::Io`] with the error.
     pub fn open(database: Endpoint) -> Result<Self, StoreError> {
         let name: Arc<str> = format!("the database {}", database.database).into();
         let shared = Arc::new(State::default());
@@ -209,7 +209,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
     built.map_err(|error| StoreError::io("a thread", "started", &error))
 }
 
-/// Settings of every session: the server notices within half a minute that a machine is gone, and frees what its process held.
+/// Settings of every session: the server notices a lost client within half a minute and ends its session.
 const ALIVE: &str = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c jit=off";
 /// Session options that make the server plan every statement once, by key. Without them the server would plan again for each array of keys, because a
 /// plan for known keys looks cheaper, and the tables change too fast for statistics.

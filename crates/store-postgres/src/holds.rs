@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(100);
 const REAP: Duration = Duration::from_millis(500);
 /// Steps that are taken from those that wait at once.
 const TOGETHER: usize = 16;
-/// Steps under way from which others wait. Those that wait are merged: what is alike and adjacent becomes one statement.
+/// Maximum number of statements in progress. Further requests wait and are merged: adjacent requests of the same kind become one statement.
 const UNDER_WAY: usize = 4;
 /// Maximum number of requests merged into one statement.
 const MERGED_MAX: usize = 512;
@@ -51,11 +51,11 @@ pub(crate) enum HoldWish {
     Tell(Told),
     /// A notification from another process arrived.
     Heard(String),
-    /// Ends the task after what waits.
+    /// End the task after the pending requests.
     Stop,
 }
 
-/// A key that a unit wants to hold.
+/// A unit's request for the lock of a key.
 pub(crate) struct Asked {
     unit: UnitId,
     key: FullKey,
@@ -63,7 +63,7 @@ pub(crate) struct Asked {
     answer: Sender<Result<Hold, StoreError>>,
 }
 
-/// Keys that are free and spaces in which something arrived.
+/// Freed keys, and spaces with new entries.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) keys: Vec<Vec<u8>>,
@@ -511,8 +511,8 @@ impl Holder {
         }
     }
 
-    /// Takes keys and reads the values of those that are to be read. The second statement begins when the first has ended, so it sees what the holders
-    /// before committed, and the holders of now are the ones who change the keys next.
+    /// Locks keys and reads the requested values. The second statement begins after the first has ended, so it sees the commits of the previous
+    /// holders, and only the current holders can change the keys next.
     async fn hold(&self, asked: Vec<Asked>) {
         let keys: Vec<&[u8]> = asked.iter().map(|asked| asked.key.bytes()).collect();
         let units: Vec<i64> = asked.iter().map(|asked| unit_number(asked.unit)).collect();
