@@ -13,7 +13,7 @@ use std::path::Path;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
-/// Largest window of a Zstandard frame that is read: what `zstd` itself reads without `--long`.
+/// Largest window of a Zstandard frame that is accepted: the limit of `zstd` without `--long`.
 pub const WINDOW_BYTES_MAX: u64 = 1 << WINDOW_LOG_MAX;
 
 const WINDOW_LOG_MAX: u32 = 27;
@@ -149,7 +149,7 @@ fn only_zeros(input: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// A decoder whose errors say what they are about.
+/// A decoder whose errors name the compression format.
 struct Named<R>(R, Compression);
 
 impl<R: Read> Read for Named<R> {

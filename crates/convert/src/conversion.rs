@@ -13,9 +13,9 @@ use quayline_project::{Schema, SourceFormat, TargetFormat};
 use crate::engine::checkpoint_file::{CheckpointFile, States};
 use crate::{Compression, ConvertError, MapStage, Progress, Report, SyncHook};
 
-/// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
+/// Settings of a conversion. [`Conversion::run`](crate::Conversion::run) executes it.
 ///
-/// The fields are public and have plain defaults by [`Conversion::new`]; set what differs.
+/// [`Conversion::new`] sets the public fields to defaults.
 pub struct Conversion {
     /// Source of the documents.
     pub source: Source,
@@ -36,7 +36,7 @@ pub struct Conversion {
     pub lanes: usize,
     /// Named bounds.
     pub limits: Limits,
-    /// Set it to stop at the next block: what was read is finished, a checkpoint is written, the run ends with
+    /// Set it to stop the run at the next block. The run completes the blocks that it has read, writes a checkpoint and returns
     /// [`ConvertError::Stopped`].
     pub cancel: Arc<AtomicBool>,
     /// Receiver of progress, called after every block that was written.

@@ -12,14 +12,14 @@ use crate::codes;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// The source cannot be converted: framing lost, a record refused without a rejects file, more rejects than allowed, or settings
-    /// that do not fit together. The findings say which and what to do.
+    /// The source cannot be converted: broken framing, a rejected record without a rejects file, too many rejects, or contradictory
+    /// settings. The findings have the cause and the remedy.
     #[error("{0}")]
     Refused(Findings),
     /// The cancel flag was set.
     #[error("{}", .0.finding())]
     Stopped(Stopped),
-    /// The reader of the output stream went away; what it took is right, what follows was not written.
+    /// The reader of the output stream closed it. The bytes that it read are valid; the rest was not written.
     #[error("{}", closed_pipe())]
     ClosedPipe,
     /// A file cannot be read or written: not there, no permission, disk full.

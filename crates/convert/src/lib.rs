@@ -1,12 +1,12 @@
-//! Any format to any without a map: streaming, ordered, parallel, resumable.
+//! Converts between any two formats without a map: streaming, ordered, parallel, resumable.
 //!
 //! ```text
 //! source ──cut──▶ block of whole records ──lane: decode ▶ sink──▶ lot of output, rejects, findings ──in order──▶ target
 //! ```
 //!
-//! * A [`Conversion`] says from where, to where and how; [`Conversion::run`] does it and gives a [`Report`].
+//! * A [`Conversion`] names source, target and settings; [`Conversion::run`] executes it and returns a [`Report`].
 //! * Every record is written, rejected or skipped, and exactly one of these: the [`Tally`](quayline_core::Tally) of the report adds up.
-//! * An output file is complete or it is named `.partial`; what is not a regular file is written as bytes are made, never replaced.
+//! * An output file is complete or it is named `.partial`. A target that is not a regular file is written directly, never replaced.
 //! * The same source and settings give the same bytes for any number of lanes, and after a stop and a resume.
 
 mod codes;

@@ -1,8 +1,8 @@
-//! The points at which a run makes something durable, and a hook to stop it there.
+//! Durability points of a run, and a hook to stop a run at each of them.
 
 use std::io;
 
-/// Called before each step that makes something durable. An error ends the run as if the machine had stopped: nothing is cleaned up.
+/// Receives a call before each durability step. An error ends the run as if the machine had stopped: nothing is cleaned up.
 pub trait SyncHook: Send + Sync {
     /// Called before the step `point`.
     ///
@@ -11,7 +11,7 @@ pub trait SyncHook: Send + Sync {
     fn before(&self, point: SyncPoint) -> io::Result<()>;
 }
 
-/// A step that makes something durable.
+/// A step that makes data durable.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum SyncPoint {
     /// fsync of the rejects file.

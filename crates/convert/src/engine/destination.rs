@@ -50,7 +50,7 @@ impl Destination {
     }
 }
 
-/// Opens what is not a regular file. A pipe waits for its reader.
+/// Opens a target that is not a regular file. Opening a pipe waits for its reader.
 pub(crate) fn open_stream(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     if let Ok(found) = fs::metadata(path)

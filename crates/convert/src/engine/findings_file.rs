@@ -41,7 +41,7 @@ impl FindingsFile {
         }
     }
 
-    /// Appends all findings: the limit of findings is for what is shown, and each rejected record has its reason here.
+    /// Appends all findings. The maximum number of findings applies to the displayed ones only; the file has the reason for each rejected record.
     pub(crate) fn append(&mut self, findings: &[Finding], bare: &[(RecordNumber, Code)]) -> io::Result<()> {
         self.line.clear();
         for finding in findings {

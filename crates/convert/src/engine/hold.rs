@@ -35,7 +35,7 @@ enum OutputMark {
 }
 
 impl Writer<'_> {
-    /// Writes what is output of a lot that has pages, and the transactions that ended in it.
+    /// Writes the output of a lot with pages, and the transactions that ended in it.
     pub(crate) fn write_pages(
         &mut self,
         payload: &mut Payload,
@@ -97,7 +97,7 @@ impl Writer<'_> {
         files.append(&behind)
     }
 
-    /// Takes what is written of the open transaction back.
+    /// Undoes the written output of the open transaction.
     pub(crate) fn take_back(&mut self) -> Result<(), ConvertError> {
         let Some(mut hold) = self.hold.take() else { return Ok(()) };
         if !core::mem::replace(&mut hold.is_bad, true) {

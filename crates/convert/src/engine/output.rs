@@ -1,4 +1,4 @@
-//! The output: a file or stream, and what turns lots into its bytes.
+//! The output: a file or stream, and the writers that turn lots into its bytes.
 
 use core::ops::Range;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ pub(crate) enum OutFile {
         bytes: u64,
     },
     Folder(SplitFolder),
-    /// Compressed on its way to another; `bytes` are those before.
+    /// Output that is compressed and then written to `to`; `bytes` counts the uncompressed bytes.
     Compressed {
         to: Box<Compressor<OutFile>>,
         bytes: u64,
@@ -64,7 +64,7 @@ impl OutFile {
         }
     }
 
-    /// Returns true if bytes leave as they are written.
+    /// Returns true if written bytes cannot be truncated.
     fn is_stream(&self) -> bool {
         match self {
             OutFile::File(file) => file.is_stream(),
@@ -124,7 +124,7 @@ impl OutFile {
         }
     }
 
-    /// Writes the end of what is compressed: only at the end of the output.
+    /// Ends the compressed data. Called only at the end of the output.
     fn end_compression(&mut self) -> io::Result<()> {
         match core::mem::replace(self, OutFile::nowhere()) {
             OutFile::Compressed { to, .. } => *self = to.finish()?,
@@ -185,7 +185,7 @@ pub(crate) enum OutputWriter {
     Edi(Box<EdiOutput>),
 }
 
-/// Interchanges: what is open is known here only.
+/// Output of interchanges. Its writer knows the open interchange and group.
 pub(crate) struct EdiOutput {
     text: TextOutput,
     pub(crate) writer: EdiWriter,
@@ -227,7 +227,7 @@ pub(crate) struct TextOutput {
     key: Option<Vec<u8>>,
 }
 
-/// Columns on their way out; the file comes back when the writer has written its end.
+/// Column output. `finished` receives the file after the writer has written its footer.
 pub(crate) struct ColumnOutput<W> {
     pub(crate) writer: Option<W>,
     pub(crate) name: PathBuf,

@@ -57,7 +57,7 @@ impl PartialFile {
         Ok(Ok(PartialFile { path: path.to_owned(), real: Some(real), partial, file, len }))
     }
 
-    /// Returns true if bytes leave as they are written.
+    /// Returns true if written bytes cannot be truncated.
     pub(crate) fn is_stream(&self) -> bool {
         self.real.is_none()
     }
@@ -77,7 +77,7 @@ impl PartialFile {
         &self.partial
     }
 
-    /// Makes what was written durable.
+    /// Syncs the written bytes to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         if self.is_stream() { Ok(()) } else { self.file.sync_data() }
     }

@@ -1,4 +1,4 @@
-//! Going on from a checkpoint: is it of this source and these settings, and is what it speaks of there?
+//! Resuming from a checkpoint: checks that it belongs to this source and these settings, and that its files exist.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::sync::{SyncHook, SyncPoint};
 /// Action according to a checkpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Resume {
-    /// Convert what follows.
+    /// Continue after the checkpoint.
     GoOn,
     /// Everything is converted; files may still have to be renamed.
     Done,
@@ -50,7 +50,7 @@ pub(crate) fn position(checkpoint: &Checkpoint) -> Position {
     Position::at(ByteOffset(checkpoint.offset.0), checkpoint.next, checkpoint.decoder)
 }
 
-/// Opens a partial file at the length that the checkpoint knows to be durable.
+/// Opens a partial file and truncates it to the length that was durable at the checkpoint.
 pub(crate) fn reopen(path: &Path, len: u64) -> Result<PartialFile, ConvertError> {
     let partial = partial_path(path);
     match PartialFile::resume(path, len).map_err(ConvertError::io("open", &partial))? {
@@ -64,7 +64,7 @@ pub(crate) fn reopen(path: &Path, len: u64) -> Result<PartialFile, ConvertError>
     }
 }
 
-/// Gives a complete file its name, unless it has it already. `len` is what it must have.
+/// Renames a complete file to its final name, if that was not done before. `len` is its required length.
 pub(crate) fn take_name(
     hook: Option<&dyn SyncHook>,
     point: SyncPoint,

@@ -156,7 +156,7 @@ impl Run {
         Ok(None)
     }
 
-    /// Keeps what the start of the source says, with what is odd about it.
+    /// Keeps the header of the source, and the warnings about it.
     fn take_head(&mut self, head: Option<SourceHead>) -> Result<(), ConvertError> {
         let name = &self.conversion.source.name;
         let warnings =

@@ -87,7 +87,7 @@ impl SplitFolder {
         self.held = Some(Held { files: Vec::new(), documents: self.documents, bytes: self.bytes });
     }
 
-    /// Gives what is held its names.
+    /// Renames the held files to their final names.
     pub(crate) fn release(&mut self) -> io::Result<()> {
         let held = self.held.take();
         held.into_iter().flat_map(|held| held.files).try_for_each(|path| std::fs::rename(partial_path(&path), path))

@@ -21,7 +21,7 @@ impl SpoolFiles for TemporaryFolder {
     }
 }
 
-/// A file that is gone when it is dropped.
+/// A file that has no name, so that it vanishes when it is dropped.
 #[derive(Debug)]
 struct TemporaryFile(File);
 
@@ -53,10 +53,10 @@ impl Seek for TemporaryFile {
     }
 }
 
-/// Copies a stream to a file without a name among the temporary files: for what is not read from one end to the other.
+/// Copies a stream to a temporary file without a name, for input that is not read sequentially.
 ///
 /// # Errors
-/// The stream's and the file's.
+/// Errors of the stream and of the file.
 pub fn to_temporary_file(stream: &mut dyn Read) -> io::Result<File> {
     let mut file = nameless(&std::env::temp_dir())?;
     io::copy(stream, &mut file)?;

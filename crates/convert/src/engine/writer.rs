@@ -26,7 +26,7 @@ use crate::sync::{SyncHook, SyncPoint};
 /// Bytes that are not in the character set of their interchange.
 const CHARACTERS: Code = quayline_edi::EdiError::Characters.code();
 
-/// Writes lots and knows how far the run is.
+/// Writes lots and tracks the progress of the run.
 pub(crate) struct Writer<'r> {
     /// The outputs; for a map with several, all in its order.
     pub(crate) outputs: Vec<OutputWriter>,

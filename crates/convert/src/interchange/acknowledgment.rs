@@ -44,7 +44,7 @@ enum Out {
     Stream(Box<dyn Write + Send>),
 }
 
-/// The name of what has none.
+/// Name of an output without a file.
 const STREAM: &str = "<output>";
 
 impl AcknowledgmentFile {
@@ -155,7 +155,7 @@ impl AcknowledgmentOutput for Output {
     }
 }
 
-/// Hands out what is held, or drops it; either way nothing is held any more.
+/// Writes the held bytes, or drops them. The spool is empty afterwards.
 fn release(spool: &mut Spool, held: Held, put: &mut impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     if held == Held::Keep {
         spool.read(0, &mut *put)?;

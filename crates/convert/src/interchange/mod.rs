@@ -1,4 +1,4 @@
-//! Interchanges read for what they are rather than converted: what is in them, whether they are right, how they are acknowledged.
+//! Reads interchanges without converting them: lists, checks and acknowledges them.
 
 mod acknowledgment;
 mod check;

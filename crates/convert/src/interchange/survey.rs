@@ -343,7 +343,7 @@ impl<'n> Course<'n> {
     }
 }
 
-/// Keeps what an acknowledgment says, as long as there is room.
+/// Keeps the content of an acknowledgment while there is room.
 fn answered(report: Report, survey: &mut Survey, segments: &mut usize) {
     *segments += match &report {
         Report::Transaction(transaction) => transaction.segments.len(),

@@ -49,7 +49,7 @@ impl Counts {
         }
     }
 
-    /// Counts what begins; whether that is a transaction.
+    /// Counts interchanges, groups and transactions. Returns true at the start of a transaction.
     #[inline(always)]
     pub(crate) fn event(&mut self, event: Event) -> bool {
         match event {
