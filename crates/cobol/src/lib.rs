@@ -1,4 +1,4 @@
-//! Copybooks to layouts, layouts to plans, records to values and back.
+//! Compiles copybooks to layouts and layouts to plans, and converts records to values and back.
 //!
 //! ```text
 //! text ──copybook──▶ RecordDescription ──layout──▶ Layout ──plan (with an Interface)──▶ RecordPlan ──▶ RecordDecoder, RecordEncoder

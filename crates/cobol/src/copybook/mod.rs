@@ -50,7 +50,7 @@ use self::report::Report;
 use self::source::{Sources, Span};
 use crate::picture::PictureSettings;
 
-/// A text with the name by which the user knows it.
+/// A text and its name for messages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SourceText {
     /// File name or member name, for messages.

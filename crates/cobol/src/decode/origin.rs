@@ -31,7 +31,7 @@ impl Origin {
 }
 
 impl RecordDecoder {
-    /// Sets what the members of [`crate::OriginMembers`] say of the next record: its number, that of its parent, and the file.
+    /// Sets the values of [`crate::OriginMembers`] for the next record: its number, the number of its parent, and the file.
     #[inline]
     pub fn comes_from(&mut self, number: u64, parent: Option<u64>, file: &Arc<str>) {
         let origin = &self.plan.0.origin;

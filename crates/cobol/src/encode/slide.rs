@@ -27,7 +27,7 @@ pub(super) fn position(plan: &Plan, image: &[u8], at: usize) -> Option<usize> {
     found
 }
 
-/// Calls `keep` with every stretch of the image that stays, except the last, and returns the start of the last.
+/// Calls `keep` with every range of the image to keep, except the last. Returns the start of the last.
 fn walk(plan: &Plan, image: &[u8], keep: impl FnMut(usize, usize)) -> Result<usize, RecordFault> {
     let mut walk = Walk { plan, image, keep, from: 0, bases: Vec::new() };
     walk.tables(0, plan.slides.len(), 0)?;

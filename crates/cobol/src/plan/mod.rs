@@ -257,7 +257,7 @@ impl Choice {
     }
 }
 
-/// One step of decoding. The first variants are the common encodings in the form that their fast path wants.
+/// One step of decoding. The first variants are the common encodings, in the form of their fast path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// Text padded on the right, cut by `Trim::Padding`, single-byte page.

@@ -38,8 +38,8 @@ pub(super) fn tails(plan: &Plan, always: &HashSet<FieldIndex>) -> Vec<Tail> {
     tails
 }
 
-/// Returns what a storage is the end of: the record (`Some(None)`), or a view of an outer tail. `None` if something follows it, or
-/// if it is in a table.
+/// Returns the container that ends with a storage: the record (`Some(None)`), or a view of an outer tail. `None` if something follows it,
+/// or if it is in a table.
 fn container(layout: &Layout, storage: FieldIndex, tails: &[Vec<FieldIndex>]) -> Option<Option<(usize, usize)>> {
     let mut at = storage;
     loop {
