@@ -30,7 +30,7 @@ pub mod condition {
     pub const NOT_ALLOWED: &str = "amqp:not-allowed";
     /// A field has a value that it may not have.
     pub const INVALID_FIELD: &str = "amqp:invalid-field";
-    /// Something that this server does not do.
+    /// An unsupported feature.
     pub const NOT_IMPLEMENTED: &str = "amqp:not-implemented";
     /// The node was deleted.
     pub const RESOURCE_DELETED: &str = "amqp:resource-deleted";

@@ -21,8 +21,8 @@ pub struct Limits {
     pub output_bytes_high: usize,
     /// Bytes of a link's name. Default 1,024.
     pub name_bytes_max: usize,
-    /// The connection ends after this number of milliseconds without a byte. The peer is requested to send something at least once
-    /// in half this time. Default 120,000.
+    /// The connection ends after this number of milliseconds without a byte. The peer is asked to send a frame at least once in half this
+    /// time. Default 120,000.
     pub idle_ms_max: u64,
 }
 

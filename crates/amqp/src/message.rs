@@ -71,7 +71,7 @@ pub struct Body<'a> {
     pub content: &'a [u8],
 }
 
-/// The sections of a message as they are in its bytes, descriptors included.
+/// The sections of a message in their encoded form, descriptors included.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Sections<'a> {
     /// Header.

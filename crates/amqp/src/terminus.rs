@@ -25,7 +25,7 @@ pub struct Source {
     pub distribution_mode: Option<String>,
     /// Filters by name.
     pub filter: Option<Value>,
-    /// Outcome of deliveries that nobody settled.
+    /// Outcome of deliveries that end unsettled.
     pub default_outcome: Option<DeliveryState>,
     /// Outcomes that the receiver can answer.
     pub outcomes: Vec<String>,

@@ -1,4 +1,4 @@
-//! The client's side: what opens a connection, begins its session and attaches links.
+//! The client's side: opens the connection, begins its session and attaches links.
 //!
 //! Channels and handles of this crate's user are those of this side. Those of the peer, which differ, are translated when a frame arrives.
 

@@ -326,7 +326,7 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// Bytes for the socket. Call [`Self::written`] for those that are gone.
+    /// Returns the bytes to send. Call [`Self::written`] with the number of bytes that were sent.
     pub fn output(&mut self) -> &[u8] {
         self.flush();
         &self.out
