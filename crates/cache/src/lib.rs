@@ -28,16 +28,16 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use entry::Key;
 
-/// Bytes that a folder may hold, unless its maker says otherwise.
+/// Maximum number of bytes in a folder, by default.
 pub const BYTES_MAX: u64 = 256 << 20;
 
 /// Extension of entries.
 const EXTENSION: &str = "qlc";
-/// Extension of entries that are being written.
+/// Extension of temporary files, which become entries when they are complete.
 const UNDER_WAY: &str = "tmp";
 /// Age after which a temporary file counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
-/// An entry that is used is marked so that seldom.
+/// Interval at which the time of an entry in use is updated.
 const MARKED: Duration = Duration::from_secs(3600);
 
 /// A folder of entries.
@@ -105,19 +105,19 @@ impl Cache {
         found
     }
 
-    /// Number of look-ups of this process: found, not found.
+    /// Returns the number of look-ups of this process: found, not found.
     #[must_use]
     pub fn looked_up(&self) -> [u64; 2] {
         [0, 1].map(|at: usize| self.looked_up[at].load(Ordering::Relaxed))
     }
 
-    /// Number of distinct definitions that this process did not find, counted up to 10,000.
+    /// Returns the number of distinct definitions that this process did not find, counted up to 10,000.
     #[must_use]
     pub fn different_missed(&self) -> u64 {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 
-    /// Entries that this process removed to make room.
+    /// Returns the number of entries that this process removed to make room.
     #[must_use]
     pub fn removed(&self) -> u64 {
         self.removed.load(Ordering::Relaxed)
@@ -148,7 +148,7 @@ impl Cache {
         Some(payload)
     }
 
-    /// Keeps something. Whether that worked is of no consequence to the caller, but may be of interest.
+    /// Stores an entry. Returns false if that failed, which a caller may ignore: the entry is then compiled again.
     pub fn put(&self, key: Key, payload: &[u8]) -> bool {
         if payload.len() as u64 > self.bytes_max / 4 {
             return false;
@@ -157,7 +157,7 @@ impl Cache {
     }
 
     fn write(&self, key: Key, payload: &[u8]) -> io::Result<()> {
-        /// Threads of one process may write the same entry.
+        /// Number in the temporary name: threads of one process may write the same entry.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         make(&self.folder)?;
         if !is_own(&self.folder) {
@@ -181,7 +181,7 @@ impl Cache {
         self.folder.join(format!("{}.{EXTENSION}", key.digits()))
     }
 
-    /// Removes what nobody finished, and of the rest what was not used for longest, until `more` bytes have room.
+    /// Removes abandoned temporary files, then the entries that were unused for longest, until `more` bytes have room.
     fn clear(&self, more: u64) -> io::Result<()> {
         let mut entries = Vec::new();
         let mut total = more;
@@ -213,7 +213,7 @@ impl Cache {
     }
 }
 
-/// Makes the folder, for its owner only.
+/// Creates the folder, for its owner only.
 fn make(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
