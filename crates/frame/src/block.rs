@@ -46,7 +46,7 @@ pub struct Block {
 /// Reason for the end of a batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum BlockEnd {
-    /// The rest of the input is not a whole record, or may be a trailer and is held back.
+    /// The remaining input is an incomplete record, or may be a trailer and is held back.
     NeedMore {
         /// Fewest bytes after `consumed` that the next call needs for progress; more than there are now.
         at_least: usize,

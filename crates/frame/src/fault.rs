@@ -17,7 +17,7 @@ pub struct FrameFault {
     pub record_offset: ByteOffset,
     /// Byte that is wrong: of the header, length field or line.
     pub offset: ByteOffset,
-    /// Likely cause, from what the bytes look like.
+    /// Likely cause, recognized by the bytes.
     pub cause: Option<Cause>,
 }
 
@@ -25,7 +25,7 @@ pub struct FrameFault {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FrameFaultKind {
-    /// `FRM-001`: the source ends inside something.
+    /// `FRM-001`: the source ends inside a record, header or block.
     Truncated {
         /// The part that ends too early.
         part: Part,
@@ -197,7 +197,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns what up to four bytes look like, if that is known.
+    /// Recognizes a likely cause by up to four bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let all = |test: fn(u8) -> bool| !bytes.is_empty() && bytes.iter().all(|b| test(*b));
@@ -461,7 +461,7 @@ impl fmt::Display for FrameFault {
 
 impl std::error::Error for FrameFault {}
 
-/// Builds the warning `FRM-007`: the source is empty. Only its sender knows whether that is right.
+/// Builds the warning `FRM-007`: the source is empty. Only its sender knows whether that is correct.
 #[must_use]
 pub fn empty_source() -> Finding {
     Finding::warning(Code("FRM-007"), Fault::Sender, "the source is empty: 0 records")

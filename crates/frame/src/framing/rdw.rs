@@ -94,7 +94,7 @@ impl Rdw {
         (kind, self.cause(header))
     }
 
-    /// Returns what a bad header looks like.
+    /// Recognizes the likely cause of a bad header.
     fn cause(&self, header: &[u8]) -> Option<Cause> {
         let seen = Cause::of(header);
         if seen.is_some() {
