@@ -8,7 +8,7 @@ use quayline_core::{ByteOffset, Code, Fault, Finding, Findings, Place};
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
-    /// `JSON-001`: something that the grammar does not allow here.
+    /// `JSON-001`: a character that the grammar does not allow here.
     #[error("expected {expected}, found {found}")]
     Unexpected {
         /// Text that the grammar allows.
@@ -95,7 +95,7 @@ pub enum JsonError {
         /// Kind of the byte found.
         found: &'static str,
     },
-    /// `JSON-022`: something after the array.
+    /// `JSON-022`: text after the array.
     #[error("expected the end of the text after the array of documents, found {found}")]
     BehindArray {
         /// Kind of the byte found.

@@ -7,7 +7,7 @@ use crate::number::BEFORE;
 use crate::text::block_at;
 use quayline_charset::scan::{mask_digits, mask_eq, mask_json_special, mask_json_special_or_high};
 
-/// Digits that a number may have once its exponent is gone.
+/// Maximum number of digits of a number after its exponent was applied.
 pub(crate) const DIGITS_MAX: usize = 38;
 
 /// An error and its byte.
