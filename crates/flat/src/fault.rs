@@ -32,7 +32,7 @@ pub enum FlatFaultKind {
         /// Columns of the header.
         expected: usize,
     },
-    /// `FLAT-012`: something follows a closing quote.
+    /// `FLAT-012`: a character other than a separator or line end follows a closing quote.
     BehindQuote,
     /// `FLAT-013`: a row longer than `line_bytes_max`.
     EndlessRow {
@@ -60,9 +60,9 @@ pub enum FlatFaultKind {
         /// The limit in bytes.
         limit: usize,
     },
-    /// `FLAT-020`: a row says another thing of its document than the first row.
+    /// `FLAT-020`: a row has another value than the first row in a cell that belongs to the document.
     Differs,
-    /// `FLAT-021`: no kind of row has what the kind cell holds.
+    /// `FLAT-021`: the content of the kind cell matches no kind of row.
     UnknownKind {
         /// The cell, from 0.
         cell: usize,

@@ -179,7 +179,7 @@ fn note(table: &mut Vec<u32>, cells: &[Option<usize>], test: impl Fn(usize) -> b
     }));
 }
 
-/// One row on its way.
+/// A source that sends one row.
 struct Source<'a> {
     reader: &'a CsvReader,
     raw: &'a [u8],

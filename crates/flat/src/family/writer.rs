@@ -9,7 +9,7 @@ use super::{ColumnRole, KeyOrder, RowFamilies};
 use crate::writer::{Moments, put_name, put_value};
 use crate::{CsvStyle, FlatFault, FlatFaultKind, Header};
 
-/// Writes each document as its rows: what a [`super::FamilyReader`] of the same families reads as that document.
+/// Writes each document as its rows, such that a [`super::FamilyReader`] of the same families reads the same document.
 ///
 /// A row of a kind whose kind cell got no value has the first value of its kind there. Members may come in any order.
 #[derive(Clone, Debug)]
