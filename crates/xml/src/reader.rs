@@ -152,7 +152,7 @@ impl XmlReader {
     }
 }
 
-/// One record on its way.
+/// State while one record is read.
 struct Running<'r, 'x, S> {
     plan: &'r Plan,
     seen: &'r mut [u64],

@@ -128,8 +128,8 @@ impl RecordSplitter {
         }
     }
 
-    /// Resumes between two calls that consumed something, at a place that [`RecordSplitter::position`] and [`RecordSplitter::part`]
-    /// returned. Inside the root element its name is then unknown, so any end tag is accepted for it.
+    /// Resumes between two calls that consumed input, at a place that [`RecordSplitter::position`] and [`RecordSplitter::part`] returned.
+    /// Inside the root element its name is then unknown, so any end tag is accepted for it.
     #[must_use]
     pub fn resume(style: &XmlStyle, limits: &Limits, at: TextPosition, part: XmlPart) -> Self {
         let phase = match part {
