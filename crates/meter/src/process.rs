@@ -37,7 +37,7 @@ impl ProcessUse {
         self.system.map(|system| self.cpu.saturating_sub(system))
     }
 
-    /// Returns the use since an earlier reading; the peak of memory stays that of the process.
+    /// Returns the use since an earlier reading. The peak of memory remains that of the whole process.
     #[must_use]
     pub fn since(&self, earlier: &ProcessUse) -> ProcessUse {
         let system = self.system.zip(earlier.system).map(|(now, then)| now.saturating_sub(then));

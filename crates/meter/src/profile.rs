@@ -134,7 +134,7 @@ impl Profile {
         serde_json::to_string_pretty(self).expect("a profile has string keys and plain values") + "\n"
     }
 
-    /// Reads what [`Profile::json`] wrote.
+    /// Reads a profile in the form of [`Profile::json`].
     ///
     /// # Errors
     /// [`ProfileError`] for other text.
