@@ -28,7 +28,7 @@ enum Socket {
 }
 
 impl Socket {
-    /// Sends what TLS still has.
+    /// Sends the encrypted bytes that TLS still holds.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Socket::Tls(socket) => socket.flush(),
@@ -114,7 +114,7 @@ impl Connection {
     /// Opens a connection.
     ///
     /// # Errors
-    /// [`SqlError::Lost`] if nobody answers, [`SqlError::NoEntry`] if the server refuses user, password or database.
+    /// [`SqlError::Lost`] if the server does not answer, [`SqlError::NoEntry`] if it refuses user, password or database.
     pub fn open(endpoint: &Endpoint) -> Result<Connection, SqlError> {
         let database = endpoint.to_string();
         let lost = |error: &io::Error| SqlError::Lost { database: database.clone(), why: why(error) };
@@ -256,7 +256,7 @@ impl Connection {
         self.write_all(&out)
     }
 
-    /// Sends what waits in a pipeline, with a `Sync` after it, and empties it. [`Connection::receive`] takes the answers.
+    /// Sends the messages of a pipeline with a `Sync` after them, and empties it. [`Connection::receive`] receives the answers.
     ///
     /// # Errors
     /// [`SqlError::Lost`].
@@ -264,7 +264,7 @@ impl Connection {
         self.write_part(pipeline, true)
     }
 
-    /// Sends what waits in a pipeline without a `Sync`: the answers come with those of the rest.
+    /// Sends the messages of a pipeline without a `Sync`. The answers arrive with those of the rest.
     ///
     /// # Errors
     /// [`SqlError::Lost`].

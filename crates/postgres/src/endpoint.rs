@@ -17,7 +17,7 @@ pub struct Endpoint {
     pub database: String,
     /// User.
     pub user: String,
-    /// Password, if the server wants one.
+    /// Password, if the server requires one.
     pub password: Option<String>,
     /// Maximum time to open a connection. Default 10 s.
     pub connect_timeout: Duration,

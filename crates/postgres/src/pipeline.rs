@@ -88,7 +88,7 @@ impl Pipeline {
         self.out.capacity()
     }
 
-    /// Forgets what waits.
+    /// Drops the messages that were not sent.
     pub fn clear(&mut self) {
         self.out.clear();
         self.sent.clear();
@@ -217,7 +217,7 @@ fn length32(length: usize) -> [u8; 4] {
 }
 
 impl Pipeline {
-    /// Moves what waits in another pipeline to the end of this one.
+    /// Moves the messages of another pipeline to the end of this one.
     pub fn append(&mut self, other: &mut Pipeline) {
         self.out.append(&mut other.out);
         self.sent.append(&mut other.sent);

@@ -1,4 +1,4 @@
-//! TLS of connections to databases: what is checked, and what binds a password to the channel.
+//! TLS of connections to databases: verification of the server, and channel binding for passwords.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -218,7 +218,7 @@ impl TlsSocket {
         }
     }
 
-    /// Takes bytes once what was taken before is sent; what cannot be sent at once waits for [`Self::flush`] or the next call.
+    /// Accepts bytes after the earlier ones were sent. Bytes that cannot be sent immediately wait for [`Self::flush`] or the next call.
     pub(crate) fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         self.flush()?;
         let count = self.tls.writer().write(from)?;

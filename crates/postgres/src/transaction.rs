@@ -128,7 +128,7 @@ impl Transaction {
         error
     }
 
-    /// Sends what waits and takes the answers.
+    /// Sends the pending statements and receives the answers.
     ///
     /// # Errors
     /// [`SqlError::Refused`]: nothing more can happen in this transaction, except after [`Transaction::back_to`]. [`SqlError::Lost`].
@@ -236,7 +236,7 @@ impl Drop for Transaction {
     }
 }
 
-/// Rolls back what is open, and gives the connection back; a connection that does not answer is closed.
+/// Rolls back an open transaction and returns the connection to the pool. A connection that does not answer is closed.
 fn give_back(pool: &Pool, mut connection: Connection) {
     if !connection.is_idle() && connection.script("ROLLBACK").is_err() {
         return;
@@ -261,7 +261,7 @@ fn check(answers: &Answers, checks: &[(usize, u32)]) -> Result<(), SqlError> {
     }
 }
 
-/// A commit on its way.
+/// A submitted commit whose outcome is not known yet.
 #[derive(Debug)]
 pub struct OnItsWay {
     pool: Arc<Pool>,
