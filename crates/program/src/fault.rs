@@ -36,7 +36,7 @@ pub enum End {
 }
 
 impl End {
-    /// Returns what happened, for a log and for a problem report; no payload.
+    /// Describes the end for a log and a problem report, without payload.
     #[must_use]
     pub fn reason(self) -> String {
         match self {

@@ -37,7 +37,7 @@ pub struct WorkerSpec {
     pub folders: Vec<PathBuf>,
     /// Folder that the program runs in: relative names of its files start there.
     pub work_folder: Option<PathBuf>,
-    /// Environment of the process, in addition to what it needs itself; nothing of the caller's is inherited.
+    /// Environment of the process, in addition to the variables that it needs itself. Nothing of the caller's environment is inherited.
     pub environment: Vec<(String, String)>,
     /// Bytes of the COMMAREA: of all parameters together.
     pub length: usize,
@@ -95,7 +95,7 @@ impl Slot {
 /// A call that is done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Completion {
-    /// Slot of the call; its COMMAREA stays there until [`Worker::release`].
+    /// Slot of the call. Its COMMAREA remains there until [`Worker::release`].
     pub slot: Slot,
     /// RETURN-CODE.
     pub return_code: i32,

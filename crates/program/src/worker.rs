@@ -101,7 +101,7 @@ fn refuse(code: i32, why: &str) -> i32 {
     code
 }
 
-/// Takes calls until the caller is gone (then the system ends this process).
+/// Runs calls until the caller ends (the system then ends this process).
 fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: impl FnMut() -> i32) -> i32 {
     let slots = area.geometry().slots;
     let ring = || {
