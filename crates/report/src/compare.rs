@@ -72,7 +72,7 @@ fn numbers(report: &Report) -> Numbers {
 /// direction that its column calls worse.
 ///
 /// # Errors
-/// [`Incomparable`] for reports of different kinds or conditions: their difference would not say what changed.
+/// [`Incomparable`] for reports of different kinds or conditions, whose differences have no single cause.
 pub fn compare(baseline: &Report, now: &Report, tolerance: f64) -> Result<Comparison, Incomparable> {
     if baseline.kind != now.kind {
         return Err(Incomparable::Kinds(baseline.kind.clone(), now.kind.clone()));

@@ -54,7 +54,7 @@ impl Report {
         json::write(self)
     }
 
-    /// Reads what [`Report::json`] wrote.
+    /// Reads a report in the form of [`Report::json`].
     ///
     /// # Errors
     /// [`ReadError`] for text that is not a report of a version that this program knows.

@@ -158,7 +158,7 @@ impl Cell {
     }
 }
 
-/// Four significant digits, thousands apart: what people read. CSV and JSON have all digits.
+/// Shows four significant digits with separated thousands, for readers. CSV and JSON have all digits.
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
