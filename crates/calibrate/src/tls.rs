@@ -81,7 +81,7 @@ impl Handshakes {
     }
 }
 
-/// Passes what one side has to say to the other.
+/// Transfers the pending bytes of one side to the other.
 fn pass<A, B>(
     from: &mut impl std::ops::DerefMut<Target = ConnectionCommon<A>>,
     to: &mut impl std::ops::DerefMut<Target = ConnectionCommon<B>>,

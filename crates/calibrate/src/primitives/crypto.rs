@@ -17,7 +17,7 @@ use crate::run::{Runner, Work};
 
 /// Lengths of inputs.
 const LENGTHS: [usize; 3] = [1 << 10, 2 << 10, 60 << 10];
-/// Bytes that a batch works on, so that the clock is read seldom.
+/// Bytes that a batch processes, so that reading the clock costs little.
 const BATCH_BYTES: usize = 256 << 10;
 /// Signatures of a batch.
 const BATCH_SIGNATURES: usize = 8;
