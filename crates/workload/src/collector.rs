@@ -1,4 +1,4 @@
-//! The collector: each second what every class used, each interval what it did.
+//! The collector: samples the use of every class each second, and completes an interval with its results.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -174,7 +174,7 @@ impl Collector {
         tick
     }
 
-    /// Adds what happened since the last tick to the interval.
+    /// Adds the work since the last tick to the interval.
     fn count(&mut self, seconds: f64) {
         let mut deltas: HashMap<(Kind, String), Delta> = HashMap::new();
         let mut pools = [Delta::default(); 4];
@@ -508,7 +508,7 @@ impl Collector {
     }
 }
 
-/// Divides the CPU time of shared threads by weight, of helpers by commits, and of programs by the time in them. An indivisible rest stays with its class.
+/// Divides the CPU time of shared threads by weight, of helpers by commits, and of programs by the time in them. An indivisible rest keeps its class.
 fn divide(
     deltas: &mut HashMap<(Kind, String), Delta>,
     pools: &mut [Delta; 4],

@@ -117,7 +117,7 @@ pub struct ClassInterval {
     /// Distribution of response times, if single times are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<TimesInterval>,
-    /// Members that did something.
+    /// Members with activity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberInterval>,
 }
@@ -210,7 +210,7 @@ impl MemberInterval {
         }
     }
 
-    /// Adds what a part did.
+    /// Adds the figures of a part.
     pub(crate) fn add_part(&mut self, part: &PartInterval) {
         let Some(known) = self.parts.iter_mut().find(|known| known.name == part.name) else {
             self.parts.push(part.clone());
@@ -279,7 +279,7 @@ impl Interval {
         serde_json::to_string(self).expect("an interval has string keys and plain values")
     }
 
-    /// Reads what [`Interval::json`] wrote.
+    /// Reads an interval in the form of [`Interval::json`].
     ///
     /// # Errors
     /// Those of the reader of JSON.

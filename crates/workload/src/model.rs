@@ -15,7 +15,7 @@ pub struct Demands {
     pub programs_cpu_s: f64,
     /// CPU time of the store's threads on its behalf.
     pub helper_cpu_s: f64,
-    /// The rest of the response time without waits for a processor: the device, locks, other hosts. 0 if response times are not measured.
+    /// Remaining response time without waits for a processor: the device, locks, other hosts. 0 if response times are not measured.
     pub other_s: f64,
     /// Time without a processor while other work had them.
     pub run_queue_s: f64,

@@ -33,9 +33,9 @@ pub struct MemberTotals {
     pub failed: u64,
     /// Response times, added up, in seconds; 0 if they are not measured.
     pub wall_s: f64,
-    /// Weight for dividing the CPU time of shared threads: seconds of computing, as far as the source knows them.
+    /// Weight for dividing the CPU time of shared threads: seconds of computing, to the extent that the source measures them.
     pub weight_s: f64,
-    /// Units of work committed: what the store's threads are charged by.
+    /// Units of work committed, by which the store's threads are charged.
     pub commits: u64,
     /// Time by phase in seconds.
     pub phases: Vec<(&'static str, f64)>,
@@ -43,7 +43,7 @@ pub struct MemberTotals {
     pub times: Vec<(f64, u64)>,
     /// TLS handshakes of its clients: full, resumed.
     pub handshakes: [u64; 2],
-    /// Seconds for which its transactions waited for programs in other processes: what the CPU time of those is divided by.
+    /// Seconds for which its transactions waited for programs in other processes, by which the CPU time of these is divided.
     pub programs_s: f64,
 }
 
@@ -158,7 +158,7 @@ pub struct Workload {
     /// By class: milliseconds since the start at the last sign of work, plus one.
     signs: Vec<AtomicU64>,
     pub(crate) threads: Mutex<HashMap<u32, Registered>>,
-    /// Threads that work for nobody any more, with the run time up to then: the rest of their time is of no class.
+    /// Threads that no longer work for a class, with their run time up to then. Their later time belongs to no class.
     pub(crate) left: Mutex<HashMap<u32, u64>>,
     pub(crate) members: Mutex<HashMap<(Kind, Arc<str>), Own>>,
     /// Parts of members, such as the steps of a job.
