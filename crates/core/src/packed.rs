@@ -15,7 +15,7 @@ pub trait Packed: Sized {
     /// Appends the value.
     fn pack(&self, to: &mut Vec<u8>);
 
-    /// Reads what [`Packed::pack`] wrote. Returns `None` for other bytes.
+    /// Reads a value in the form of [`Packed::pack`]. Returns `None` for other bytes.
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self>;
 
     /// Reads a value that uses all of the bytes.

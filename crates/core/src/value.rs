@@ -1,4 +1,4 @@
-//! Borrowed scalar values: what sources send to sinks.
+//! Borrowed scalar values, which sources send to sinks.
 
 /// A run of bytes inside a longer buffer.
 ///
