@@ -1,6 +1,6 @@
 //! Reads the workspace as data: packages and edges from `cargo metadata`, tables from Markdown, tracked files from git.
 //!
-//! The tests in `tests/tidy` hold what it reads against `ARCHITECTURE.md` and the project's rules.
+//! The tests in `tests/tidy` compare this data with `ARCHITECTURE.md` and the project's rules.
 
 mod literals;
 mod markdown;

@@ -11,7 +11,7 @@ pub struct Literal {
     pub before: String,
 }
 
-/// Returns the string literals of a source outside comments. Plain and raw literals count; byte strings do not, since nobody reads them.
+/// Returns the string literals of a source outside comments: plain and raw ones. Byte strings are left out, since they are not for readers.
 #[must_use]
 pub fn string_literals(source: &str) -> Vec<Literal> {
     let mut found = Vec::new();

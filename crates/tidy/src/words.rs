@@ -1,4 +1,4 @@
-//! Words that a reader of the documents stumbles over, with what to write instead.
+//! Phrases that readers of the documents misunderstand, with replacements.
 
 /// A word or phrase that documents do not use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -24,8 +24,8 @@ const fn refused(phrase: &'static str, instead: &'static str) -> Refused {
     Refused { phrase, instead, unless: &[] }
 }
 
-/// Every refused phrase. Each is a word in dictionaries and still the wrong one: the right-hand side is what search engines,
-/// other manuals and native readers use for the same thing.
+/// Every refused phrase. The dictionary has each of them, but search engines, other manuals and native speakers use the right-hand side for the
+/// same thing.
 pub const REFUSED: &[Refused] = &[
     refused("told", "reported, said, distinguished"),
     refused("tells", "reports, says"),
