@@ -1,4 +1,4 @@
-//! The applied store beside the log, as a trait of five methods, and redb as what implements it.
+//! The applied store beside the log, as a trait of five methods, and its implementation with redb.
 //!
 //! Every value carries four bytes of checksum over key and value, because the tree reads pages without checking them: a flipped bit is an error
 //! with a place, not another value.
@@ -114,7 +114,7 @@ pub(crate) enum Tried<'a> {
     Damage(Option<&'a [u8]>, StoreError),
 }
 
-/// Takes what a salvage finds and says whether to continue.
+/// Receives the entries and the damage that a salvage finds, and decides whether to continue.
 pub(crate) type TryVisit<'a> = dyn FnMut(Tried<'_>) -> ControlFlow<()> + 'a;
 
 /// Damage at which a salvage ends. Each is a page or an entry; a tree with more is not one of which much is left.

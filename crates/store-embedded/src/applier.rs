@@ -191,7 +191,7 @@ impl Shared {
         outcome.map_err(|error| self.poison(error))
     }
 
-    /// Stores entries of a load. The position stays: a load says nothing about the log.
+    /// Stores entries of a load. The position does not change, because a load is not in the log.
     pub(crate) fn apply_loaded(&self, entries: &LoadBatch) -> Result<(), StoreError> {
         let _running = self.applier.running.lock();
         self.healthy()?;

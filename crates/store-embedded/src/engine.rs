@@ -1,4 +1,4 @@
-//! The engine: opening and recovery, reads, and what holds its parts together.
+//! The engine: opening, recovery and reads, and the state that its parts share.
 
 use std::fmt;
 use std::io;
@@ -73,11 +73,11 @@ impl fmt::Debug for EmbeddedEngine {
 }
 
 impl EmbeddedEngine {
-    /// Opens the store in a folder, or makes one there.
+    /// Opens the store in a folder, or creates one there.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if another process has the folder; [`StoreError::Damaged`] and [`StoreError::LogDamaged`] for files that are not
-    /// what was written; [`StoreError::Version`]; errors of the medium.
+    /// [`StoreError::InUse`] if another process has the folder; [`StoreError::Damaged`] and [`StoreError::LogDamaged`] for files with other
+    /// content than was written; [`StoreError::Version`]; errors of the medium.
     pub fn open(medium: Arc<dyn Medium>, clock: &Arc<dyn Clock>, settings: Settings) -> Result<Self, StoreError> {
         let folder = medium.name();
         let lock = medium.lock().map_err(|error| StoreError::io(&folder, "locked", &error))?;
@@ -92,7 +92,7 @@ impl EmbeddedEngine {
         Ok(EmbeddedEngine { shared, threads: Mutex::new(threads), _lock: lock })
     }
 
-    /// Commits what was submitted and nobody leads yet. Needed with [`Work::Inline`] only.
+    /// Commits the submitted units of work that no thread has taken yet. Needed with [`Work::Inline`] only.
     ///
     /// # Errors
     /// Those of the commit.
@@ -211,7 +211,7 @@ impl Shared {
         Err(StoreError::Poisoned { cause })
     }
 
-    /// Lets no later commit succeed. The first cause stays.
+    /// Makes every later commit fail. The first cause is kept.
     pub(crate) fn poison(&self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Poisoned { .. }) {
             self.cause.lock().get_or_insert_with(|| error.to_string());
@@ -262,7 +262,7 @@ impl Snapshot for AppliedSnapshot {
     }
 }
 
-/// A load on its way.
+/// A load in progress.
 struct Load<'l, 's> {
     space: Space,
     source: &'l mut LoadSource<'s>,

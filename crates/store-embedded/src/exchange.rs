@@ -111,7 +111,7 @@ fn exchange_until(folder: &Path, after: &mut dyn FnMut(u32) -> io::Result<()>) -
     sync_parent(folder)
 }
 
-/// Moves files that do not belong to a store from the replaced folder. A file whose name exists in the new folder stays.
+/// Moves files that do not belong to a store from the replaced folder. A file whose name exists in the new folder is not moved.
 fn move_foreign(folder: &Path, old: &Path, after: &mut dyn FnMut(u32) -> io::Result<()>) -> io::Result<()> {
     let names = foreign_files(old)?;
     for name in &names {

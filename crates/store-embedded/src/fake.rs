@@ -42,7 +42,7 @@ impl Chance {
 pub struct Trouble {
     /// Steps until the power is cut; `None` is never.
     pub cut_in: Option<u64>,
-    /// Steps until one step fails with this kind; power stays on.
+    /// Steps until one step fails with this kind, without a power cut.
     pub fail_in: Option<(u64, io::ErrorKind)>,
     /// Steps after that one that fail too.
     pub fail_after: u64,
@@ -89,7 +89,7 @@ impl FakeDisk {
         FakeDisk { disk: Arc::default(), locked: Arc::default(), chance: Arc::new(Mutex::new(Chance(seed ^ 0x5eed))) }
     }
 
-    /// Sets what goes wrong next.
+    /// Sets the failures to simulate from now on.
     pub fn set_trouble(&self, trouble: Trouble) {
         self.disk.lock().trouble = trouble;
     }

@@ -12,11 +12,11 @@ use crate::engine::Shared;
 use crate::log::record::{HEADER, encode_unit, unit_bytes};
 use crate::settings::{Durability, Work};
 
-/// Bytes beyond which a buffer is given back after use. A unit of work of some megabytes is the work of a batch, of which the next one is alike: what it
-/// costs to get the memory from the system again is more than to fill it.
+/// Maximum number of bytes of a buffer that is kept for reuse. A unit of work of some megabytes comes from a batch, whose next unit will have a
+/// similar size, and to get the memory from the system again costs more than to fill it.
 const KEPT_BUFFER_BYTES: usize = 6 << 20;
 
-/// A unit of work on its way. Its bytes begin with room for the header of a group, because most groups are one unit: that one is written as it is.
+/// A submitted unit of work. Its bytes begin with room for the header of a group: most groups are one unit, which is then written without a copy.
 struct Waiting {
     encoded: Vec<u8>,
     batch: Batch,
@@ -77,7 +77,7 @@ struct Queue {
     group: Arc<Group>,
     /// A group is at the disk.
     busy: bool,
-    /// Nobody leads the waiting group yet.
+    /// True if no thread leads the waiting group yet.
     leaderless: bool,
     stop: bool,
     buffer: Vec<u8>,

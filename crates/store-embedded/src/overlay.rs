@@ -1,4 +1,4 @@
-//! A data folder that is only read: what the engine writes while it recovers and works stays in memory.
+//! A data folder that is only read. All writes of the engine during recovery and work are kept in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -16,7 +16,7 @@ const BLOCK: usize = 4096;
 #[derive(Debug)]
 pub struct Overlay {
     below: Arc<dyn Medium>,
-    /// Files that were opened, and names that are gone.
+    /// Opened files; `None` for removed names.
     files: Mutex<BTreeMap<String, Option<Arc<OverlayFile>>>>,
 }
 
@@ -110,7 +110,7 @@ impl OverlayFile {
         Ok(OverlayFile { below: Some(below), state: Mutex::new(state) })
     }
 
-    /// Fills a part of a block from the file below; what is after its end is zero.
+    /// Fills a part of a block from the underlying file, and with zeros after its end.
     fn read_below(&self, state: &State, at: u64, into: &mut [u8]) -> io::Result<()> {
         let count =
             usize::try_from(state.below_length.saturating_sub(at)).map_or(into.len(), |left| left.min(into.len()));

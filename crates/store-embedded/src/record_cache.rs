@@ -21,7 +21,7 @@ const WORDS: usize = 13;
 const SLOT_BYTES: usize = 128;
 /// Slots that one hash may use.
 const WAYS: usize = 2;
-/// Slots that are made at once: half a megabyte, so that a short command pays for what it uses.
+/// Slots that are allocated together: half a megabyte, so that a short command allocates only the memory that it uses.
 const CHUNK: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl RecordCache {
             .find_map(|slot| slot.read(hash, key.bytes()))
     }
 
-    /// Enters what the applied store answered, unless it changed since `epoch`.
+    /// Stores a value that was read from the applied store, unless the store changed since `epoch`.
     pub(crate) fn put(&self, hash: u64, key: &FullKey, value: &[u8], epoch: u64) {
         if key.bytes().len() + value.len() > WORDS * 8 || hash == 0 {
             return;

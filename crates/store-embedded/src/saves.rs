@@ -82,10 +82,10 @@ impl SaveSource {
         }
     }
 
-    /// Makes a new folder with the store of the save, checked. A store that is there is replaced.
+    /// Creates a new folder with the store of the save, checked. An existing store there is replaced.
     ///
     /// # Errors
-    /// Those of [`Self::store`]; errors of the medium. Then the folder is gone.
+    /// Those of [`Self::store`]; errors of the medium. The folder is then removed.
     pub fn make_store(&self, new: &Path) -> Result<SaveFacts, StoreError> {
         remove_store(new).map_err(failed(new, "removed"))?;
         let made = self.make(new);

@@ -11,7 +11,7 @@ pub enum Durability {
     Buffered,
 }
 
-/// Threads that move changes into the applied store and lead groups of commits for which nobody waits.
+/// Threads that move changes into the applied store, and commit groups for which no caller waits.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Work {
     /// Threads of the engine.
@@ -47,7 +47,7 @@ pub struct Settings {
     pub cache_bytes: usize,
     /// Bytes of the cache of small records, filled as records are read. Default 32 MB: 262,144 records of up to 104 bytes including keys. 0 disables it.
     pub record_cache_bytes: usize,
-    /// Bytes of commits on their way; beyond them [`quayline_store::Engine::submit`] waits. Default 64 MB.
+    /// Maximum number of bytes of submitted commits; beyond it, [`quayline_store::Engine::submit`] waits. Default 64 MB.
     pub in_flight_bytes_max: usize,
     /// Number of such commits. Default 16,384.
     pub in_flight_units_max: usize,

@@ -73,7 +73,7 @@ fn run_of_one_kind(changes: &[SortedChange<'_>]) -> usize {
     changes.iter().take(RUN_MAX).take_while(same).count()
 }
 
-/// Inserts the changes that come before the next key of the tree. Returns their number: 0 if the first key is there, or too few fit.
+/// Inserts the changes that come before the next key of the tree. Returns their number: 0 if the first key already exists or the run is too short.
 fn insert_run(
     entries: &mut Entries<'_>,
     changes: &[SortedChange<'_>],
@@ -101,7 +101,7 @@ fn insert_run(
     Ok(fit)
 }
 
-/// Removes the changes that are neighbours in the tree, or nearly. Returns their number: 0 if too few are.
+/// Removes changes whose keys are adjacent in the tree, or nearly. Returns their number: 0 if the run is too short.
 fn remove_run(entries: &mut Entries<'_>, changes: &[SortedChange<'_>]) -> Result<usize, StoreError> {
     let (mut at, mut found, mut passed_over) = (0, 0, 0);
     let range: (Bound<&[u8]>, Bound<&[u8]>) =

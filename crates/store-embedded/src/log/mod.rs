@@ -32,7 +32,7 @@ pub(crate) struct Mark {
 pub(crate) struct Log {
     medium: Arc<dyn Medium>,
     clock: Arc<dyn Clock>,
-    /// Segments that hold what is not applied, oldest first; the last is written.
+    /// Segments with records that are not applied yet, oldest first. The last one is being written.
     segments: VecDeque<Segment>,
     /// Files of freed segments, for reuse.
     spares: Vec<String>,
@@ -80,7 +80,7 @@ impl Log {
         }
     }
 
-    /// Opens the log and replays what follows the mark. The end of the log is durable when this returns.
+    /// Opens the log and replays the records after the mark. When this returns, the end of the log is durable.
     pub(crate) fn open(
         medium: &Arc<dyn Medium>,
         clock: &Arc<dyn Clock>,
@@ -181,7 +181,7 @@ impl Log {
         self.segments.back().expect("a log has a segment").sync()
     }
 
-    /// Keeps files of freed segments for reuse and removes what is too much.
+    /// Keeps some files of freed segments for reuse and removes the others.
     fn tidy_files(&mut self) -> Result<(), StoreError> {
         let oldest = self.segments.front().map_or(0, |segment| segment.head.number);
         let names = self.medium.list().map_err(|error| StoreError::io(&self.medium.name(), "listed", &error))?;
@@ -323,7 +323,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads every record from a mark on. Returns what is damaged; the end of the log is where the log says.
+    /// Reads every record from a mark to the end of the log. Returns the damage found.
     pub(crate) fn check(&self, mark: Mark) -> Result<Vec<StoreError>, StoreError> {
         let mut position = mark.position;
         for segment in self.segments.iter().filter(|segment| segment.head.number >= mark.segment) {
