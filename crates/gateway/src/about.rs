@@ -69,7 +69,7 @@ impl License {
         members(&[("name", &self.name), ("identifier", &self.identifier), ("url", &self.url)])
     }
 
-    /// Returns what OpenAPI does not allow, with the remedy.
+    /// Returns a violation of OpenAPI, with the remedy.
     pub(crate) fn wrong(&self) -> Option<(&'static str, &'static str)> {
         if self.name.is_empty() && self.json().is_some() {
             return Some(("the licence has no name", "add `name`, such as \"Apache 2.0\""));

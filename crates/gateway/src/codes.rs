@@ -46,7 +46,7 @@ pub(crate) const PRECONDITION: &str = "GTW-129";
 pub(crate) const DUPLICATE_KEY: &str = "GTW-130";
 /// Another unit of work holds the record.
 pub(crate) const RECORD_HELD: &str = "GTW-131";
-/// The store does not take what the request makes.
+/// The store rejects the record or message of the request.
 pub(crate) const NOT_STORED: &str = "GTW-132";
 /// The store is full.
 pub(crate) const STORE_FULL: &str = "GTW-133";

@@ -34,7 +34,7 @@ pub enum Returned {
     Bytes(Vec<u8>),
     /// Bytes in the provider's memory, copied once when they are read.
     Held(Box<dyn Held>),
-    /// The record of a file as it is now, committed.
+    /// The current committed record of a file.
     Record(Vec<u8>),
     /// The client has the record of the file already; its tag.
     Known(String),
@@ -86,8 +86,8 @@ pub trait Provider {
     /// carry one.
     fn call<'a>(&'a self, record: Outgoing<'_>, traceparent: &dyn Fn() -> String) -> Answered<'a>;
 
-    /// Does something with the records of a file, in one unit of work that is committed before the answer. Providers without a file have nothing
-    /// to do it with.
+    /// Performs an operation on the records of a file, in one unit of work that is committed before the answer. Providers without a file return an
+    /// error.
     fn act<'a>(&'a self, _call: RecordCall) -> Answered<'a> {
         let reason = "the provider has no record file".to_owned();
         Box::pin(core::future::ready(Err(ProviderFault::Absent { reason })))
@@ -119,7 +119,7 @@ pub enum ProviderFault {
         /// The limit.
         limit: Duration,
     },
-    /// Too many calls wait already.
+    /// The maximum number of calls is waiting.
     Busy {
         /// Time after which a retry may succeed.
         retry_after: Duration,

@@ -73,7 +73,7 @@ pub struct QueueSpec {
     pub priority: u8,
     /// True if messages survive a restart. Default true.
     pub persistent: bool,
-    /// Time after which nobody may get the message. Default: the time limit where a reply is expected, otherwise never.
+    /// Time after which the message expires. Default: the time limit if a reply is expected, otherwise never.
     pub expires: Option<Duration>,
     /// Format name of messages.
     pub format: String,

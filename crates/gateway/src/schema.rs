@@ -61,7 +61,7 @@ impl SchemaOf<'_> {
         }
     }
 
-    /// Returns whether it contains something that is required.
+    /// Returns true if the node or one of its descendants is required.
     fn is_required(&self, node: NodeId) -> bool {
         let end = self.shape.node(node).subtree_end;
         match self.closed {

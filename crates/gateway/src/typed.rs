@@ -12,7 +12,7 @@ pub enum Typed {
     },
     /// An ISO 8601 date, time or both.
     Date(DatePattern),
-    /// Names for codes: text in the record, name in JSON. A code that has no name is shown as it is. Requests write the first code of a name.
+    /// Names for codes: text in the record, name in JSON. A code without a name is passed on unchanged. Requests write the first code of a name.
     Codes(Vec<(String, String)>),
     /// A whole number without sign as text, with exactly this many digits: `0000000042`.
     Digits(usize),
@@ -240,7 +240,7 @@ impl DatePattern {
         self.parts.contains(&Part::Hour)
     }
 
-    /// Returns its format in words: JSON Schema has a format for dates only, since a record has no zone.
+    /// Returns the name of the format. JSON Schema has a format for dates only, since the times of a record have no zone.
     pub(crate) fn format(&self) -> &'static str {
         match (self.has_date(), self.has_time()) {
             (true, true) => "date and time",

@@ -21,7 +21,7 @@ use super::joined::joined;
 use super::{gnucobol, wire};
 use crate::codes;
 
-/// Most parameters of a program: what a worker takes.
+/// Maximum number of parameters of a program: the limit of a worker.
 const PARAMETERS_MAX: usize = 32;
 
 /// Reads members from folders, and remembers those it found.

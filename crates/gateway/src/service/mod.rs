@@ -36,7 +36,7 @@ pub struct Service {
     pub provider: ProviderSpec,
     /// Bytes of the record that goes to the provider and returns.
     pub length: usize,
-    /// Bytes of the record that goes to the provider, where what returns is another record: it follows the first one.
+    /// Bytes of the request record, if the answer has another record, which follows it.
     pub request_length: Option<usize>,
     /// Files that it was read from: copybooks and all that they copy, interface files, a file of records.
     pub files: Vec<PathBuf>,
