@@ -235,7 +235,7 @@ pub fn same_work(first: &HostProfile, second: &HostProfile) -> Result<(), Unlike
 /// Compares two profiles of one machine, such as before and after a change of the system.
 ///
 /// # Errors
-/// [`Unlike`] where the machines differ: a rate then says nothing about what changed.
+/// [`Unlike`] if the machines differ: a difference of rates would have other causes.
 pub fn compare(first: &HostProfile, second: &HostProfile) -> Result<Vec<KernelChange>, Unlike> {
     let mut differences = same_work(first, second).err().map_or_else(Vec::new, |unlike| unlike.differences);
     let (a, b) = (&first.host, &second.host);

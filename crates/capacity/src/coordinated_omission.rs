@@ -49,11 +49,11 @@ impl Recording {
         self.times.last().map(|(time, _)| Seconds(*time))
     }
 
-    /// Adds what a driver that should have sent every `interval` omitted: for each longer time the times that the omitted requests would
-    /// have had, `interval` apart.
+    /// Adds the requests that a driver omitted although it should have sent one every `interval`: for each longer response time, the times that the
+    /// omitted requests would have had, `interval` apart.
     ///
     /// # Errors
-    /// [`ModelError::TooLarge`] where that would be more than ten million entries.
+    /// [`ModelError::TooLarge`] for more than ten million entries.
     pub fn corrected(&self, interval: Seconds) -> Result<Estimate<Recording>, ModelError> {
         let step = positive("interval", interval.0)?;
         let mut times = self.times.clone();

@@ -39,7 +39,7 @@ macro_rules! methods {
 
 macro_rules! assumptions {
     ($($name:ident: $text:literal;)*) => {
-        /// Something that must be true for a result to hold.
+        /// A condition for the validity of a result.
         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
         #[non_exhaustive]
         pub enum Assumption {

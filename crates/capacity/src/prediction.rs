@@ -1,4 +1,4 @@
-//! What a number of users will see: throughput, response times, the bottleneck, and when growth exhausts the system.
+//! Predictions for a number of users: throughput, response times, the bottleneck, and the date at which growth exhausts the system.
 
 use crate::error::{positive, within};
 use crate::fit::{Exhaustion, exhaustion};
@@ -16,7 +16,7 @@ pub struct Workload {
     pub origin: Origin,
 }
 
-/// What a number of users will see.
+/// Predicted figures for a number of users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// Users.
@@ -32,7 +32,7 @@ pub struct Prediction {
     pub utilization: Vec<Share>,
 }
 
-/// What the answer must keep.
+/// Limits that a system must keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Objective {
     /// Largest mean response time.

@@ -10,7 +10,7 @@ pub enum Feed {
     Live,
     /// A report of another program; enter the value in a file under this name.
     Report(&'static str),
-    /// Quayline does not have what it measures. The rule is for figures of other systems.
+    /// Quayline has nothing like the measured object. The rule is for figures of other systems.
     OtherSystems(&'static str),
 }
 

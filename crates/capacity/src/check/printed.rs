@@ -1,4 +1,4 @@
-//! A number as it is printed: a value and what its last digit leaves open.
+//! A number in printed form: its value and the uncertainty of its last digit.
 
 /// A printed number: all values that round to it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Exact mean value analysis (Reiser & Lavenberg 1980): `W_kc(n) = D_kc (1 + Q_k(n - e_c))`, `X_c = n_c / (Z_c + sum_k W_kc)`, `Q = X W`.
 //!
-//! A mixed network is solved as a closed one whose demands are divided by what open classes leave of each station.
+//! A mixed network is solved as a closed one, with each demand divided by the share of its station that open classes leave free.
 
 use super::lattice::Lattice;
 use super::solution::Solution;

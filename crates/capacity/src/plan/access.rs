@@ -1,4 +1,4 @@
-//! Reads that a selection costs, and what memory it may use.
+//! Number of reads of a selection, and memory that it may use.
 
 use crate::error::{positive, within};
 use crate::{Bytes, Estimate, Method, ModelError, Share, Validity};

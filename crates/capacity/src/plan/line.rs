@@ -78,7 +78,7 @@ pub enum LineKind {
     TokenRing,
     /// The processor of an interface.
     InterfaceProcessor,
-    /// A few users, or large transfers: nobody waits for a single one.
+    /// A few users, or large transfers whose individual response times do not matter.
     Bulk,
 }
 

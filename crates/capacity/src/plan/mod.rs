@@ -1,4 +1,4 @@
-//! Planning models: what documents print as rules and worked examples, as functions with their sources.
+//! Planning models: printed rules and worked examples as functions, with their sources.
 
 mod access;
 mod batch;

@@ -1,4 +1,4 @@
-//! Users, their weights and what they make of a machine.
+//! Users, their weights and the load that they cause on a machine.
 
 use crate::error::{not_negative, positive, within};
 use crate::{CapacityUnits, Estimate, Method, ModelError, PerSecond, Seconds, Share, Validity};

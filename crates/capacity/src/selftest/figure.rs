@@ -94,7 +94,7 @@ impl Outcome {
     }
 }
 
-/// A figure of the documents: what to compute, what comes out, how close.
+/// A figure of the documents: the computation, the expected value and the allowed difference.
 pub(super) struct Figure {
     pub(super) group: &'static str,
     pub(super) name: &'static str,

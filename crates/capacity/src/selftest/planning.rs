@@ -1,4 +1,4 @@
-//! Figures of the documents that the planning models answer, printed there or derived from what is printed.
+//! Figures of the documents for the planning models, printed there or derived from printed ones.
 
 use super::figure::Kind::{Derived, Printed, Published};
 use super::figure::{Figure, Kind};

@@ -122,8 +122,8 @@ pub(super) const PARTITIONS: &[(f64, f64)] = &[
 /// Disk arms and GB/h of a save to a file.
 pub(super) const ARMS: &[(f64, f64)] =
     &[(15.0, 100.0), (30.0, 200.0), (45.0, 300.0), (60.0, 400.0), (75.0, 500.0), (90.0, 600.0), (105.0, 690.0)];
-/// Rows of a component report: transactions an hour, response, total, interactive and batch %, and what follows: other %, CPU seconds a
-/// transaction, concurrency.
+/// Rows of a component report: transactions an hour, response time, total, interactive and batch %, then other %, CPU seconds per transaction and
+/// concurrency.
 pub(super) const COMPONENTS: [[f64; 8]; 7] = [
     [6164.0, 0.8, 85.2, 32.2, 46.3, 6.7, 0.188, 1.37],
     [7404.0, 0.9, 91.3, 45.2, 39.5, 6.6, 0.220, 1.85],

@@ -29,7 +29,7 @@ pub(super) const ERLANG: &[[f64; 4]] = &[
     [64.0, 0.95, 0.06660905834054677, 0.5880109319099818],
 ];
 
-/// M/M/m: servers, utilization, response time, probability of nobody, probability of waiting.
+/// M/M/m: servers, utilization, response time, probability of an empty station, probability of waiting.
 pub(super) const MANY_SERVERS: &[[f64; 5]] = &[
     [1.0, 0.5, 2.0, 0.5, 0.5],
     [1.0, 0.8, 5.000000000000001, 0.19999999999999996, 0.7999999999999999],
@@ -58,7 +58,7 @@ pub(super) const GENERAL: &[[f64; 3]] = &[
     [0.9, 4.0, 23.500000000000004],
 ];
 
-/// M/M/m/K: servers, places, offered work a server, utilization, response time, number present, throughput, nobody, full.
+/// M/M/m/K: servers, places, offered work per server, utilization, response time, number present, throughput, probabilities of empty and full.
 pub(super) const LIMITED: &[[f64; 9]] = &[
     [
         1.0,

@@ -12,11 +12,11 @@ pub struct LimitedQueue {
     pub response: Seconds,
     /// Mean number present.
     pub present: f64,
-    /// Rate of those that are admitted.
+    /// Rate of admitted customers.
     pub throughput: PerSecond,
-    /// Probability that nobody is present.
+    /// Probability that the station is empty.
     pub empty: Share,
-    /// Probability that the station is full: the share that is turned away.
+    /// Probability that the station is full: the share of customers that are turned away.
     pub full: Share,
 }
 
