@@ -83,7 +83,7 @@ pub enum Unit {
     Unknown(CodeProblem),
 }
 
-/// Reason why something in a text by code extension is not a character.
+/// Reason why bytes of a text by code extension are not a character.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum CodeProblem {
     /// A character of a set that is not here.

@@ -131,7 +131,7 @@ fn unknown(name: &str, key: &str) -> UnknownCharset {
     UnknownCharset { name: name.to_owned(), nearest }
 }
 
-/// Returns the rest of a normalised name after a prefix for CCSIDs.
+/// Removes a prefix for CCSIDs from a normalised name.
 fn number(key: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key)
 }
