@@ -47,7 +47,7 @@ impl Refusal {
 pub(crate) struct Cause {
     /// Path in the document, `A.B[0].C`.
     pub(crate) path: String,
-    /// The column's type in words.
+    /// Description of the column's type for messages.
     pub(crate) expected: String,
     pub(crate) reason: Reason,
 }

@@ -52,10 +52,10 @@ pub enum Nesting {
 /// Form of a text column until the batch leaves.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum TextStore {
-    /// Distinct values once, and a key a row, until the values prove too many: for Parquet.
+    /// Each distinct value once, and a key for each row, until there are too many distinct values: for Parquet.
     #[default]
     Interned,
-    /// One after another: for Arrow.
+    /// Values one after another: for Arrow.
     Plain,
 }
 

@@ -8,7 +8,7 @@ use quayline_core::{Code, Fault, Finding, Findings, Limits, Occurs, Place, Scala
 /// Two columns of one name.
 const SAME_NAME: Code = Code("COL-035");
 
-/// Too many columns, or too deep.
+/// More columns or levels than a shape may have.
 const TOO_MUCH: Code = Code("COL-036");
 
 /// Name of the member that a list in a list gets.

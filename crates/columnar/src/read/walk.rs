@@ -62,7 +62,7 @@ impl Rows<'_> {
     /// Sends one row.
     ///
     /// # Errors
-    /// [`RowFault`]: what the sink's documents have no form for. The row was sent without it, so void it.
+    /// [`RowFault`] for a value that the sink's documents cannot represent. The row was sent without it, so the caller must discard the document.
     pub fn send<S: Sink>(&mut self, row: usize, sink: &mut S) -> Result<(), RowFault> {
         let mut walk = Walk { scratch: &mut self.scratch, sink, fault: None };
         walk.sink.enter(NodeId::ROOT);
@@ -149,7 +149,7 @@ fn items(array: &ArrayRef) -> (Offsets<'_>, &[ArrayRef], Option<&NullBuffer>) {
     }
 }
 
-/// One row on its way.
+/// State while one row is sent.
 struct Walk<'w, S> {
     scratch: &'w mut Scratch,
     sink: &'w mut S,
