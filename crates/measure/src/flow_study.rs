@@ -13,7 +13,7 @@ use crate::flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_sy
 /// CPU µs of the report for a flow that opens the file and reads one record, on a 2084-304.
 const OPEN_AND_READ_US: f64 = 7_750.0;
 
-/// Time until changes in memory are applied: the engine's interval, and what the work takes.
+/// Time until changes in memory are applied: the interval of the engine and the duration of the work.
 const APPLIED: Duration = Duration::from_millis(2_500);
 
 /// Sample 3 in another way.
@@ -74,7 +74,7 @@ pub struct FlowStudyOptions {
 /// One run of a sample.
 #[derive(Clone, Debug)]
 pub struct FlowRun {
-    /// The sample, and what is special about the run.
+    /// Name of the sample and of its variant.
     pub title: String,
     /// Whether messages are persistent.
     pub persistence: Persistence,

@@ -53,8 +53,8 @@ pub struct Run {
     pub seconds: f64,
     /// Response times in microseconds of the requests that were due within the measured time, however late their answers came.
     pub times_us: Histogram,
-    /// Service times in microseconds of the same requests, from when they were sent. With open arrivals, a server that does not answer keeps
-    /// requests from being sent, so these times hide what clients wait for.
+    /// Service times of the same requests in microseconds, from sending to the answer. With open arrivals, a slow server delays the sending of
+    /// requests, so these times hide a part of the clients' waits.
     pub services_us: Histogram,
     /// CPU time of the server and its workers.
     pub cpu: Duration,

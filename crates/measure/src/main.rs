@@ -1,6 +1,6 @@
-//! `quayline-measure gateway [FOLDER] [--seconds N] [--clients A,B,…] [--report NAME]`: the study without the rest of the command line.
+//! `quayline-measure gateway [FOLDER] [--seconds N] [--clients A,B,…] [--report NAME]`: runs the gateway study, without the full command line.
 //!
-//! `quayline-measure load ADDRESS TARGET PROCESS-ID [--clients N] [--seconds N] …`: one load against a server that already runs, as JSON.
+//! `quayline-measure load ADDRESS TARGET PROCESS-ID [--clients N] [--seconds N] …`: runs one load against a running server and prints JSON.
 
 use std::ffi::OsString;
 use std::io::Write as _;

@@ -86,7 +86,7 @@ fn core_argument(core: Option<usize>) -> OsString {
     core.map_or_else(|| "any".into(), |core| core.to_string().into())
 }
 
-/// Keeps this process and what it starts on one core.
+/// Pins this process and its children to one core.
 pub(crate) fn pin(core: usize) {
     let mut set = CpuSet::new();
     set.set(core);

@@ -1,4 +1,4 @@
-//! The store: messages and records by number of drivers, and what a killed process leaves.
+//! Study of the store: messages and records by number of drivers, and recovery after a killed process.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -101,7 +101,7 @@ pub struct RecoveryRow {
     pub seconds: f64,
     /// Committed messages that are not there.
     pub lost: u64,
-    /// Messages that are there twice, or that nobody committed.
+    /// Messages that exist twice, or that were never committed.
     pub wrong: u64,
 }
 

@@ -169,7 +169,7 @@ fn line(row: &Row, bytes: u64, usage: &Usage, within: bool) -> String {
     )
 }
 
-/// The guide of claims and what it includes.
+/// The guide of claims and the guide that it includes.
 const GUIDES: [(&str, &str); 2] = [
     ("837p.guide", include_str!("../../../examples/edi/837p.guide")),
     ("x12-claims.guide", include_str!("../../../examples/edi/x12-claims.guide")),

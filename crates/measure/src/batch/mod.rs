@@ -207,7 +207,7 @@ impl World {
         connection.script(text).map_err(|error| error.to_string())
     }
 
-    /// Removes the rows of earlier runs, and lets the server write what waits.
+    /// Removes the rows of earlier runs and runs a checkpoint of the server.
     ///
     /// # Errors
     /// Those of the database.
@@ -229,7 +229,7 @@ impl World {
         self.run_with(&job_xml(load), &mut more, (load.events, load.measures))
     }
 
-    /// Runs something whose commits do not wait for a sync.
+    /// Runs `run` with commits that do not wait for a sync.
     ///
     /// # Errors
     /// Those of the database and of `run`.
