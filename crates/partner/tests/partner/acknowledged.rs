@@ -124,7 +124,7 @@ fn a_late_refusal_by_contrl_refuses_what_was_accepted() {
     assert_eq!(states(&world, Kind::Transaction), [State::Refused]);
 }
 
-/// A 997 that is cut off before AK9, or says what nobody knows, counted as an acceptance with errors.
+/// A 997 without its end (AK9), or with unknown codes, counted as an acceptance with errors.
 #[test]
 fn an_answer_without_its_end_decides_nothing() {
     // Otherwise the guide of the 997 rejects it.
@@ -164,7 +164,7 @@ fn what_is_replaced_stays_replaced() {
     assert_eq!(again.0[0].code.0, "PTN-303");
 }
 
-/// What is sent again awaits its answer anew: it was overdue at once, or stayed refused.
+/// A document that was sent again was overdue at once, or remained rejected: it must await a new answer.
 #[test]
 fn what_is_sent_again_awaits_its_answer() {
     let world = World::with(EXPECTING, "");

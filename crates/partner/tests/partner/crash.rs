@@ -1,4 +1,4 @@
-//! The process ends at every commit, before or after it is durable; what the next run makes is compared with a run that nothing stopped.
+//! Ends the process before and after every commit, and compares the output of the next run with that of an uninterrupted run.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use quayline_store::{
 use crate::answers::answering;
 use crate::world::{World, interchange, orders};
 
-/// When the process ends.
+/// Time at which the process ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum End {
     BeforeCommit,
     AfterCommit,
-    /// The disk of the store is full; the process goes on to its end.
+    /// The disk of the store is full, but the process continues to its end.
     DiskFull,
 }
 
@@ -92,7 +92,7 @@ impl Engine for Mortal {
     }
 }
 
-/// Small units of work, so that there are many commits.
+/// Small units of work, for many commits.
 const LIMITS: DeskLimits = DeskLimits {
     unit_transactions_max: 2,
     unit_bytes_max: 4 << 20,
@@ -103,7 +103,7 @@ const LIMITS: DeskLimits = DeskLimits {
 
 pub(crate) type Work<'w> = &'w dyn Fn(&mut Desk<'_>) -> Result<(), Findings>;
 
-/// Everything that a run left: files, and entries without the folder of the test.
+/// Returns all output of a run: files, and entries without the folder of the test.
 fn left(world: &World) -> Vec<String> {
     let mut all = Vec::new();
     for folder in ["orders", "outbox/ACME"] {

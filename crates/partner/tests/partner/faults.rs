@@ -1,4 +1,4 @@
-//! What goes wrong with one document, file or partner, and what becomes of the others.
+//! Faults of one document, file or partner, and their effect on the others.
 
 use std::io::Cursor;
 
@@ -146,7 +146,7 @@ fn a_broken_header_is_not_of_the_interchange_before_it() {
     assert_eq!(body(&world, kept[0].id).as_deref(), Some(second.as_bytes()));
 }
 
-/// One folder that cannot be written failed every command, whatever it was about.
+/// One folder that could not be written made every command fail, even unrelated ones.
 #[test]
 fn an_unwritable_folder_keeps_nothing_else_back() {
     let world = World::new();
@@ -203,7 +203,7 @@ fn duplicates_have_a_window() {
     assert_eq!(world.receive(&orders(7, &["PO3"])).delivered, 1);
 }
 
-/// What is known of sources was never purged.
+/// A purge never removed the stored positions of sources.
 #[test]
 fn a_purge_forgets_sources() {
     let world = World::with("usage = \"both\"\nduplicates = \"accept\"", "");
@@ -219,7 +219,7 @@ const OTHER: &str = "name = \"OTHER\"\n[[identity]]\nstandard = \"x12\"\nqualifi
 const OWN_TWO: &str =
     "own = true\nname = \"US-TWO\"\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"USTWO\"\n";
 
-/// A document went to the partner that had the id under another qualifier, and came from our first identity whatever it said.
+/// A document went to the partner that had its id under another qualifier, and always came from our first identity.
 #[test]
 fn a_document_goes_from_whom_and_to_whom_it_says() {
     let world = World::new();
@@ -277,7 +277,7 @@ standard = "x12"
 settings = { send-to = "folder:as-it-is" }
 "#;
 
-/// Rules for documents to send with conditions on what is sent were never chosen.
+/// Rules with conditions on content were never chosen for documents to send.
 #[test]
 fn conditions_choose_among_rules_with_one_map() {
     let world = World::with("usage = \"both\"", TO_ACME);

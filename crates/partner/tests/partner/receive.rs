@@ -195,7 +195,7 @@ fn a_file_without_an_interchange_is_kept() {
     assert_eq!(world.entries(Kind::Interchange).len(), 1);
 }
 
-/// A source is cut off anywhere in its second interchange: what is left of that is told and kept, and the first one is processed.
+/// Truncates a source at any place of its second interchange: the first one is processed, and the rest is reported and kept.
 #[test]
 fn what_is_cut_off_is_told_wherever_it_ends() {
     let (first, second) = (orders(7, &["PO1"]), orders(8, &["PO2"]));
@@ -280,7 +280,7 @@ fn maps_of_rules_look_up_tables() {
     }
 }
 
-/// No program computes a function of a map here: the rule is refused, not each document.
+/// No program provides functions for maps here, so the rule is refused, instead of each document.
 #[test]
 fn maps_with_functions_of_programs_are_refused() {
     let world = World::new();

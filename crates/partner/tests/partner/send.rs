@@ -227,7 +227,7 @@ fn documents_for_nobody_are_refused_and_kept() {
     assert_eq!(world.entries(Kind::Transaction)[0].state, State::Rejected);
 }
 
-/// A document that names one partner does not go to another, whoever says so.
+/// A document that names one partner is not sent to another, even by command.
 #[test]
 fn a_document_for_another_partner_is_not_sent() {
     let world = World::new();

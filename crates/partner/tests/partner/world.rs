@@ -1,4 +1,4 @@
-//! A project in a folder of its own, a store in memory, a clock that the test sets.
+//! Test environment: a project in a temporary folder, a store in memory, and a clock that the test sets.
 
 use std::cell::Cell;
 use std::fs;
@@ -108,7 +108,7 @@ impl World {
         World::with("usage = \"both\"", "")
     }
 
-    /// With other settings and more rules of ACME.
+    /// Creates the environment with these settings and rules of ACME in addition.
     pub(crate) fn with(settings: &str, rules: &str) -> World {
         let dir = TempDir::new().expect("a temporary folder");
         let world = World { dir, engine: Arc::new(MemoryEngine::default()), now_ms: Cell::new(NOON_MS) };
@@ -170,7 +170,7 @@ impl World {
         Ledger::open(&self.store()).expect("files")
     }
 
-    /// Does something at a desk.
+    /// Runs `work` with a desk.
     pub(crate) fn at_desk<T>(
         &self,
         limits: DeskLimits,
