@@ -1,4 +1,4 @@
-//! What a run before has kept changes nothing but time: maps opened cold, warm, and over a cache that is cut, changed or foreign.
+//! The cache changes only the time: opens maps without entries, with entries, and with truncated, changed or foreign entries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Folder {
         fs::write(self.path(name), text).expect("a file");
     }
 
-    /// All that can be seen of a map that is opened.
+    /// Opens a map and renders everything visible of it.
     fn opened(&self, cache: Option<&Arc<Cache>>) -> String {
         let options = ShapeOptions { cache: cache.cloned(), ..ShapeOptions::default() };
         match MapFile::open(&self.path("map.qmap"), &options, &options) {
@@ -154,7 +154,7 @@ fn an_entry_that_is_cut_or_changed_is_as_if_it_were_not_there() {
     assert_eq!(folder.opened(Some(&folder.cache)), cold, "a foreign entry");
 }
 
-/// Not even bytes that say of themselves that they are right make a reader of them panic, or take memory.
+/// Changed bytes, even with a valid checksum, neither make the reader panic nor allocate much memory.
 #[test]
 fn packed_bytes_that_are_changed_do_not_panic() {
     use quayline_core::{Packed, Unpacker};

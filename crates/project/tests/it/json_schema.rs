@@ -128,7 +128,7 @@ fn what_no_shape_holds_is_refused() {
     );
 }
 
-/// What must be there beside `allOf` and `$ref` was lost unless the same part described it.
+/// `required` beside `allOf` and `$ref` was ignored unless the same part described the member.
 #[test]
 fn required_names_members_of_every_part() {
     check(

@@ -1,4 +1,4 @@
-//! Users' files as their users see them: what they become, and the findings about what they cannot become.
+//! Users' files: the definitions that they become, and the findings about errors in them.
 
 mod cache;
 mod copy_folders;

@@ -1,4 +1,4 @@
-//! Descriptions that are damaged in any way: findings or a shape that holds together, never a panic.
+//! Randomly damaged descriptions give findings or a consistent shape, and never a panic.
 //!
 //! `QUAYLINE_MUTANTS=200000 cargo test -p quayline-project mutants` tries more of them than a test run has time for.
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_project::{ShapeFile, ShapeOptions, outline_of, parse_outline};
 
-/// A small generator of its own, so that a run can be repeated.
+/// A small random number generator with a seed, so that a run can be repeated.
 struct Dice(u64);
 
 impl Dice {
@@ -19,7 +19,7 @@ impl Dice {
     }
 }
 
-/// What is put in: words and signs that mean something somewhere, numbers that are too large, characters of several bytes.
+/// Pieces to insert: keywords and signs, numbers that are too large, characters of several bytes.
 const PIECES: &[&str] = &[
     "",
     " ",
@@ -109,7 +109,7 @@ const PIECES: &[&str] = &[
     ".",
 ];
 
-/// All descriptions that the repository has.
+/// Returns all descriptions of the repository.
 fn seeds() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seeds = Vec::new();

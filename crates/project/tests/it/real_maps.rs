@@ -12,7 +12,7 @@ use quayline_project::{Form, ShapeFile, ShapeOptions};
 use crate::law::{Author, Dice, shown, valid};
 use crate::support::{Json, Writer};
 
-/// Everything that the examples and the corpus describe.
+/// Returns the shapes of all descriptions in the examples and the corpus.
 fn shapes() -> Vec<(String, ShapeFile)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let corpus = std::env::var_os("QUAYLINE_CORPUS").map_or_else(|| root.join("../shared"), PathBuf::from);
@@ -115,7 +115,7 @@ fn one(dice: &mut Dice, shape: &Shape, node: NodeId, depth: usize) -> Json {
     }
 }
 
-/// Fills in what a proposal leaves to a person, as far as a constant can.
+/// Fills in the open places of a proposal with constants.
 fn filled(proposed: &str) -> String {
     let line = |line: &str| {
         let start = line.trim_start();

@@ -146,7 +146,7 @@ fn groups_that_hold_themselves() {
     );
 }
 
-/// A group that an element of it refers to again is no circle of groups.
+/// A group that one of its elements refers to again is recursion of elements, not of groups.
 #[test]
 fn a_group_in_an_element_of_itself_is_left_out_there() {
     check_of(
@@ -202,7 +202,7 @@ fn an_element_declared_in_the_group_that_it_refers_to_is_left_out_there() {
     );
 }
 
-/// For local elements nested deeper than the limit, the finding said that they contain themselves.
+/// The finding about local elements nested too deeply said that they contain themselves.
 #[test]
 fn elements_nested_too_deep_are_left_out() {
     let group = |n: usize| {
