@@ -146,7 +146,7 @@ fn run(store: &Store) -> (Engine, Arc<Said>) {
     (engine, said)
 }
 
-/// The child. Without the variable this is no test of its own.
+/// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_groups() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -224,7 +224,7 @@ fn groups_are_whole_however_often_the_process_is_killed() {
     engine.close().expect("closed");
 }
 
-/// A message of two lines was two lines of its group, so nobody could tell the messages apart.
+/// A message of two lines became two lines of its group, so the messages could not be separated again.
 #[test]
 fn a_message_is_one_line_of_its_group_or_fails() {
     let world = World::new();

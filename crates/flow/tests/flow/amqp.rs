@@ -82,7 +82,7 @@ impl Artemis {
         format!("{scheme}://127.0.0.1:{}", self.port)
     }
 
-    /// Runs something with a client. A broker that has just begun is asked again.
+    /// Runs `work` with a client, and repeats it while a new broker does not answer yet.
     fn with<T>(&self, work: impl AsyncFn(&mut BrokerClient) -> Result<T, BrokerError>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let address = BrokerAddress::parse(&self.server()).expect("an address");
@@ -123,7 +123,7 @@ impl Artemis {
         });
     }
 
-    /// Takes this number of messages and whatever comes shortly after them.
+    /// Receives `count` messages, and further ones that follow within a short time.
     fn take(&self, queue: &str, count: usize) -> Vec<Message> {
         let mut found = Vec::new();
         until("the broker has the messages", || {
@@ -367,7 +367,7 @@ fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
     assert_eq!(broker.take("IN", 0).len(), 0);
 }
 
-/// The child. Without the variable this is no test of its own.
+/// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_bridges() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };

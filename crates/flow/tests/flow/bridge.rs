@@ -26,7 +26,7 @@ pub(crate) fn run(store: &Store, project: &Path, text: &str) -> (Engine, Arc<Sai
     (engine, said)
 }
 
-/// What the child does until it is killed: it runs the flow of a folder.
+/// Runs the flow of a folder in the child process until it is killed.
 pub(crate) fn child(folder: &Path) {
     let text = std::fs::read_to_string(folder.join("flow.toml")).expect("a file");
     let (store, _engine) = open(&folder.join("data"));
@@ -56,8 +56,8 @@ impl Bridge {
         Bridge { place, text: text.to_owned() }
     }
 
-    /// Kills a child that runs the flow, and each second time the other side first. `test` is the child's name, and `variable` tells it its folder; it
-    /// runs for up to `run_ms` each time.
+    /// Kills a child that runs the flow, in every second round after a restart of the other side. `test` is the name of the child's test, and
+    /// `variable` passes its folder. The child runs for up to `run_ms` each time.
     pub(crate) fn kills(
         &self,
         (test, variable): (&str, &str),

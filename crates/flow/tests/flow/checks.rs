@@ -1,4 +1,4 @@
-//! What is wrong with a flow file is found before a message comes, all of it at once.
+//! All errors in a flow file are reported together, before a message arrives.
 
 use expect_test::{Expect, expect};
 

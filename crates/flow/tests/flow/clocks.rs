@@ -80,7 +80,7 @@ fn a_group_waits_for_its_time_however_the_clock_is_set() {
     }
 }
 
-/// A group that is in the store waits no longer than its time after a restart, even if the clock was set back meanwhile.
+/// After a restart, a stored group waits at most its time limit again, even if the clock was set back in between.
 #[test]
 fn a_group_of_an_earlier_run_waits_at_most_its_time_again() {
     let clocked = Clocked::new();

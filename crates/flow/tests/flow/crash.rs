@@ -1,7 +1,7 @@
 //! A process that runs flows is killed again and again: every message has its effect once.
 //!
-//! The child is this test binary: it is started with a variable of the environment that names a folder, puts the requests of its round, and runs a sample
-//! until it is killed. What a sample must leave behind follows from the number of rounds alone, so a lost effect and a second one are both seen.
+//! The child process is this test binary. A variable of the environment names its folder. It puts the requests of its round and runs a sample until
+//! it is killed. The number of rounds alone determines the expected effects, so lost and repeated ones are both detected.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl Case {
         (engine, said)
     }
 
-    /// Defines what the sample names, with the records that it needs.
+    /// Defines the queues and files of the sample, with the records that it needs.
     fn prepare(self, store: &Store, rounds: u32) {
         let mut unit = store.begin().expect("a unit");
         let flow = self.flow();
@@ -142,7 +142,7 @@ impl Case {
         unit.commit().expect("a commit");
     }
 
-    /// Everything on a queue.
+    /// Returns all messages of a queue.
     fn messages(self, store: &Store, name: &str) -> Vec<Message> {
         let queue = store.queue(&self.queue(name)).expect("a queue");
         let mut unit = store.begin().expect("a unit");
@@ -162,7 +162,7 @@ impl Case {
         found
     }
 
-    /// Compares what the sample left behind with what so many rounds must leave.
+    /// Compares the effects of the sample with those expected after `rounds` rounds.
     fn check(self, store: &Store, rounds: u32) {
         let requests = rounds * self.requests;
         let mut records = Vec::new();
@@ -205,7 +205,7 @@ impl Case {
     }
 }
 
-/// The child. Without the variable this is no test of its own.
+/// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_is_killed() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };

@@ -33,7 +33,7 @@ fn run(store: &Store, place: &Path) -> (Engine, Arc<Said>) {
     (engine, said)
 }
 
-/// The child. Without the variable this is no test of its own.
+/// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_moves_files() {
     let Some(place) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };

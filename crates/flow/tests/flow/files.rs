@@ -1,4 +1,4 @@
-//! Files that flows read and write, records that a map makes, and requests that nobody answers.
+//! Files that flows read and write, records written by a map, and requests without a reply.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -13,8 +13,8 @@ fn read(world: &World, name: &str) -> Vec<u8> {
     std::fs::read(world.path().join(name)).unwrap_or_default()
 }
 
-/// All writers of one name shared one temporary file and wrote at once: contents were mixed, an older one won, and a rename found nothing (FLO-049).
-/// The entry of a file now has a lock that units of work and writers take one after another.
+/// All writers of a name shared one temporary file: contents were mixed, an older one won, and a rename found no file (FLO-049). Now units of work
+/// and writers lock the entry of the file in turn.
 #[test]
 fn the_last_message_that_committed_is_the_content_of_a_file() {
     let world = World::new();
@@ -87,7 +87,7 @@ fn a_file_that_changes_before_the_commit_is_read_again() {
     assert_eq!(out.facts().expect("facts").depth, 0);
 }
 
-/// What came after the move of the file was left for the next start.
+/// Work after the move of the file was only done at the next start.
 #[test]
 fn a_file_that_is_read_and_one_that_is_written_are_both_done() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Ids of messages that come from nowhere else, and the keys that name what is made of one message.
+//! Ids of messages without an id from elsewhere, and keys for the effects of one message.
 
 use std::collections::BTreeSet;
 use std::fs::{File, FileTimes};
@@ -10,8 +10,8 @@ use crate::outside::server;
 use crate::requests::{free_address, post};
 use crate::support::{World, until};
 
-/// Messages of requests and timers had an id of zeros, and a request's key was made of it: a server that honours the key answered the second order with the
-/// result of the first, and files named after the id replaced each other. Each message now has an id of its own.
+/// Messages of requests and timers had an id of zeros, from which the key of a request was derived: a server that honours the key answered the second
+/// order with the result of the first, and files named after the id replaced each other. Now each message has a unique id.
 #[test]
 fn requests_have_ids_of_their_own() {
     let (address, asked) = server(|_| 200);
@@ -60,7 +60,7 @@ fn files_of_one_length_and_time_have_ids_of_their_own() {
     assert_ne!(world.get(&out).correlation, world.get(&out).correlation);
 }
 
-/// All records of a pass had one key, and so had the parts of parts: a server that honours it did only the first of them.
+/// All records of a pass had one key, and so had the parts of parts: a server that honours it processed only the first of them.
 #[test]
 fn everything_that_is_made_of_one_message_has_a_key_of_its_own() {
     let (address, asked) = server(|_| 200);

@@ -73,7 +73,7 @@ impl Kafka {
         command
     }
 
-    /// What a tool of Kafka prints.
+    /// Runs a tool of Kafka and returns its output.
     fn tool(&self, class: &str, arguments: &[&str], input: &str) -> String {
         let mut child = self
             .java(class)
@@ -138,7 +138,7 @@ impl Kafka {
         self.tool("org.apache.kafka.tools.ConsoleProducer", &arguments.concat(), &(lines.join("\n") + "\n"));
     }
 
-    /// Everything in a topic: partition, headers, key and value of each message.
+    /// Returns all messages of a topic: partition, headers, key and value.
     fn contents(&self, topic: &str) -> Vec<[String; 4]> {
         let place = self.place();
         let arguments = [
@@ -282,8 +282,8 @@ fn messages_keep_the_order_of_their_partition_also_when_one_fails() {
     drop(engine);
 }
 
-/// After a stop, the stored position could be behind the messages that were processed. If Kafka had removed them meanwhile, the node refused the
-/// partition, and one refused partition kept all others from being read.
+/// After a stop, the stored position could be behind the processed messages. If Kafka had removed them in the meantime, the node refused the
+/// partition, and one refused partition stopped the reading of all others.
 #[test]
 fn a_partition_that_lost_messages_is_refused_alone_and_one_that_lost_processed_ones_is_not() {
     let test = "a_partition_that_lost_messages_is_refused_alone_and_one_that_lost_processed_ones_is_not";
@@ -327,7 +327,7 @@ fn a_partition_that_lost_messages_is_refused_alone_and_one_that_lost_processed_o
     assert!(others.iter().all(|place| *place != lost.to_string()), "{others:?}");
 }
 
-/// The child. Without the variable this is no test of its own.
+/// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_bridges() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };

@@ -46,7 +46,7 @@ impl Nats {
         Nats::start_with(test, folder, &text)
     }
 
-    /// A server with settings of its own, in a folder that may have files for them.
+    /// Starts a server with these settings, in a folder that may have files for it.
     fn start_with(test: &str, folder: tempfile::TempDir, settings: &str) -> Option<Nats> {
         let port = free_port();
         let text = format!("listen: 127.0.0.1:{port}\n{settings}");
@@ -84,7 +84,7 @@ impl Nats {
         self.with_login(&NatsLogin::default(), work)
     }
 
-    /// Runs something with a client. A server that has just begun is asked again.
+    /// Runs `work` with a client, and repeats it while a new server does not answer yet.
     fn with_login<T>(&self, login: &NatsLogin, work: impl AsyncFn(&mut NatsClient) -> Result<T, NatsError>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let address = NatsAddress::parse(&self.address()).expect("an address");
@@ -130,7 +130,7 @@ impl Nats {
         });
     }
 
-    /// Everything in a stream: subject, headers, content.
+    /// Returns all messages of a stream: subject, headers, content.
     fn contents(&self, stream: &str) -> Vec<(String, BTreeMap<String, String>, String)> {
         self.with(async |client| {
             let facts = client.stream(stream).await?;
@@ -320,7 +320,7 @@ fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
     drop(engine);
 }
 
-/// The child. Without the variable this is no test of its own.
+/// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_bridges() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };

@@ -513,7 +513,7 @@ fn a_map_node_has_the_tables_of_its_map_and_its_warnings_are_counted() {
     }
 }
 
-/// A header of EDI without a date of its own has the time of the message's flow, not that of 1970.
+/// An EDI header without a date gets the time of the flow's message; it had that of 1970.
 #[test]
 fn interchanges_that_a_flow_makes_have_a_date() {
     let world = World::new();

@@ -126,7 +126,7 @@ fn run(store: &Store, project: &Path, database: &str) -> (Engine, Arc<Said>) {
     (engine, said)
 }
 
-/// The child. Without the variable this is no test of its own.
+/// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_delivers() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
@@ -201,7 +201,7 @@ fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
 /// A request: path, idempotency key, content.
 pub(crate) type Asked = (String, String, String);
 
-/// An HTTP server that answers as it is told: the status by the number of the request.
+/// Starts an HTTP server that answers with the status that `status` returns for the number of the request.
 pub(crate) fn server(status: impl Fn(usize) -> u16 + Send + 'static) -> (SocketAddr, Arc<Mutex<Vec<Asked>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");

@@ -1,4 +1,4 @@
-//! Servers of others that Maven fetches, at pinned versions. A test without them is skipped and says so.
+//! Servers of other vendors, which Maven fetches at pinned versions. A test without them is skipped and says so.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use crate::support::until;
 
-/// Tests of one binary run at the same time, and one of them fetches.
+/// Lock for fetching, since tests of one binary run at the same time.
 static FETCH: Mutex<()> = Mutex::new(());
 
 /// A folder of this build with the jars of `tests/peers/NAME` in `lib`, and its Java sources compiled.

@@ -112,7 +112,7 @@ impl Postgres {
         format!("postgresql://quay@127.0.0.1:{}/postgres?sslmode=disable", self.port)
     }
 
-    /// What a statement prints.
+    /// Runs a statement and returns its output.
     pub(crate) fn sql(&self, text: &str) -> Option<String> {
         let done = Command::new(self.binaries.join("psql"))
             .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "quay", "-d", "postgres", "-qAt"])

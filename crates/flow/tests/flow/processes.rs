@@ -1,4 +1,4 @@
-//! Several processes on one PostgreSQL store: what only one of them may do has one owner.
+//! Several processes on one PostgreSQL store: exclusive work has one owner.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use quayline_store_postgres::{Endpoint, PostgresEngine};
 use crate::postgres::Postgres;
 use crate::support::{World, until};
 
-/// A world of its own over the database, as another process has.
+/// Opens the database as another process does.
 fn process(postgres: &Postgres) -> World {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let endpoint = Endpoint::parse(&postgres.address()).expect("an address");

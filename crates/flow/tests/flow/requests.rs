@@ -153,7 +153,7 @@ fn flow(listen: SocketAddr, properties: &str) -> String {
     )
 }
 
-/// Connections that sent nothing had no time limit, so as many as an input accepts kept all others out for good.
+/// Connections without a request had no time limit, so enough of them locked out all other clients permanently.
 #[test]
 fn idle_connections_do_not_keep_a_client_out() {
     let world = World::new();
@@ -166,7 +166,7 @@ fn idle_connections_do_not_keep_a_client_out() {
     drop(idle);
 }
 
-/// The content of each request was read before any limit but that of its own length, so a thousand of them could hold 100 GB.
+/// The content of each request was read before all limits but that of its own length, so a thousand of them could occupy 100 GB.
 #[test]
 fn contents_beyond_the_limits_are_refused_before_they_are_read() {
     let world = World::new();

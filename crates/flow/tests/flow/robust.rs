@@ -10,13 +10,13 @@ use quayline_store::queue::{DEAD_LETTER, Message, QueueDefinition};
 use crate::postgres::Postgres;
 use crate::support::{World, ended, until};
 
-/// How long the database is down. The whole half minute with `QUAYLINE_DOWN_SECONDS=30`.
+/// Time for which the database is down: 3 s, or the number of seconds in `QUAYLINE_DOWN_SECONDS`.
 fn down() -> Duration {
     let seconds = std::env::var("QUAYLINE_DOWN_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(3);
     Duration::from_secs(seconds)
 }
 
-/// Runs the test `name` in a process of its own, where memory is its alone; `false` in that process, which does the work.
+/// Runs the test `name` in a separate process, to measure its memory alone. Returns false in that process, which then does the work.
 fn elsewhere(name: &str) -> bool {
     const ALONE: &str = "QUAYLINE_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

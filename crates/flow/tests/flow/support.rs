@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// Longest wait for anything, on a machine with other work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Keeps what flows say.
+/// Records the reports of flows.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) failed: Mutex<Vec<(Finding, bool)>>,
@@ -157,7 +157,7 @@ pub(crate) fn record(key: &str) -> Vec<u8> {
     record
 }
 
-/// Waits until something is true.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !is_true() {
@@ -173,12 +173,12 @@ pub(crate) fn ended(engine: &Engine) -> (u64, u64) {
     (stats.committed.load(Ordering::Relaxed), stats.rolled_back.load(Ordering::Relaxed))
 }
 
-/// How often a test kills both sides of a bridge: `QUAYLINE_BRIDGE_KILLS`, or `QUAYLINE_KILLS`, if one of them is set.
+/// Number of kills of both sides of a bridge: `QUAYLINE_BRIDGE_KILLS`, otherwise `QUAYLINE_KILLS`, otherwise `usually`.
 pub(crate) fn bridge_kills(usually: u32) -> u32 {
     std::env::var("QUAYLINE_BRIDGE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or_else(|| kills(usually))
 }
 
-/// How often a test kills a process: `QUAYLINE_KILLS` if it is set.
+/// Number of kills of a process: `QUAYLINE_KILLS`, otherwise `usually`.
 pub(crate) fn kills(usually: u32) -> u32 {
     std::env::var("QUAYLINE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(usually)
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is: flows on one thread, keys of one order, and versions of one flow.
+//! Order of execution: flows on one thread, keys of one order, and versions of one flow.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
