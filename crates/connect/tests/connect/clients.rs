@@ -1,5 +1,5 @@
-//! Clients that others made, against the listener: Qpid JMS and rhea. Maven and npm fetch them, at pinned versions; a test without
-//! them is skipped and says so.
+//! Clients of other vendors against the listener: Qpid JMS and rhea. Maven and npm fetch them at pinned versions. A test without them is skipped
+//! and says so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -29,7 +29,7 @@ fn fetched(folder: &Path, mark: &str, command: &mut Command) -> Result<(), Strin
     }
 }
 
-/// A folder of this build that keeps what was fetched.
+/// Returns a folder of this build that keeps fetched files.
 fn folder(name: &str, files: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,8 +1,7 @@
 //! Kill -9 of the server while clients send, receive and transact.
 //!
-//! What must hold after any number of kills: a message whose acceptance a client saw is received or still there; a message is
-//! received twice only if the server died before it could confirm; a transaction that moves a message happened once, whatever the
-//! client saw.
+//! After any number of kills, a message whose acceptance a client saw is received or still there; a message is received twice only if the server
+//! died before it could confirm; and a transaction that moves a message happened once, regardless of the outcome that the client saw.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -51,7 +50,7 @@ fn start(folder: &Path) -> (Child, SocketAddr) {
     (child, address)
 }
 
-/// What clients know across all kills.
+/// Knowledge of the clients across all kills.
 #[derive(Default)]
 struct Known {
     next: AtomicU64,
@@ -65,7 +64,7 @@ fn number(content: &[u8]) -> u64 {
     u64::from_be_bytes(content[..8].try_into().unwrap())
 }
 
-/// Sends until the connection breaks, ten messages on their way.
+/// Sends until the connection breaks, with up to ten unconfirmed messages.
 fn send(address: SocketAddr, known: &Known, queue: &str) -> std::io::Result<()> {
     let mut peer = Peer::connect(address)?;
     peer.sender(0, queue)?;

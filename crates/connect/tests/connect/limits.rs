@@ -1,4 +1,4 @@
-//! Clients that are slow, large, silent, unknown, or gone.
+//! Clients that are slow, silent, unknown or disconnected, or that send too much.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ fn a_user_needs_the_right_password_and_nobody_leaves_sasl_out() {
     assert_eq!(server.listener.facts().unauthenticated, 2);
 }
 
-/// Nothing said who sent a message, so flows could not keep the order of a user.
+/// Messages did not name their sender, so flows could not keep the order of a user.
 #[test]
 fn a_message_has_the_user_of_its_login_and_nobody_sends_for_another() {
     let named = |user: Option<&str>| {

@@ -1,4 +1,4 @@
-//! What of a message stays as it was, and what the rest of the product sees of it.
+//! The parts of a message that pass through unchanged, and those that other parts of Quayline use.
 
 use quayline_amqp::{Properties, Sections, Value, writer};
 use quayline_store::queue::{GetWait, Message, Persistence, Select};

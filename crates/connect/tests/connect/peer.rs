@@ -1,4 +1,4 @@
-//! A client of our own, frame by frame, for what other clients do not do: die, break the protocol, stop reading.
+//! A client that works frame by frame, for behaviour that real clients do not have: dying, violating the protocol, not reading.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -232,7 +232,7 @@ impl Peer {
         Ok((id, sections.header.delivery_count, sections.body.content.to_vec()))
     }
 
-    /// All bytes of the next message.
+    /// Returns all bytes of the next message.
     pub(crate) fn whole(&mut self) -> std::io::Result<Vec<u8>> {
         self.transferred().map(|(_, whole)| whole)
     }
