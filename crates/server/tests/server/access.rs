@@ -35,7 +35,7 @@ fn documents_are_for_clients_of_their_own_api() {
     assert_eq!((status("/v1/below/openapi.json", "alpha"), status("/v1/below/openapi.json", "beta")), (404, 200));
 }
 
-/// Without authentication, an API whose operations need roles is guarded all the same.
+/// Without authentication, the document of an API whose operations need roles is protected, too.
 #[test]
 fn documents_of_operations_with_roles_are_for_somebody() {
     let open = "[serve.authentication]\nrequired = false";

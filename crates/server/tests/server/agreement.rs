@@ -1,7 +1,7 @@
 //! Agreement with GnuCOBOL: random LINKAGE layouts, served by the settings that `quayline service new` proposes and by other dialect settings.
-//! A program compiled with the options of the service shows each value that it got, and gives it back as it is or with the other sign.
+//! A program compiled with the options of the service displays each value that it received, and returns it unchanged or with the opposite sign.
 //!
-//! `QUAYLINE_AGREEMENT_LAYOUTS` sets how many layouts (default 400), `QUAYLINE_AGREEMENT_SEED` the first seed.
+//! `QUAYLINE_AGREEMENT_LAYOUTS` sets the number of layouts (default 400), `QUAYLINE_AGREEMENT_SEED` the first seed.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ const BATCH: usize = 50;
 /// Rounds of random values for each layout.
 const ROUNDS: usize = 3;
 
-/// Lines that are added to what is proposed. Where tables slide, GnuCOBOL 3.1.2 computes wrong places after the second of two tables of varying length
-/// in different groups. Such a service is refused, so the part that gives values back is the last of the record, and items follow its table.
+/// Lines that are appended to the proposal. Where tables slide, GnuCOBOL 3.1.2 computes wrong places after the second of two tables of varying length
+/// in different groups. Such a service is refused, so the returned part is the last of the record, and items follow its table.
 const SETTINGS: [&str; 4] = [
     "",
     "dialect-settings = { overpunch = \"ebcdic\" }\n",
@@ -80,7 +80,7 @@ enum Entry {
     },
 }
 
-/// What an item holds in one round.
+/// Content of an item in one round.
 enum Value {
     Item { json: String, seen: String, back: String },
     Table(Vec<Vec<Value>>),

@@ -13,7 +13,7 @@ fn requests(path: &Path) -> Vec<String> {
     text.lines().map(|line| id(line).unwrap_or_else(|_| format!("part of a line: {line}"))).collect()
 }
 
-/// A server whose files may not grow beyond 4 KiB, which is what a full disk looks like to it.
+/// Starts a server whose files cannot grow beyond 4 KiB, which has the effect of a full disk.
 fn server(settings: &str) -> (Server, u16) {
     let folder = tempfile::tempdir().unwrap();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -162,7 +162,7 @@ fn more_calls_than_wait_are_refused_with_a_time() {
     });
 }
 
-/// Calls in the slots of a busy worker waited as long as the calls before them took, whatever `wait-limit-ms` said.
+/// Calls in the slots of a busy worker waited for the calls before them, beyond `wait-limit-ms`.
 #[test]
 fn a_call_behind_one_that_loops_waits_no_longer_than_its_limit() {
     let Some(server) = server("time-limit-ms = 8000\nwait-limit-ms = 500") else { return };

@@ -1,4 +1,4 @@
-//! Requests that nobody sends by mistake: framing, headers, paths, negotiation. None takes anything down or gets past a rule.
+//! Hostile requests: framing, headers, paths, negotiation. None stops the server or bypasses a rule.
 
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::world::{Ends, RECORDS, Server, project, read, wait_for};
 
 const OPEN: &str = "[serve.authentication]\nrequired = false";
 
-/// What comes back for bytes, until the server closes or is silent.
+/// Sends bytes, and returns the response until the server closes the connection or is silent.
 fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = server.connect();
     stream.set_read_timeout(Some(Duration::from_millis(700))).unwrap();

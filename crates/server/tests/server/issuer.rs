@@ -1,4 +1,4 @@
-//! An issuer of tokens that publishes its keys by URL: rotation, refresh, and what happens when it cannot be reached.
+//! An issuer of tokens that publishes its keys by URL: rotation, refresh, and failures.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
 use crate::world::{RECORDS, Server, project, wait_for};
 
-/// Publishes what it is told to, and counts who asks.
+/// An issuer that publishes a settable key set and counts requests.
 struct Issuer {
     url: String,
     answer: Arc<Mutex<String>>,

@@ -73,7 +73,7 @@ fn connections_have_a_number() {
     });
 }
 
-/// A server whose requests wait until the upstream answers, which it does when told.
+/// Starts a server whose requests wait until the test lets the upstream answer.
 fn waiting(limits: &str) -> (Server, std::net::TcpListener) {
     let upstream = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = upstream.local_addr().unwrap().port();
@@ -276,7 +276,7 @@ fn idle_connections_make_room_where_files_run_out() {
     });
 }
 
-/// What failed below requests was nowhere: no count, no line.
+/// Failures below HTTP were neither counted nor logged.
 #[test]
 fn what_fails_below_requests_is_on_record() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

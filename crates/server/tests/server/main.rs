@@ -1,6 +1,6 @@
-//! The server as its clients and operators see it: real sockets, real programs.
+//! Tests of the server as its clients and operators see it: real sockets, real programs.
 //!
-//! What an independent check of the gateway found, and the test of each defect:
+//! Defects that an independent check of the gateway found, with their tests:
 //!
 //! | defect | test |
 //! |---|---|

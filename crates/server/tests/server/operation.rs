@@ -157,8 +157,8 @@ fn an_upstream_answers_with_a_record() {
     assert_eq!(server.post("/v1/echo", "", "{}").status, 503, "nobody listens any more");
 }
 
-/// What went wrong once: an upstream that closes a kept connection at the moment when it is used again made a 503 of a request that nobody had
-/// seen. It goes over a new connection now; one that was sent is not sent twice.
+/// If an upstream closed a kept connection at the moment of its next use, the client got a 503 for a request that the upstream had not received. Such
+/// a request now goes over a new connection. A request that was sent is not sent twice.
 #[test]
 fn a_kept_connection_that_the_upstream_closes_costs_no_request() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

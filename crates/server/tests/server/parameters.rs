@@ -61,7 +61,7 @@ fn write(root: &Path, service: &str) {
     std::fs::write(root.join("apis/echo.toml"), API).unwrap();
 }
 
-/// A program with three parameters, of two copybooks, one of them with alignment of its own.
+/// A program with three parameters from two copybooks, one of which is aligned differently.
 #[test]
 fn a_program_with_several_parameters_is_served() {
     if Command::new("cobc").arg("--version").output().is_err() {

@@ -85,7 +85,7 @@ fn probes_see_health_and_metrics_and_nothing_else() {
     }
 }
 
-/// Reasons name users, files and fields, which are nobody's affair in the network.
+/// Reasons contain names of users, files and fields, which must not be public.
 #[test]
 fn probes_see_names_without_reasons() {
     let port = free_port();

@@ -80,7 +80,7 @@ fn served() -> World {
     World { store, address: address.recv().unwrap(), folder }
 }
 
-/// Nothing said who sent a message, so flows could not keep the order of a user.
+/// Messages did not name their sender, so flows could not keep the order of a user.
 #[test]
 fn a_message_has_the_user_who_put_it() {
     let world = served();

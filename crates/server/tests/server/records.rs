@@ -1,4 +1,4 @@
-//! Record files and queues behind APIs: the server in this process, so that a test can hold locks and reply to messages beside it.
+//! Record files and queues behind APIs. The server runs in this process, so that a test can hold locks and reply to messages.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -223,7 +223,7 @@ fn an_added_record_says_where_it_is_read() {
     assert_eq!(document.matches("\"Location\"").count(), 1, "the 201 of POST");
 }
 
-/// An update that was made of what the client sees alone would blank the fields that the API hides, and cut the end of a longer record.
+/// An update built only from the visible fields would blank the fields that the API hides, and truncate a longer record.
 #[test]
 fn what_an_api_hides_is_kept() {
     let world = records();
@@ -490,7 +490,7 @@ fn a_request_waits_for_its_reply() {
     assert_eq!(store.queue("REPLIES").unwrap().facts().unwrap().depth, 0);
 }
 
-/// A reply with more bytes than the copybook's record was answered without its end: 200, and nobody was told.
+/// A reply longer than the copybook's record was truncated and answered with 200, without a report.
 #[test]
 fn a_reply_longer_than_the_record_is_a_502_and_kept() {
     let store = store();

@@ -1,4 +1,4 @@
-//! What a reload reads, what it keeps, and when programs are compiled again.
+//! Reload: the files that it reads, the state that it keeps, and the recompilation of programs.
 
 use std::process::{Command, Stdio};
 
@@ -125,7 +125,7 @@ fn seen(server: &Server) -> String {
     )
 }
 
-/// Writes a file that looks older than everything else, as one that is copied or checked out may.
+/// Writes a file with an old modification time, as copied or checked-out files may have.
 fn write_old(path: &std::path::Path, text: &str) {
     std::fs::write(path, text).unwrap();
     assert!(Command::new("touch").args(["-d", "2001-01-01"]).arg(path).status().unwrap().success());

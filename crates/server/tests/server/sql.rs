@@ -29,7 +29,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Where Debian and others keep the server's programs.
+/// Returns the folder in which Debian and others install the programs of the server.
 fn binaries() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
@@ -53,7 +53,7 @@ impl Postgres {
         Postgres::start_with(&[], |_| {})
     }
 
-    /// With settings; `prepare` is given the data folder before the server starts.
+    /// Starts a server with settings. `prepare` gets the data folder before the start.
     fn start_with(settings: &[&str], prepare: impl FnOnce(&Path)) -> Option<Postgres> {
         let binaries = binaries()?;
         let folder = tempfile::tempdir().unwrap();

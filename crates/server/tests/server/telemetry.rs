@@ -13,7 +13,7 @@ use crate::world::{RECORDS, Server, project, read, wait_for};
 /// Path, head and body of each request.
 type Taken = Arc<Mutex<Vec<(String, String, Value)>>>;
 
-/// A collector that answers with these statuses, the last of them from then on.
+/// Starts a collector that answers with these statuses in turn, and then always with the last one.
 fn collector(statuses: &'static [u16]) -> (SocketAddr, Taken) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, taken) = (listener.local_addr().unwrap(), Taken::default());
@@ -121,7 +121,7 @@ fn requests_are_spans_and_counts_are_metrics() {
     assert_eq!(named("quayline_connections")["gauge"]["dataPoints"].as_array().unwrap().len(), 1);
 }
 
-/// What cannot be sent now is sent later; what a collector refuses is dropped and counted; what is left when the server stops is sent.
+/// Spans that cannot be sent now are sent later. Spans that a collector rejects are dropped and counted. The rest is sent when the server stops.
 #[test]
 fn a_collector_that_fails_costs_spans_and_no_request() {
     let (address, taken) = collector(&[503, 400, 200]);
@@ -138,7 +138,7 @@ fn a_collector_that_fails_costs_spans_and_no_request() {
     server.has_logged("answers again");
 }
 
-/// A collector that takes connections and never answers: the queue fills to its bound, and requests go on.
+/// With a collector that accepts connections and never answers, the queue fills to its limit, and requests continue.
 #[test]
 fn a_collector_that_hangs_holds_no_request_and_no_memory() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -67,7 +67,7 @@ pub(crate) fn certificate(folder: &Path, name: &str, extension: &str) -> Option<
     ])
 }
 
-/// What OpenSSL's client says and gets for one request.
+/// Returns the output of OpenSSL's client for one request.
 fn client(server: &Server, arguments: &[&str]) -> String {
     let mut process = Command::new("openssl")
         .args([
@@ -125,7 +125,7 @@ fn an_independent_client_is_served_by_both_versions_and_by_certificate() {
     assert!(!answer.starts_with(b"HTTP"), "nothing is served without TLS");
 }
 
-/// Everything that `openssl s_client` prints about a connection over which one request is sent.
+/// Returns everything that `openssl s_client` prints about a connection with one request.
 fn spoken(server: &Server, arguments: &[&str]) -> String {
     let mut process = Command::new("openssl")
         .args(["s_client", "-ign_eof", "-verify_return_error", "-CAfile", "ca.pem", "-servername", "localhost"])

@@ -15,7 +15,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -130,7 +130,7 @@ impl Server {
         stream
     }
 
-    /// One request over a connection of its own.
+    /// Sends one request over a separate connection.
     pub(crate) fn call(&self, request: &str) -> Answer {
         let mut stream = self.connect();
         stream.write_all(request.as_bytes()).unwrap();
@@ -186,7 +186,7 @@ pub(crate) fn read(stream: &mut impl std::io::Read) -> Answer {
     answer
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn wait_for(what: &str, mut is: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is() {
