@@ -1,4 +1,4 @@
-//! Several processes on one database, some of them killed, and the server restarted: every message is worked on once.
+//! Several processes on one database, some of which are killed, with restarts of the server: every message is processed once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -187,7 +187,7 @@ fn two_processes_with_kills_and_restarts_of_the_server_do_all_work_once() {
     assert!(!acknowledged.is_empty());
 }
 
-/// Each get of a unit passed all messages that the unit had before: 10,000 of them took minutes.
+/// Each get of a unit stepped over all messages that the unit had already got: 10,000 of them took minutes.
 #[test]
 fn a_unit_with_many_messages_takes_time_by_their_number() {
     let Some(server) = &Server::start() else {

@@ -91,7 +91,7 @@ impl Server {
         self.end("-INT");
     }
 
-    /// As after a crash, but for the processes of the server, which must be gone before the next start.
+    /// Stops the server as in a crash, except that its processes are gone before the next start.
     fn crash(&self) {
         self.end("-QUIT");
         *self.process.lock().unwrap() = Server::run(&self.folder, &self.binaries, self.port).unwrap();
@@ -186,14 +186,14 @@ fn the_engine_passes_every_check_and_survives_its_server() {
     moved(&server);
 }
 
-/// Sequences of each model: 80 s for the three of them on a machine with two cores.
+/// Number of sequences for each model. The three take 80 s on a machine with two cores.
 fn sequence_count() -> u64 {
     let asked = std::env::var("QUAYLINE_POSTGRES_SEQUENCES").ok();
     asked.map_or(SEQUENCES, |count| count.parse().expect("QUAYLINE_POSTGRES_SEQUENCES is a number"))
 }
 
 const SEQUENCES: u64 = 10_000;
-/// Threads that run sequences side by side, each with files and queues of its own: most of the time is the database's.
+/// Threads that run sequences concurrently, each with separate files and queues, since the database takes most of the time.
 const SEQUENCE_THREADS: u64 = 8;
 
 /// Runs sequences on several threads over one store.
@@ -316,7 +316,7 @@ fn second_process(server: &Server) {
     one.delete_queue("Q").unwrap();
 }
 
-/// Two units of two processes wait for each other: one of them is told so, at once and not after the wait limit.
+/// Two units of two processes wait for each other: one of them fails at once, not after the wait limit.
 fn circle(one: &Store, other: &Store) {
     let both = std::sync::Barrier::new(2);
     let begin = Instant::now();
@@ -338,7 +338,7 @@ fn circle(one: &Store, other: &Store) {
     assert!(begin.elapsed() < Duration::from_secs(10));
 }
 
-/// After the server ended in the middle, nothing commits, and another opening shows every acknowledged unit, once.
+/// After the server ended during the work, nothing commits, and another opening shows every acknowledged unit once.
 fn restarted(server: &Server) {
     let first = store(server.empty("restarted"));
     let mut unit = first.begin().unwrap();

@@ -1,4 +1,4 @@
-//! What one process does to a file or queue that another one uses, and a connection that is lost in the middle of a commit.
+//! Effects of one process on a file or queue that another one uses, and a connection that is lost during a commit.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};

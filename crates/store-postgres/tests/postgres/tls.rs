@@ -1,4 +1,4 @@
-//! Both drivers over TLS: which certificates each mode takes, and SCRAM bound to the certificate.
+//! Both drivers over TLS: the certificates that each mode accepts, and SCRAM bound to the certificate.
 
 use std::path::Path;
 use std::process::Command;
