@@ -63,7 +63,8 @@ fn one_fault_gives_one_finding_by_built_in_guides() {
     assert!(tally.right * 100 >= tally.made * 95, "{tally}");
 }
 
-/// The guide that a set of the built-in 850 of 005010 and another has for an 850 of 005010ABC, or the code of what is wrong with the set.
+/// Returns the name of the guide that a set of the built-in 850 of 005010 and another guide chooses for an 850 of 005010ABC, or the code of the set's
+/// error.
 fn chosen(name: &str, head: &str) -> String {
     let text = format!("guide {name}\noverlay of \"builtin:850-005010\"\n{head}");
     let limits = quayline_core::Limits::default();

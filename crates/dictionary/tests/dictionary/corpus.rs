@@ -1,4 +1,4 @@
-//! Real files against imported guides: which pass, and what is found in the others. `verdicts.txt` is the table,
+//! Checks real files with imported guides, and lists the findings of the rejected ones. `verdicts.txt` is the table,
 //! `docs/studies/verdicts.md` explains it.
 
 use std::collections::BTreeSet;
@@ -13,13 +13,13 @@ use quayline_edi::{EndOfInput, EnvelopePass, EnvelopeReader, Event, Rules, Valid
 
 use crate::fetched::fetched;
 
-/// How a transaction gets its guide.
+/// Chooses the guide for a transaction.
 type Choose = fn(&GuideSet, &EnvelopePass<'_>) -> Option<usize>;
 
-/// What came of one file.
+/// Result of checking one file.
 #[derive(Debug, Default)]
 struct Verdict {
-    /// Names of the guides that its transactions were checked by; `none` where there is none.
+    /// Names of the guides that checked its transactions; `none` for a transaction without a guide.
     guides: BTreeSet<String>,
     errors: Vec<Finding>,
 }
@@ -62,7 +62,7 @@ fn verdict(text: &[u8], guides: &GuideSet, choose: Choose) -> Verdict {
     }
 }
 
-/// The table of all files of the corpus; `None`, said loudly, where there is no corpus.
+/// Returns the table of all files of the corpus; `None`, with a message, if there is no corpus.
 fn table(test: &str, guides: &GuideSet, choose: Choose) -> Option<String> {
     let corpus = std::env::var_os("QUAYLINE_CORPUS")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);

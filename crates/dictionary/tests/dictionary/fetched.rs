@@ -7,7 +7,7 @@ use quayline_core::Limits;
 use quayline_dictionary::{Imported, import_all, json};
 use quayline_edi::guide::{CompiledGuide, NoGuides, parse_guide, write_guide};
 
-/// Folders of dictionaries by the beginnings of their names; `None`, said loudly, where one is missing.
+/// Returns the folders of dictionaries whose names begin with `names`; `None`, with a message, if one is missing.
 pub(crate) fn fetched(test: &str, names: &[&str]) -> Option<Vec<PathBuf>> {
     let root = std::env::var_os("QUAYLINE_DICTIONARIES")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/dictionaries"), PathBuf::from);

@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use quayline_edi::Standard;
 use quayline_edi::guide::{Codes, ElementOf, Guide, Item, ItemId, Requirement, SegmentUse};
 
-/// How the elements of the segment at the place are made.
+/// Elements to generate in the segment at the place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fill {
-    /// Only those that must be there, with the first of their codes.
+    /// Only mandatory ones, with the first of their codes.
     LeastFirst,
-    /// Only those that must be there, with the last of their codes.
+    /// Only mandatory ones, with the last of their codes.
     LeastLast,
-    /// All that may be there, with the first of their codes.
+    /// All that are allowed, with the first of their codes.
     MostFirst,
-    /// All that may be there, with the last of their codes.
+    /// All that are allowed, with the last of their codes.
     MostLast,
 }
 

@@ -13,14 +13,14 @@ use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, Standard};
 use crate::fetched::fetched;
 use crate::maker::{FILLS, Maker};
 
-/// What became of a document.
+/// Result of reading a generated document.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Outcome {
-    /// Each segment is where it was made for.
+    /// Each segment is read at the place for which it was generated.
     Right,
-    /// One is at a place that a warning says it cannot be told from.
+    /// A segment is read at another place, and a warning says that the two cannot be distinguished.
     Ambiguous,
-    /// One is elsewhere, or something is wrong.
+    /// A segment is read at another place without a warning, or there is another error.
     Wrong,
 }
 
@@ -127,8 +127,8 @@ pub(crate) fn law_of(guides: &[Guide]) {
     assert!(counts[&Outcome::Right] > 1_000, "{counts:?}");
 }
 
-/// Places were told apart by an element that may be absent, so 63 valid documents of 4,334 were refused, among them every claim status
-/// answer without STC07.
+/// An element that may be absent distinguished places, so 63 of 4,334 valid documents were rejected, among them every claim status response
+/// without STC07.
 #[test]
 fn valid_segments_of_pyx12_guides_are_read_at_their_places() {
     law("valid_segments_of_pyx12_guides_are_read_at_their_places", &["pyx12"]);
