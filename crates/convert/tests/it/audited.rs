@@ -43,7 +43,7 @@ fn children_do_not_cross_a_record_of_unknown_type() {
     assert_eq!(kit.bytes("rejects"), lines(&["XBOB", "2002"]));
 }
 
-/// The nibbles alone told types apart: a blank was the number 0, and `A` in ASCII the number 1.
+/// The nibbles alone selected the type: a blank was the number 0, and `A` in ASCII the number 1.
 #[test]
 fn a_numeric_type_is_told_by_the_value_that_the_decoder_reads() {
     let interface = NESTED.replace("value = \"1\"", "value = \"0\"");

@@ -96,7 +96,7 @@ fn binary_data_and_control_characters_come_back() {
     }
 }
 
-/// By guide, an element of bytes in a segment that is not a binary one was sent as text and read as hexadecimal digits.
+/// With a guide, an element of bytes outside of binary segments was written as text and read as hexadecimal digits.
 #[test]
 fn binary_data_and_control_characters_come_back_by_guide() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -116,7 +116,7 @@ fn binary_data_and_control_characters_come_back_by_guide() {
     }
 }
 
-/// What is no hexadecimal text is a finding, never bytes.
+/// Text that is not hexadecimal is a finding, never bytes.
 #[test]
 fn xml_of_bytes_that_is_not_hexadecimal_is_refused() {
     let (to, from) = formats()[2].clone();

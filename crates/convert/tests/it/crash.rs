@@ -1,4 +1,4 @@
-//! A run is stopped at every step that makes something durable, resumed, and compared with a run that nothing stopped.
+//! Stops a run at every durability step, resumes it, and compares the output with that of an uninterrupted run.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -28,16 +28,16 @@ impl SyncHook for StopAt {
     }
 }
 
-/// What a stop leaves of bytes that were written and not yet made durable.
+/// State of written but unsynced bytes after a stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unsynced {
-    /// All of them.
+    /// They are on the disk.
     Kept,
-    /// None beyond what the checkpoint speaks of, which the test cannot know; so garbage stands there.
+    /// They are lost. The test does not know where the bytes of the checkpoint end, so garbage replaces the later ones.
     Garbage,
 }
 
-/// The same records as text, with rows that do not convert among them.
+/// Returns the same records as text, including rows that do not convert.
 fn text_kit(n: u32, format: TargetFormat, from: SourceFormat, to: TargetFormat) -> Kit {
     let made = kit_of(n, "fixed:14", format, 2);
     made.ok();
@@ -111,8 +111,8 @@ pub(crate) fn check(kit: &Kit, unsynced: Unsynced) {
     }
 }
 
-/// What went wrong: a checkpoint in front of the root element, which a long comment makes, went on as if inside it, so the root was read as a
-/// record. Behind the root it went on as if the root were open. The state of a checkpoint now tells the part of the document.
+/// A checkpoint before the root element, as a long comment causes, resumed as if inside it, so the root was read as a record. After the root, a
+/// run resumed as if the root were open. Now the state of a checkpoint contains the part of the document.
 #[test]
 fn xml_resumes_in_front_of_its_root_and_behind_it() {
     let xml = XmlStyle::default();
@@ -274,10 +274,10 @@ fn a_checkpoint_of_something_else_is_refused() {
     assert!(said.contains("CNV-009") && said.contains("but it has 10"), "{said}");
 }
 
-/// Environment variable by which a test tells its child process the folder of the run.
+/// Environment variable that passes the folder of the run to the child process.
 const FOLDER: &str = "QUAYLINE_CRASH_FOLDER";
 
-/// Not a test of its own: what the child process of the next test does.
+/// Not a separate test: the child process of the next test runs it.
 #[test]
 fn child_process_that_is_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
@@ -293,7 +293,7 @@ fn child_process_that_is_killed() {
     checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// SIGKILL at any time, again and again: the run that is let go on ends with the same bytes.
+/// SIGKILL at any time, repeatedly: the last, uninterrupted run completes the same bytes.
 #[test]
 fn a_killed_process_resumes() {
     let kit = kit("rdw", TargetFormat::JsonArray(JsonWrite::default()), 2);

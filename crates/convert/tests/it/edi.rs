@@ -68,7 +68,7 @@ fn kit_of(data: &[u8], from: SourceFormat, to: TargetFormat, lanes: usize) -> Ki
     kit
 }
 
-/// The same data as documents of another format, bad ones among them.
+/// Returns the same data as documents of another format, including bad ones.
 fn as_text(n: usize, bad: usize, to: TargetFormat) -> Vec<u8> {
     let kit = kit_of(&interchanges(n, usize::MAX), edi(), to, 1);
     kit.ok();
@@ -168,7 +168,7 @@ fn a_bad_transaction_lands_whole_in_the_rejects() {
     assert!(again.bytes("rejects") == kit.bytes("rejects"));
 }
 
-/// A file that ended inside of UNB ended the program: the document of an interchange without transactions reached behind the end.
+/// A file that ended inside UNB ended the program: an interchange without transactions had a range beyond the end of the file.
 #[test]
 fn a_file_that_is_cut_off_anywhere_is_told() {
     let data = interchanges(2, 9);
@@ -285,10 +285,10 @@ fn documents_become_interchanges_and_resume_at_every_step() {
     check(&kit_of(&data, SourceFormat::Xml(xml), to_edi(), 1), Unsynced::Kept);
 }
 
-/// Environment variable by which the next test tells its child process the folder of the run.
+/// Environment variable that passes the folder of the run to the child process of the next test.
 const FOLDER: &str = "QUAYLINE_EDI_CRASH_FOLDER";
 
-/// Not a test of its own: what the child process of the next test does.
+/// Not a separate test: the child process of the next test runs it.
 #[test]
 fn child_process_that_is_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
@@ -304,7 +304,7 @@ fn child_process_that_is_killed() {
     checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// SIGKILL at any time, again and again: the run that is let go on ends with the same interchanges.
+/// SIGKILL at any time, repeatedly: the last, uninterrupted run completes the same interchanges.
 #[test]
 fn a_killed_process_resumes() {
     let kit = kit_of(&interchanges(20_000, 700), edi(), to_edi(), 2);

@@ -267,7 +267,7 @@ fn cell() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
-    /// What is written as rows reads as the same documents.
+    /// Documents written as rows are read back as the same documents.
     #[test]
     fn documents_come_back_from_rows(
         heads in prop::collection::vec((cell(), prop::collection::vec((cell(), prop::collection::vec(cell(), 0..3)), 0..4)), 0..6),

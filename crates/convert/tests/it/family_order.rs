@@ -1,4 +1,4 @@
-//! The order of the records of a family, what a record says of its own type, and time over the size of a family.
+//! The order of the records of a family, the record type in a record's own field, and time by the size of a family.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ fn the_order_of_siblings_comes_back_with_preserve() {
     }
 }
 
-/// What is changed or added in such a document goes where its neighbours are.
+/// Changed or added parts of such a document take the place next to their neighbours.
 #[test]
 fn records_without_a_place_follow_the_one_before_them() {
     let schema = schema_of(Preserve::Yes);

@@ -1,4 +1,4 @@
-//! Gaps and nameless segments longer than a page: time grows with their length, and they change nothing else.
+//! Gaps and segments without a tag that are longer than a page: the time is proportional to their length, and they have no other effect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn orders(standard: &str, gap: &[u8]) -> Vec<u8> {
 struct Gap {
     standard: &'static str,
     piece: &'static [u8],
-    /// What ends it, where it is a segment.
+    /// Terminator, if it is a segment.
     end: &'static [u8],
 }
 
@@ -83,8 +83,8 @@ fn cost(gap: &Gap, bytes: usize, documents: EdiDocuments, page_bytes: usize, lan
     one().min(one())
 }
 
-/// Where one segment took a whole page, the end of the page moved on by one byte at a time, and the segment was read again each time: a
-/// megabyte of line ends took longer than anybody waited.
+/// If one segment filled a whole page, the end of the page advanced by one byte at a time, and the segment was read again each time: a
+/// megabyte of line ends took too long to wait for.
 #[test]
 fn a_gap_of_any_kind_costs_its_length() {
     for gap in &GAPS {

@@ -30,7 +30,7 @@ pub(crate) fn person(i: u32) -> Vec<u8> {
     record
 }
 
-/// Record `i` with a sign nibble that is none.
+/// Returns record `i` with an invalid sign nibble.
 pub(crate) fn bad_person(i: u32) -> Vec<u8> {
     let mut record = person(i);
     *record.last_mut().expect("not empty") = 0x70;
@@ -77,7 +77,7 @@ pub(crate) fn jsonl() -> TargetFormat {
     TargetFormat::JsonLines(JsonWrite::default())
 }
 
-/// A folder with a source; makes conversions of it.
+/// A folder with a source, for building conversions.
 pub(crate) struct Kit {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) schema: Arc<Schema>,
@@ -155,7 +155,7 @@ pub(crate) fn checked(result: Result<Report, ConvertError>) -> Result<Report, Co
     result
 }
 
-/// What a failed run says, without the folder's name.
+/// Returns the error of a failed run, without the name of the folder.
 pub(crate) fn said(kit: &Kit, error: &ConvertError) -> String {
     relative(kit.folder.path(), &error.to_string())
 }

@@ -24,7 +24,7 @@ fn cut_lines() -> Vec<u8> {
     ["AAAAABBB", "AAAAABBB       CCC", ""].iter().flat_map(|line| [ebcdic(line), vec![0x25]].concat()).collect()
 }
 
-/// A file of lines without trailing blanks was refused, and the option that the refusal named lost what the end of the line cut.
+/// A file of lines without trailing blanks was refused, and the option that the finding recommended lost the truncated ends of lines.
 #[test]
 fn lines_without_trailing_blanks_convert_without_an_option() {
     let kit = Kit::new(schema(TEXTS, ""), &cut_lines(), records("lines:lf25"), jsonl());
@@ -42,7 +42,7 @@ fn lines_without_trailing_blanks_convert_without_an_option() {
     assert_eq!(kit.ok().tally.records_rejected, 3);
 }
 
-/// What a policy passes over is counted, by field, in one warning each; any number of lanes gives the same.
+/// Bytes that a policy ignores are counted by field, in one warning for each. The number of lanes has no effect.
 #[test]
 fn what_policies_pass_over_is_counted() {
     let copybook = "\n       01 R.\n          05 N PIC 9(3).\n          05 C PIC S9(4) COMP.\n";

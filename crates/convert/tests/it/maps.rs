@@ -18,7 +18,7 @@ use quayline_pipeline::World;
 use quayline_project::csv::CsvStyle;
 use quayline_project::{EdiRead, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
 
-/// A run with a map in a folder of its own.
+/// A run with a map in a separate folder.
 struct Run {
     folder: tempfile::TempDir,
     source: Shape,
@@ -79,7 +79,7 @@ impl Run {
     }
 }
 
-/// What a writer of interchanges knows by itself need not be set.
+/// Makes the groups optional that a writer of interchanges fills itself.
 fn relaxed(shape: &Shape) -> Shape {
     let mut builder = Shape::builder("edi");
     let mut open = Vec::new();
@@ -229,7 +229,7 @@ fn guide(name: &str) -> Arc<GuideDocuments> {
     Arc::new(GuideDocuments::new(set, NodeNames::References))
 }
 
-/// Messages of ORDERS, `sizes` lines each; one of `bad` has a segment that is none at its end.
+/// Generates messages of ORDERS with `sizes` lines each. The message `bad` ends with an unknown segment.
 fn messages(sizes: &[usize], bad: Option<usize>) -> String {
     let mut out = "UNB+UNOC:3+SENDER+RECEIVER+260401:1200+1'\n".to_owned();
     for (n, lines) in sizes.iter().enumerate() {
@@ -265,7 +265,7 @@ fn from_messages(sizes: &[usize], bad: Option<usize>) -> Run {
     }
 }
 
-/// Which of the guide's items holds the lines; its name is the guide's business.
+/// Builds the map with the names that the guide gives to the loop of lines and to the component.
 fn with_names(mut run: Run) -> Run {
     let shape = &run.source;
     let lin = shape.iter().find(|(_, node)| node.name == "LIN").expect("LIN").0;
@@ -325,7 +325,7 @@ fn a_message_over_many_blocks_is_rejected_whole() {
     }
 }
 
-/// Orders to ORDERS and a log: where the envelope is refused, nothing of the order stands in the log either.
+/// Orders to ORDERS and a log: if the envelope is refused, the log has nothing of the order either.
 #[test]
 fn what_the_envelope_refuses_is_taken_back_everywhere() {
     let mut run = orders(3_000);

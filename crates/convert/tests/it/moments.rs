@@ -58,7 +58,7 @@ fn dates_are_typed_columns_and_come_back() {
     }
 }
 
-/// In CSV a date is text of one form, which is checked in both directions.
+/// A date in CSV is text of one form, which is checked in both directions.
 #[test]
 fn dates_of_csv_are_checked_both_ways() {
     let file = load("csv");

@@ -25,7 +25,7 @@ const COPYBOOK: &str = "
 /// Bytes of a good record.
 const LEN: usize = 19;
 
-/// What null becomes on the way back: in a binary field there are no spaces.
+/// Bytes of null in the encoded record. A binary field cannot have spaces.
 const NULLS: &str = "
 [[field]]
 name = \"N\"
@@ -68,7 +68,7 @@ fn good(seed: u32) -> Vec<u8> {
     record
 }
 
-/// What happens to a record on its way.
+/// Damage to a record.
 #[derive(Clone, Debug)]
 enum Damage {
     None,
@@ -130,12 +130,12 @@ fn policies() -> impl Strategy<Value = Policies> {
     )
 }
 
-/// Blanks in front of text are only cut where a user says so.
+/// Leading blanks of text are only cut if a user requests it.
 fn trim() -> impl Strategy<Value = Trim> {
     prop_oneof![Just(Trim::Padding), Just(Trim::Keep)]
 }
 
-/// What documents are written in, and how that is read again.
+/// Returns a format for writing documents, and the one for reading them back.
 fn form() -> impl Strategy<Value = (TargetFormat, SourceFormat)> {
     let csv = CsvStyle { empty: EmptyCell::Null, ..CsvStyle::default() };
     let columns = SourceFormat::Columns(ColumnsRead { ignore_unknown: false });
@@ -168,8 +168,8 @@ fn bodies(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     bodies
 }
 
-/// A record in its canonical form, which only `--preserve` departs from: signs as they are written, and one form of a number that is not
-/// there, since null stands for blanks and for low-values where a user says so for both.
+/// Returns the record in canonical form, as it comes back without `--preserve`: with preferred signs, and one form of an absent number, since null
+/// stands for blanks and for low-values if a user requests both.
 fn alike(record: &[u8]) -> Vec<u8> {
     let mut record = record.to_vec();
     if record.get(2..5) == Some(&[0; 3]) {
@@ -190,7 +190,7 @@ fn alike(record: &[u8]) -> Vec<u8> {
     record
 }
 
-/// How often the warnings that are one for many say that something was passed over.
+/// Sums the counts of the warnings about ignored bytes.
 fn counted(report: &quayline_convert::Report) -> usize {
     let count = |finding: &quayline_core::Finding| -> usize {
         finding.message.split(' ').next().and_then(|word| word.parse().ok()).expect("a count")

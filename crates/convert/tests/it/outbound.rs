@@ -1,5 +1,5 @@
-//! Interchanges are checked before they are kept: also the last document of a block, of which only the next block tells whether its transaction
-//! goes on.
+//! Interchanges are checked before they are kept. That includes the last document of a block, although only the next block shows whether its
+//! transaction continues.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn documents() -> Arc<GuideDocuments> {
     Arc::new(GuideDocuments::new(set, NodeNames::References))
 }
 
-/// What an order has at its end.
+/// The total at the end of an order.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum End {
     Right,

@@ -1,4 +1,4 @@
-//! Transactions larger than a page: they come whole or not at all, whatever the output, pages and lanes.
+//! Transactions larger than a page are written completely or not at all, for all outputs, pages and lanes.
 
 use std::fs;
 use std::io::{self, Write};
@@ -64,7 +64,7 @@ fn back(lines: &[u8]) -> Vec<u8> {
 
 const PAGES: [usize; 4] = [20, 64, 150, 400];
 
-/// A bad page was rejected by itself, so that a transaction stood in the output in parts, and in the rejects without its beginning or end.
+/// A bad page was rejected alone, so a part of a transaction was in the output, and the rejects lacked its beginning or end.
 #[test]
 fn a_bad_transaction_in_pages_is_rejected_whole() {
     let whole = kit(EdiDocuments::Transactions, WHOLE, to_edi(), 1);
@@ -147,7 +147,7 @@ fn tables_have_no_row_of_a_bad_transaction_in_pages() {
     }
 }
 
-/// A stream that can be looked at.
+/// A stream whose content a test can read.
 #[derive(Clone, Default)]
 struct Stream(Arc<Mutex<Vec<u8>>>);
 
@@ -217,7 +217,7 @@ fn pages_resume_at_every_step() {
     check(&kit(EdiDocuments::Transactions, 400, to_edi(), 2), Unsynced::Garbage);
 }
 
-/// Looked at by the page, since a transaction counts as one record.
+/// The limit of rejects is checked at each page, since a transaction counts as one record.
 #[test]
 fn a_bad_transaction_in_pages_is_one_reject() {
     let kit = kit(EdiDocuments::Transactions, 64, jsonl(), 1);
@@ -235,7 +235,7 @@ fn a_bad_transaction_in_pages_is_one_reject() {
     );
 }
 
-/// Environment variable by which the next test tells its child process the folder of the run.
+/// Environment variable that passes the folder of the run to the child process of the next test.
 const FOLDER: &str = "QUAYLINE_SPLIT_CRASH_FOLDER";
 
 fn split(folder: &std::path::Path) {
@@ -245,7 +245,7 @@ fn split(folder: &std::path::Path) {
     checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Not a test of its own: what the child process of the next test does.
+/// Not a separate test: the child process of the next test runs it.
 #[test]
 fn child_process_that_splits() {
     if let Ok(folder) = std::env::var(FOLDER) {

@@ -1,4 +1,4 @@
-//! Transactions by guide in pages: a lane that is alone finds them by itself, several are told where they end. Both write the same.
+//! Transactions by guide in pages: a single lane finds them itself, several lanes are given their ends. Both write the same bytes.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ structure
     segment MSG O *
 ";
 
-/// Transactions: some short, one with many lines, one with a long note before its first line and behind its second; every fifth is bad.
+/// Generates transactions: some short, one with many lines, one with long notes before the first line and after the second. Every fifth is bad.
 fn interchange() -> Vec<u8> {
     let mut text =
         "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~"

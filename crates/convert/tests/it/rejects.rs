@@ -17,7 +17,7 @@ fn rejected_records_go_whole_to_their_file_and_why_beside_it() {
     .assert_eq(&kit.text("rejects.findings.jsonl"));
 }
 
-/// What is in the output and what is in the rejects are together the source, and rejects convert no better the second time.
+/// Output and rejects together are the source, and the rejects fail again with the same settings.
 #[test]
 fn rejects_can_be_converted_again_with_the_same_settings() {
     for spec in ["fixed:14", "rdw", "rdw:le,body", "vb", "vbs", "lines:lf25", "mf", "gnucobol:2"] {

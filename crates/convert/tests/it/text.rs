@@ -83,7 +83,7 @@ fn text_goes_back_to_the_same_records() {
     }
 }
 
-/// Text holds digits; what they are the layout says. So JSON gets numbers, columns get values, whatever the text came from.
+/// The layout determines the types of digits in text. JSON therefore gets numbers and columns get values, from CSV and XML alike.
 #[test]
 fn numbers_of_csv_and_xml_are_numbers() {
     let data: Vec<u8> = (0..100).flat_map(person).collect();
@@ -119,7 +119,7 @@ fn numbers_of_csv_and_xml_are_numbers() {
     .assert_eq(&kit.text("out"));
 }
 
-/// Line, column and byte are those of the file, in whatever block the document is and however it is broken into lines.
+/// Line, column and byte are those of the file, for any blocks and line breaks.
 #[test]
 fn faults_of_json_are_placed_in_the_file() {
     let good = "{\"ID\":1,\"NAME\":\"ÄÖ\"}";

@@ -199,8 +199,8 @@ fn a_family_is_rejected_as_a_whole() {
     );
 }
 
-/// Families across block boundaries are the same as in one block, for any number of lanes, and go back to the same records, although the
-/// documents do not hold the field that tells the types.
+/// Families across block boundaries are the same as in one block, for any number of lanes, and are written back as the same records, although
+/// the documents do not have the field with the record type.
 #[test]
 fn families_stay_together_across_blocks() {
     let mut file = vec!["H20240131".to_owned()];
