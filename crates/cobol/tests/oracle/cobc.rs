@@ -10,7 +10,7 @@ use crate::program;
 
 const FLAGS: [&str; 4] = ["-std=ibm", "-fodoslide", "-fsign=EBCDIC", "-w"];
 
-/// What GnuCOBOL says of one field.
+/// Properties of one field according to GnuCOBOL.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) offset: usize,
@@ -19,18 +19,18 @@ pub(crate) struct Said {
     pub(crate) digits: usize,
     pub(crate) scale: i32,
     pub(crate) flags: u32,
-    /// The value, where it was asked for: `N +0012 2`, `T 4142`, `F 4000000000000000`.
+    /// Value, if requested: `N +0012 2`, `T 4142`, `F 4000000000000000`.
     pub(crate) value: String,
 }
 
-/// What one round gave.
+/// Result of one round.
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
     pub(crate) fields: Vec<Said>,
     pub(crate) record: Vec<u8>,
 }
 
-/// The compiler's version, or why there is none.
+/// Returns the version of the compiler, or the reason why there is none.
 pub(crate) fn version() -> Result<String, String> {
     let out = Command::new("cobc").arg("--version").output().map_err(|e| format!("cobc does not start: {e}"))?;
     let text = String::from_utf8(out.stdout).unwrap_or_default();
@@ -43,7 +43,7 @@ pub(crate) fn helper(folder: &Path) {
     cobc(folder, &["-c", "-o", "helper.o", "helper.c"]).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Compiles the cases into one executable named by the first of them.
+/// Compiles the cases into one executable with the name of the first case.
 pub(crate) fn compile(folder: &Path, cases: &[&Case]) -> Result<String, String> {
     let name = cases[0].name.to_lowercase();
     for case in cases {

@@ -1,4 +1,4 @@
-//! Holds what GnuCOBOL does beside what this crate does.
+//! Compares the results of GnuCOBOL with those of this crate.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ use crate::values::{self, Content, Contents, Range, Visit};
 const SET_ROUNDS: usize = 6;
 const GET_ROUNDS: usize = 4;
 
-/// How much was compared.
+/// Numbers of comparisons.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) layouts: usize,
@@ -123,7 +123,7 @@ fn request(visit: &Visit) -> String {
     }
 }
 
-/// All disagreements of a case.
+/// Returns all disagreements of a case.
 pub(crate) fn check(prepared: &mut Prepared, lines: &mut impl Iterator<Item = String>) -> (Tally, Vec<String>) {
     let mut tally = Tally { layouts: 1, ..Tally::default() };
     let mut wrong = Vec::new();
@@ -202,8 +202,8 @@ impl Prepared {
         }
     }
 
-    /// What a program's storage starts with is what an empty document encodes to. Values are compared: GnuCOBOL gives some signed zeros
-    /// of a table no sign, and z/OS leaves storage without VALUE undefined.
+    /// Compares the initial storage of a program with the encoding of an empty document. Values are compared, not bytes: GnuCOBOL gives some signed
+    /// zeros of a table no sign, and z/OS leaves storage without VALUE undefined.
     fn initial(&mut self, round: &Round, contents: &Contents, wrong: &mut Vec<String>) -> usize {
         let ours = self.ascii.encode(b"{}").and_then(|record| self.ascii.decode(&record));
         let (ours, theirs) = match (ours, self.ascii.decode(&round.record)) {
@@ -226,7 +226,7 @@ impl Prepared {
         compared
     }
 
-    /// Whether a field stands in storage with more than one view.
+    /// Returns true if a field is in storage with more than one view.
     fn is_shared(&self, name: &str) -> bool {
         let mut at = Some(self.field(name).0);
         while let Some(index) = at {
@@ -309,7 +309,7 @@ impl Prepared {
         self.preserved(record, wrong);
     }
 
-    /// Where GnuCOBOL leaves an item with BLANK WHEN ZERO numeric, it stores zeros.
+    /// Returns true for an item with BLANK WHEN ZERO that GnuCOBOL keeps numeric, for which it stores zeros instead of blanks.
     fn unblanked(&self, visit: &Visit, said: &Said) -> bool {
         let FieldKind::Item(Encoding::Zoned { blank_when_zero, .. }) = self.field(&visit.name).1.kind else {
             return false;
@@ -317,7 +317,7 @@ impl Prepared {
         blank_when_zero && said.kind == 0x10
     }
 
-    /// With `_preserve` every byte comes back.
+    /// Checks that every byte comes back with `_preserve`.
     fn preserved(&mut self, record: &[u8], wrong: &mut Vec<String>) {
         let back = self.preserving.decode(record).and_then(|(_, json)| self.preserving.encode(&json));
         match back {
@@ -366,7 +366,7 @@ impl Prepared {
         compared
     }
 
-    /// De-editing in GnuCOBOL 3.1.2 takes an inserted `0` for a digit and knows neither DB nor a V.
+    /// Returns true for an edited item that GnuCOBOL 3.1.2 reads back wrongly: it takes an inserted `0` for a digit and does not know DB or V.
     fn misread(&self, visit: &Visit, negative: bool) -> bool {
         let FieldKind::Item(Encoding::Edited(picture)) = &self.field(&visit.name).1.kind else { return false };
         [EditSymbol::InsertZero, EditSymbol::ImpliedPoint].iter().any(|s| picture.symbols.contains(s))
@@ -458,7 +458,7 @@ fn text(content: &Content, domain: &Domain) -> Option<String> {
     })
 }
 
-/// The record as a z/OS program would have it: characters in code page 037, numbers as they are.
+/// Returns the record as a z/OS program would write it: characters in code page 037, numbers unchanged.
 fn to_ebcdic(round: &Round, contents: &Contents) -> Vec<u8> {
     let mut record = round.record.clone();
     // What no field covers is FILLER or slack.

@@ -1,4 +1,4 @@
-//! A generated copybook as a tree, with what its author knows of every field.
+//! A generated copybook as a tree, with the properties of every field that the generator knows.
 
 /// One layout to compare.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(crate) struct Case {
     pub(crate) record: Entry,
     /// The copybook begins below level 01.
     pub(crate) fragment: bool,
-    /// Text behind COPY … REPLACING.
+    /// Replacement text of COPY … REPLACING.
     pub(crate) replacing: Option<&'static str>,
     pub(crate) decimal_comma: bool,
     /// Level-66 entries: name, first and last field.
@@ -48,7 +48,7 @@ pub(crate) enum Body {
     Item(Domain),
 }
 
-/// Which values a field can have.
+/// Values that a field can have.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Domain {
     Text {
@@ -56,11 +56,11 @@ pub(crate) enum Domain {
         justified: bool,
         alphabetic: bool,
     },
-    /// `None` where a character stands.
+    /// `None` for the place of a character.
     TextEdited {
         mask: Vec<Option<char>>,
     },
-    /// `±n × 10^-scale`, n of so many digits; `binary` bytes where any number that fits them is a value.
+    /// `±n × 10^-scale` with a number `n` of at most `digits` digits. `binary` is the number of bytes if any number that fits them is a value.
     Number {
         digits: usize,
         scale: i32,

@@ -50,7 +50,7 @@ struct Generator {
     counters: Vec<String>,
 }
 
-/// Where an entry stands.
+/// Place of an entry.
 #[derive(Clone, Copy)]
 struct Place {
     depth: usize,
@@ -58,9 +58,9 @@ struct Place {
     around: Around,
     /// Product of the occurrences around it.
     cells: usize,
-    /// In storage with more than one view.
+    /// True in storage with more than one view.
     shared: bool,
-    /// In a group with OCCURS.
+    /// True in a group with OCCURS.
     table: bool,
 }
 
@@ -246,7 +246,7 @@ impl Generator {
         }
     }
 
-    /// A field and one to three views of it, most of them no larger than the field.
+    /// Generates a field and one to three views of it, most of them no larger than the field.
     fn storage(&mut self, place: Place, into: &mut Vec<Entry>) {
         self.left = self.left.saturating_sub(1);
         let shared = Place { shared: true, ..place };
@@ -292,7 +292,7 @@ impl Generator {
     }
 }
 
-/// An upper bound of an entry's bytes, from what its author knows.
+/// Returns an upper bound of an entry's bytes, from the properties that the generator knows.
 fn bytes_max(entry: &Entry) -> usize {
     let one = match &entry.body {
         Body::Group(children) => children.iter().map(bytes_max).sum(),

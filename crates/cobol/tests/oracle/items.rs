@@ -3,7 +3,7 @@
 use crate::copybook::Domain;
 use crate::random::Random;
 
-/// What the group around an item says.
+/// Clauses of the enclosing groups and of the program that affect an item.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Around {
     pub(crate) usage: Option<&'static str>,

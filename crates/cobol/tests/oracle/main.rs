@@ -1,7 +1,7 @@
-//! Agreement with GnuCOBOL: random copybooks, compiled and run by `cobc`, beside what this crate makes of the same copybooks and bytes.
+//! Agreement with GnuCOBOL: compiles and runs random copybooks with `cobc`, and compares the results with those of this crate.
 //!
-//! `QUAYLINE_ORACLE_LAYOUTS` sets how many (default 100), `QUAYLINE_ORACLE_SEED` the first seed. `docs/studies/gnucobol.md` says
-//! what is compared and where the dialects differ.
+//! `QUAYLINE_ORACLE_LAYOUTS` sets the number of copybooks (default 100), `QUAYLINE_ORACLE_SEED` the first seed. `docs/studies/gnucobol.md`
+//! describes the comparison and the differences of dialects.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 

@@ -1,4 +1,4 @@
-//! What this crate makes of a case's copybook and records.
+//! Results of this crate for the copybook and records of a case.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
 use crate::copybook::Case;
 
-/// z/OS rules but for what GnuCOBOL does its own way on this machine; `docs/studies/gnucobol.md` lists each.
+/// z/OS rules, except for differences of GnuCOBOL on this machine; `docs/studies/gnucobol.md` lists them.
 pub(crate) const DIALECT: Dialect = Dialect {
     native_sizes: BinarySizes::OneTwoFourEight,
     native_order: ByteOrder::Little,

@@ -151,10 +151,10 @@ impl Lines<'_> {
         self.line(&line);
     }
 
-    /// A literal that goes on in the next line: column 7 has a hyphen, the rest begins with a quote.
+    /// Writes a literal that continues on the next line: column 7 has a hyphen, and the rest begins with a quote.
     ///
-    /// A line is filled to its margin, since blanks in front of the margin would belong to the literal. Where it begins is chosen so that
-    /// its last line has more than the closing quote.
+    /// A line is filled to its margin, since blanks before the margin would belong to the literal. Its start is chosen so that the last line has
+    /// more than the closing quote.
     fn continued(&mut self, line: &mut String, literal: &str) {
         const FRONT: &str = "      -    '";
         let fits = |start: &usize| {

@@ -1,4 +1,4 @@
-//! Random contents of a record: what the program is told to store, and what decoding has to give.
+//! Random contents of a record: the values that the program stores and that decoding must return.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ pub(crate) struct Number {
     pub(crate) scale: i32,
 }
 
-/// What a field holds.
+/// Content of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     /// The characters, padding not included.
     Text(String),
     Number(Number),
     Float(f64),
-    /// Nothing was stored there: another view was, or the content is not compared.
+    /// Nothing was stored: another view was, or the content is not compared.
     Unset,
 }
 
@@ -42,18 +42,18 @@ pub(crate) struct Visit {
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
     pub(crate) visits: Vec<Visit>,
-    /// The same as a JSON document; views that hold nothing are left out.
+    /// The same as a JSON document, without views that have no content.
     pub(crate) json: String,
     /// Whether any storage holds another view than its first.
     pub(crate) other_views: bool,
 }
 
-/// What fields are filled with.
+/// Range of the generated values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Range {
-    /// As many digits as the picture has.
+    /// Numbers with at most as many digits as the picture.
     Picture,
-    /// For COMP-5, whatever fits its bytes.
+    /// For COMP-5, any number that fits the bytes.
     Storage,
 }
 

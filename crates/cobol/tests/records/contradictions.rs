@@ -1,4 +1,4 @@
-//! Documents that contradict themselves, bytes that nobody may send, and names that two fields want.
+//! Documents that contradict themselves, invalid bytes, and names that two fields could have.
 
 use expect_test::expect;
 use quayline_charset::Charset;
@@ -27,7 +27,7 @@ fn chosen(lines: &str, choices: Vec<RedefinesChoice>, policies: &Policies) -> Re
     plan_in(&layout(lines), "ascii", &Interface { choices, ..Interface::default() }, policies)
 }
 
-/// `[[choose]]` was not looked at when records were written: T said B, and the bytes were those of A.
+/// `[[choose]]` had no effect on writing: T selected B, and the bytes were those of A.
 #[test]
 fn a_document_has_the_view_that_its_selector_chooses() {
     let cases = [("1", "A"), ("2", "B")];
@@ -56,7 +56,7 @@ fn a_document_has_the_view_that_its_selector_chooses() {
     .assert_eq(&text);
 }
 
-/// The selector of each occurrence chooses for it, and one around a table for all.
+/// The selector in an occurrence chooses for that occurrence; one outside of the table chooses for all.
 #[test]
 fn selectors_in_and_around_tables() {
     let lines = "01 R.
@@ -79,7 +79,7 @@ fn selectors_in_and_around_tables() {
     .assert_eq(&encode(&plan, bad).expect_err("other views"));
 }
 
-/// A view inside of a view that is not there.
+/// A view inside a view that the record does not have.
 #[test]
 fn a_selector_inside_of_a_view() {
     let lines = "01 R.
@@ -126,7 +126,7 @@ fn sent(plan: &RecordPlan, values: &[(&str, Value<'_>)]) -> Result<Vec<u8>, Stri
         .map_err(|faults| faults.0.iter().map(|f| format!("{} {f}\n", f.kind.code())).collect())
 }
 
-/// Null members of a view that was not there were written over the view that was: `3pq  ` came back as `3pq\0\0`, or as REC-035.
+/// Null members of a view that the record does not have overwrote the other view: `3pq  ` came back as `3pq\0\0`, or as REC-035.
 #[test]
 fn nulls_of_an_absent_view_say_nothing() {
     let lines = "01 R.
@@ -157,7 +157,7 @@ fn nulls_of_an_absent_view_say_nothing() {
     }
 }
 
-/// `"0x…"` put any bytes into numbers, also where no policy reads such bytes.
+/// `"0x…"` put arbitrary bytes into numbers, even if no policy decodes such bytes.
 #[test]
 fn raw_bytes_are_written_only_where_they_are_read() {
     let lines = "01 R.
@@ -181,7 +181,7 @@ fn raw_bytes_are_written_only_where_they_are_read() {
     }
 }
 
-/// In ASCII and UTF-8, text that was read as its bytes was too long for its field on the way back.
+/// In ASCII and UTF-8, text that was decoded to its raw bytes was too long for its field when it was encoded.
 #[test]
 fn raw_text_comes_back_in_every_code_page() {
     let lines = "01 R.
@@ -203,7 +203,7 @@ fn raw_text_comes_back_in_every_code_page() {
     assert!(encode(&plan, r#"{"A":"0xzzzzzz"}"#).expect_err("no digits").contains("REC-029"));
 }
 
-/// REC-021 counted bytes and said characters.
+/// REC-021 counted bytes, but its message said characters.
 #[test]
 fn too_long_text_is_counted_in_what_is_said() {
     for (page, said) in
@@ -221,7 +221,7 @@ fn names(lines: &str, key_style: KeyStyle) -> String {
     shape.iter().skip(1).map(|(_, node)| node.name.clone()).collect::<Vec<_>>().join(" ")
 }
 
-/// A derived name was one that another field had by itself: A_B was `a_b_2`, and A-B-2 `a_b_2_2`.
+/// A derived name could equal the name of another field: A_B was `a_b_2`, and A-B-2 `a_b_2_2`.
 #[test]
 fn a_derived_name_is_never_that_of_another_field() {
     let item = |name: &str| format!(" 05 {name} PIC X.\n");
@@ -232,7 +232,7 @@ fn a_derived_name_is_never_that_of_another_field() {
     assert_eq!(names(&fields(&["A", "B"]), KeyStyle::Cobol), "A B");
 }
 
-/// `[rename]` to a name that another field has renamed the other one, and swapped their data.
+/// `[rename]` to the name of another field renamed the other field and exchanged their data.
 #[test]
 fn a_rename_to_a_name_that_is_taken_is_an_error() {
     let layout = layout("01 R.\n 05 A-X PIC X.\n 05 B-X PIC X.\n 05 G.\n  10 B-X PIC X.");
@@ -254,7 +254,7 @@ fn a_rename_to_a_name_that_is_taken_is_an_error() {
     }
 }
 
-/// The remedy for an ambiguous name showed the same path twice.
+/// The remedy for an ambiguous name contained the same path twice.
 #[test]
 fn two_fields_of_one_path_cannot_be_told_apart_by_a_rule() {
     let layout = layout("01 R.\n 05 A PIC X.\n 05 A PIC X.\n 05 G.\n  10 C PIC X.\n 05 H.\n  10 C PIC X.");

@@ -10,11 +10,10 @@ fn ebcdic(text: &str) -> Vec<u8> {
     text.chars().map(|c| page.from_char(c).expect("in the page")).collect()
 }
 
-/// A zero under asterisks only kept its sign position (`-` as a space, `CR` as two) and asterisks in it were refused on decode.
-/// The whole item is asterisks but for the decimal point: Language Reference, Zero suppression and replacement editing.
-/// It cannot come back: editing asks each symbol for its bytes and makes no exception but the point,
-/// and decoding knows that form before it looks at symbols one by one;
-/// the pictures with `*` of the comparison with GnuCOBOL have zeros among their values.
+/// A zero in an item with asterisks kept its sign position (`-` as a space, `CR` as two), and asterisks there were refused on decode. All
+/// characters of the item except the decimal point must be asterisks: Language Reference, Zero suppression and replacement editing.
+/// Regressions are detected: editing now treats all symbols alike, except the point, decoding recognizes this form before it looks at single
+/// symbols, and the pictures with `*` of the comparison with GnuCOBOL include zeros.
 #[test]
 fn zero_under_asterisks_fills_the_sign_too() {
     for (picture, zero, one) in [
@@ -30,22 +29,18 @@ fn zero_under_asterisks_fills_the_sign_too() {
     }
 }
 
-/// A redefinition that shows nothing (a FILLER) as the last entry of a record made the plan look at a node that did not exist.
-/// The node behind a view was taken before it was known that the view has one;
-/// now it is asked for only where the view made exactly one.
-/// It cannot come back: unnamed redefinitions stand in the random copybooks,
-/// at the end of groups and of records.
+/// A redefinition without visible items (a FILLER) as the last entry of a record made the plan access a node that did not exist. The node
+/// after a view was determined before it was known that the view has one; now only for a view with exactly one node. The random copybooks of the
+/// comparison contain unnamed redefinitions at the end of groups and of records.
 #[test]
 fn a_redefinition_may_show_nothing() {
     let plan = plan("01 R.\n 05 A PIC X(2).\n 05 REDEFINES A PIC 9(2).", &Interface::default(), &Policies::default());
     expect![[r#"{"A":"AB"}"#]].assert_eq(&decode(&plan, &ebcdic("AB")).expect("decodes"));
 }
 
-/// A view that shows more than its picture holds (text read as COMP) made the document of a good record fail to encode.
-/// An earlier view has written the same bytes, and they read as the value that the later one brings:
-/// so both agree, and nothing needs to be encoded.
-/// Where the values differ it is still a conflict, which the last lines hold.
-/// It cannot come back: redefinitions of every kind go there and back in the comparison.
+/// If a view contained more than its picture allows (text read as COMP), the document of a good record could not be encoded. An earlier view
+/// has written the same bytes, and they have the value of the later one, so both agree. Different values are still a conflict, as the last lines
+/// check. The comparison decodes and encodes redefinitions of every kind.
 #[test]
 fn views_of_the_same_bytes_agree_by_value() {
     let copybook = "01 R.\n 05 A PIC X(4).\n 05 B REDEFINES A PIC 9(4) COMP.\n 05 C REDEFINES A PIC XXBX.";
@@ -61,11 +56,10 @@ fn views_of_the_same_bytes_agree_by_value() {
     .assert_eq(&encode(&plan, &other).expect_err("a conflict"));
 }
 
-/// With `_preserve`, a record whose number is beyond its picture decoded and its document was then refused.
-/// Decoding gave up on what is to be preserved where the canonical encoding failed; now such a value is left out of it,
-/// and encoding takes the preserved bytes where they read as the value that the document has.
-/// A changed value is refused as before, which the last lines hold.
-/// It cannot come back: the law of preserved records has such numbers, and so have the redefinitions of the comparison.
+/// With `_preserve`, a record with a number beyond its picture was decoded, and its document was then refused. Decoding computed no patch if
+/// the canonical encoding failed. Now such a value is left out of the canonical encoding, and encoding takes the preserved bytes if they have the
+/// value of the document. A changed value is refused as before, as the last lines check. The law of preserved records and the redefinitions of the
+/// comparison include such numbers.
 #[test]
 fn preserved_bytes_stand_in_for_a_value_without_canonical_ones() {
     let policies = Policies { preserve: Preserve::Yes, ..Policies::default() };
@@ -84,11 +78,8 @@ fn preserved_bytes_stand_in_for_a_value_without_canonical_ones() {
     .assert_eq(&encode(&plan, &json.replace("65535", "65534")).expect_err("a value that is not preserved"));
 }
 
-/// VALUE of a JUSTIFIED item was moved to the right.
-/// JUSTIFIED has no effect on what VALUE sets: Language Reference, JUSTIFIED clause.
-/// It cannot come back: the comparison takes the storage that a compiled program begins with
-/// for what an empty document encodes to,
-/// and its copybooks have both clauses.
+/// VALUE of a JUSTIFIED item was moved to the right, but JUSTIFIED has no effect on VALUE: Language Reference, JUSTIFIED clause. The
+/// comparison checks the initial storage of a compiled program against the encoding of an empty document, and its copybooks have both clauses.
 #[test]
 fn value_of_a_justified_item_begins_on_the_left() {
     let layout = super::layout("01 R.\n 05 A PIC X(4) JUSTIFIED VALUE 'AB'.\n 05 B PIC X(4) JUST.");

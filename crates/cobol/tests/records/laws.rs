@@ -1,4 +1,4 @@
-//! Laws of every encoding: what is written reads back, what is read is written in its canonical form, and `_preserve` loses nothing.
+//! Laws of every encoding: written values are read back, read values are written in their canonical form, and `_preserve` loses nothing.
 
 use proptest::prelude::*;
 use quayline_cobol::layout::Dialect;
@@ -300,7 +300,7 @@ proptest! {
     }
 }
 
-/// Two tables of texts with something before, between and behind them, of which a part is left out.
+/// Two tables of texts with other fields before, between and after them, some of which the interface leaves out.
 const TABLES: &str = "01 R.
  05 N PIC 9.
  05 M PIC 9.
@@ -322,7 +322,7 @@ const TABLES: &str = "01 R.
  05 Z PIC X(7).";
 
 proptest! {
-    /// Rows taken at once are the JSON of the same one by one, whatever the code page, where tables end and the record before had.
+    /// Rows that are taken together give the same JSON as rows taken one by one, for any code page, number of occurrences and previous record.
     #[test]
     fn tables_of_texts_are_the_same_by_rows(
         bytes in prop::collection::vec(prop::sample::select(b"AZ09   \"\x00~".to_vec()), 2 * 420),

@@ -67,7 +67,7 @@ fn null_is_a_finding_unless_something_says_what_it_becomes() {
     assert_eq!(encode(&ruled, some).as_deref(), Ok(&b"007    \x00\x1c0\0\0"[..]));
 }
 
-/// With missing members an error, the counter of a table was missed, which is set from the table.
+/// If missing members are errors, the counter of a table was reported as missing, although it is set from the table.
 #[test]
 fn a_counter_is_never_missing() {
     let plan = ascii(ACCOUNT, &Policies { absent: Absent::Error, ..Policies::default() });
@@ -77,7 +77,7 @@ fn a_counter_is_never_missing() {
     assert!(missing.starts_with("REC-033 $.ITEM"), "{missing}");
 }
 
-/// A null view says that the bytes are another view's. Where there is no other, it is a null like any other.
+/// A null view means that the bytes belong to another view. Without another view, it is a null like any other.
 #[test]
 fn a_null_view_needs_another_view() {
     let text = "01 R.\n 05 A PIC 9(2).\n 05 B REDEFINES A PIC X(2).\n 05 C PIC X.";
@@ -90,7 +90,7 @@ fn a_null_view_needs_another_view() {
     .assert_eq(&encode(&plan, r#"{"A":null,"B":null,"C":"z"}"#).expect_err("no view"));
 }
 
-/// What a record lost to null comes back with the patch that keeps it.
+/// A record whose invalid bytes became null is encoded unchanged with the patch of `_preserve`.
 #[test]
 fn preserved_nulls_come_back() {
     let policies = Policies { preserve: Preserve::Yes, invalid: BadValue::Null, ..Policies::default() };
@@ -129,7 +129,7 @@ fn preserved_nulls_come_back_whatever_null_becomes() {
 }
 
 proptest! {
-    /// What decoding reads as null is written as it was, with the same option.
+    /// Blanks that decoding reads as null are written as blanks with the same option.
     #[test]
     fn blanks_that_read_as_null_are_written_as_blanks(
         blank in prop::collection::vec(any::<bool>(), 4),
@@ -164,7 +164,7 @@ fn chosen(text: &str, choices: Vec<RedefinesChoice>) -> RecordPlan {
     plan(text, &Interface { choices, ..Interface::default() }, &Policies::default())
 }
 
-/// As a file's record.
+/// Encodes a record of a file.
 fn encode_file(plan: &RecordPlan, json: &str) -> Result<Vec<u8>, String> {
     let mut encoder = RecordEncoder::of_files(plan);
     let read = JsonReader::new(plan.shape(), ReaderOptions::default()).read(json.as_bytes(), &mut encoder);
@@ -204,7 +204,7 @@ fn only_b(layout: &Layout) -> Interface {
     Interface { fields: vec![rule("A", false), rule("B", true)], views: vec![path("B")], ..Interface::default() }
 }
 
-/// Storage inside a view ends the record too where the view does; storage that something follows never does.
+/// Storage inside a view ends the record if the view does; storage that is followed by a field never does.
 #[test]
 fn only_the_last_storage_ends_a_record() {
     let nested = "01 R.\n 05 T PIC X.\n 05 A PIC X(8).\n 05 B REDEFINES A.\n  10 U PIC X.\n  10 C PIC X(5).\n  10 D REDEFINES C PIC X(2).";
@@ -235,7 +235,7 @@ const ODO: &str = "01 R.
  05 B REDEFINES A PIC X.";
 
 proptest! {
-    /// A record's own counters say how long it is, whatever follows it, and no byte of it less is enough.
+    /// The counters of a record determine its length, regardless of the bytes after it, and one byte less is too short.
     #[test]
     fn the_extent_is_what_decoding_takes(
         rows in prop::collection::vec(0u8..=4, 0..=3),

@@ -1,4 +1,4 @@
-//! The one-feature probes of the reference corpus.
+//! The probes of the reference corpus, each of which covers one feature.
 
 use quayline_cobol::{Interface, Policies};
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn every_probe_decodes_to_the_expected_values() {
     assert!(probes.len() >= 20, "the corpus has {} probes", probes.len());
 }
 
-/// What a probe's record leaves after decode and encode is the record, but for blanks behind a shorter table.
+/// The record of a probe is the same after decode and encode, except for blanks after a shorter table.
 #[test]
 fn every_probe_encodes_back() {
     let Some(probes) = probes() else { return };
@@ -73,7 +73,7 @@ fn record(probe: &Value) -> Vec<u8> {
     hex(probe["record_hex"].as_str().expect("hex digits"))
 }
 
-/// The value at `A.B[0]` as the text that stands in the JSON.
+/// Returns the value at `A.B[0]` as it is written in the JSON.
 fn text_at(json: &str, path: &str) -> Option<String> {
     let document: Value = serde_json::from_str(json).expect("our JSON is JSON");
     let mut at = &document;

@@ -9,9 +9,9 @@ fn plain(lines: &str) -> quayline_cobol::RecordPlan {
     plan(lines, &Interface::default(), &Policies::default())
 }
 
-/// Text of a UTF-16 file whose bytes all were printable ASCII was read as ASCII, and ASCII text was written with one byte a character.
-/// The plan took the ASCII table for every code that is no single-byte page; now it takes a table without any text for UTF-16,
-/// so that such text always goes through the decoder, and pads with whole characters.
+/// Text of a UTF-16 file of printable ASCII bytes was read as ASCII, and ASCII text was written with one byte for each character. The plan used
+/// the ASCII table for every code other than a single-byte page. For UTF-16 it now uses a table without any text, so that such text always goes
+/// through the decoder and is padded with whole characters.
 #[test]
 fn utf_16_text_is_never_ascii() {
     let layout = layout("01 R.\n 05 A PIC X(4).");
@@ -32,7 +32,7 @@ fn utf_16_text_is_never_ascii() {
     assert_eq!(encode(&plan, "{}").map(|record| to_hex(&record)).as_deref(), Ok("00200020"));
 }
 
-/// Slack behind an occurrence was written as spaces, slack in front of a field as zeros. Both are slack: zeros.
+/// Slack after an occurrence was written as spaces, slack before a field as zeros. Both must be zeros.
 #[test]
 fn slack_behind_an_occurrence_is_zero() {
     let plan = plain("01 R.\n 05 T OCCURS 2.\n  10 A PIC X.\n  10 B PIC S9(4) COMP SYNC.\n  10 C PIC X.\n 05 Z PIC X.");
@@ -42,7 +42,7 @@ fn slack_behind_an_occurrence_is_zero() {
     assert_eq!(encode(&plan, json), Ok(record));
 }
 
-/// PIC 1 showed whatever character stood there, which then could not be written.
+/// PIC 1 showed any character, even one that could not be written again.
 #[test]
 fn a_boolean_holds_zeros_and_ones() {
     let plan = plain("01 R.\n 05 A PIC 1(2).");
@@ -53,9 +53,9 @@ fn a_boolean_holds_zeros_and_ones() {
     }
 }
 
-/// Behind the first significant digit an edited item was read as if zeros were still suppressed there: `1 2` was 102 in `ZZZ`, `12-34`
-/// was 1234 in `99/99`, `$1$9` was 109 in `$$$9`. Language Reference, Zero suppression and replacement editing, Floating insertion
-/// editing: suppression and replacement end at the first nonzero digit or at the decimal point.
+/// After the first significant digit, an edited item was read as if zeros were still suppressed: `1 2` was 102 in `ZZZ`, `12-34` was 1234 in
+/// `99/99`, `$1$9` was 109 in `$$$9`. Language Reference, Zero suppression and replacement editing, Floating insertion editing: suppression and
+/// replacement end at the first nonzero digit or at the decimal point.
 #[test]
 fn suppression_ends_at_the_first_digit() {
     for (picture, text) in [
@@ -83,7 +83,7 @@ fn suppression_ends_at_the_first_digit() {
     }
 }
 
-/// A binary item may hold more digits than its picture (TRUNC(BIN), or a program that moved a group); with `_preserve` it comes back.
+/// A binary item may contain more digits than its picture (TRUNC(BIN), or a program that moved a group). With `_preserve` it comes back.
 #[test]
 fn preserved_binaries_may_have_more_digits() {
     let policies = Policies { preserve: Preserve::Yes, ..Policies::default() };
@@ -92,8 +92,8 @@ fn preserved_binaries_may_have_more_digits() {
     assert_eq!(encode(&plan, &json), Ok(hex("ffff")), "{json}");
 }
 
-/// A currency sign of several characters was refused in silence, since what stands in front of the data division is not judged; then its
-/// picture symbol was none.
+/// A currency sign of several characters was ignored without a finding, since text before the data division is not checked. Its picture symbol
+/// was then unknown.
 #[test]
 fn a_long_currency_sign_is_refused_where_it_stands() {
     let text = "       SPECIAL-NAMES.\n           CURRENCY SIGN IS 'EUR' WITH PICTURE SYMBOL 'F'.\n       DATA DIVISION.\n       \
@@ -104,7 +104,7 @@ fn a_long_currency_sign_is_refused_where_it_stands() {
     assert!(text.contains("currency sign") && text.contains("t.cpy:2:"), "{text}");
 }
 
-/// Planning looked at all fields of a group for the redefinitions of each: 20,000 fields took seconds. They are now gathered once.
+/// Planning searched all fields of a group for the redefinitions of each: 20,000 fields took seconds. Now they are collected once.
 #[test]
 fn planning_is_linear_in_the_fields_of_a_group() {
     use std::fmt::Write;
@@ -122,7 +122,7 @@ fn planning_is_linear_in_the_fields_of_a_group() {
     assert!(many < some * 5 + std::time::Duration::from_millis(50), "4,000 fields {some:?}, 16,000 fields {many:?}");
 }
 
-/// Tabs pushed a clause behind column 72, and the field had another usage and length without a word.
+/// Tabs pushed a clause beyond column 72, and the field had another usage and length without a finding.
 #[test]
 fn text_that_tabs_push_past_column_72_is_refused() {
     let text = "       01 R.\n\t\t     05  A                                   PIC S9(5)      COMP-3.\n";

@@ -21,7 +21,7 @@ fn short(short: ShortRecord) -> Policies {
     Policies { short: Some(short), ..Policies::default() }
 }
 
-/// As a line of a LINE SEQUENTIAL file.
+/// Decodes a line of a LINE SEQUENTIAL file.
 fn line(plan: &RecordPlan, record: &[u8]) -> Result<String, String> {
     let mut writer = JsonWriter::new(plan.shape(), JsonStyle::default());
     let done = RecordDecoder::of_lines(plan).decode(record, &mut writer);
@@ -32,8 +32,8 @@ fn line(plan: &RecordPlan, record: &[u8]) -> Result<String, String> {
     Ok(String::from_utf8(writer.bytes().to_vec()).expect("JSON is UTF-8").trim_end().to_owned())
 }
 
-/// GnuCOBOL, Micro Focus and FTP cut the blanks at the end of a line, and READ puts them back. Such lines were refused, and the option that
-/// the refusal named turned a text that the end of the line cuts, and all after it, into null.
+/// GnuCOBOL, Micro Focus and FTP remove trailing blanks of a line, and READ adds them again. Such lines were refused, and the option that
+/// the finding recommended turned the truncated text, and everything after it, into null.
 #[test]
 fn lines_are_padded_as_read_pads_them() {
     let plan = ascii(TEXTS, &Policies::default());
@@ -59,7 +59,7 @@ fn lines_are_padded_as_read_pads_them() {
     assert!(line(&strict, b"AAAAABBB").expect_err("short").starts_with("REC-011"));
 }
 
-/// With missing fields null, a text that the end cuts was null too, and a number that it cuts.
+/// If missing fields became null, so did a text and a number that the end of the record truncates.
 #[test]
 fn a_cut_text_keeps_its_characters_and_a_cut_number_is_refused() {
     for policy in [ShortRecord::Null, ShortRecord::Pad] {
@@ -88,7 +88,7 @@ fn a_cut_text_keeps_its_characters_and_a_cut_number_is_refused() {
     assert!(decode(&edited, b"ab").expect_err("cut").starts_with("REC-014"));
 }
 
-/// A record that ends in front of a table's counter has no table; one that ends inside the counter has lost it.
+/// A record that ends before the counter of a table has no table. One that ends inside the counter has lost it.
 #[test]
 fn a_missing_counter_is_no_table_and_a_cut_one_a_fault() {
     let text = "01 R.\n 05 A PIC X(2).\n 05 N PIC 9(2).\n 05 T OCCURS 0 TO 3 DEPENDING ON N PIC X.\n 05 Z PIC X.";
@@ -100,7 +100,7 @@ fn a_missing_counter_is_no_table_and_a_cut_one_a_fault() {
     assert_eq!(decode(&padded, b"AA02x").as_deref(), Ok(r#"{"A":"AA","N":2,"T":["x",""],"Z":""}"#));
 }
 
-/// What stands after the last table of a record of full length was dropped, whatever it was: two records were lost in `1A2BC3`.
+/// Bytes after the last table of a record of full length were dropped, whatever their content: two records were lost in `1A2BC3`.
 #[test]
 fn bytes_after_the_last_table_are_padding_or_a_finding() {
     let text = "01 R.\n 05 N PIC 9.\n 05 T OCCURS 0 TO 5 DEPENDING ON N PIC X.";
@@ -126,7 +126,7 @@ fn bytes_after_the_last_table_are_padding_or_a_finding() {
     );
 }
 
-/// The field that a record lacks was not named where nobody looks at it.
+/// The finding did not name a missing field that is not shown.
 #[test]
 fn a_short_record_names_its_first_missing_field() {
     let plan = plan(
@@ -145,7 +145,7 @@ fn hidden(field: &str) -> Interface {
     Interface { fields: vec![rule], ..Interface::default() }
 }
 
-/// A COMP item with more digits than its picture was read without a word.
+/// A COMP item with more digits than its picture was read without a note.
 #[test]
 fn binaries_beyond_their_pictures_are_noted() {
     let plan =
@@ -176,8 +176,8 @@ const MIXED: &str = "01 R.
  05 Z PIC X(4).";
 
 proptest! {
-    /// Every byte of a record of any length is in the document, or the record is refused, or the bytes are noted: what the document
-    /// encodes to begins with them.
+    /// For a record of any length, each byte is in the document, or the record is refused, or the bytes are noted: the encoding of the document
+    /// is a prefix of the record.
     #[test]
     fn no_byte_of_a_short_or_long_record_is_lost(
         count in 0u8..=4,
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// The bytes of a record as its values say them.
+/// A sink that collects the bytes of a record from its values.
 struct Texts<'p> {
     plan: &'p RecordPlan,
     text: Vec<u8>,
@@ -238,7 +238,7 @@ impl Sink for Texts<'_> {
     fn discard(&mut self) {}
 }
 
-/// The code page has the blank that pads.
+/// Lines are padded with the blank of their code page.
 #[test]
 fn lines_of_ebcdic_are_padded_in_their_code_page() {
     let plan = plan_in(&layout(TEXTS), "cp037", &Interface::default(), &Policies::default());
@@ -249,8 +249,8 @@ fn lines_of_ebcdic_are_padded_in_their_code_page() {
 
 const VIEWS: &str = "01 R.\n 05 K PIC X(2).\n 05 A PIC X(10).\n 05 B REDEFINES A PIC 9(4).\n 05 Z PIC 9(3).";
 
-/// A record that ended inside one view was read as null wherever it went on, without a word: the dropped view left its mark, so every other
-/// view seemed to fit, whatever its bytes, and nobody checked where the record ends.
+/// A record that ended inside one view was read as null in the following fields, without a finding: the dropped view left its mark, so every
+/// other view seemed to fit, and the end of the record was not checked.
 #[test]
 fn a_dropped_view_does_not_hide_that_the_record_ends() {
     let plan = ascii(VIEWS, &Policies::default());

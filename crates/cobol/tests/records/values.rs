@@ -293,7 +293,7 @@ fn encode_faults_name_the_json_path() {
     .assert_eq(&encode(&plan, json).expect_err("seven faults"));
 }
 
-/// Of `PIC VPPP9(3)` the message said that a field without digits before the point holds 0 of 0, and of `PIC 9PPP` that it has -3 decimals.
+/// For `PIC VPPP9(3)`, the message said that a field without digits before the point holds 0 of 0, and for `PIC 9PPP` that it has -3 decimals.
 #[test]
 fn faults_of_scaled_fields_name_the_digits_that_fit() {
     let copybook = "01 R.\n 05 A PIC VPPP9(3).\n 05 B PIC VPPP9(3).\n 05 C PIC VPPP9(3).\n 05 D PIC S9(3)PPP COMP-3.\n 05 E PIC V99.";
