@@ -30,7 +30,7 @@ fn request(name: &str, role: Role) -> LinkRequest {
     }
 }
 
-/// Both sides, and bytes between them in pieces of `chunk`.
+/// A client and a server, with the bytes between them in pieces of `chunk`.
 struct Pair {
     client: Endpoint,
     server: Endpoint,
@@ -195,7 +195,7 @@ fn links_that_the_server_refuses_or_ends_have_its_reason() {
     assert!(pair.client.is_finished() && pair.server.is_finished());
 }
 
-/// A server that writes frames with numbers of its own.
+/// A server that chooses its own numbers for channels and handles.
 struct Foreign(Endpoint);
 
 impl Foreign {

@@ -54,7 +54,7 @@ impl Peer {
         output
     }
 
-    /// Everything that the endpoint answered: performatives and contents.
+    /// Returns everything that the endpoint sent: performatives and contents.
     fn answers(&mut self) -> Vec<(Performative, Vec<u8>)> {
         let output = self.output();
         let mut rest = output.as_slice();
@@ -333,7 +333,7 @@ fn a_refused_link_is_attached_without_terminus_and_detached_with_the_reason() {
     peer.attach(2, Role::Receiver);
 }
 
-/// What breaks the protocol ends what the standard says: the link, the session or the connection.
+/// A violation of the protocol ends the link, the session or the connection, as the standard requires.
 #[test]
 fn violations_end_what_the_standard_says() {
     type Violation = (&'static str, fn(&mut Peer), &'static str, &'static str);

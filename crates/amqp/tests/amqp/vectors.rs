@@ -1,4 +1,4 @@
-//! Bytes from the standard's tables of encodings, and what they are.
+//! Bytes from the standard's tables of encodings, and their values.
 
 use quayline_amqp::{
     Array, BodyKind, DecodeError, DeliveryState, Disposition, Frame, FrameType, Performative, Properties, Reader, Role,
@@ -171,7 +171,7 @@ fn symbolic_descriptors_are_those_of_the_standard() {
     assert!(matches!(Performative::read(&mut Reader::new(&unknown)), Err(DecodeError::Descriptor { at: 0 })));
 }
 
-/// Sections keep their bytes, whatever their encoding.
+/// Sections keep their bytes in any encoding.
 #[test]
 fn sections_of_a_message_are_found_and_kept() {
     let header = "00 53 70 c0 09 03 41 50 07 70 00000064";
