@@ -1,4 +1,4 @@
-//! A cache gives what was kept, or nothing.
+//! A cache returns the stored entry or nothing.
 
 use std::fs;
 use std::path::PathBuf;
