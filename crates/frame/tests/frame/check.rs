@@ -9,7 +9,7 @@ use quayline_frame::{Batch, BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFau
 /// Bodies in order and how the run ended.
 pub(crate) type Outcome = (Vec<Vec<u8>>, Result<(), FrameFault>);
 
-/// Splits `data` whole, byte by byte, cut once at every place, in blocks, resumed behind every record; holds all equal and shows one.
+/// Splits `data` in all ways, checks that the results are equal, and compares them with `expect`.
 pub(crate) fn check(spec: &str, data: &[u8], expect: Expect) {
     check_with(spec, &Limits::default(), data, expect);
 }
@@ -28,7 +28,7 @@ pub(crate) fn check_with(spec: &str, limits: &Limits, data: &[u8], expect: Expec
     expect.assert_eq(&text);
 }
 
-/// All ways of splitting agree; what they give.
+/// Splits whole, byte by byte, cut once at every place, in blocks, and resumed after every record. Returns the common result.
 pub(crate) fn all_ways(spec: &FramingSpec, limits: &Limits, data: &[u8]) -> Outcome {
     let whole = split(spec, limits, data, &[data.len()]);
     let bytes: Vec<usize> = (0..=data.len()).collect();
@@ -83,7 +83,7 @@ fn split(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize]) -> Ou
     (bodies, Ok(()))
 }
 
-/// The same by blocks; also the records left out.
+/// Splits by blocks. Returns the result, and the number of records left out.
 pub(crate) fn blocks(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize], edges: Edges) -> (Outcome, u64) {
     let mut splitter = BlockSplitter::new(spec, edges, limits).unwrap();
     let mut batch = Batch::new();
@@ -120,7 +120,7 @@ fn from_number(next: RecordNumber) -> u64 {
     next.0 - 1
 }
 
-/// Stops behind every record and goes on from offset, number and state alone.
+/// Stops after every record and resumes from offset, number and state alone.
 fn resumed(spec: &FramingSpec, limits: &Limits, data: &[u8], whole: &Outcome) {
     let mut splitter = Splitter::new(spec, limits).unwrap();
     let mut from = 0;

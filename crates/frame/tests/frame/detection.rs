@@ -1,4 +1,4 @@
-//! What is proposed for which file.
+//! Framings proposed for generated and real files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use quayline_core::{Limits, RecordNumber};
 use quayline_frame::{Framer, FramerOptions, FramingSpec, detect, explain_misfit};
 
-/// Records that look like master data in EBCDIC: a key that counts, a name with blanks behind it, a packed amount.
+/// Generates records like master data in EBCDIC: an ascending key, a name with trailing blanks, a packed amount.
 fn bodies(n: usize, vary: usize) -> Vec<Vec<u8>> {
     (0..n)
         .map(|i| {
@@ -262,7 +262,7 @@ fn removed_length_headers_are_recognised() {
     );
 }
 
-/// The real files that stand in the corpus, with their record lengths.
+/// The real files of the corpus, with their record lengths.
 #[test]
 fn real_ebcdic_files_are_fixed() {
     let corpus = std::env::var_os("QUAYLINE_CORPUS")

@@ -1,4 +1,4 @@
-//! What cannot be written, and what writing looks like.
+//! Writing records in each framing, and records that cannot be written.
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
