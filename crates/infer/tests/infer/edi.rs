@@ -266,7 +266,7 @@ fn an_interchange_inside_a_transaction_ends_it() {
     assert_eq!(samples.guide(None).expect("a guide").transactions, 2);
 }
 
-/// All real samples that are there: whatever one of them holds, its own guide accepts it.
+/// The guide inferred from each available real sample accepts the sample.
 #[test]
 fn real_samples_keep_to_their_guides() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

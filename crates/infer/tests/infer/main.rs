@@ -1,4 +1,4 @@
-//! What is guessed of samples accepts them.
+//! An inferred shape accepts its samples.
 
 mod edi;
 mod text;

@@ -35,7 +35,7 @@ fn json(_: &Form) -> SourceFormat {
     SourceFormat::Json(quayline_project::JsonRead::default())
 }
 
-/// Members are few, so that a document has them in every way; what one of them is it is everywhere, since no shape holds two kinds.
+/// There are few members, so that a document has them in every combination. A name has the same kind everywhere, since a shape cannot represent two.
 fn member(name: &'static str, depth: u32) -> BoxedStrategy<String> {
     let value = match name {
         "a" => prop_oneof![
@@ -97,7 +97,7 @@ fn csv() -> impl Strategy<Value = String> {
     })
 }
 
-/// `a` and `b` hold text, `c` elements: what holds both has no shape. Elements of a list stand one behind the other.
+/// `a` and `b` contain text, `c` elements: mixed content has no shape. The elements of a list follow one another.
 fn element(depth: u32) -> BoxedStrategy<String> {
     let text = prop_oneof!["[a-z é]{0,8}", "-?[0-9]{1,5}(\\.[0-9]{1,2})?", Just("true".to_owned())];
     let attribute = proptest::option::of("[a-z0-9]{0,5}");
