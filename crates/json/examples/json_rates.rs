@@ -1,4 +1,4 @@
-//! Measures what one leaf costs the writer and the reader, on events like those of the car inquiry record (100 cars, 25 dealers,
+//! Measures the cost of one leaf for the writer and the reader, on events like those of the car inquiry record (100 cars, 25 dealers,
 //! 2,100 leaves).
 #![expect(clippy::print_stdout, clippy::cast_possible_truncation, reason = "a measuring program")]
 //!
@@ -40,7 +40,7 @@ const DEALER_FIELDS: [(&str, usize); 4] = [
     ("CARMODEL-DEALER-PHONE-NUMBE", 16),
 ];
 
-/// What a decoder would hold: per leaf its node, offset in the translated record, and length.
+/// Data of a decoder: for each leaf its node, offset in the translated record, and length.
 struct Record {
     shape: Shape,
     cars: NodeId,
@@ -120,7 +120,7 @@ fn ints(seconds: f64) {
     read("read ints", &shape, &stream, 2_000.0, seconds);
 }
 
-/// Writes and reports; what was written.
+/// Writes, and reports the rate. Returns the output.
 fn write(name: &str, shape: &Shape, leaves: f64, seconds: f64, mut drive: impl FnMut(&mut JsonWriter)) -> Vec<u8> {
     let mut writer = JsonWriter::new(shape, JsonStyle::default());
     let time = time(seconds, || {

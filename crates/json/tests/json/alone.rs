@@ -1,4 +1,4 @@
-//! Groups with one text or one list of texts: the short way writes what the long way writes.
+//! Groups with one text or one list of texts: the fast path writes the same as the general one.
 
 use proptest::prelude::*;
 use quayline_core::{NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
@@ -48,7 +48,7 @@ fn shape(name: &str) -> Shape {
     shape.finish()
 }
 
-/// The texts of a document one behind the other, as in a source's buffer, or each for itself.
+/// Sends the texts of a document, either consecutive in one buffer, as in that of a source, or each in its own.
 fn send(sink: &mut impl Sink, rows: &[Vec<String>], together: bool) {
     let buffer = rows.concat().concat();
     let mut at = 0;

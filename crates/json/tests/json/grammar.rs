@@ -1,4 +1,4 @@
-//! RFC 8259: what is JSON and what is not, one rule a line, and agreement with `serde_json`.
+//! RFC 8259: valid and invalid texts, one rule on each line, and agreement with `serde_json`.
 
 use proptest::prelude::*;
 use quayline_core::{Shape, Sink as _};
@@ -289,7 +289,7 @@ fn whole_texts() {
     assert!(read(&utf16).is_err());
 }
 
-/// Where this reader's verdict is its own, and why.
+/// Texts on which this reader makes its own decision, with the reasons.
 #[test]
 fn own_verdicts() {
     // A byte order mark is passed over: RFC 8259 section 8.1 leaves it open, and editors write it.

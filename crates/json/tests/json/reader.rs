@@ -1,4 +1,4 @@
-//! What the reader sends and what it refuses.
+//! Events that the reader sends, and documents that it refuses.
 
 use expect_test::{Expect, expect};
 use quayline_core::{ByteOffset, Limits, NodeId, Occurs, Place, RecordNumber, Scalar, Shape};

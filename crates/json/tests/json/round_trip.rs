@@ -1,4 +1,4 @@
-//! Laws: what is written and read back is what was there, for any shape, document, style and chunking.
+//! Laws: a written document is read back unchanged, for any shape, document, style and chunking.
 
 use proptest::prelude::*;
 use quayline_core::{

@@ -1,4 +1,4 @@
-//! Where documents begin and end: each vector whole, byte by byte and split at every place.
+//! Boundaries of documents: each vector whole, byte by byte and split at every place.
 
 use expect_test::{Expect, expect};
 use quayline_core::{ByteOffset, Limits, Place};
@@ -7,7 +7,7 @@ use quayline_json::{EndOfInput, JsonError, JsonSplitter, Split};
 /// Documents, and how the stream ended: an error and its byte in the stream.
 type Documents = (Vec<Vec<u8>>, Result<(), (JsonError, usize)>);
 
-/// Pieces are fed as they come; what is not consumed is presented again.
+/// Feeds the pieces in order. Bytes that are not consumed are presented again.
 fn split(splitter: &mut JsonSplitter, pieces: &[&[u8]]) -> Documents {
     let mut documents = Vec::new();
     let (mut kept, mut offset) = (Vec::new(), 0);

@@ -25,7 +25,7 @@ impl<'a> Trace<'a> {
         self.open.is_empty() && self.documents == 1
     }
 
-    /// Checks that `node` may stand here, and writes its name unless it stands in its list.
+    /// Checks that the contract allows `node` here, and writes its name unless it is an element of its list.
     fn stand(&mut self, node: NodeId, opens_list: bool) {
         let many = self.shape.node(node).is_list() && !opens_list;
         match self.open.last_mut() {
@@ -83,7 +83,7 @@ impl Sink for Trace<'_> {
     }
 }
 
-/// `Ascii` in single quotes, `Text` in double ones, decimals as digits, `e` and minus scale; zeros stand for a negative scale.
+/// Shows `Ascii` in single quotes, `Text` in double ones, and decimals as digits, `e` and negated scale; a negative scale appends zeros.
 pub(crate) fn show(value: Value<'_>) -> String {
     let text = |bytes: &[u8]| std::str::from_utf8(bytes).expect("the source sends UTF-8").to_owned();
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();

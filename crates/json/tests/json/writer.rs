@@ -1,4 +1,4 @@
-//! What the writer writes.
+//! Output of the writer.
 
 use expect_test::{Expect, expect};
 use quayline_core::{Decimal, NodeId, Occurs, Scalar, Shape, Sink, Value};
