@@ -101,7 +101,7 @@ proptest! {
         }
     }
 
-    /// The twin: what a splitter and tokenizer of others sees in the same bytes.
+    /// The splitter and tokenizer of `csv_core` give the same cells for the same bytes.
     #[test]
     fn cells_agree_with_csv_core(data in "([ab,\"\n]|\r\n|\"\"|,\"){0,40}") {
         let (rows, end) = all_ways(CsvStyle::default(), &Limits::default(), data.as_bytes());
@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// The cells of a row through the public reader: a shape with as many columns.
+/// Returns the cells of a row, read with a shape of as many columns.
 fn cells_of(raw: &[u8], line: u64) -> Option<Vec<String>> {
     for width in 1..60 {
         let mut b = quayline_core::Shape::builder("R");

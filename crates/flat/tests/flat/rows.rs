@@ -1,4 +1,4 @@
-//! Where rows end.
+//! Ends of rows.
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;

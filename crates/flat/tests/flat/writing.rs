@@ -1,4 +1,4 @@
-//! What rows look like.
+//! Form of written rows.
 
 use expect_test::{Expect, expect};
 use quayline_core::{Limits, NodeId, Occurs, Scalar, Shape, Sink, Value};
