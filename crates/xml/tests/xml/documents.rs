@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use quayline_core::{Digits, NodeId, Occurs, Scalar, Shape, Sink, Value, write_number};
 
-/// A record with everything: lists of leaves and of groups, nested ones, an optional group, a name that is none in XML,
-/// attributes (the record's behind its elements), an element with an attribute and text.
+/// A record with all kinds of nodes: lists of leaves and of groups, nested ones, an optional group, a name that is invalid in XML, attributes
+/// (those of the record after its elements), an element with an attribute and text.
 pub(crate) fn shape() -> Shape {
     let mut b = Shape::builder("R");
     let text = || Scalar::Text { chars_max: Some(9) };

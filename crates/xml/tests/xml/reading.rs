@@ -1,4 +1,4 @@
-//! What is read, and what is refused.
+//! Reading elements, and documents that are refused.
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;

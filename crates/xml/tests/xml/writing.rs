@@ -1,4 +1,4 @@
-//! What elements look like.
+//! Form of written elements.
 
 use expect_test::{Expect, expect};
 use quayline_core::{Limits, NodeId, Occurs, Scalar, Shape, Sink, Value};
