@@ -1,4 +1,4 @@
-//! Prints what a change of phase costs on this machine, and its part of a batch at a few rates.
+//! Prints the cost of a change of phase on this machine, and its share of a batch at a few rates.
 //!
 //! `cargo run --release -p quayline-meter --example meter_cost`
 
