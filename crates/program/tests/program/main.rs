@@ -9,7 +9,7 @@ use quayline_program::{End, Slot, Worker, WorkerSpec, WorkingStorage};
 
 const LENGTH: usize = 100;
 
-/// Compiles a program whose procedure division is `body`; `None` where there is no compiler.
+/// Compiles a program whose procedure division is `body`; `None` if there is no compiler.
 fn compile(folder: &Path, name: &str, body: &str) -> Option<()> {
     let text = format!(
         "IDENTIFICATION DIVISION.
@@ -34,7 +34,7 @@ PROCEDURE DIVISION USING AREA-IN.
     compile_source(folder, name, &text)
 }
 
-/// Compiles a whole source; `None` where there is no compiler.
+/// Compiles a whole source; `None` if there is no compiler.
 fn compile_source(folder: &Path, name: &str, text: &str) -> Option<()> {
     let source = folder.join(format!("{name}.cbl"));
     std::fs::write(&source, text).unwrap();
@@ -228,7 +228,7 @@ fn a_program_that_is_not_there_is_named_as_such() {
     assert!(Worker::start(&spec(folder.path(), "../EVIL")).is_err());
 }
 
-/// A program that touches a byte at a distance from its COMMAREA: where, and what it does there, are in the COMMAREA.
+/// A program that accesses a byte at a distance from its COMMAREA. The COMMAREA holds the distance and the kind of access.
 const REACHES: &str = "IDENTIFICATION DIVISION.
 PROGRAM-ID. REACHES.
 DATA DIVISION.
@@ -436,7 +436,7 @@ fn cancelled_programs_take_no_more_memory_with_each_call() {
     assert!(at[1] <= at[0] + 64, "pages after 20,000 and 40,000 calls: {at:?}");
 }
 
-/// Works with three parameters, and writes beyond one of them where it is told to.
+/// A program with three parameters that writes beyond one of them on request.
 const PARTS: &str = "IDENTIFICATION DIVISION.
 PROGRAM-ID. PARTS.
 DATA DIVISION.
