@@ -1,4 +1,4 @@
-//! Reports in their three forms, and what a comparison says of two.
+//! Reports in their three forms, and comparisons of two reports.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -228,7 +228,7 @@ fn json_of_other_versions_is_refused() {
     assert!(matches!(Report::from_json(&ragged), Err(ReadError::Form(_))));
 }
 
-/// In a browser, the document has its tables and its pictures, and no error.
+/// A browser shows the tables and charts of the page without errors.
 #[test]
 fn a_browser_opens_the_page() {
     let names = ["chromium", "chromium-browser", "google-chrome", "headless_shell"];
@@ -294,7 +294,7 @@ fn a_browser_opens_the_page() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever users name their things, JSON gives the report back, the page stays a page, and nothing of theirs becomes a mark.
+    /// For any names of users, JSON restores the report, the page remains valid, and no name becomes markup.
     #[test]
     fn names_are_only_names(title in any::<String>(), id in any::<String>(), cell in any::<String>(), eighths in any::<i32>()) {
         let number = f64::from(eighths) / 8.0;
