@@ -1,4 +1,4 @@
-//! A short calibration of this machine, and what profiles say of each other.
+//! A short calibration of this machine, and comparisons of profiles.
 
 use std::time::Duration;
 
