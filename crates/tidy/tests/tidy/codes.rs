@@ -156,8 +156,8 @@ fn is_code(text: &str) -> bool {
     area && number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Bounds have one name for people, that of `--limit`, and `quayline_core::Limits::NAMES` is where it stands. A message that says
-/// `depth_max` leaves its reader to guess the option.
+/// Limits have one name in messages, that of `--limit`, which `quayline_core::Limits::NAMES` defines. With `depth_max` in a message, the reader
+/// would have to guess the option.
 #[test]
 fn findings_name_limits_as_the_command_line_does() {
     let core = sources().into_iter().find(|file| file.path == "crates/core/src/limits.rs").expect("limits have a home");

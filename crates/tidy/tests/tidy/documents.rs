@@ -1,4 +1,4 @@
-//! What the documents tell a reader to run does what they show.
+//! Runs the commands of the documents, and compares their output with the shown one.
 //!
 //! In a fenced block marked `console`, a line `$ command` is run and the lines below it, up to the next `$`, are what it prints on
 //! stdout and stderr together; a line `…` stands for any lines. A command with `<<'EOF'` continues on the lines with `> ` up to `> EOF`. Commands run one after another in a copy of `examples/`, with the
@@ -124,13 +124,13 @@ fn shell(command: &str, folder: &Path) -> String {
     String::from_utf8(answer.stdout).expect("commands print UTF-8")
 }
 
-/// Where cargo puts binaries: the folder above the one this test runs in.
+/// Returns the folder of cargo's binaries: the parent of the one that this test runs in.
 fn binaries() -> PathBuf {
     let this = std::env::current_exe().expect("this test has a path");
     this.ancestors().nth(2).expect("a test runs in target/PROFILE/deps").to_path_buf()
 }
 
-/// Whether `printed` is `shown`, where a line `…` of `shown` stands for any lines.
+/// Returns true if `printed` is `shown`, in which a line `…` stands for any lines.
 fn matches(shown: &str, printed: &str) -> bool {
     let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
     let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();

@@ -114,7 +114,7 @@ fn no_json_by_format() {
     }
 }
 
-/// What the server's clients and operators read has its types in one place.
+/// The types of everything that clients and operators of the server read are in one place.
 #[test]
 fn wire_types_of_the_server_are_in_its_api() {
     let files = tracked_files();

@@ -31,7 +31,7 @@ const NOT_MESSAGES: &[(&str, &str)] = &[
     ("crates/store-postgres/src/sql.rs", "SQL"),
 ];
 
-/// What a literal is not read by users after: proofs, reasons and other texts for programmers.
+/// Text before a literal that users do not read: proofs, reasons and other texts for programmers.
 const FOR_PROGRAMMERS: &[&str] = &["expect(", "unreachable!(", "assert!(", "debug_assert!(", "reason =", "panic!("];
 
 /// Findings, hints, help and answers are prose as documents are.
@@ -57,7 +57,7 @@ fn messages_use_plain_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Without `expecting`, the message for a wrong value names a Rust type.
+/// Without `expecting`, the message for a wrong value contains the name of a Rust type.
 #[test]
 fn alternatives_of_a_file_say_what_they_expect() {
     let rust =
