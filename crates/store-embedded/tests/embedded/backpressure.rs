@@ -180,7 +180,7 @@ fn commits_wait_while_the_log_reaches_its_bound() {
     held_by_the_applier(settings, true, |engine| engine.facts().log_bytes, MAX + group);
 }
 
-/// The log cannot be synced, so all that is submitted is on its way.
+/// The log cannot be synced, so all submitted units remain in progress.
 fn held_by_the_log(settings: Settings, at_most: u64) {
     const UNITS: u64 = 600;
     let (disk, engine) = gated("log-", settings);

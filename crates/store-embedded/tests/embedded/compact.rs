@@ -1,4 +1,4 @@
-//! What a compaction leaves on the disk, and what it keeps.
+//! Size of the folder after a compaction, and preservation of its content.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn change_all(engine: &EmbeddedEngine, records: u64, change: &dyn Fn(u64) -> Cha
     }
 }
 
-/// Records of 32 bytes, their key the first 8 of them, deleted and stored again three times.
+/// Stores records of 32 bytes, whose first 8 are the key, and deletes and stores them again three times.
 fn churned(disk: &FakeDisk, records: u64) -> EmbeddedEngine {
     let engine = open(disk, Settings::default(), 1).expect("a store");
     for _ in 0..3 {
@@ -43,7 +43,7 @@ fn churned(disk: &FakeDisk, records: u64) -> EmbeddedEngine {
     engine
 }
 
-/// A compaction once left the log, up to three segments of 16 MB with their spares, whatever the size of the live data.
+/// A compaction did not remove the log: up to three segments of 16 MB with their spares, even for little data.
 #[test]
 fn a_compacted_folder_has_at_most_twice_the_live_data() {
     for records in [20_000, 150_000] {

@@ -10,10 +10,10 @@ use quayline_store_embedded::{Durability, EmbeddedEngine, Settings, Work};
 
 use crate::support::{SPACES, State, count_of, open, small, state};
 
-/// What a random history may have left behind.
+/// State of a random history, and the states allowed after a crash.
 struct History {
     chance: Chance,
-    /// States that an image may show: the last acknowledged one, then one more for each group on its way.
+    /// States that an image may show: the last acknowledged one, and one more for each group in progress.
     allowed: Vec<State>,
     next_fresh: u64,
     fresh: BTreeSet<Vec<u8>>,
@@ -108,7 +108,7 @@ impl History {
         self.allowed = vec![last];
     }
 
-    /// Takes what an opened image shows as the new beginning.
+    /// Continues the history from the state of an opened image.
     fn resume(&mut self, found: State, what: &str) {
         assert!(
             self.allowed.contains(&found),

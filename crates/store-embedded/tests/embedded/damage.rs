@@ -1,4 +1,4 @@
-//! Flipped bytes: found, named, and nothing else lost.
+//! Flipped bytes are found and named, and nothing else is lost.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ fn a_file_that_ends_within_a_page_opens_with_everything() {
     }
 }
 
-/// The same damage the other way is found: bytes that a commit needs are missing.
+/// Missing bytes that a commit needs are found, too.
 #[test]
 fn a_file_without_its_end_is_never_another_value() {
     let disk = FakeDisk::new(1);

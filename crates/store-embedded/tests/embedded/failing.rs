@@ -1,4 +1,4 @@
-//! Writes and syncs that fail while the power stays on.
+//! Failing writes and syncs, without a power cut.
 
 use std::io::ErrorKind;
 
@@ -13,7 +13,7 @@ fn put(engine: &impl Engine, number: u64) -> Result<(), StoreError> {
     engine.commit(vec![(key, Change::Put(value.into()))], Box::new(|_| ())).map(|_| ())
 }
 
-/// What went wrong elsewhere: a failed sync was reported once, and the next one succeeded although the data was lost.
+/// A known defect of other systems: a failed sync was reported once, and the next one succeeded although the data was lost.
 #[test]
 fn after_a_failed_write_or_sync_nothing_commits_and_nothing_acknowledged_is_lost() {
     let mut chance = Chance(11);

@@ -49,7 +49,7 @@ struct Replay {
     file: RecordFile,
     unit: Unit,
     browse: Browse,
-    /// Whether the last operation of the browse failed: COBOL says nothing of what follows.
+    /// True if the last operation of the browse failed, after which COBOL leaves its position undefined.
     lost: bool,
 }
 

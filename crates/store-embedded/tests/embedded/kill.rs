@@ -17,7 +17,7 @@ use crate::support::count_of;
 const FOLDER: &str = "QUAYLINE_KILL_FOLDER";
 const OPEN_UNITS: &str = "QUAYLINE_KILL_OPEN_UNITS";
 const WORKERS: u64 = 8;
-/// Messages of the queue; open units get up to 500 of them.
+/// Messages on the queue, of which open units get up to 500.
 const MESSAGES: u64 = 600;
 
 fn open_store(folder: &Path) -> Store {

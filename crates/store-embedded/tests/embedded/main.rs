@@ -1,4 +1,4 @@
-//! Tests of the embedded engine: what every engine passes, and what the disk may do to it.
+//! Tests of the embedded engine: the tests of every engine, and failures of the disk.
 
 mod backpressure;
 mod compact;

@@ -1,4 +1,4 @@
-//! Queues over the engine: what a restart keeps, and what never reaches the tree.
+//! Queues over the engine: their state after a restart, and messages that never reach the tree.
 
 use std::sync::Arc;
 

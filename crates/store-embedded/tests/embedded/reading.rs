@@ -1,4 +1,4 @@
-//! A data folder that is only read: nothing of it changes, and everything that was acknowledged is there.
+//! A data folder that is only read: it does not change, and all acknowledged data is readable.
 
 use std::collections::BTreeMap;
 use std::path::Path;

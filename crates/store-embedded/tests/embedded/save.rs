@@ -48,8 +48,8 @@ fn restored(disk: &FakeDisk) -> State {
     state
 }
 
-/// The power is cut, or the disk fails, at each step of a save, and at random steps of the runs after it. The store changes in between. The save that
-/// ends at last holds the store as it was at its last run, and no file besides.
+/// Cuts the power, or lets the disk fail, at each step of a save, and at random steps of the runs after it, while the store changes. The save that
+/// finally completes has the store as it was at its last run, and no other file.
 #[test]
 fn a_save_continues_after_trouble_at_every_step() {
     let rounds = count_of("QUAYLINE_SAVE_ROUNDS", 1);
@@ -103,7 +103,7 @@ fn a_save_continues_after_trouble_at_every_step() {
     assert!(kept > 100 && changed > 20 && cuts > 50, "{kept} kept, {changed} changed, {cuts} cuts");
 }
 
-/// Files that the folder of a save has, with a byte changed in each of them, one after another.
+/// Changes one byte in each file of a save's folder, one file after another.
 #[test]
 fn damage_to_any_part_is_found_and_named_and_repaired_by_the_next_run() {
     let mut chance = Chance(7);

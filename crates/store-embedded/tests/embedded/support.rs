@@ -1,4 +1,4 @@
-//! Engines over disks in memory, and what they hold.
+//! Engines over disks in memory, and their content.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) fn open(disk: &FakeDisk, settings: Settings, seed: u64) -> Result<Emb
     EmbeddedEngine::open(Arc::new(disk.clone()), &clock(seed), settings)
 }
 
-/// Everything in the spaces of the tests, by pages of a few entries.
+/// Returns all entries in the spaces of the tests, read by pages of a few entries.
 pub(crate) fn state(engine: &dyn Engine) -> Result<State, StoreError> {
     let mut state = State::new();
     let mut page = Page::default();

@@ -79,7 +79,7 @@ fn used(engine: &EmbeddedEngine) -> BTreeSet<Space> {
     spaces
 }
 
-/// Deletes that were still in the log were replayed over what a sorted load had stored, and those in memory were applied over it.
+/// Deletes that were still in the log were replayed over the records of a sorted load, and those in memory were applied over them.
 #[test]
 fn what_a_sorted_load_stored_survives_whatever_was_deleted_before() {
     for apply_before in [false, true] {
@@ -168,7 +168,7 @@ fn a_deletion_or_change_that_ends_anywhere_leaves_no_space_without_a_name() {
     assert!(ended.iter().all(|ended| *ended > 3), "the power is cut in the middle: {ended:?}");
 }
 
-/// Uses of a file outlive the process that kept them, and pages that a lookup reads from the medium are told from those in memory.
+/// Counts of uses survive the process that collected them, and distinguish pages read from the medium from those in memory.
 #[test]
 fn uses_survive_a_restart_and_tell_pages_from_memory() {
     let disk = FakeDisk::new(7);
