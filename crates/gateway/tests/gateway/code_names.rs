@@ -1,4 +1,4 @@
-//! Names for codes: several values of one name, ranges, leading zeros. What a name of several codes stands for in a request is never guessed.
+//! Names for codes: several values of one name, ranges, leading zeros. A request with a name of several codes never makes Quayline guess one.
 
 use quayline_gateway::Media;
 

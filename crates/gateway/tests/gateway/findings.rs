@@ -1,4 +1,4 @@
-//! What is wrong with service and API files is found at once, with its place.
+//! All errors in service and API files are reported together, each with its place.
 
 use crate::world::{GET, SERVICE, World};
 
@@ -331,7 +331,7 @@ fn routes_that_collide() {
     );
 }
 
-/// Services of several records: what they cannot be.
+/// Combinations that services with several records refuse.
 #[test]
 fn records_of_a_service() {
     let folder = tempfile::tempdir().unwrap();

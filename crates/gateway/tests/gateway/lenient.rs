@@ -87,7 +87,7 @@ fn a_number_may_be_text_of_all_its_digits() {
     assert!(World::of(&signed, GET).err().unwrap().contains("without sign and decimal places"));
 }
 
-/// `by` and no match answered with the first record: somebody else's.
+/// `by` without a match was answered with the first record, which belonged to another customer.
 #[test]
 fn no_record_is_404_and_never_the_first_one() {
     use quayline_gateway::{CannedRecords, Outgoing, Provider as _, ProviderFault, Returned};

@@ -1,4 +1,4 @@
-//! The OpenAPI document says what the layout says.
+//! The OpenAPI document agrees with the layout.
 
 use expect_test::expect;
 use quayline_gateway::{Json, Security};

@@ -1,11 +1,11 @@
-//! What is proposed for a copybook is a service that compiles, and the table says what it does.
+//! The proposal for a copybook is a service that compiles, and its table describes it.
 
 use expect_test::{Expect, expect};
 use quayline_cobol::layout::Dialect;
 use quayline_core::Limits;
 use quayline_gateway::{ProgramHead, Proposal, Proposed, Service, layout_of, layout_of_parameters, service_table};
 
-/// The proposal for a copybook, which compiles as it stands.
+/// Returns the proposal for a copybook, which compiles unchanged.
 #[track_caller]
 fn propose(copybook: &str, record: Option<&str>) -> Proposal {
     let folder = tempfile::tempdir().unwrap();

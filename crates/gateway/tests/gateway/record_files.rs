@@ -1,4 +1,4 @@
-//! Services and APIs of record files: what does not fit together is found in the files, without a store.
+//! Services and APIs of record files: contradictions are found in the files, without a store.
 
 use quayline_cobol::layout::Dialect;
 use quayline_core::Limits;
@@ -28,7 +28,7 @@ const SLIDING: &str = "
 const PROVIDER: &str =
     "kind = \"file\"\nfile = \"CUSTOMER\"\nkey = \"CUST-KEY\"\n[[provider.index]]\nname = \"NAME\"\nfield = \"NAME\"\n";
 
-/// The findings of a project of one service and one operation; nothing where there are none.
+/// Returns the findings of a project with one service and one operation; empty if there are none.
 fn findings(copybook: &str, provider: &str, interface: &str, operation: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     for sub in ["services", "apis"] {
@@ -129,7 +129,7 @@ fn operations() {
     finds(&other, &["GTW-012", "`action` belongs to operations of a record file"]);
 }
 
-/// What a table of varying length moves has no place that could be kept.
+/// A field after a table of varying length has no fixed place at which it could be kept.
 #[test]
 fn records_of_varying_length_are_replaced_whole_or_not_at_all() {
     let provider = "kind = \"file\"\nfile = \"F\"\nkey = \"CUST-KEY\"";

@@ -1,4 +1,4 @@
-//! Requests to records: precedence, absent against empty, parameters, bodies, types, what is refused.
+//! Requests to records: precedence, absent against empty, parameters, bodies, types, refusals.
 
 use expect_test::{Expect, expect};
 
@@ -314,7 +314,7 @@ field = "REQ-DATE"
     );
 }
 
-/// What went wrong once: a table that nobody sent had a counter of 0x00, which is no zoned number, so every request without it was refused.
+/// The counter of an absent table was 0x00, which is not a zoned number, so every request without the table was refused.
 #[test]
 fn a_table_that_nobody_sends_has_no_elements() {
     let copybook = "

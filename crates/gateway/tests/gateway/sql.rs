@@ -41,7 +41,7 @@ fn a_null_keeps_its_place_in_a_list() {
     assert_eq!(&record("AMOUNT", &[Some("1"), None, Some("3")])[14..], "01000300");
 }
 
-/// What nobody set is low-values by default, which no text of a database may hold.
+/// A field that was not set contains low-values by default, which a text in a database cannot hold.
 #[test]
 fn a_text_of_low_values_is_empty() {
     let folder = tempfile::tempdir().unwrap();

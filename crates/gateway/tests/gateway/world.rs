@@ -1,4 +1,4 @@
-//! A small project in memory, and calls of it.
+//! A small project in memory, and calls of its operations.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use quayline_gateway::{
     Api, Definitions, Media, Operation, OperationLane, Problem, Request, Routed, Service, asked_fields,
 };
 
-/// The copybook of most tests: text, numbers, a table with a counter of its own, a redefinition, a filler.
+/// The copybook of most tests: text, numbers, a table with a counter, a redefinition, a filler.
 pub(crate) const COPYBOOK: &str = "
        01 ORDER-AREA.
           05 REQ.
@@ -34,7 +34,7 @@ pub(crate) const COPYBOOK: &str = "
              10 RAW-NUMBER REDEFINES RAW PIC 9(4).
 ";
 
-/// What a service file has beside the copybook.
+/// Content of a service file in addition to the copybook.
 pub(crate) const SERVICE: &str = "
 copybook = \"order.cpy\"
 encoding = \"ascii\"
@@ -79,7 +79,7 @@ impl World {
         }
     }
 
-    /// The record of a request: printable bytes as they are, others as `\xNN`.
+    /// Returns the record of a request: printable bytes unchanged, others as `\xNN`.
     pub(crate) fn record(&self, method: &str, target: &str, body: &str) -> Result<String, Problem> {
         self.record_bytes(method, target, body).map(|bytes| bytes.escape_ascii().to_string())
     }
