@@ -1,4 +1,4 @@
-//! Predictions scored by what came.
+//! Comparison of predictions with measured results.
 
 use quayline_capacity::audit::{LAW_MAX, LoadFigures, audit, drifts};
 use quayline_capacity::{ModelError, PerSecond, Seconds};

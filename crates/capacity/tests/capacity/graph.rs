@@ -1,4 +1,4 @@
-//! Work with several steps: one after another, at once, and what they share.
+//! Work with several steps, sequential and parallel, that share resources.
 
 use quayline_capacity::{GraphStep, ModelError, Origin, Seconds, Servers, StepOrder, WorkGraph};
 

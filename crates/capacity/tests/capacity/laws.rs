@@ -118,7 +118,7 @@ proptest! {
         }
     }
 
-    /// One customer meets nobody, whatever the servers; more servers never hurt.
+    /// A single customer never waits, for any number of servers, and more servers never increase a response time.
     #[test]
     fn one_customer_never_waits(demands in prop::collection::vec(0.001_f64..1.0, 1..5), servers in 1_u32..9) {
         let many = vec![servers; demands.len()];
@@ -263,7 +263,7 @@ fn the_linearizer_differs_by_its_passes() {
 
 type Solved = Result<quayline_capacity::Estimate<quayline_capacity::Solution>, quayline_capacity::ModelError>;
 
-/// A fit that answers outside of its measurements says so, and refuses where its limit is.
+/// A result beyond the measurements is labelled as an extrapolation, and beyond a limit it is refused.
 #[test]
 fn extrapolations_are_labelled_and_limited() {
     let factor = |validity: Validity| match validity {
@@ -318,7 +318,7 @@ fn extrapolations_are_labelled_and_limited() {
     }
 }
 
-/// How far Seidmann's approximation is off where the exact solution is known. The text of the approximation and the reference have these figures.
+/// Error of Seidmann's approximation where the exact solution is known. The text of the approximation and the reference quote these figures.
 #[test]
 #[expect(clippy::cast_possible_truncation, reason = "some hundred customers at most")]
 fn several_servers_are_as_far_off_as_the_text_has_it() {

@@ -1,5 +1,5 @@
-//! Answers of other solvers and of publications, from `QUAYLINE_CORPUS` (by default `../shared` beside the workspace). Skipped, and said so,
-//! where the folder is absent. What the product's own self-test needs of it is in the crate.
+//! Results of other solvers and of publications, from `QUAYLINE_CORPUS` (by default `../shared` beside the workspace). The tests are skipped, with a
+//! message, if the folder is absent. The figures for the product's self-test are in the crate.
 
 use std::path::PathBuf;
 

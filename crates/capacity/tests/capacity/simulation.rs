@@ -24,7 +24,7 @@ fn simulate(stations: Vec<SimulatedStation>, classes: Vec<SimulatedClass>, trans
     simulation.run().expect("it runs").value
 }
 
-/// Within three half widths of the 95 % interval, and the interval is narrow enough to mean something.
+/// Checks that the result is within three half widths of the 95 % interval, and that the half width is at most a tenth of the exact value.
 #[track_caller]
 fn agrees(what: &str, found: quayline_capacity::simulation::Sampled, exact: f64) {
     assert!(found.half_width <= 0.1 * exact, "{what}: {found:?} is too wide for {exact}");
