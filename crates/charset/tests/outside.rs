@@ -43,7 +43,7 @@ fn listed_differences() -> HashMap<(String, u8), Option<char>> {
     .collect()
 }
 
-/// `None` if there is no iconv or it does not know the page.
+/// Decodes with iconv; `None` if it is not installed or does not know the page.
 fn iconv(page: &CodePage, bytes: &[u8]) -> Option<String> {
     let ccsid = page.ccsid();
     let names = match page.name() {
