@@ -190,7 +190,7 @@ fn an_unfinished_file_is_not_taken_for_complete() {
     assert!(arrow_ipc::reader::FileReader::try_new(io::Cursor::new(out), None).is_err());
 }
 
-/// Takes so many bytes.
+/// Accepts this number of bytes, then fails.
 struct Full(usize);
 
 impl Write for Full {

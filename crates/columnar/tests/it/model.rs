@@ -1,4 +1,4 @@
-//! Documents as data, the events they send, and what must be read back of them.
+//! Documents as data, the events that they send, and the values expected from reading them back.
 
 use quayline_columnar::{
     ArrowIpcWriter, BATCH_ROWS_MAX, Codec, ColumnInput, ColumnOptions, ColumnReader, ColumnSink, Framing,
@@ -8,7 +8,7 @@ use quayline_core::{Digits, NodeId, NodeKind, Occurs, Place, Run, Scalar, Shape,
 
 use crate::dump;
 
-/// What stands at a node.
+/// Value of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
     /// No event.
@@ -134,7 +134,7 @@ impl<S: Sink> Sink for Part<'_, S> {
     }
 }
 
-/// What must be read back of a document: `{A:1,B:[{C:x}]}`.
+/// Returns the document as it must be read back: `{A:1,B:[{C:x}]}`.
 pub(crate) fn expected(shape: &Shape, document: &Data) -> String {
     expected_one(shape, NodeId::ROOT, document)
 }
@@ -210,13 +210,13 @@ fn number(digits: &str, negative: bool, scale: i16, column: i16) -> String {
     if negative { format!("-{digits}") } else { digits }
 }
 
-/// What becomes of a document.
+/// Treatment of a document.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Keep(Data),
-    /// Voided after it was left.
+    /// Discarded after it was complete.
     Void(Data),
-    /// Voided after so many of its events.
+    /// Discarded after this number of its events.
     Break(Data, usize),
     /// Refused by a column.
     Refuse(Data),

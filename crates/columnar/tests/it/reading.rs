@@ -1,4 +1,4 @@
-//! Files of other writers: their types, their codecs, and what damage does.
+//! Files of other writers: their types, their codecs, and damage.
 
 use std::sync::Arc;
 
@@ -361,7 +361,7 @@ fn a_float_that_is_no_number_is_a_finding_unless_the_sink_has_it() {
     assert_eq!(sink.rows(), 4);
 }
 
-/// Files of strangers: each cut and each flipped byte gives rows or an error, and the process goes on.
+/// Files of other writers: each truncation and each flipped byte gives rows or an error, and never a crash.
 #[test]
 fn damage_is_an_error_and_never_a_crash() {
     // What the library prints of its own panics is noise here.
@@ -461,7 +461,7 @@ fn int96_timestamps_are_exact_in_every_year() {
     assert!(said.contains("INT96") && said.contains("1677"), "{said}");
 }
 
-/// A time that no day has was written as digits that are none: `00:00:-1.999`.
+/// A time outside of a day was written as invalid digits: `00:00:-1.999`.
 #[test]
 fn a_time_that_no_day_has_is_refused() {
     for (millis, is_time) in [(0, true), (86_399_999, true), (86_400_000, false), (-1, false)] {

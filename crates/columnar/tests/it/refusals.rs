@@ -1,4 +1,4 @@
-//! Documents that a column refuses, and what is said about them.
+//! Documents that a column refuses, and the findings about them.
 
 use expect_test::expect;
 use quayline_columnar::{ColumnError, ColumnOptions, ColumnSink};
