@@ -254,7 +254,7 @@ impl DatePattern {
         self.has_date() && !self.has_time()
     }
 
-    /// Returns a regular expression for the ISO form.
+    /// A regular expression for the ISO form.
     pub(crate) fn iso_regex(&self) -> &'static str {
         match (self.has_date(), self.has_time()) {
             (true, true) => "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$",

@@ -41,7 +41,7 @@ pub struct OperatorPaths {
 }
 
 impl OperatorPaths {
-    /// Returns the OpenAPI document.
+    /// The document.
     #[must_use]
     pub fn document(&self) -> Value {
         let mut paths: Map<String, Value> = Map::new();

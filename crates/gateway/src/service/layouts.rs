@@ -39,7 +39,7 @@ impl CopyLibrary for Remembering {
     }
 }
 
-/// Records of a service.
+/// What a service's records are.
 pub(super) struct Records {
     pub(super) layout: Layout,
     /// The files that they were read from.

@@ -102,7 +102,7 @@ impl JobFile {
     }
 }
 
-/// Returns the place of an element's name, or of one of its attributes.
+/// The place of an element's name, or of an attribute of it.
 fn place(text: &UserText, at: usize, attribute: Option<&str>) -> Place {
     let source: &Arc<str> = &text.text;
     let at = at + usize::from(source[at..].starts_with('<'));

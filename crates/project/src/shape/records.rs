@@ -50,7 +50,7 @@ pub(crate) fn read_copybook(path: &Path) -> Result<String, Findings> {
 }
 
 impl RecordSpec<'_> {
-    /// Compiles the shape and the record plans.
+    /// The shape and the plans.
     pub(crate) fn compile(self, options: &ShapeOptions, files: Vec<PathBuf>) -> Result<ShapeFile, Findings> {
         let folder = self.path.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
         let library = CopyFolders::new(vec![folder]);
