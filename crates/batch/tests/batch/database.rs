@@ -21,7 +21,7 @@ fn server(folder: &Path) -> Option<OwnServer> {
     match OwnServer::start(&folder.join("server"), Durable::No) {
         Ok(server) => Some(server),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: PostgreSQL is not installed");
+            eprintln!("skipped: {}: PostgreSQL is not installed", std::thread::current().name().unwrap_or("a test"));
             None
         }
         Err(error) => panic!("the server does not start: {error}"),

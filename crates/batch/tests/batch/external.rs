@@ -17,7 +17,7 @@ fn examples() -> PathBuf {
 fn has(command: &str) -> bool {
     let there = Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {
-        eprintln!("skipped: {command} is not installed");
+        eprintln!("skipped: {}: {command} is not installed", std::thread::current().name().unwrap_or("a test"));
     }
     there
 }

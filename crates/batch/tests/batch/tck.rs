@@ -146,7 +146,7 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
     let server = match OwnServer::start(&folder.path().join("server"), Durable::No) {
         Ok(server) => Some(server),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            println!("skipped: the tests of the suite that need a database: PostgreSQL is not installed");
+            println!("skipped in part: the_tck_of_jakarta_batch_runs_against_this_engine: PostgreSQL is not installed");
             None
         }
         Err(error) => panic!("the server does not start: {error}"),

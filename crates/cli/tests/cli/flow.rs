@@ -195,7 +195,7 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
 #[test]
 fn the_b2b_orders_are_received_and_processed() {
     if !std::process::Command::new("curl").arg("--version").output().is_ok_and(|done| done.status.success()) {
-        eprintln!("skipped: curl is not installed");
+        eprintln!("skipped: the_b2b_orders_are_received_and_processed: curl is not installed");
         return;
     }
     let world = World::new();

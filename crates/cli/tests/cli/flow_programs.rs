@@ -79,7 +79,7 @@ fn project(program: &str, copybook: &str) -> Option<World> {
     let mut compiler = std::process::Command::new("cobc");
     compiler.current_dir(world.path("")).args(["-m", "-I", "copybooks", "-o", "modules/WORKER.so", "program.cbl"]);
     if !compiler.status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: GnuCOBOL is not installed");
+        eprintln!("skipped: {}: GnuCOBOL is not installed", std::thread::current().name().unwrap_or("a test"));
         return None;
     }
     world.run("flow define").code(0);
@@ -317,7 +317,7 @@ fn what_a_call_cannot_take_is_found_by_the_check() {
 #[test]
 fn the_example_runs_as_its_page_shows() {
     if !std::process::Command::new("cobc").arg("--version").output().is_ok_and(|done| done.status.success()) {
-        eprintln!("skipped: GnuCOBOL is not installed");
+        eprintln!("skipped: the_example_runs_as_its_page_shows: GnuCOBOL is not installed");
         return;
     }
     let world = World::new();

@@ -31,7 +31,7 @@ fn jobs_of_a_shared_repository() {
     let server = match OwnServer::start(&world.path("server"), Durable::No) {
         Ok(server) => server,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: PostgreSQL is not installed");
+            eprintln!("skipped: jobs_of_a_shared_repository: PostgreSQL is not installed");
             return;
         }
         Err(error) => panic!("the server does not start: {error}"),

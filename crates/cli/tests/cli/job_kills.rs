@@ -332,7 +332,7 @@ fn another_node_takes_over_what_a_killed_one_left() {
     match OwnServer::start(&world.path("server"), Durable::No) {
         Ok(server) => killed_at_random(&mut Place::new(Some(server), world), true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: PostgreSQL is not installed");
+            eprintln!("skipped: another_node_takes_over_what_a_killed_one_left: PostgreSQL is not installed");
         }
         Err(error) => panic!("the server does not start: {error}"),
     }

@@ -45,7 +45,7 @@ fn a_server_takes_over_what_a_killed_one_left() {
     let database = match OwnServer::start(&world.path("server"), Durable::No) {
         Ok(server) => server,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: PostgreSQL is not installed");
+            eprintln!("skipped: a_server_takes_over_what_a_killed_one_left: PostgreSQL is not installed");
             return;
         }
         Err(error) => panic!("the server does not start: {error}"),

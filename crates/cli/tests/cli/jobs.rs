@@ -189,7 +189,7 @@ fn cobol_programs_process_items() {
         .arg(world.path("rate.cbl"))
         .status();
     if !compiled.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: GnuCOBOL is not installed");
+        eprintln!("skipped: cobol_programs_process_items: GnuCOBOL is not installed");
         return;
     }
     let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");

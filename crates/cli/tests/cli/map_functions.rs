@@ -160,7 +160,7 @@ fn a_cobol_program_computes_a_function() {
     let compiled =
         std::process::Command::new("cobc").args(["-m", "-o"]).arg(&module).arg(world.path("charge.cbl")).status();
     if !compiled.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: GnuCOBOL is not installed");
+        eprintln!("skipped: a_cobol_program_computes_a_function: GnuCOBOL is not installed");
         return;
     }
     let run = |id: &str, total: &str| {
@@ -230,6 +230,6 @@ fn the_example_gives_the_same_in_shell_and_cobol() {
     if compiled.is_ok_and(|status| status.success()) {
         assert_eq!(run("check-digit=cobol:CHECKDIG"), by_shell);
     } else {
-        eprintln!("skipped: GnuCOBOL is not installed");
+        eprintln!("skipped in part: the_example_gives_the_same_in_shell_and_cobol: GnuCOBOL is not installed");
     }
 }

@@ -164,7 +164,7 @@ fn the_law_holds_of_imported_guides() {
     {
         let guide = format!("guides/{name}.guide");
         if !world.path(&guide).exists() {
-            eprintln!("skipped: {guide} was not imported");
+            eprintln!("skipped in part: the_law_holds_of_imported_guides: {guide} was not imported");
             continue;
         }
         let of_guide = |path: &&PathBuf| {
@@ -178,7 +178,9 @@ fn the_law_holds_of_imported_guides() {
             all.extend(documents(&world, &name, &guide));
         }
         if all.is_empty() {
-            eprintln!("skipped: no document of the corpus is good by {guide}");
+            eprintln!(
+                "skipped in part: the_law_holds_of_imported_guides: no document of the corpus is good by {guide}"
+            );
             continue;
         }
         holds(&world, &guide, &all, &mut dice);

@@ -31,7 +31,7 @@ fn random_layouts_agree_with_gnucobol() {
     let version = match cobc::version() {
         Ok(version) => version,
         Err(reason) => {
-            eprintln!("skipped: agreement with GnuCOBOL: {reason}");
+            eprintln!("skipped: random_layouts_agree_with_gnucobol: {reason}");
             return;
         }
     };

@@ -270,7 +270,9 @@ fn real_ebcdic_files_are_fixed() {
     for (name, length) in [("ACCTDATA", 300), ("CARDDATA", 150), ("CUSTDATA", 500), ("TRANTYPE", 60)] {
         let path = corpus.join(format!("data/carddemo/{name}.ebcdic"));
         let Ok(data) = std::fs::read(&path) else {
-            eprintln!("skipped: {name}.ebcdic is not in the corpus (QUAYLINE_CORPUS)");
+            eprintln!(
+                "skipped in part: real_ebcdic_files_are_fixed: {name}.ebcdic is not in the corpus (QUAYLINE_CORPUS)"
+            );
             continue;
         };
         for record_length in [None, Some(length)] {

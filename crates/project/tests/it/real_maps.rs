@@ -26,7 +26,7 @@ fn shapes() -> Vec<(String, ShapeFile)> {
     ];
     for folder in folders {
         let Ok(entries) = std::fs::read_dir(&folder) else {
-            eprintln!("skipped: real_maps: {} is not there", folder.display());
+            eprintln!("skipped in part: real_maps: {} is not there", folder.display());
             continue;
         };
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -53,7 +53,7 @@ fn imported(dictionaries: &Path) -> tempfile::TempDir {
         let named =
             |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(dictionary));
         let Some(source) = entries.filter(|path| path.is_dir()).find(named) else {
-            eprintln!("skipped: real_maps: {dictionary} is not fetched, see scripts/dictionaries.sh");
+            eprintln!("skipped in part: real_maps: {dictionary} is not fetched, see scripts/dictionaries.sh");
             continue;
         };
         let imported = import_all(&[source.join(inside)]).unwrap_or_else(|findings| panic!("{findings}"));

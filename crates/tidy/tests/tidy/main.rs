@@ -6,4 +6,5 @@ mod documents;
 mod files;
 mod licences;
 mod modules;
+mod skipped;
 mod words;
