@@ -41,25 +41,38 @@ pub struct OperatorPaths {
 }
 
 impl OperatorPaths {
-    /// The document.
+    /// Returns the document. `operator` is the client if the listener authenticates its clients; without roles, it does not.
     #[must_use]
-    pub fn document(&self) -> Value {
+    pub fn document(&self, operator: Option<&str>) -> Value {
         let mut paths: Map<String, Value> = Map::new();
         for operation in self.operations {
             let (path, method, ..) = operation;
             let path = paths.entry(format!("{}{path}", self.root)).or_insert_with(|| json!({}));
             path[*method] = self.operation(operation);
         }
-        json!({
+        let string = || json!({ "type": "string" });
+        let mut document = json!({
             "openapi": "3.1.0",
             "info": { "title": self.title, "version": env!("CARGO_PKG_VERSION") },
+            "servers": [{ "url": "/" }],
+            "security": [],
             "paths": paths,
             "components": { "schemas": { "Findings": {
                 "type": "object", "required": ["findings"],
                 "properties": { "findings": { "type": "array", "items": { "type": "object",
-                    "required": ["schema", "code", "severity", "fault", "message"] } } },
+                    "required": ["schema", "code", "severity", "fault", "message"],
+                    "properties": { "schema": { "type": "integer" }, "code": string(), "severity": string(),
+                        "fault": string(), "message": string() } } } },
             } } },
-        })
+        });
+        if operator.is_some() {
+            document["security"] = json!([{ "apiKey": [] }, { "bearer": [] }]);
+            document["components"]["securitySchemes"] = json!({
+                "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key" },
+                "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
+            });
+        }
+        document
     }
 
     /// Returns a finding for a request that matches no operation. For a known path, also returns the methods that it supports.

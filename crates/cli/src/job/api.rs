@@ -224,7 +224,7 @@ impl JobsPart {
             return Some(Err(findings.into()));
         }
         Some(match (request.method, parts) {
-            ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document())),
+            ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document(request.operator))),
             ("GET", ["jobs"]) => Ok((200, shared.jobs())),
             ("GET", ["jobinstances"]) => shared.instances(request, &query),
             ("POST", ["jobinstances"]) => body(request.body).and_then(|body| shared.start(body, request.operator)),

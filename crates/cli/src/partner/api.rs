@@ -95,7 +95,7 @@ impl PartnersPart {
             Err(findings) => return Some(Err(findings)),
         };
         Some(match (request.method, parts) {
-            ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document())),
+            ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document(request.operator))),
             ("GET", ["partners"]) => self.book().map(|book| {
                 (200, json!({ "partners": book.partners().iter().map(partner_line_json).collect::<Vec<_>>() }))
             }),
