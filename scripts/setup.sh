@@ -109,4 +109,6 @@ fi
 # Tests of guides use dictionaries that are not ours to ship; what cannot be fetched is said there, and its tests are skipped.
 if [ "$purpose" = test ]; then
   scripts/dictionaries.sh || true
+  # The same for linters of OpenAPI documents and generators of clients.
+  scripts/openapi-tools.sh || true
 fi

@@ -6,8 +6,8 @@ use crate::lane::xml_style;
 
 /// Moves the schema of each body and each response to `components.schemas` and leaves a `$ref` (OpenAPI 3.1, section 4.8.7).
 ///
-/// `findModels` gets `FindModelsRequest`, `FindModelsResponse` for 200 and `FindModelsResponse404` for any other status. Schemas that are
-/// equal share the name of the first.
+/// `findModels` gets `FindModelsRequest`, `FindModelsResult` for 200 and `FindModelsResult404` for any other status. Schemas that are
+/// equal share the name of the first. `FindModelsResponse` is the name that oapi-codegen gives its own type for all responses of the operation.
 pub(crate) fn name_schemas(document: &mut Json) {
     let mut schemas: Vec<(String, Json)> = Vec::new();
     if let Some(Json::Object(paths)) = member(document, "paths") {
@@ -33,7 +33,7 @@ fn name_in(operation: &mut Json, schemas: &mut Vec<(String, Json)>) {
     let Some(Json::Object(responses)) = member(operation, "responses") else { return };
     for (status, response) in responses {
         let status = if status == "200" { "" } else { status.as_str() };
-        name_content(response, &format!("{stem}Response{status}"), schemas);
+        name_content(response, &format!("{stem}Result{status}"), schemas);
     }
 }
 

@@ -232,13 +232,13 @@ fn number(format: &str) -> Json {
     Json::object([("type", Json::text("number")), ("format", Json::text(format))])
 }
 
-/// Returns the schema for the range of a decimal. A binary field that uses its whole range has that range. The number of places has
-/// no keyword: `multipleOf: 0.01` makes validators that compute in binary floating point refuse 0.07 and 0.29, so the description
+/// Returns the schema for the range of a decimal. A binary field that uses its whole range has that range; so has every binary field of a response,
+/// because programs write values beyond a picture, which responses show. The number of places has no keyword: `multipleOf: 0.01` makes validators that compute in binary floating point refuse 0.07 and 0.29, so the description
 /// has the picture, and `format` is `decimal`.
 fn decimal((digits, scale, signed): (u16, i16, bool), field: Option<&Field>, side: Side) -> Json {
     let (low, high) = match field.map(|field| (&field.kind, field.size)) {
         Some((FieldKind::Item(Encoding::Binary { digits: written, full_range, signed, .. }), size @ 1..=8))
-            if *full_range || *written == 0 =>
+            if *full_range || *written == 0 || side == Side::Response =>
         {
             let bits = 8 * u32::try_from(size).unwrap_or(8);
             let high = if *signed { (1i128 << (bits - 1)) - 1 } else { (1i128 << bits) - 1 };
@@ -260,7 +260,9 @@ fn decimal((digits, scale, signed): (u16, i16, bool), field: Option<&Field>, sid
     let step = (scale < 0).then(|| Json::Number(scaled(1, scale)));
     let whole = (scale <= 0 && high <= i128::from(i64::MAX)).then_some("int64");
     let format = whole.or((scale > 0).then_some("decimal")).map(Json::text);
-    schema.with("multipleOf", step).with("format", format)
+    // oapi-codegen makes a float32, which loses cents, of a number whose format is neither `float` nor `double`.
+    let go_type = (scale > 0).then(|| Json::text("float64"));
+    schema.with("multipleOf", step).with("format", format).with("x-go-type", go_type)
 }
 
 /// Side of an operation that a schema describes.
@@ -386,12 +388,18 @@ mod tests {
     fn ranges_and_steps_come_from_digits_and_scale() {
         let check = |digits, scale, signed| decimal((digits, scale, signed), None, Side::Request).to_string();
         assert_eq!(check(9, 0, false), r#"{"type":"integer","minimum":0,"maximum":999999999,"format":"int64"}"#);
-        assert_eq!(check(5, 2, true), r#"{"type":"number","minimum":-999.99,"maximum":999.99,"format":"decimal"}"#);
+        assert_eq!(
+            check(5, 2, true),
+            r#"{"type":"number","minimum":-999.99,"maximum":999.99,"format":"decimal","x-go-type":"float64"}"#
+        );
         assert_eq!(
             check(3, -3, false),
             r#"{"type":"integer","minimum":0,"maximum":999000,"multipleOf":1000,"format":"int64"}"#
         );
-        assert_eq!(check(2, 4, false), r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"format":"decimal"}"#);
+        assert_eq!(
+            check(2, 4, false),
+            r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"format":"decimal","x-go-type":"float64"}"#
+        );
     }
 
     /// In generated clients, 9(16)V99 had `maximum: 1e+16`, which does not fit in the field. A later maximum was below the largest value of the field.

@@ -254,13 +254,26 @@ impl DatePattern {
         self.has_date() && !self.has_time()
     }
 
-    /// A regular expression for the ISO form.
-    pub(crate) fn iso_regex(&self) -> &'static str {
-        match (self.has_date(), self.has_time()) {
-            (true, true) => "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$",
-            (true, false) => "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-            _ => "^[0-9]{2}:[0-9]{2}:[0-9]{2}$",
-        }
+    /// Returns a regular expression for the ISO forms that the record can hold: days that exist, the years of a pattern with two digits, and zero for a
+    /// part without a place. In JSON Schema, `format` alone refuses nothing.
+    pub(crate) fn iso_regex(&self) -> String {
+        // (all years, leap years)
+        let (year, leap) = if self.parts.contains(&Part::Year2) {
+            ("(?:19[5-9][0-9]|20[0-4][0-9])", "(?:19(?:5[26]|[68][048]|[79][26])|20(?:[024][048]|[13][26]))")
+        } else {
+            ("[0-9]{4}", "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)")
+        };
+        let days = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])";
+        let date = if self.has_date() { format!("(?:{year}-(?:{days})|{leap}-02-29)") } else { String::new() };
+        let between = if self.has_date() && self.has_time() { "T" } else { "" };
+        let part = |part: Part, all: &'static str| if self.parts.contains(&part) { all } else { "00" };
+        let time = if self.has_time() {
+            let (hour, sixty) = ("(?:[01][0-9]|2[0-3])", "[0-5][0-9]");
+            format!("{hour}:{}:{}", part(Part::Minute, sixty), part(Part::Second, sixty))
+        } else {
+            String::new()
+        };
+        format!("^{date}{between}{time}$")
     }
 
     pub(crate) fn example(&self) -> &'static str {

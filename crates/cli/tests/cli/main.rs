@@ -30,6 +30,7 @@ mod map_functions;
 mod map_proposals;
 mod maps;
 mod measure;
+mod openapi_tools;
 mod outbound;
 mod outbound_law;
 mod outbound_maps;

@@ -15,5 +15,6 @@ mod proposals;
 mod record_files;
 mod requests;
 mod responses;
+mod schemas;
 mod sql;
 mod world;

@@ -51,7 +51,7 @@ status = 200
         at(&json, &name[2..].split('/').collect::<Vec<_>>())
     };
     let body = named(&["requestBody", "content", "application/json", "schema", "$ref"]);
-    expect![[r#"{"type":"object","properties":{"req":{"type":"object","properties":{"reqAmount":{"type":"number","minimum":1,"maximum":500,"format":"decimal","description":"REQ-AMOUNT PIC S9(5)V99 COMP-3","examples":[1]},"reqDate":{"type":"string","maxLength":8,"pattern":"^[\\u0000-\\u007F]*$","default":"20260101","description":"REQ-DATE PIC X(8)"},"reqFlag":{"type":"boolean","description":"REQ-FLAG PIC X","examples":[true]}},"required":["reqAmount"],"additionalProperties":false}},"required":["req"],"additionalProperties":false}"#]]
+    expect![[r#"{"type":"object","properties":{"req":{"type":"object","properties":{"reqAmount":{"type":"number","minimum":1,"maximum":500,"format":"decimal","x-go-type":"float64","description":"REQ-AMOUNT PIC S9(5)V99 COMP-3","examples":[1]},"reqDate":{"type":"string","maxLength":8,"pattern":"^[\\u0000-\\u007F]*$","default":"20260101","description":"REQ-DATE PIC X(8)"},"reqFlag":{"type":"boolean","description":"REQ-FLAG PIC X","examples":[true]}},"required":["reqAmount"],"additionalProperties":false}},"required":["req"],"additionalProperties":false}"#]]
         .assert_eq(&body.to_string());
     let Json::List(parameters) = at(operation, &["parameters"]) else { panic!() };
     expect![[r#"{"name":"count","in":"query","required":false,"schema":{"type":"integer","minimum":0,"maximum":50,"format":"int64","default":7,"description":"REQ-COUNT PIC 9(4)","examples":[0]}}"#]]
@@ -71,7 +71,7 @@ status = 200
     let answer = at(answer, &["properties", "resp", "properties"]);
     expect![[r#"{"type":"array","items":{"type":"object","properties":{"lineText":{"type":"string","maxLength":4,"description":"LINE-TEXT PIC X(4)"}}},"maxItems":3}"#]]
         .assert_eq(&at(answer, &["lineItem"]).to_string());
-    expect![[r#"{"type":"integer","minimum":-9999,"maximum":9999,"format":"int64","description":"RESP-CODE PIC S9(4) COMP","examples":[0]}"#]]
+    expect![[r#"{"type":"integer","minimum":-32768,"maximum":32767,"format":"int64","description":"RESP-CODE PIC S9(4) COMP","examples":[0]}"#]]
         .assert_eq(&at(answer, &["respCode"]).to_string());
     assert_eq!(at(operation, &["security"]).to_string(), r#"[{"apiKey":[]}]"#);
     assert_eq!(at(operation, &["x-roles"]).to_string(), r#"["clerk"]"#);
@@ -122,11 +122,11 @@ tags = ["trials"]
     for path in ["/v1/orders", "/v1/trials"] {
         let operation = at(&json, &["paths", path, "post"]);
         let name = at(operation, &["responses", "200", "content", "application/json", "schema", "$ref"]);
-        assert_eq!(name.to_string(), r##""#/components/schemas/Make-orderResponse""##);
+        assert_eq!(name.to_string(), r##""#/components/schemas/Make-orderResult""##);
     }
     let Json::Object(schemas) = at(&json, &["components", "schemas"]) else { panic!() };
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["Problem", "Make-orderRequest", "Make-orderResponse"]);
+    assert_eq!(names, ["Problem", "Make-orderRequest", "Make-orderResult"]);
 }
 
 /// Redocly reported an error for each operation without a summary or security, and a warning for each response that nothing refers to.
