@@ -71,7 +71,7 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     if !quayline.exists() {
         return Err(format!("{} is not there; `make bench` builds it", quayline.display()));
     }
-    let bench = Bench { scratch, quayline, this, whole: texts.is_empty() };
+    let bench = Bench { scratch, quayline, this };
 
     say(&machine());
     let began = Instant::now();

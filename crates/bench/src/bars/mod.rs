@@ -28,8 +28,6 @@ pub struct Bench {
     pub quayline: PathBuf,
     /// This program.
     pub this: PathBuf,
-    /// Whether all areas are measured in this run, so that each must be brief.
-    pub whole: bool,
 }
 
 /// The part of the product that a bar measures; `make bench AREA=NAME` measures one.

@@ -2,8 +2,10 @@
 //!
 //! A reader that looks back, rescans a gap, or keeps a list for each delimiter is fast on every real file and never ends on one of these.
 //! Each [`Shape`] runs through the `quayline` command at several sizes up to 64 MB. What counts is the exponent of CPU time over size, with
-//! the time that an empty run takes subtracted. A run that a limit refuses costs next to nothing and passes.
+//! the time that an empty run takes subtracted, and that of peak memory. A run that a limit refuses costs next to nothing and passes. Requests go to
+//! a running server ([`measure_http`]).
 
+mod http;
 mod shapes;
 
 use std::ffi::OsString;
@@ -12,6 +14,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub use http::measure as measure_http;
 pub use shapes::{Format, formats};
 
 use crate::process::{self, Ended};
@@ -27,30 +30,6 @@ const NOISE_S: f64 = 0.02;
 
 /// Runs of the good file: the shortest is what starting takes.
 const STARTS: usize = 5;
-
-/// How far a shape that is slow but linear is followed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Depth {
-    /// To 64 MB in every case.
-    Whole,
-    /// To the largest size, between 8 and 64 MB, that should take less than a tenth of a CPU second, judging by the time for 1 MB.
-    Brief,
-}
-
-/// CPU seconds that the largest run of a brief measurement should take.
-const BRIEF_S: f64 = 0.1;
-
-impl Depth {
-    /// The largest size to run, given the CPU seconds that the command took for the last of [`SIZES`].
-    fn bytes(self, cpu_s: f64) -> usize {
-        let mut bytes = BYTES_MAX;
-        let last = SIZES[SIZES.len() - 1];
-        while self == Depth::Brief && bytes > 8 * last && cpu_s * (bytes / last) as f64 > BRIEF_S {
-            bytes /= 2;
-        }
-        bytes
-    }
-}
 
 /// One unit repeated between what makes the rest of the file good.
 #[derive(Clone, Debug)]
@@ -93,6 +72,8 @@ pub struct Growth {
     pub name: String,
     /// Exponent of CPU time over size up to the largest size, a knee not counted; 0 where the run is too short to say.
     pub exponent: f64,
+    /// Exponent of peak memory over size, from 1 MB to the largest size; 0 if it needs no more than a good file.
+    pub memory_exponent: f64,
     /// CPU seconds at the largest size.
     pub cpu_s: f64,
     /// The largest size, bytes.
@@ -105,13 +86,7 @@ pub struct Growth {
 ///
 /// # Errors
 /// A run that ends by a signal, takes longer than its limit, or ends with the status of a fault of ours.
-pub fn measure(
-    this: &Path,
-    quayline: &Path,
-    folder: &Path,
-    format: &Format,
-    depth: Depth,
-) -> Result<Vec<Growth>, String> {
+pub fn measure(this: &Path, quayline: &Path, folder: &Path, format: &Format) -> Result<Vec<Growth>, String> {
     let runner = Runner { this, quayline, folder, format };
     let mut starts = Vec::new();
     // A command that refuses its own options is fast on every shape: the good file shows that it reads.
@@ -123,9 +98,10 @@ pub fn measure(
             if ended.status == Some(2) {
                 return Err(format!("{}: `quayline {}` cannot be used on a good file", format.name, command.join(" ")));
             }
-            let mut start = ended.cpu.as_secs_f64();
+            let mut start = (ended.cpu.as_secs_f64(), ended.peak_bytes);
             for _ in 1..STARTS {
-                start = start.min(runner.run(command, &file, "the good file")?.cpu.as_secs_f64());
+                let ended = runner.run(command, &file, "the good file")?;
+                start = (start.0.min(ended.cpu.as_secs_f64()), start.1.max(ended.peak_bytes));
             }
             starts.push(start);
         }
@@ -135,7 +111,7 @@ pub fn measure(
     let work = || {
         let mut found = Vec::new();
         while let Some(shape) = format.shapes.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.extend(runner.shape(shape, &starts, depth)?);
+            found.extend(runner.shape(shape, &starts)?);
         }
         Ok::<_, String>(found)
     };
@@ -162,33 +138,32 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs one shape under each command. `starts` holds each command's time for the good file.
-    fn shape(&self, shape: &Shape, starts: &[f64], depth: Depth) -> Result<Vec<Growth>, String> {
+    /// Runs one shape under each command. `starts` holds each command's time and memory for the good file.
+    fn shape(&self, shape: &Shape, starts: &[(f64, u64)]) -> Result<Vec<Growth>, String> {
         let name = format!("hostile-{:?}.{}", std::thread::current().id(), self.format.extension);
         let file = self.folder.join(name.replace(['(', ')'], ""));
         let write = |bytes| shape.write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()));
         let own = |ended: &Ended, start: f64| (ended.cpu.as_secs_f64() - start).max(NOISE_S / 16.0);
-        let mut known = vec![0.0; starts.len()];
+        let mut known = vec![(0.0, 0); starts.len()];
         for size in SIZES {
             write(size)?;
-            for ((command, start), known) in self.format.commands.iter().zip(starts).zip(&mut known) {
-                *known = own(&self.run(command, &file, &shape.name)?, *start);
+            for ((command, (start, _)), known) in self.format.commands.iter().zip(starts).zip(&mut known) {
+                let ended = self.run(command, &file, &shape.name)?;
+                *known = (own(&ended, *start), ended.peak_bytes);
             }
         }
-        // Commands by size, so that each size is written once.
-        let mut order: Vec<(usize, usize)> =
-            known.iter().enumerate().map(|(column, cpu_s)| (depth.bytes(*cpu_s), column)).collect();
-        order.sort_unstable();
-        let (mut found, mut written) = (Vec::new(), 0);
-        for (bytes, column) in order {
+        let bytes = BYTES_MAX;
+        write(bytes)?;
+        let (mut found, mut written) = (Vec::new(), bytes);
+        for (column, (start, resting)) in starts.iter().enumerate() {
             if bytes != written {
                 write(bytes)?;
                 written = bytes;
             }
-            let (command, start) = (&self.format.commands[column], starts[column]);
+            let (command, start) = (&self.format.commands[column], *start);
             let ended = self.run(command, &file, &shape.name)?;
             let last = SIZES[SIZES.len() - 1];
-            let mut points = vec![(last, known[column]), (bytes, own(&ended, start))];
+            let mut points = vec![(last, known[column].0), (bytes, own(&ended, start))];
             // A busy neighbour can only slow a run, and a reader that begins to count findings has a knee: the shortest of three runs
             // counts, and what is added between the sizes besides the whole.
             for _ in 0..2 {
@@ -197,6 +172,7 @@ impl Runner<'_> {
                 }
                 for size in [last, bytes / 4, bytes] {
                     write(size)?;
+                    written = size;
                     let cpu_s = own(&self.run(command, &file, &shape.name)?, start);
                     match points.iter_mut().find(|(known, _)| *known == size) {
                         Some((_, least)) => *least = least.min(cpu_s),
@@ -209,6 +185,7 @@ impl Runner<'_> {
             found.push(Growth {
                 name: format!("{} {}: {}", self.format.name, command[0], shape.name),
                 exponent,
+                memory_exponent: memory_exponent(*resting, known[column].1, ended.peak_bytes, bytes / last),
                 cpu_s: ended.cpu.as_secs_f64(),
                 bytes,
                 peak_bytes: ended.peak_bytes,
@@ -243,6 +220,15 @@ fn exponent(points: &[(usize, f64)]) -> f64 {
     } else {
         whole.min(1.0 + (slopes[1] / slopes[0]).max(f64::MIN_POSITIVE).ln() / apart.ln())
     }
+}
+
+/// Bytes of memory below which a run says nothing about growth: buffers, and what an allocator keeps.
+const NOISE_BYTES: u64 = 4 << 20;
+
+/// The exponent of peak memory, without that of a good file, between two sizes whose ratio is `by`; 0 if the larger run is within the noise.
+fn memory_exponent(resting: u64, small: u64, large: u64, by: usize) -> f64 {
+    let of = |peak: u64| peak.saturating_sub(resting).max(NOISE_BYTES) as f64;
+    (of(large) / of(small)).ln().max(0.0) / (by as f64).ln()
 }
 
 /// The exponent of growth between two sizes whose ratio is `by`; 0 if the larger run is within the noise.
@@ -312,10 +298,10 @@ mod tests {
     }
 
     #[test]
-    fn a_brief_measurement_stops_where_a_run_gets_long() {
-        assert_eq!(Depth::Brief.bytes(0.001), 64 << 20);
-        assert_eq!(Depth::Brief.bytes(0.003), 32 << 20);
-        assert_eq!(Depth::Brief.bytes(5.0), 8 << 20);
-        assert_eq!(Depth::Whole.bytes(5.0), 64 << 20);
+    fn memory_of_a_good_file_is_no_growth() {
+        let of = |small: u64, large: u64| memory_exponent(10 << 20, small << 20, large << 20, 64);
+        assert!(of(10, 13).abs() < 1e-9);
+        assert!((of(14, 10 + 4 * 64) - 1.0).abs() < 1e-9);
+        assert!(of(14, 10 + 8 * 64) > 1.1);
     }
 }

@@ -18,7 +18,7 @@ pub struct Format {
 }
 
 /// A place of a good file: its name, what comes before it and what comes after it.
-struct Place(&'static str, Vec<u8>, Vec<u8>);
+pub(super) struct Place(pub(super) &'static str, pub(super) Vec<u8>, pub(super) Vec<u8>);
 
 const CLAIMS: &[u8] = include_bytes!("../../../../examples/edi/claims.x12");
 const ORDERS: &[u8] = include_bytes!("../../../../examples/edi/orders.edi");
@@ -39,7 +39,7 @@ pub fn formats() -> Vec<Format> {
 }
 
 /// Places times units.
-fn shapes(places: &[Place], units: &[&[u8]]) -> Vec<Shape> {
+pub(super) fn shapes(places: &[Place], units: &[&[u8]]) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for Place(place, before, after) in places {
         for unit in units {

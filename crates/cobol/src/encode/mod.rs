@@ -646,9 +646,12 @@ impl State {
         } else {
             self.fault(plan, kind, node);
         }
+        // Only a record that keeps its bytes may still accept the value. A refused number may be as long as the body of a request.
+        if plan.preserve_node.is_none() {
+            return;
+        }
         let kept = agree::owned(value);
-        if plan.preserve_node.is_some()
-            && (kept.is_some() || matches!(value, Value::Null))
+        if (kept.is_some() || matches!(value, Value::Null))
             && let Some(fault) = self.faults.drain(known..).next()
         {
             self.deferred.push(Deferred { fault, item, at, value: kept });
