@@ -6,29 +6,107 @@ use std::sync::Arc;
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_convert::write_whole;
 use quayline_core::Findings;
-use quayline_gateway::{Api, FileProposal, FileSpec, Proposed, ProposedFile, ProviderSpec, Service, layout_of};
+use quayline_gateway::{
+    Api, FileProposal, FileSpec, ProgramProposal, Proposed, ProposedFile, ProposedProgram, ProviderSpec, Service,
+    layout_of, layout_of_parameters,
+};
 use quayline_store::record_file::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
 
 use crate::args::{ApiArgs, ApiCommand, ApiNewArgs, DurabilityOption, FolderArg, LimitArg};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{Exit, Stop, argument};
-use crate::service::dialect_name;
+use crate::service::{Records, dialect_name};
 use crate::store::{Missing, Opened, stop, unreadable};
 
-/// Makes a REST API of a record file.
+/// Makes a REST API of a record file or of a program.
 pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
     let ApiCommand::New(args) = &args.what;
-    let name = name(args)?;
-    let root = &args.project;
-    let places = [root.join("services").join(format!("{name}.toml")), root.join("apis").join(format!("{name}.toml"))];
-    if let Some(place) = places.iter().find(|place| place.exists()) {
-        let finding = argument(format!("{} is there already", shown(place)));
-        return Err(finding.hint("write another name with --name, or remove the file").into());
+    match &args.file {
+        Some(file) => of_file(args, file, console),
+        None => of_program(args, console),
     }
+}
+
+/// Service and API of a program.
+fn of_program(args: &ApiNewArgs, console: &Console) -> Result<Exit, Stop> {
+    let root = &args.project;
+    let Records { parameters, record, program } =
+        Records::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
+    let is_source = program.is_some();
+    let Some(program) = args.program.clone().or(program) else {
+        let finding = argument(format!("{} is not the source of a program", shown(&args.copybook)));
+        return Err(finding.hint("name the program with --program, or a record file with --file and --key").into());
+    };
+    let name = name(args, &program)?;
+    let places = places(root, &name)?;
+    let dialect_name = dialect_name(args.dialect.as_deref(), &args.encoding);
+    let dialect = Dialect::preset(dialect_name).map_err(|error| argument(error.to_string()))?;
+    let limits = LimitArg::limits(&args.limit);
+    let layout = match parameters.as_slice() {
+        [] => layout_of(&args.copybook, record.as_deref(), &dialect, &limits)?,
+        all => layout_of_parameters(&args.copybook, all, &dialect, &limits)?,
+    };
+    let (copybook, copied) = copybook(args, if is_source { "programs" } else { "copybooks" })?;
+    let from = Proposed {
+        copybook: &copybook,
+        record: record.as_deref(),
+        encoding: &args.encoding,
+        dialect: dialect_name,
+        parameters: &parameters,
+        program: Some(&program),
+        source: is_source.then_some(copybook.as_str()),
+    };
+    let ProgramProposal { service, api } =
+        ProgramProposal::new(&layout, ProposedProgram { from, name: &name, operation: &args.operation })?;
+    let mut written = Vec::new();
+    put_copy(copied.as_ref(), &mut written)?;
+    if let Err(findings) = compile(&name, &service, &api, root) {
+        written.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        return Err(findings.into());
+    }
+    for (place, text) in places.iter().zip([&service, &api]) {
+        write(place, text.as_bytes(), &mut written)?;
+    }
+    let lines: String = written.iter().map(|path| shown(path) + "\n").collect();
+    write_stdout(lines.as_bytes())?;
+    say_next(root, console);
+    Ok(Exit::Done)
+}
+
+/// Paths of the service and the API, which do not exist yet.
+fn places(root: &Path, name: &str) -> Result<[PathBuf; 2], Stop> {
+    let places = ["services", "apis"].map(|folder| root.join(folder).join(format!("{name}.toml")));
+    match places.iter().find(|place| place.exists()) {
+        Some(place) => {
+            let finding = argument(format!("{} is there already", shown(place)));
+            Err(finding.hint("write another name with --name, or remove the file").into())
+        }
+        None => Ok(places),
+    }
+}
+
+fn put_copy(copied: Option<&(PathBuf, PathBuf)>, written: &mut Vec<PathBuf>) -> Result<(), Stop> {
+    let Some((from, to)) = copied else { return Ok(()) };
+    let text = std::fs::read(from).map_err(|error| unreadable(from, &error))?;
+    write(to, &text, written)
+}
+
+fn say_next(root: &Path, console: &Console) {
+    console.paragraph(&format!(
+        "next: quayline serve {}; clients need the keys that [serve.authentication] of quayline.toml names",
+        shown(root)
+    ));
+}
+
+/// Service and API of a record file, and its definition.
+fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Stop> {
+    let name = name(args, file)?;
+    let root = &args.project;
+    let places = places(root, &name)?;
     let dialect_name = dialect_name(args.dialect.as_deref(), &args.encoding);
     let dialect = Dialect::preset(dialect_name).map_err(|error| argument(error.to_string()))?;
     let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &LimitArg::limits(&args.limit))?;
-    let (copybook, copied) = copybook(args)?;
+    let (copybook, copied) = copybook(args, "copybooks")?;
     let mut indexes = Vec::new();
     let mut duplicates = Vec::new();
     for text in &args.indexes {
@@ -46,21 +124,19 @@ pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
                 dialect: dialect_name,
                 parameters: &[],
                 program: None,
+                source: None,
             },
             name: &name,
-            file: &args.file,
-            key: &args.key,
+            file,
+            key: args.key.as_deref().unwrap_or_default(),
             indexes: &indexes,
         },
     )?;
     let mut written = Vec::new();
-    if let Some((from, to)) = &copied {
-        let text = std::fs::read(from).map_err(|error| unreadable(from, &error))?;
-        write(to, &text, &mut written)?;
-    }
+    put_copy(copied.as_ref(), &mut written)?;
     // Before anything is written that the next command would read: what a user would get as findings later is an error here.
-    let compiled = compile(&name, &proposal, root);
-    let spec = match compiled {
+    let compiled = compile(&name, &proposal.service, &proposal.api, root);
+    let spec = match compiled.and_then(|service| file_of(&service)) {
         Ok(spec) => spec,
         Err(findings) => {
             written.iter().for_each(|path| drop(std::fs::remove_file(path)));
@@ -86,18 +162,15 @@ pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
     write_stdout(lines.as_bytes())?;
     let store = shown(&folder.folder);
     console.line(&match defined {
-        Defined::Now => format!("the record file {} is defined in {store}, empty", args.file),
-        Defined::Before => format!("the record file {} of {store} is as it was", args.file),
+        Defined::Now => format!("the record file {file} is defined in {store}, empty"),
+        Defined::Before => format!("the record file {file} of {store} is as it was"),
     });
-    let project = shown(root);
-    console.paragraph(&format!(
-        "next: quayline serve {project}; clients need the keys that [serve.authentication] of quayline.toml names"
-    ));
+    say_next(root, console);
     opened.close(Exit::Done)
 }
 
 /// The service's and the API's name: a file name and a part of a path.
-fn name(args: &ApiNewArgs) -> Result<String, Stop> {
+fn name(args: &ApiNewArgs, default: &str) -> Result<String, Stop> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     match &args.name {
         Some(name) if !name.is_empty() && name.chars().all(allowed) => Ok(name.clone()),
@@ -107,13 +180,13 @@ fn name(args: &ApiNewArgs) -> Result<String, Stop> {
         }
         None => {
             let word = |c: char| if allowed(c) { c.to_ascii_lowercase() } else { '-' };
-            Ok(args.file.chars().map(word).collect())
+            Ok(default.chars().map(word).collect())
         }
     }
 }
 
-/// How the service names the copybook, and from where to where it is copied if the project does not have it.
-fn copybook(args: &ApiNewArgs) -> Result<(String, Option<(PathBuf, PathBuf)>), Stop> {
+/// How the service names the copybook, and from where to where it is copied if the project does not have it: to a folder of the project.
+fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Option<(PathBuf, PathBuf)>), Stop> {
     let whole = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
     let (root, path) = (whole(&args.project)?, whole(&args.copybook)?);
     for folder in [root.join("copybooks"), root.clone()] {
@@ -122,12 +195,14 @@ fn copybook(args: &ApiNewArgs) -> Result<(String, Option<(PathBuf, PathBuf)>), S
         }
     }
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let to = args.project.join("copybooks").join(&file);
+    let to = args.project.join(folder).join(&file);
     if to.exists() {
         let finding = argument(format!("{} is there already, and is not {}", shown(&to), shown(&args.copybook)));
         return Err(finding.hint("name the copybook of the project, or rename one of them").into());
     }
-    Ok((file, Some((args.copybook.clone(), to))))
+    // Copybooks are found by their names alone.
+    let named = if folder == "copybooks" { file } else { format!("{folder}/{file}") };
+    Ok((named, Some((args.copybook.clone(), to))))
 }
 
 /// `NAME=FIELD` and whether keys may repeat.
@@ -145,11 +220,16 @@ fn index(text: &str) -> Result<((String, String), bool), Stop> {
     Ok(((name.to_owned(), field.to_owned()), repeated))
 }
 
-/// The record file that the service names, from the service and the API as they will be read.
-fn compile(name: &str, proposal: &FileProposal, root: &Path) -> Result<FileSpec, Findings> {
+/// The service, compiled with its API as they will be read.
+fn compile(name: &str, service: &str, api: &str, root: &Path) -> Result<Arc<Service>, Findings> {
     let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-    let service = Arc::new(Service::compile(&format!("services/{name}.toml"), &proposal.service, &root)?);
-    Api::compile(&format!("apis/{name}.toml"), &proposal.api, std::slice::from_ref(&service))?;
+    let service = Arc::new(Service::compile(&format!("services/{name}.toml"), service, &root)?);
+    Api::compile(&format!("apis/{name}.toml"), api, std::slice::from_ref(&service))?;
+    Ok(service)
+}
+
+/// The record file that the service names.
+fn file_of(service: &Service) -> Result<FileSpec, Findings> {
     match &service.provider {
         ProviderSpec::File(spec) => Ok(spec.clone()),
         _ => Err(argument("the service is not a record file").into()),

@@ -18,9 +18,31 @@ pub(crate) fn dialect_name<'a>(given: Option<&'a str>, encoding: &str) -> &'a st
     given.unwrap_or(if is_ebcdic { "ibm" } else { "gnucobol" })
 }
 
-/// What a program says of itself. A file that cannot be read is found when its records are.
-fn head_of(path: &Path) -> ProgramHead {
-    quayline_project::read_source(path).map_or_else(|_| ProgramHead::default(), |text| ProgramHead::of(&text))
+/// Records that a program works with.
+pub(crate) struct Records {
+    /// Records of its parameters, if it has several.
+    pub(crate) parameters: Vec<String>,
+    /// The one record, if it is chosen.
+    pub(crate) record: Option<String>,
+    /// PROGRAM-ID of a source.
+    pub(crate) program: Option<String>,
+}
+
+impl Records {
+    /// Those that are given. Otherwise the source of a program names them. A file that cannot be read is found when its records are.
+    pub(crate) fn of(path: &Path, record: Option<&str>, parameters: &[String]) -> Result<Records, Stop> {
+        let head = quayline_project::read_source(path).map_or_else(|_| ProgramHead::default(), |t| ProgramHead::of(&t));
+        if let (Some(name), None, []) = (&head.by_value, record, parameters) {
+            let finding = argument(format!("the parameter {name} is passed BY VALUE, which no service can do"));
+            return Err(finding.hint("name the records with --parameter or --record, or pass it by reference").into());
+        }
+        let (parameters, record) = match (parameters, record, head.using) {
+            ([], None, Some(using)) if using.len() == 1 => (Vec::new(), using.into_iter().next()),
+            ([], None, Some(using)) => (using, None),
+            (given, record, _) => (given.to_vec(), record.map(str::to_owned)),
+        };
+        Ok(Records { parameters, record, program: head.program })
+    }
 }
 
 /// Proposes a service for a copybook: the file, and on standard error the table of its fields.
@@ -29,17 +51,8 @@ pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> 
     let name = dialect_name(args.dialect.as_deref(), &args.encoding);
     let dialect = Dialect::preset(name).map_err(|error| argument(error.to_string()))?;
     let limits = LimitArg::limits(&args.limit);
-    let head = head_of(&args.copybook);
-    if let (Some(name), None, []) = (&head.by_value, &args.record, args.parameters.as_slice()) {
-        let finding = argument(format!("the parameter {name} is passed BY VALUE, which no service can do"));
-        return Err(finding.hint("name the records with --parameter or --record, or pass it by reference").into());
-    }
-    // A program says itself what it works with.
-    let (parameters, record) = match (args.parameters.as_slice(), &args.record, head.using) {
-        ([], None, Some(using)) if using.len() == 1 => (Vec::new(), using.into_iter().next()),
-        ([], None, Some(using)) => (using, None),
-        (given, record, _) => (given.to_vec(), record.clone()),
-    };
+    let Records { parameters, record, program } =
+        Records::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
     let layout = match parameters.as_slice() {
         [] => layout_of(&args.copybook, record.as_deref(), &dialect, &limits)?,
         all => layout_of_parameters(&args.copybook, all, &dialect, &limits)?,
@@ -51,7 +64,8 @@ pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> 
         encoding: &args.encoding,
         dialect: name,
         parameters: &parameters,
-        program: head.program.as_deref(),
+        program: program.as_deref(),
+        source: None,
     };
     let Proposal { file: text, rows } = Proposal::new(&layout, from)?;
     let table = service_table(&rows);

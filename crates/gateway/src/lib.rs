@@ -71,7 +71,8 @@ pub use problem::{FieldError, Problem, allowed, title};
 pub use program_head::ProgramHead;
 pub use project::{Definitions, Routed, Stamp};
 pub use propose::{
-    FileProposal, Include, Proposal, Proposed, ProposedFile, ServiceRow, layout_of, layout_of_parameters, service_table,
+    FileProposal, Include, ProgramProposal, Proposal, Proposed, ProposedFile, ProposedProgram, ServiceRow, layout_of,
+    layout_of_parameters, service_table,
 };
 pub use provider::{
     Answered, CannedRecords, CannedSpec, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider,

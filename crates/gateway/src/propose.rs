@@ -23,6 +23,8 @@ pub struct Proposed<'a> {
     pub parameters: &'a [String],
     /// PROGRAM-ID, if it is known.
     pub program: Option<&'a str>,
+    /// Source of the program as the service names it, if the project has it.
+    pub source: Option<&'a str>,
 }
 
 /// A proposed service.
@@ -79,21 +81,23 @@ impl Proposal {
             return Err(Finding::error(codes::VALUE, Fault::Config, message).hint(hint).into());
         };
         let hidden = Hidden::of(layout);
-        let plan = |excluded: &[String]| {
-            let rule = |name: &String| FieldRule { field: name.clone(), include: Some(false), ..FieldRule::default() };
-            let interface = Interface {
-                key_style: KeyStyle::Camel,
-                redefines: RedefinesPolicy::Original,
-                fields: excluded.iter().map(rule).collect(),
-                ..Interface::default()
-            };
-            RecordPlan::new(layout, &interface, &Policies::default(), Charset::SingleByte(page))
-        };
-        let (request, response) = (plan(&hidden.in_request)?, plan(&hidden.in_response)?);
+        let (request, response) = (plan(layout, page, &hidden.in_request)?, plan(layout, page, &hidden.in_response)?);
         let program = from.program.map_or_else(|| program_name(layout), str::to_owned);
         let file = file(layout, from, &hidden, &provider(layout, from, &program));
         Ok(Proposal { file, rows: rows(layout, &request, &response) })
     }
+}
+
+/// The plan of one direction.
+fn plan(layout: &Layout, page: &'static CodePage, excluded: &[String]) -> Result<RecordPlan, Findings> {
+    let rule = |name: &String| FieldRule { field: name.clone(), include: Some(false), ..FieldRule::default() };
+    let interface = Interface {
+        key_style: KeyStyle::Camel,
+        redefines: RedefinesPolicy::Original,
+        fields: excluded.iter().map(rule).collect(),
+        ..Interface::default()
+    };
+    RecordPlan::new(layout, &interface, &Policies::default(), Charset::SingleByte(page))
 }
 
 /// Fields that one direction leaves out, by unambiguous names.
@@ -265,9 +269,10 @@ fn provider(layout: &Layout, from: Proposed<'_>, program: &str) -> String {
     let options = gnucobol_options(&layout.dialect).join(" ");
     // A file with a PROGRAM-ID is the source itself, whatever the case of its name.
     let own = from.program.map(|_| from.copybook.to_owned());
-    let source = own.unwrap_or_else(|| format!("{program}.cbl"));
+    let source = from.source.map(str::to_owned).or(own).unwrap_or_else(|| format!("{program}.cbl"));
+    let mark = if from.source.is_some() { "" } else { "# " };
     format!(
-        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n# source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n"
+        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n"
     )
 }
 
@@ -320,6 +325,100 @@ impl FileProposal {
         api.operations(&key, &indexes);
         Ok(FileProposal { service: file(layout, of.from, &hidden, &provider), api: api.text })
     }
+}
+
+/// A program that is to be an API.
+#[derive(Clone, Copy, Debug)]
+pub struct ProposedProgram<'a> {
+    /// The program and its records.
+    pub from: Proposed<'a>,
+    /// Name of the service and the API.
+    pub name: &'a str,
+    /// Method and path of the operation, such as `GET /{article}`: names of fields of the request in braces.
+    pub operation: &'a str,
+}
+
+/// A service and an API for a program.
+#[derive(Clone, Debug)]
+pub struct ProgramProposal {
+    /// Text of the service file.
+    pub service: String,
+    /// Text of the API file.
+    pub api: String,
+}
+
+impl ProgramProposal {
+    /// Proposes an API with one operation. Fields of the request are parameters of its path. The others are the body, or parameters of the query for a
+    /// method without a body, except those of tables.
+    ///
+    /// # Errors
+    /// Those of [`Proposal::new`], an operation that is not a method and a path, and a name in the path that is not a field of the request.
+    pub fn new(layout: &Layout, of: ProposedProgram<'_>) -> Result<ProgramProposal, Findings> {
+        let service = Proposal::new(layout, of.from)?.file;
+        let wrong = |message: String, hint: String| {
+            Findings::from(Finding::error(codes::NO_SUCH, Fault::Config, message).hint(hint))
+        };
+        let form = || {
+            wrong(
+                format!("`{}` is not an operation", of.operation),
+                "write a method and a path, such as `POST /call` or `GET /{customerId}`".to_owned(),
+            )
+        };
+        let (method, path) = of.operation.split_once(' ').ok_or_else(form)?;
+        if !["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method) || !path.starts_with('/') {
+            return Err(form());
+        }
+        let page = CodePage::by_name(of.from.encoding).map_err(|_| form())?;
+        let plan = plan(layout, page, &Hidden::of(layout).in_request)?;
+        let mut fields = leaves(layout, &plan);
+        let mut parameters = String::new();
+        let mut add = |name: &str, place: &str, field: &str| {
+            parameters.push_str(&format!(
+                "\n[[operation.parameter]]\nname = \"{name}\"\nin = \"{place}\"\nfield = \"{field}\"\n"
+            ));
+        };
+        for name in path.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name) {
+            let Some(at) = fields.iter().position(|(known, _)| known == name) else {
+                let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+                let hint = format!("the request has {}", names.join(", "));
+                return Err(wrong(format!("`{name}` of the path is not a field of the request"), hint));
+            };
+            let (name, field) = fields.remove(at);
+            add(&name, "path", &field);
+        }
+        let has_body = !["GET", "DELETE"].contains(&method);
+        if !has_body {
+            fields.iter().for_each(|(name, field)| add(name, "query", field));
+        }
+        let word = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let id = KeyStyle::Pascal.key(&of.name.chars().map(word).collect::<String>());
+        let name = of.name;
+        let body = if has_body { "\n[operation.body]\n" } else { "" };
+        let api = format!(
+            "# Proposed by Quayline; docs/reference/gateway.md explains every key.\ntitle = \"{name}\"\nbase-path = \"/{name}\"\n\n[[operation]]\nid = \"call{id}\"\nmethod = \"{method}\"\npath = \"{path}\"\nservice = \"{name}\"\n{parameters}{body}"
+        );
+        Ok(ProgramProposal { service, api })
+    }
+}
+
+/// Elementary fields of a request outside tables, by names of parameters that are unique and by names of the layout.
+fn leaves(layout: &Layout, plan: &RecordPlan) -> Vec<(String, String)> {
+    let items = plan.shape().iter().filter(|(_, node)| node.scalar().is_some());
+    let fields = items.filter_map(|(node, _)| plan.field_of(node));
+    let fields = fields.filter(|field| !around(layout, *field).1 && layout.field(*field).occurs.is_none());
+    let mut found: Vec<(String, String)> = Vec::new();
+    for field in fields {
+        let (short, path) = (layout.field(field).name.clone(), layout.path(field));
+        let is_unique = layout.named(&short) == [field];
+        let name = parameter(if is_unique { &short } else { &path });
+        let name = if found.iter().any(|(known, _)| *known == name) {
+            KeyStyle::Camel.key(&path.replace('.', "-"))
+        } else {
+            name
+        };
+        found.push((name, if is_unique { short } else { path }));
+    }
+    found
 }
 
 /// Returns the elementary fields of a key in order, with names that identify one field each.

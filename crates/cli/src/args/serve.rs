@@ -45,32 +45,42 @@ pub(crate) struct ApiArgs {
 /// What is done with APIs.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ApiCommand {
-    /// Write a service and an API for a record file, and define the file
+    /// Write a service and an API for a COBOL program or a record file
     ///
-    /// Writes services/NAME.toml and apis/NAME.toml, whose operations browse, read, insert, replace, update and delete records.
-    /// If the store has no such file, the command defines it empty. It replaces no file.
+    /// Writes services/NAME.toml and apis/NAME.toml. A program gets one operation that calls it: fields of its LINKAGE records are members of the body,
+    /// or parameters. A record file gets operations that browse, read, insert, replace, update and delete records; if the store has no such file, the
+    /// command defines it empty. It replaces no file.
     New(ApiNewArgs),
 }
 
 /// Arguments of `quayline api new`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  quayline api new customer.cpy --file CUSTOMER --key CUSTOMER-ID\n  quayline api new customer.cpy --file CUSTOMER --key CUSTOMER-ID --encoding cp037 --index CITY=CITY:duplicates"
+    after_long_help = "Examples:\n  quayline api new PRICES.cbl\n  quayline api new PRICES.cbl --operation 'GET /{article}'\n  quayline api new customer.cpy --file CUSTOMER --key CUSTOMER-ID\n  quayline api new customer.cpy --file CUSTOMER --key CUSTOMER-ID --encoding cp037 --index CITY=CITY:duplicates"
 )]
 pub(crate) struct ApiNewArgs {
-    /// Copybook of the records
+    /// Source of the program, or copybook of the records
     #[arg(value_name = "COPYBOOK")]
     pub(crate) copybook: PathBuf,
-    /// Record file of the store
-    #[arg(long, value_name = "NAME")]
-    pub(crate) file: String,
+    /// Operation of a program: method and path, with fields of the request in braces
+    #[arg(long, default_value = "POST /call", value_name = "OPERATION", conflicts_with = "file")]
+    pub(crate) operation: String,
+    /// PROGRAM-ID of the program [default: that of its source]
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    pub(crate) program: Option<String>,
+    /// Record of a parameter of the program, in the order of USING; may occur more than once [default: those that its source names]
+    #[arg(long = "parameter", value_name = "NAME", conflicts_with_all = ["file", "record"])]
+    pub(crate) parameters: Vec<String>,
+    /// Record file of the store, instead of a program
+    #[arg(long, value_name = "NAME", requires = "key")]
+    pub(crate) file: Option<String>,
     /// Field or group that is the key
-    #[arg(long, value_name = "FIELD")]
-    pub(crate) key: String,
+    #[arg(long, value_name = "FIELD", requires = "file")]
+    pub(crate) key: Option<String>,
     /// Alternate index: NAME=FIELD, or NAME=FIELD:duplicates
-    #[arg(long = "index", value_name = "INDEX")]
+    #[arg(long = "index", value_name = "INDEX", requires = "file")]
     pub(crate) indexes: Vec<String>,
-    /// Name of the service and the API [default: the file's name in lower case]
+    /// Name of the service and the API [default: that of the program or file in lower case]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Record description, if the copybook has several

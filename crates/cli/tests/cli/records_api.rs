@@ -127,3 +127,72 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     let hint = "error[SRV-008]: no record file CUSTOMER\n  at services/customer.toml\n\nhint: define it with `quayline file define CUSTOMER --record 20 --key 0:6`";
     assert!(checked.code(2).err().contains(hint), "{}", checked.err());
 }
+
+const PRICES: &str = "       IDENTIFICATION DIVISION.
+       PROGRAM-ID. PRICES.
+       DATA DIVISION.
+       LINKAGE SECTION.
+       01 ORDER-IN.
+          05 ARTICLE PIC X(8).
+          05 QUANTITY PIC 9(4).
+       01 PRICE-OUT.
+          05 AMOUNT PIC 9(7)V99.
+       PROCEDURE DIVISION USING ORDER-IN PRICE-OUT.
+           COMPUTE AMOUNT = QUANTITY * 0.25
+           GOBACK.
+";
+
+/// A program's API had to be written from nothing.
+#[test]
+fn one_command_makes_an_api_of_a_program() {
+    let world = World::with([("elsewhere/PRICES.cbl", PRICES.as_bytes()), ("quayline.toml", OPEN.as_bytes())]);
+    world.run("api new elsewhere/PRICES.cbl").check(expect![[r#"
+        exit 0
+        --- stdout
+        ./services/prices.toml
+        ./apis/prices.toml
+        --- stderr
+        next: quayline serve .; clients need the keys that [serve.authentication] of quayline.toml names
+    "#]]);
+    world.run("api new elsewhere/PRICES.cbl --name lookup --operation").code(2);
+    let get = ["api", "new", "elsewhere/PRICES.cbl", "--name", "lookup", "--operation", "GET /{article}"];
+    let done = crate::world::Ran::of(world.command(get).output().expect("it runs"));
+    done.code(0);
+    if std::process::Command::new("cobc").arg("--version").output().is_err() {
+        return eprintln!("skipped in part: one_command_makes_an_api_of_a_program: GnuCOBOL (cobc) is not installed");
+    }
+    world.run("serve --check").check(expect![[r#"
+        exit 0
+        --- stderr
+        2 services, 2 APIs, 2 operations: no findings
+    "#]]);
+    let serving = Serving::start(&world);
+    let (status, body) =
+        serving.call("POST", "/prices/call", r#"{"orderIn":{"article":"BOLT","quantity":10}}"#);
+    assert_eq!((status.as_str(), body == r#"{"priceOut":{"amount":2.50}}"#), ("200", true), "{body}");
+    let (status, body) = serving.call("GET", "/lookup/BOLT?quantity=8", "");
+    assert_eq!((status.as_str(), body.contains(r#""amount":2.00"#)), ("200", true), "{body}");
+    let (status, document) = serving.call("GET", "/lookup/openapi.json", "");
+    assert!(status == "200" && document.contains("\"/lookup/{article}\"") && document.contains("callLookup"));
+}
+
+#[test]
+fn what_is_no_operation_or_no_program_is_refused() {
+    let world = World::with([("PRICES.cbl", PRICES.as_bytes()), ("customer.cpy", COPYBOOK.as_bytes())]);
+    let run = |words: &[&str]| crate::world::Ran::of(world.command(words.iter()).output().expect("it runs"));
+    for (words, told) in [
+        (&["PRICES.cbl", "--operation", "FETCH /x"][..], "`FETCH /x` is not an operation"),
+        (&["PRICES.cbl", "--operation", "GET /{colour}"], "`colour` of the path is not a field of the request"),
+        (&["PRICES.cbl", "--key", "ARTICLE"], "--file <NAME>"),
+        (&["PRICES.cbl", "--file", "X", "--key", "ARTICLE", "--program", "X"], "cannot be used with"),
+        (&["customer.cpy"], "customer.cpy is not the source of a program"),
+    ] {
+        let ran = run(&[&["api", "new"], words].concat());
+        assert!(ran.err().contains(told), "{words:?}: {}", ran.err());
+        ran.code(2);
+    }
+    assert_eq!(world.files(), ["PRICES.cbl", "customer.cpy"]);
+    // A copybook and a module that exists.
+    run(&["api", "new", "customer.cpy", "--program", "CUST", "--encoding", "ascii"]).code(0);
+    assert!(world.read("services/cust.toml").windows(16).any(|part| part == b"program = \"CUST\""));
+}

@@ -12,8 +12,15 @@ fn propose(copybook: &str, record: Option<&str>) -> Proposal {
     let path = folder.path().join("order.cpy");
     std::fs::write(&path, copybook).unwrap();
     let layout = layout_of(&path, record, &Dialect::IBM, &Limits::default()).unwrap();
-    let from =
-        Proposed { copybook: "order.cpy", record, encoding: "ascii", dialect: "ibm", parameters: &[], program: None };
+    let from = Proposed {
+        copybook: "order.cpy",
+        record,
+        encoding: "ascii",
+        dialect: "ibm",
+        parameters: &[],
+        program: None,
+        source: None,
+    };
     let proposal = Proposal::new(&layout, from).unwrap();
     let service = Service::compile("services/order.toml", &proposal.file, folder.path());
     let service = service.unwrap_or_else(|findings| panic!("{findings}\n{}", proposal.file));
@@ -109,6 +116,7 @@ fn the_record_and_the_dialect_that_were_chosen_are_in_the_file() {
         dialect: "gnucobol",
         parameters: &[],
         program: None,
+        source: None,
     };
     assert!(Proposal::new(&layout, from).unwrap().file.contains("dialect = \"gnucobol\""));
     let findings = Proposal::new(&layout, Proposed { encoding: "ebcdic-ish", ..from }).unwrap_err().to_string();
@@ -129,7 +137,15 @@ fn a_proposal_agrees_with_the_compiler_of_the_program_or_names_another_provider(
         ("microfocus", "ascii", "http"),
     ] {
         let layout = layout_of(&path, None, &Dialect::preset(dialect).unwrap(), &Limits::default()).unwrap();
-        let from = Proposed { copybook: "pay.cpy", record: None, encoding, dialect, parameters: &[], program: None };
+        let from = Proposed {
+            copybook: "pay.cpy",
+            record: None,
+            encoding,
+            dialect,
+            parameters: &[],
+            program: None,
+            source: None,
+        };
         let file = Proposal::new(&layout, from).unwrap().file;
         assert!(
             file.contains(&format!("kind = \"{kind}\"")) && file.contains(&format!("dialect = \"{dialect}\"")),
@@ -157,6 +173,7 @@ fn a_program_with_several_parameters_is_proposed_from_its_source() {
         dialect: "gnucobol",
         parameters: &parameters,
         program: head.program.as_deref(),
+        source: None,
     };
     let proposal = Proposal::new(&layout, from).unwrap();
     let text = &proposal.file;

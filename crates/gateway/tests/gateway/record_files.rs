@@ -163,6 +163,7 @@ fn a_proposal_compiles_and_says_what_it_does() {
                     dialect: "ibm",
                     parameters: &[],
                     program: None,
+                    source: None,
                 },
                 name: "customer",
                 file: "CUSTOMER",

@@ -420,6 +420,7 @@ fn service(folder: &Path, name: &str, number: usize, settings: &str) -> Arc<Serv
         dialect: "gnucobol",
         parameters: &[],
         program: None,
+        source: None,
     };
     let file = Proposal::new(&layout, from).unwrap().file;
     let file = file.replace("\n[provider]", &format!("{settings}\n[provider]"));
