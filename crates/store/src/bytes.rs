@@ -21,7 +21,7 @@ impl Space {
     pub const CHECKPOINTS: Space = Space(2);
     /// The transaction log, by stamp.
     pub const LOG: Space = Space(3);
-    /// The job repository: instances, executions, steps and where they continue.
+    /// Job repository: instances, executions, steps and their restart positions.
     pub const JOBS: Space = Space(8);
     /// First space that a file or queue may own.
     pub const FIRST_FREE: Space = Space(16);
@@ -70,7 +70,7 @@ impl FullKey {
         Some(FullKey::new(Space(u32::from_be_bytes(*space)), key))
     }
 
-    /// The space.
+    /// Returns the space.
     #[must_use]
     pub fn space(&self) -> Space {
         let mut space = [0; 4];
@@ -78,13 +78,13 @@ impl FullKey {
         Space(u32::from_be_bytes(space))
     }
 
-    /// The key inside its space.
+    /// Returns the key without its space.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         &self.bytes()[4..]
     }
 
-    /// Space and key together.
+    /// Returns the space followed by the key.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
@@ -106,7 +106,7 @@ impl Ord for FullKey {
     }
 }
 
-/// The bytes as numbers of the same order.
+/// Converts the bytes to integers that compare in the same order.
 fn words(bytes: &[u8; INLINE]) -> [u64; 4] {
     let word = |at: usize| {
         let mut word = [0; 8];

@@ -8,7 +8,7 @@ use crate::{LockWait, Space, StoreError, Unit, Value};
 /// Longest name: that of a data set.
 const NAME_BYTES_MAX: usize = 44;
 
-/// What a definition defines.
+/// Kind of a catalog definition.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     File,
@@ -60,7 +60,7 @@ pub(crate) fn reserve(unit: &mut Unit, kind: Kind, name: &str) -> Result<(), Sto
     Ok(())
 }
 
-/// Whether a unit of work has the lock on a name.
+/// Returns true if a unit of work has the lock on a name.
 pub(crate) fn holds(unit: &Unit, kind: Kind, name: &str) -> bool {
     unit.holds(Space::CATALOG, &kind.key(name))
 }
@@ -70,7 +70,7 @@ pub(crate) fn remove(unit: &mut Unit, kind: Kind, name: &str) -> Result<(), Stor
     unit.delete(Space::CATALOG, &kind.key(name))
 }
 
-/// All names of a kind, ascending.
+/// Returns all names of a kind in ascending order.
 pub(crate) fn names(unit: &Unit, kind: Kind) -> Result<Vec<String>, StoreError> {
     let mut names = Vec::new();
     let mut page = Page::default();

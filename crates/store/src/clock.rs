@@ -11,13 +11,13 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// Milliseconds since 1970-01-01 UTC. May go back; only the expiry of messages and the time in a message depend on it.
     fn now_ms(&self) -> u64;
 
-    /// Milliseconds since some moment of this process. Never goes back, whatever happens to the wall clock; pauses are measured with it.
+    /// Returns milliseconds since a fixed moment of this process. The value never decreases, even if the wall clock is set back. Retry delays use it.
     fn steady_ms(&self) -> u64 {
         static BEGIN: OnceLock<Instant> = OnceLock::new();
         u64::try_from(BEGIN.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// A number that nobody can foresee: salts and the store's identity.
+    /// Returns an unpredictable number, used for salts and for the store's identity.
     fn random(&self) -> u64;
 }
 
@@ -46,13 +46,14 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock at a time, with numbers from a seed.
+    /// Creates a clock at a given time, with random numbers derived from a seed.
     #[must_use]
     pub fn new(now_ms: u64, seed: u64) -> Self {
         ManualClock { now_ms: AtomicU64::new(now_ms), steady_ms: AtomicU64::new(0), seed: AtomicU64::new(seed) }
     }
 
-    /// Sets the time. To a later one, that much time passes; to an earlier one, somebody sets the wall clock back and no time passes.
+    /// Sets the time. A later time advances the steady clock by the difference. An earlier time simulates a wall clock that is set back, and the
+    /// steady clock does not change.
     pub fn set(&self, now_ms: u64) {
         let before = self.now_ms.swap(now_ms, Ordering::SeqCst);
         self.steady_ms.fetch_add(now_ms.saturating_sub(before), Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! The small binary forms of what the store keeps: definitions, messages.
+//! Binary encoding of stored definitions and messages.
 
 /// Writes numbers and byte strings, little-endian, lengths first.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl Encoder {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// A byte string of less than 4 GB; limits keep every string far below.
+    /// Writes a byte string with a 4-byte length. Limits keep every string far below 4 GB.
     pub(crate) fn bytes(&mut self, value: &[u8]) {
         self.u32(u32::try_from(value.len()).expect("limits keep strings below 4 GB"));
         self.0.extend_from_slice(value);
@@ -32,7 +32,7 @@ impl Encoder {
     }
 }
 
-/// Reads what an [`Encoder`] wrote. `None` is a value that is cut short or malformed.
+/// Reads values that an [`Encoder`] wrote. `None` means that the value is truncated or malformed.
 #[derive(Debug)]
 pub(crate) struct Decoder<'a>(pub(crate) &'a [u8]);
 
@@ -72,7 +72,7 @@ impl<'a> Decoder<'a> {
         std::str::from_utf8(self.bytes()?).ok().map(str::to_owned)
     }
 
-    /// Whether everything was read.
+    /// Returns `Some` if all bytes were read.
     pub(crate) fn end(&self) -> Option<()> {
         self.0.is_empty().then_some(())
     }

@@ -1,12 +1,12 @@
-//! Spaces without a name: those of a file or queue that is being deleted, and those of a copy that has no name yet.
+//! Unnamed spaces: those of a deleted file or queue that are not yet cleared, and those of a copy that has no name yet.
 //!
 //! ```text
 //! catalog   store/dropping/ space (4 bytes, high byte first) ─▶ name of the file or queue
 //! ```
 //!
-//! The unit of work that takes the name away notes the spaces, and the unit that removes their last entry removes the note. A copy notes its spaces before
-//! it fills them, and the unit that names them removes the note. So whatever a crash leaves is found: [`Store::sweep`] clears the spaces that are noted and
-//! that nobody works on.
+//! The unit of work that deletes the name writes a note for each of the spaces, and the unit that removes a space's last entry deletes its note. A
+//! copy writes the notes before it fills its spaces, and the unit that names the spaces deletes the notes. Therefore every remainder of a crash has a
+//! note: [`Store::sweep`] clears the noted spaces that no process works on.
 
 use std::ops::Bound;
 use std::time::{Duration, Instant};
@@ -16,15 +16,15 @@ use crate::{LockWait, Space, Store, StoreError, Unit};
 
 /// Begin of the keys of the notes.
 const NOTES: &[u8] = b"store/dropping/";
-/// Begin of the keys that are only locked: whoever fills or clears a space holds its key. The key of the note cannot be locked in its place, since the
-/// commit that writes a note ends the lock on it.
+/// Prefix of keys that are only locked: a unit that fills or clears a space locks the space's key. The key of the note is unsuitable for this,
+/// because the commit that writes the note releases the lock on it.
 const HELD: &[u8] = b"store/clearing/";
 /// Entries that one unit of work removes.
 const UNIT_CHANGES: usize = 5_000;
 /// Bytes of one such unit.
 const UNIT_BYTES: usize = 16 << 20;
-/// Time that opening a store spends on what a crash left. Default 200 ms: some 100,000 records; the rest follows at the next opening, or with
-/// `quayline store compact`.
+/// Time that opening a store spends on clearing the remains of a crash. Default 200 ms, about 100,000 records. The next opening, or
+/// `quayline store compact`, continues.
 pub(crate) const SWEEP_AT_OPEN: Duration = Duration::from_millis(200);
 
 fn key(begin: &[u8], space: Space) -> Vec<u8> {
@@ -47,7 +47,7 @@ pub(crate) fn hold(unit: &mut Unit, spaces: &[Space]) -> Result<(), StoreError> 
 }
 
 impl Store {
-    /// Commits a unit that takes the name of these spaces away, and removes what they hold. After a crash the next opening continues.
+    /// Commits a unit that deletes the name of these spaces, and removes their entries. After a crash the next opening continues.
     pub(crate) fn drop_spaces(&self, unit: Unit, spaces: &[Space], name: &str) -> Result<(), StoreError> {
         let _holder = self.commit_dropping(unit, spaces, name)?;
         self.clear_spaces(spaces)
@@ -67,7 +67,7 @@ impl Store {
         spaces.iter().try_for_each(|space| self.clear_space(*space, None).map(|_| ()))
     }
 
-    /// Removes everything from a space that is noted, in units of bounded size. Whether it is empty: `false` if the time is over before.
+    /// Removes all entries from a noted space, in units of bounded size. Returns false if the time ends before the space is empty.
     fn clear_space(&self, space: Space, until: Option<Instant>) -> Result<bool, StoreError> {
         let limit = PageLimit { entries: UNIT_CHANGES, bytes: UNIT_BYTES };
         let mut page = Page::default();
@@ -77,7 +77,7 @@ impl Store {
             let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(Direction::Forward, bound));
             unit.page(space, range, Direction::Forward, limit, &mut page)?;
             for (key, _) in page.iter() {
-                // Nothing leads to the space, so nobody else changes it.
+                // No name refers to the space, so no other unit changes it.
                 unit.change_claimed(space, key, Change::Delete)?;
             }
             next = page.next.take();
@@ -95,7 +95,8 @@ impl Store {
         }
     }
 
-    /// Clears spaces that a crash left without a name, for at most some time. Returns how many remain. Spaces that somebody works on stay.
+    /// Clears unnamed spaces that a crash left, within a time limit. Returns the number of spaces that remain. Skips spaces that another unit works
+    /// on.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -118,7 +119,7 @@ impl Store {
         Ok(left)
     }
 
-    /// Spaces that are noted: deletions and copies that are under way or that a crash ended.
+    /// Returns the noted spaces: those of deletions and copies that are in progress or were interrupted by a crash.
     fn dropped_spaces(&self) -> Result<Vec<Space>, StoreError> {
         let unit = self.begin()?;
         let mut spaces = Vec::new();

@@ -1,4 +1,4 @@
-//! What an engine does: it keeps bytes by key and commits batches of changes, each whole or not at all.
+//! The interface of an engine: it stores bytes by key and commits batches of changes atomically.
 
 use std::fmt;
 use std::ops::Bound;
@@ -30,7 +30,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The value that a reader sees after this change.
+    /// Returns the value that a reader sees after this change.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match self {
@@ -43,8 +43,8 @@ impl Change {
 /// The changes of one unit of work, at most one for each key.
 pub type Batch = Vec<(FullKey, Change)>;
 
-/// Called once when a batch is durable (or, with `durability = buffered`, written) and visible, or when it failed. It runs on a thread of the
-/// engine or of another committer and must not wait.
+/// Called once when a batch is visible and durable (with `durability = buffered`: written), or when it failed. The call comes from a thread of the
+/// engine or of another committer, so it must not block.
 pub type Completion = Box<dyn FnOnce(Result<Position, StoreError>) + Send>;
 
 /// Direction of a browse.
@@ -56,7 +56,7 @@ pub enum Direction {
     Backward,
 }
 
-/// Entries of one space in the order of a browse, and where to continue. Reuse one page for many reads: it keeps its memory.
+/// Entries of one space in browse order, and the position at which to continue. Reuse one page for many reads to reuse its memory.
 #[derive(Debug, Default)]
 pub struct Page {
     bytes: Vec<u8>,
@@ -82,13 +82,13 @@ impl Page {
         self.ends.push((key_end, self.bytes.len()));
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether the page holds no entry. The range may still continue at [`Self::next`].
+    /// Returns true if the page has no entry. The range may still continue at [`Self::next`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -100,7 +100,7 @@ impl Page {
         self.bytes.len()
     }
 
-    /// The key and value at an index below [`Self::len`].
+    /// Returns the key and value at an index below [`Self::len`].
     #[must_use]
     pub fn entry(&self, index: usize) -> (&[u8], &[u8]) {
         let begin = if index == 0 { 0 } else { self.ends[index - 1].1 };
@@ -108,7 +108,7 @@ impl Page {
         (&self.bytes[begin..key_end], &self.bytes[key_end..end])
     }
 
-    /// All entries in order.
+    /// Iterates over all entries in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         (0..self.len()).map(|index| self.entry(index))
     }
@@ -127,7 +127,7 @@ impl KeyRange<'_> {
     /// The whole space.
     pub const ALL: KeyRange<'static> = KeyRange { from: Bound::Unbounded, to: Bound::Unbounded };
 
-    /// Whether no key can be inside. Ordered maps refuse such ranges.
+    /// Returns true if the range cannot contain a key. Ordered maps refuse such ranges.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match (self.from, self.to) {
@@ -137,7 +137,7 @@ impl KeyRange<'_> {
         }
     }
 
-    /// The bounds as full keys of a space.
+    /// Returns the bounds as full keys of a space.
     #[must_use]
     pub fn full(&self, space: Space) -> (Bound<FullKey>, Bound<FullKey>) {
         let from = match self.from {
@@ -156,7 +156,7 @@ impl KeyRange<'_> {
         (from, to)
     }
 
-    /// Narrows the range to what follows a page.
+    /// Narrows the range to the part that follows a page.
     #[must_use]
     pub fn after<'n>(self, direction: Direction, next: &'n Bound<Vec<u8>>) -> KeyRange<'n>
     where
@@ -174,7 +174,7 @@ impl KeyRange<'_> {
     }
 }
 
-/// How much one page holds. The page ends with the entry that reaches either bound.
+/// Size limits of one page. The page ends with the entry that reaches either limit.
 #[derive(Clone, Copy, Debug)]
 pub struct PageLimit {
     /// Entries.
@@ -194,7 +194,7 @@ impl Default for PageLimit {
 pub struct EngineFacts {
     /// Last commit that is visible.
     pub position: Position,
-    /// Last commit that the applied store holds; equals `position` where there is no log.
+    /// Last commit that the applied store contains; equals `position` if the engine has no log.
     pub applied: Position,
     /// Bytes of the log that the applied store does not hold yet.
     pub log_bytes: u64,
@@ -220,11 +220,12 @@ pub struct EngineFacts {
     pub stalled_us: u64,
 }
 
-/// Keeps bytes by key, commits batches, and knows nothing of files, queues or formats. Two engines answer alike; `conformance` says how.
+/// Stores bytes by key and commits batches. It has no concept of files, queues or formats. All engines must behave identically; `conformance` has the
+/// checks.
 ///
-/// Reads see the newest visible commit. A page is consistent: it shows every batch whole or not at all, within the page.
+/// Reads see the newest visible commit. A page is consistent: within it, every batch is visible completely or not at all.
 pub trait Engine: Send + Sync + fmt::Debug {
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Damaged`].
@@ -243,13 +244,14 @@ pub trait Engine: Send + Sync + fmt::Debug {
         page: &mut Page,
     ) -> Result<(), StoreError>;
 
-    /// Commits a batch and waits. `after` runs before this returns; the calling thread may do the work of a whole group.
+    /// Commits a batch and blocks until the outcome is known. `after` runs before this returns. The calling thread may do the work of a whole commit
+    /// group.
     ///
     /// # Errors
     /// [`StoreError::Poisoned`] after a failed write or sync; limits.
     fn commit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError>;
 
-    /// Commits a batch without holding the thread: `after` runs when the outcome is known. Waits only while the engine's limit on batches in
+    /// Commits a batch without blocking the thread: `after` runs when the outcome is known. Blocks only while the engine's limit on batches in
     /// flight is reached, and never on a thread that runs a [`Completion`].
     fn submit(&self, batch: Batch, after: Completion);
 
@@ -259,30 +261,31 @@ pub trait Engine: Send + Sync + fmt::Debug {
         self.submit(batch, after);
     }
 
-    /// Adds ascending keys to a space that holds nothing and that no batch changes meanwhile. The entries are durable and visible when this
-    /// returns; after a crash a part of them may be there. Returns their number.
+    /// Adds ascending keys to an empty space that no batch changes at the same time. The entries are durable and visible when this
+    /// returns. After a crash, some of them may be stored. Returns their number.
     ///
     /// # Errors
-    /// Errors of the source, and [`StoreError::NotAscending`]: the entries before are there. [`StoreError::NotEmpty`] if the space holds one of the keys;
-    /// a part of the entries before may be there. Later commits are possible after all of these. [`StoreError::Io`].
+    /// Errors of the source, and [`StoreError::NotAscending`]: the preceding entries are stored. [`StoreError::NotEmpty`] if the space contains one
+    /// of the keys; some of the preceding entries may be stored. Later commits are possible after all of these. [`StoreError::Io`].
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError>;
 
-    /// Everything that is committed, as it is now; later commits do not show in it. Holding it for long keeps space from being used again.
+    /// Returns a snapshot of the committed state. Later commits are not visible in it. A snapshot that is kept for long prevents its space from being
+    /// reused.
     ///
     /// # Errors
     /// Errors of the medium.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
-    /// Last commit that is visible.
+    /// Returns the position of the last visible commit.
     fn position(&self) -> Position;
 
-    /// Waits until a commit is visible and, with `durability = sync`, durable.
+    /// Blocks until a commit is visible and, with `durability = sync`, durable.
     ///
     /// # Errors
-    /// [`StoreError::Poisoned`] if it can no longer become so.
+    /// [`StoreError::Poisoned`] if this can no longer happen.
     fn wait(&self, position: Position) -> Result<(), StoreError>;
 
-    /// Why nothing more may commit; `None` while commits are possible.
+    /// Returns the reason why no further commit is possible, or `None` while commits are possible.
     fn stopped(&self) -> Option<String> {
         None
     }
@@ -290,10 +293,10 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// Figures.
     fn facts(&self) -> EngineFacts;
 
-    /// Checks everything that is stored. Returns one error for each damage found, by place and without payload.
+    /// Checks all stored data. Returns one error for each damage found, with its place and without payload.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where the check itself cannot continue.
+    /// [`StoreError::Io`] if the check itself cannot continue.
     fn check(&self) -> Result<Vec<StoreError>, StoreError>;
 
     /// Checks the structure in which entries are found. Damage to it may hide entries from all reads.
@@ -304,7 +307,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Visits everything in a space that can be read, in the order of the keys, and reports what cannot: after damage it continues with what follows.
+    /// Visits all readable entries of a space in key order and reports unreadable parts; after damage it continues with the next readable entry.
     /// Entries that damage hides are not reported; see [`Self::structure`].
     ///
     /// # Errors
@@ -321,7 +324,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// The locks and claims of several processes, of an engine that several of them have open at once.
+    /// Returns the locks and claims shared by several processes, if the engine can be open in several at once.
     fn shared(&self) -> Option<Arc<dyn Shared>> {
         None
     }
@@ -333,7 +336,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
     fn compact(&self) -> Result<(u64, u64), StoreError>;
 }
 
-/// What a salvage finds. Keys are without their space.
+/// Item found by a salvage. Keys are without their space.
 #[derive(Clone, Debug)]
 pub enum Salvaged<'a> {
     /// An entry that is intact: key and value.
@@ -342,12 +345,12 @@ pub enum Salvaged<'a> {
     Damage(Option<&'a [u8]>, StoreError),
 }
 
-/// Takes what a salvage finds.
+/// Receives the items of a salvage.
 pub type SalvageVisit<'a> = dyn FnMut(Salvaged<'_>) -> Result<(), StoreError> + 'a;
 
 /// A state of the whole store. Several threads may read it at once.
 pub trait Snapshot: Send + Sync {
-    /// Its last commit.
+    /// Returns the position of the last commit in the snapshot.
     fn position(&self) -> Position;
 
     /// Visits the entries of a range in the order of the keys; a key begins with its space, as [`FullKey::bytes`] does. A bound that is shorter than a
@@ -361,7 +364,7 @@ pub trait Snapshot: Send + Sync {
 /// Bounds of full keys, lower and upper.
 pub type EntryRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// A range as keys. A bound that is too short to hold a space counts as none.
+/// Converts a range to full keys. A bound that is too short to contain a space is treated as unbounded.
 #[must_use]
 pub fn full_bounds(range: EntryRange<'_>) -> (Bound<FullKey>, Bound<FullKey>) {
     let full = |bound: Bound<&[u8]>| match bound {
@@ -378,5 +381,5 @@ pub const EVERY_ENTRY: EntryRange<'static> = (Bound::Unbounded, Bound::Unbounded
 /// Takes a full key and its value.
 pub type EntryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'a;
 
-/// Source of a load: fills the two buffers with the next key and value, or says that there is none.
+/// Source of a load: fills the two buffers with the next key and value and returns true, or returns false at the end.
 pub type LoadSource<'a> = dyn FnMut(&mut Vec<u8>, &mut Vec<u8>) -> Result<bool, StoreError> + 'a;

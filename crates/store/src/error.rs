@@ -1,4 +1,4 @@
-//! What the store refuses and why.
+//! Errors of the store, with their codes, file statuses and findings.
 
 use std::io::ErrorKind;
 
@@ -6,7 +6,7 @@ use quayline_core::{Code, Fault, Finding, Place, Severity};
 
 use crate::{FileStatus, Position, Space};
 
-/// Why an operation did not happen. Nothing was changed unless the variant says otherwise.
+/// Error of a store operation. The operation changed nothing unless the variant says otherwise.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -15,19 +15,20 @@ pub enum StoreError {
     Io {
         /// File of the data folder.
         file: String,
-        /// What was tried, as a participle: "read", "written", "synced".
+        /// Failed action as a participle: "read", "written", "synced".
         action: &'static str,
         /// Kind of the system's error.
         kind: ErrorKind,
         /// The system's own words.
         why: String,
     },
-    /// A write or sync failed, and what was written could not be cut back: the store shows whether the unit of work happened when it is opened again.
+    /// A write or sync failed, and the written bytes could not be truncated. Whether the unit of work was committed is known only after the store is
+    /// reopened.
     #[error("{file} cannot be {action}, and the unit of work may have happened: {why}")]
     Unknown {
         /// File of the data folder.
         file: String,
-        /// What was tried, as a participle: "written", "synced".
+        /// Failed action as a participle: "written", "synced".
         action: &'static str,
         /// The system's own words.
         why: String,
@@ -38,14 +39,14 @@ pub enum StoreError {
         /// The first failure.
         cause: String,
     },
-    /// Stored bytes differ from what was written.
+    /// Stored bytes differ from the written ones.
     #[error("{file} is damaged at byte {byte}: {what}")]
     Damaged {
         /// File of the data folder.
         file: String,
         /// Byte in the file, from 0.
         byte: u64,
-        /// What was expected and found.
+        /// Expected and found values.
         what: String,
     },
     /// A group of the log is damaged although a later one is intact, so it is not the torn end of the log.
@@ -55,19 +56,19 @@ pub enum StoreError {
         file: String,
         /// Byte of the damaged group in that file.
         byte: u64,
-        /// Its position.
+        /// Position of the damaged commit.
         damaged: Position,
         /// Position of the first intact group after it.
         intact: Position,
     },
-    /// A save is not what was written.
+    /// A save is damaged or incomplete.
     #[error("the save is not usable at byte {byte}: {what}")]
     BadSave {
         /// The save.
         file: String,
         /// Byte, from 0.
         byte: u64,
-        /// What was expected and found.
+        /// Expected and found values.
         what: String,
     },
     /// A save in parts did not end.
@@ -102,10 +103,10 @@ pub enum StoreError {
     LimitReached {
         /// Name of the limit.
         limit: &'static str,
-        /// Its value.
+        /// Value of the limit.
         value: u64,
     },
-    /// Another unit of work holds the record.
+    /// Another unit of work has the lock on the record.
     #[error("another unit of work holds the record in space {}, waited {waited_ms} ms", .space.0)]
     LockTimeout {
         /// Space of the record.
@@ -181,7 +182,7 @@ pub enum StoreError {
         /// File.
         file: String,
     },
-    /// No such record file.
+    /// The record file does not exist.
     #[error("no record file {name}")]
     FileMissing {
         /// Name.
@@ -215,7 +216,7 @@ pub enum StoreError {
         /// Greatest number.
         max: u64,
     },
-    /// No such alternate index.
+    /// The alternate index does not exist.
     #[error("{file} has no alternate index {index}")]
     IndexMissing {
         /// File.
@@ -228,7 +229,7 @@ pub enum StoreError {
     BadDefinition {
         /// Name of the file or queue.
         name: String,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
     },
     /// Loaded keys are not ascending.
@@ -237,18 +238,18 @@ pub enum StoreError {
         /// Number of the entry, from 1.
         entry: u64,
     },
-    /// No such queue.
+    /// The queue does not exist.
     #[error("no queue {name}")]
     QueueMissing {
         /// Name.
         name: String,
     },
-    /// The queue has as many messages as it may, or as many bytes of messages that do not persist.
+    /// The queue has reached its maximum depth, or its maximum number of bytes in non-persistent messages.
     #[error("queue {queue} is full: {}", full_text(*.depth, *.memory_bytes))]
     QueueFull {
         /// Queue.
         queue: String,
-        /// Messages it holds.
+        /// Number of messages on the queue.
         depth: u64,
         /// Bytes of those that do not persist, if they are the reason.
         memory_bytes: Option<u64>,
@@ -265,13 +266,13 @@ pub enum StoreError {
         /// File.
         file: String,
     },
-    /// A load into a space that holds entries.
+    /// The target space of a load contains entries.
     #[error("the load met a key that exists in space {}", .space.0)]
     NotEmpty {
         /// The space.
         space: Space,
     },
-    /// No message fits within the wait limit.
+    /// No matching message arrived within the wait limit.
     #[error("no message of queue {queue} fits, waited {waited_ms} ms")]
     NoMessage {
         /// Queue.
@@ -301,7 +302,7 @@ pub const STO_DAMAGED: Code = Code("STO-003");
 pub const STO_LOG_DAMAGED: Code = Code("STO-004");
 /// A save is damaged.
 pub const STO_SAVE: Code = Code("STO-034");
-/// Another process has the folder.
+/// Another process has the folder open.
 pub const STO_IN_USE: Code = Code("STO-005");
 /// Unknown version of a file.
 pub const STO_VERSION: Code = Code("STO-006");
@@ -311,25 +312,25 @@ pub const STO_READ_ONLY: Code = Code("STO-007");
 pub const STO_LIMIT: Code = Code("STO-008");
 /// A record lock was not free in time.
 pub const STO_LOCK: Code = Code("STO-009");
-/// Units of work wait for each other.
+/// Units of work wait for each other in a cycle.
 pub const STO_DEADLOCK: Code = Code("STO-010");
 /// Too long.
 pub const STO_LENGTH: Code = Code("STO-011");
 /// A unique key exists.
 pub const STO_DUPLICATE: Code = Code("STO-012");
-/// No such record.
+/// The record does not exist.
 pub const STO_NOT_FOUND: Code = Code("STO-013");
 /// End of a browse.
 pub const STO_END: Code = Code("STO-014");
 /// A record's length does not fit its file.
 pub const STO_RECORD_LENGTH: Code = Code("STO-015");
-/// A rewrite changes what must stay.
+/// A rewrite changes a key or length that must not change.
 pub const STO_IMMUTABLE: Code = Code("STO-016");
 /// A rewrite without a read for update.
 pub const STO_NOT_READ: Code = Code("STO-017");
 /// A browse without position.
 pub const STO_NO_POSITION: Code = Code("STO-018");
-/// No such record file.
+/// The record file does not exist.
 pub const STO_NO_FILE: Code = Code("STO-019");
 /// A name is in use.
 pub const STO_EXISTS: Code = Code("STO-020");
@@ -339,13 +340,13 @@ pub const STO_UNSUPPORTED: Code = Code("STO-021");
 pub const STO_UNKNOWN: Code = Code("STO-038");
 /// A relative record number is out of range.
 pub const STO_RANGE: Code = Code("STO-022");
-/// No such alternate index.
+/// The alternate index does not exist.
 pub const STO_NO_INDEX: Code = Code("STO-023");
 /// A definition contradicts itself.
 pub const STO_DEFINITION: Code = Code("STO-024");
 /// Loaded keys are not ascending.
 pub const STO_ORDER: Code = Code("STO-025");
-/// No such queue.
+/// The queue does not exist.
 pub const STO_NO_QUEUE: Code = Code("STO-030");
 /// The queue is full.
 pub const STO_QUEUE_FULL: Code = Code("STO-031");
@@ -361,19 +362,19 @@ pub const STO_NOT_EMPTY: Code = Code("STO-041");
 pub const STO_POISON: Code = Code("STO-042");
 /// A message moved to the backout queue, because it failed too often.
 pub const STO_BACKED_OUT: Code = Code("STO-043");
-/// No message fits.
+/// No message matches.
 pub const STO_NO_MESSAGE: Code = Code("STO-032");
 /// The message is too long.
 pub const STO_MESSAGE_LENGTH: Code = Code("STO-033");
 
 impl StoreError {
-    /// An error of the medium.
+    /// Creates an error of the medium.
     #[must_use]
     pub fn io(file: &str, action: &'static str, error: &std::io::Error) -> Self {
         StoreError::Io { file: file.to_owned(), action, kind: error.kind(), why: error.to_string() }
     }
 
-    /// COBOL file status of the outcome.
+    /// Returns the COBOL file status of the outcome.
     #[must_use]
     pub fn status(&self) -> FileStatus {
         match self {
@@ -413,7 +414,7 @@ impl StoreError {
         }
     }
 
-    /// The error as people read it, with a remedy.
+    /// Converts the error into a finding with a remedy.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let (code, fault) = self.code();
@@ -555,7 +556,7 @@ impl StoreError {
     }
 }
 
-/// Says that a get found expired messages and deleted them.
+/// Creates a note that a get found expired messages and deleted them.
 #[must_use]
 pub fn expired_finding(queue: &str, count: u64) -> Finding {
     let message = match count {
@@ -566,7 +567,7 @@ pub fn expired_finding(queue: &str, count: u64) -> Finding {
     note.hint("get messages sooner, or put them with a longer expiry or none")
 }
 
-/// Says that messages failed too often and stay on their queue.
+/// Creates a finding about messages that failed too often and remain on their queue.
 pub(crate) fn poison_finding(queue: &str, count: u64, backout: &str, error: &StoreError) -> Finding {
     let what = match count {
         1 => "1 message".to_owned(),

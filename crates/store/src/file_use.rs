@@ -5,9 +5,9 @@
 //!           inserted, updated, deleted, read, lookups, lookups that read index pages, lookups that read data pages
 //! ```
 //!
-//! Each count is an atomic addition to memory that threads rarely share. Changes count when their unit of work commits, reads when they happen. What was
-//! counted is added to the catalog by [`Store::keep_use`]: when a command or server closes the store, and by a server once in each interval. A crash loses what was
-//! counted since, as it does in VSAM. A file that is defined, rebuilt or copied begins at zero.
+//! Each count is an atomic addition to memory that threads rarely share. Changes count when their unit of work commits, reads when they happen.
+//! [`Store::keep_use`] adds the counts to the catalog: when a command or server closes the store, and in a server once in each interval. A crash
+//! loses the counts since the last call, as it does in VSAM. A file that is defined, rebuilt or copied starts at zero.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -35,9 +35,9 @@ pub struct FileUse {
     pub deleted: u64,
     /// Records read.
     pub read: u64,
-    /// Looks into the file or its alternate indexes: one for a record by its key, one for each page of a browse.
+    /// Lookups in the file or its alternate indexes: one for a record by its key, one for each page of a browse.
     pub lookups: u64,
-    /// Lookups that read an index page from the medium or the system's cache; the others found all of them in memory.
+    /// Lookups that read an index page from the medium or the system's cache; the others found all index pages in memory.
     pub index_missed: u64,
     /// Lookups that read a data page.
     pub data_missed: u64,
@@ -61,7 +61,7 @@ impl FileUse {
         FileUse::of(since_ms, counts)
     }
 
-    /// What was counted since an earlier state.
+    /// Returns the counts since an earlier state.
     #[must_use]
     pub fn since(&self, earlier: &FileUse) -> FileUse {
         let mut counts = self.counts();
@@ -69,7 +69,7 @@ impl FileUse {
         FileUse::of(self.since_ms, counts)
     }
 
-    /// The counts as lines for people, as LISTCAT has them.
+    /// Formats the counts as lines of text, like LISTCAT.
     #[must_use]
     pub fn text(&self) -> String {
         let FileUse { since_ms: _, inserted, updated, deleted, read, lookups, index_missed, data_missed } = self;
@@ -115,7 +115,7 @@ pub(crate) struct UseCounters {
     inserted: AtomicU64,
     updated: AtomicU64,
     deleted: AtomicU64,
-    /// What the catalog has of these counters already.
+    /// Counts of these counters that the catalog already contains.
     kept: parking_lot::Mutex<FileUse>,
 }
 
@@ -131,9 +131,9 @@ thread_local! {
 /// A page that an engine reads from its medium.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PageKind {
-    /// It leads to other pages.
+    /// An index page.
     Index,
-    /// It holds entries.
+    /// A data page.
     Data,
 }
 
@@ -157,7 +157,7 @@ pub(crate) enum RecordChange {
 }
 
 impl UseCounters {
-    /// Counts a lookup that finds so many records.
+    /// Counts a lookup and the number of records that it found.
     pub(crate) fn lookup<T>(&self, found: impl FnOnce(&T) -> u64, look: impl FnOnce() -> T) -> T {
         let before = PAGES.get();
         let answer = look();
@@ -194,7 +194,7 @@ impl UseCounters {
         counter.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// What was counted since the store was opened.
+    /// Returns the counts since the store was opened.
     pub(crate) fn now(&self) -> FileUse {
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let sum = |of: fn(&Reads) -> &AtomicU64| self.reads.iter().map(|reads| value(of(reads))).sum();
@@ -225,14 +225,14 @@ pub(crate) fn forget(unit: &mut Unit, space: Space) -> Result<(), StoreError> {
 }
 
 impl Inner {
-    /// The counters of a file.
+    /// Returns the counters of a file.
     pub(crate) fn use_of(&self, space: Space) -> Arc<UseCounters> {
         Arc::clone(self.uses.lock().entry(space).or_default())
     }
 }
 
 impl Store {
-    /// Adds what was counted of record files to the catalog, so that it outlives this process. Does nothing for a store that is opened to read.
+    /// Adds the counts of record files to the catalog, so that they outlive this process. Does nothing for a store that is opened read-only.
     ///
     /// # Errors
     /// Errors of a unit of work. The next call stores the counts that this call could not store.
@@ -260,10 +260,10 @@ impl Store {
         Ok(())
     }
 
-    /// What was counted of every record file that this process used, since it opened the store, by the name of the file.
+    /// Returns the counts of every record file that this process has used since it opened the store, by file name.
     ///
     /// # Errors
-    /// Those of [`Store::begin`], and errors of the medium.
+    /// Errors of [`Store::begin`] and of the medium.
     pub fn used_files(&self) -> Result<Vec<(String, FileUse)>, StoreError> {
         let unit = self.begin()?;
         let counters = self.0.uses.lock().clone();

@@ -10,14 +10,15 @@
 //!               Engine: get, page, commit, submit ──▶ in-memory twin │ embedded (own log, delta, redb)
 //! ```
 //!
-//! - **An engine knows bytes by key and nothing else.** Record files and queues are written once, above it, so every engine has them alike.
-//! - **A unit of work is a list of changes until its commit.** Nothing of it reaches the engine before, so rolling back costs nothing and a crash
-//!   leaves nothing behind, however many units are open.
-//! - **Isolation.** Changes and reads for update lock their keys until the outcome is visible. A deadlock is found when the last lock of the
-//!   circle is asked for; the unit that asks gets [`StoreError::Deadlock`]. Other reads see the newest commit.
-//! - **A commit holds no thread.** [`Unit::submit`] gives a future, [`Unit::submit_with`] calls back; [`Unit::commit`] waits and may do the work of the
-//!   whole group on the calling thread, which saves two switches of threads.
-//! - **Everything is bounded** by [`StoreLimits`] and the engine's own limits; a bound that is reached is an error or makes the caller wait.
+//! - **An engine stores bytes by key and has no other concept.** Record files and queues are implemented once, above it, so they behave the same with
+//!   every engine.
+//! - **A unit of work is a list of changes until its commit.** None of them reaches the engine before, so a rollback costs nothing and a crash
+//!   leaves nothing behind, regardless of the number of open units.
+//! - **Isolation.** Changes and reads for update lock their keys until the outcome is visible. A deadlock is detected when the last lock of the
+//!   cycle is requested; the requesting unit gets [`StoreError::Deadlock`]. Other reads see the newest commit.
+//! - **A commit blocks no thread.** [`Unit::submit`] returns a future and [`Unit::submit_with`] calls back. [`Unit::commit`] blocks and may do the
+//!   work of the whole commit group on the calling thread, which saves two thread switches.
+//! - **Everything is bounded** by [`StoreLimits`] and the engine's limits; reaching a limit is an error or blocks the caller.
 
 mod bytes;
 mod catalog;

@@ -16,21 +16,21 @@ use crate::{FullKey, StoreError, Value};
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct UnitId(pub u64);
 
-/// How long to wait for a lock that another unit of work holds.
+/// Wait policy for a lock that another unit of work has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LockWait {
     /// The store's own limit, `lock_wait_ms_max`.
     Default,
-    /// Not at all: the answer is [`StoreError::LockTimeout`] at once.
+    /// Do not wait: return [`StoreError::LockTimeout`] at once.
     No,
-    /// At most this many milliseconds.
+    /// Wait at most this many milliseconds.
     AtMostMs(u64),
 }
 
-/// How often a unit that waits looks again whether other processes free its lock, and for circles that lead through them.
+/// Interval at which a waiting unit checks whether other processes released its lock, and searches for cycles that lead through them.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// After this time a wait for another unit of this process becomes known to the others.
+/// Time after which a wait for another unit of this process is published to the other processes.
 const MAKE_KNOWN: Duration = Duration::from_millis(20);
 
 /// Locks of all units of work of this process. With several processes, a unit takes a lock here first and then among the processes.
@@ -47,7 +47,7 @@ pub(crate) struct LockTable {
 #[derive(Debug, Default)]
 struct Inner {
     holders: HashMap<FullKey, UnitId>,
-    /// What each waiting unit waits for; a unit waits for one lock at a time.
+    /// The lock that each waiting unit waits for. A unit waits for one lock at a time.
     waiting: HashMap<UnitId, Waits>,
     /// Tasks to wake when a lock is free, by its key.
     wakers: HashMap<FullKey, Vec<Waker>>,
@@ -60,7 +60,7 @@ struct Waits {
     since: Instant,
 }
 
-/// Whether a lock was already held by the unit that asked for it.
+/// Outcome of a lock request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Acquired {
     Now,
@@ -70,7 +70,7 @@ pub(crate) enum Acquired {
 }
 
 impl LockTable {
-    /// No lock is held; waits are counted there.
+    /// Creates an empty lock table that counts waits in `usage`.
     pub(crate) fn new(usage: &Arc<Usage>, shared: Option<Arc<dyn Shared>>) -> LockTable {
         LockTable { usage: Arc::clone(usage), shared, ..LockTable::default() }
     }
@@ -116,7 +116,7 @@ impl LockTable {
         let parked = Arc::new(Parked::default());
         let waker = Waker::from(Arc::clone(&parked));
         let outcome = loop {
-            // First the waker, then what others see of the wait, then the attempt: whoever frees the key afterwards wakes this thread.
+            // The order matters: register the waker, publish the wait, then try. A later release of the key then always wakes this thread.
             shared.wake_when(key, &waker);
             match self.is_in_a_circle(shared, unit, key) {
                 Ok(false) => {}
@@ -140,7 +140,7 @@ impl LockTable {
         outcome
     }
 
-    /// Makes the wait known to other processes. Whether this unit must give up.
+    /// Publishes the wait to other processes. Returns true if this unit must give up to break a cycle.
     fn is_in_a_circle(&self, shared: &dyn Shared, unit: UnitId, key: &FullKey) -> Result<bool, StoreError> {
         self.known_to_wait.lock().insert(unit);
         let is_circle = shared.waits(unit, key)?;
@@ -206,7 +206,7 @@ impl LockTable {
         }
     }
 
-    /// Waits for a lock of this process. A circle may lead through other processes. Whether the time ended.
+    /// Waits for a lock of this process, where a cycle may lead through other processes. Returns true if the time ended.
     fn wait_among_processes(
         &self,
         inner: &mut MutexGuard<'_, Inner>,
@@ -229,8 +229,8 @@ impl LockTable {
         }
     }
 
-    /// Takes the lock on a key for a unit that holds no thread: if another unit holds it, the answer is [`StoreError::LockTimeout`] at once, and
-    /// `waker` is woken when the lock is free. Until the unit tries again or [gives up](Self::give_up), it counts as waiting, so that a circle is found.
+    /// Takes the lock on a key without blocking: if another unit has it, returns [`StoreError::LockTimeout`] at once and wakes `waker` when the lock
+    /// is released. Until the unit tries again or [gives up](Self::give_up), it counts as waiting, so that cycles are detected.
     pub(crate) fn acquire_or_wake(
         &self,
         unit: UnitId,
@@ -290,13 +290,13 @@ impl LockTable {
         Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 })
     }
 
-    /// The unit no longer waits for a lock.
+    /// Ends a unit's wait for a lock.
     pub(crate) fn give_up(&self, unit: UnitId) {
         self.has_waited(unit);
         self.waits_no_more(unit);
     }
 
-    /// Ends the wait of a unit that holds no thread.
+    /// Ends the wait of a unit that does not block a thread.
     fn has_waited(&self, unit: UnitId) {
         let waited = self.inner.lock().waiting.remove(&unit);
         if let Some(Waits { key, since }) = waited {
@@ -312,7 +312,7 @@ impl LockTable {
         there: impl IntoIterator<Item = FullKey>,
     ) {
         if let Some(shared) = &self.shared {
-            // Before the next unit of this process can ask for them.
+            // Before the next unit of this process can request them.
             let there: Vec<FullKey> = there.into_iter().collect();
             if !there.is_empty() {
                 shared.release(unit, there);
@@ -338,13 +338,13 @@ impl LockTable {
         wake.into_iter().for_each(Waker::wake);
     }
 
-    /// Number of locks held.
+    /// Returns the number of locks held.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().holders.len()
     }
 }
 
-/// `None` if another unit holds the key.
+/// Converts the answer for a shared lock. `None` means that another unit has the key.
 fn acquired(hold: Hold) -> Option<Acquired> {
     match hold {
         Hold::Refused => None,
@@ -354,7 +354,7 @@ fn acquired(hold: Hold) -> Option<Acquired> {
 }
 
 impl Inner {
-    /// Follows who waits for whom from `holder`. A unit waits for one lock and a lock has one holder, so the path does not branch.
+    /// Follows the wait-for graph from `holder`. A unit waits for one lock and a lock has one holder, so the path does not branch.
     fn would_close_a_circle(&self, unit: UnitId, holder: UnitId) -> bool {
         let mut at = holder;
         // No path is longer than the number of waiting units.

@@ -1,4 +1,4 @@
-//! The in-memory twin of the engines: slow, simple, and the reference for what they answer.
+//! In-memory reference engine: slow, simple, and the standard for the behavior of the other engines.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct Inner {
 }
 
 impl MemoryEngine {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         MemoryEngine::default()
@@ -97,7 +97,7 @@ impl Engine for MemoryEngine {
     }
 
     fn submit(&self, batch: Batch, after: Completion) {
-        // The outcome goes to `after` alone.
+        // Only `after` reports the outcome.
         let _ = self.commit(batch, after);
     }
 

@@ -1,4 +1,4 @@
-//! What an engine adds when several processes work on one store: locks and claims that all of them see.
+//! Locks and claims among several processes that share one store, provided by the engine.
 //!
 //! ```text
 //!  process 1: units ─▶ LockTable ─┐                      ┌─ LockTable ◀─ units :process 2
@@ -6,8 +6,8 @@
 //!                                 └── waits: who ─▶ key ──┘
 //! ```
 //!
-//! A *hold* gives a key to one process and one unit of work. It ends with the commit of a batch that changes the key (in the same instant in which the
-//! change becomes visible), when it is released, and when its process ends, however it ends.
+//! A *hold* gives a key to one process and one unit of work. It ends with the commit of a batch that changes the key (at the same instant as the
+//! change becomes visible), when it is released, and when its process ends in any way.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use crate::engine::{KeyRange, Page, PageLimit};
 use crate::lock::UnitId;
 use crate::{FullKey, Space, StoreError, Value};
 
-/// Owner of holds that belong to no unit of work: claimed messages.
+/// Owner of holds that belong to no unit of work: those of claimed messages.
 pub const NO_UNIT: UnitId = UnitId(0);
 
 /// Bits of a stamp that count within one millisecond.
@@ -38,7 +38,7 @@ pub struct Filter<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Entries to claim: the first ones of a range that nobody holds.
+/// Request for claims: the first free entries of a range.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Space of the entries.
@@ -53,7 +53,7 @@ pub struct Wanted<'a> {
     pub beside: Space,
 }
 
-/// An entry that this process now holds for [`NO_UNIT`].
+/// An entry that this process has claimed for [`NO_UNIT`].
 #[derive(Clone, Debug)]
 pub struct ClaimedEntry {
     /// Key without its space.
@@ -64,56 +64,57 @@ pub struct ClaimedEntry {
     pub beside: Option<Value>,
 }
 
-/// Whether who takes a key also reads its value, which then comes with the same answer.
+/// Whether locking a key also reads its value in the same round trip.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reads {
-    /// It does not.
+    /// Do not read the value.
     Nothing,
-    /// It does.
+    /// Read the value.
     Value,
 }
 
-/// What asking for a key found.
+/// Outcome of a request for a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Hold {
-    /// Another unit of work holds the key.
+    /// Another unit of work has the key.
     Refused,
-    /// The unit holds it now.
+    /// The unit has the key now.
     Taken,
-    /// The same, and the committed value as it is now and stays until the unit ends.
+    /// The unit has the key now. The committed value stays the same until the unit ends.
     Read(Option<Value>),
 }
 
-/// Learns of entries that other processes added or gave back.
+/// Receiver of notifications about entries that other processes added or released.
 pub trait Arrival: Send + Sync {
-    /// At most this many entries arrived. Must not wait.
+    /// Reports that up to this many entries arrived. Must not block.
     fn arrived(&self, count: u64);
 }
 
-/// Holds and waits of one process among several.
+/// Locks, claims and waits of one of several processes.
 pub trait Shared: Send + Sync + fmt::Debug {
-    /// What makes the stamps of this process unique among all processes and ordered by time.
+    /// Returns the source that makes stamps of this process unique among all processes and ordered by time.
     fn stamps(&self) -> StampSource;
 
-    /// Takes a key for a unit of work if nobody holds it. Whether the unit holds it now, with the value of the key if it is wanted.
+    /// Takes a key for a unit of work if it is free. The outcome contains the value of the key if `reads` requests it.
     ///
     /// # Errors
     /// Errors of the connection.
     fn hold(&self, unit: UnitId, key: &FullKey, reads: Reads) -> Result<Hold, StoreError>;
 
-    /// Gives keys back that a unit holds. Does not wait; a later [`Self::hold`] or [`Self::claim`] of this process finds them free.
+    /// Releases keys of a unit. Does not block; a later [`Self::hold`] or [`Self::claim`] of this process finds them free.
     fn release(&self, unit: UnitId, keys: Vec<FullKey>);
 
-    /// Gives a claimed entry back, at once or after a pause. Before that, an entry beside it gets a value, which a crash of the database may undo.
+    /// Releases a claimed entry, at once or after a delay. Before that, writes the value of the entry `beside`, which a crash of the database may
+    /// undo.
     fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause_ms: u64);
 
-    /// Makes known that a unit waits for a key. Whether it is the one of a circle of waiting units that must give up.
+    /// Publishes that a unit waits for a key. Returns true if the unit is the member of a cycle of waiting units that must give up.
     ///
     /// # Errors
     /// Errors of the connection.
     fn waits(&self, unit: UnitId, key: &FullKey) -> Result<bool, StoreError>;
 
-    /// The unit no longer waits.
+    /// Publishes that the unit no longer waits.
     fn waits_no_more(&self, unit: UnitId);
 
     /// Wakes a task once when a key may be free, at the latest after a tenth of a second.
@@ -125,7 +126,7 @@ pub trait Shared: Send + Sync + fmt::Debug {
     /// Errors of the connection.
     fn claim(&self, wanted: &Wanted<'_>) -> Result<Vec<ClaimedEntry>, StoreError>;
 
-    /// Reads entries that nobody holds, as [`crate::Engine::page`] does forward.
+    /// Reads free entries, as [`crate::Engine::page`] does forward.
     ///
     /// # Errors
     /// Errors of the connection.
@@ -138,19 +139,19 @@ pub trait Shared: Send + Sync + fmt::Debug {
         page: &mut Page,
     ) -> Result<(), StoreError>;
 
-    /// Number of entries of a space.
+    /// Returns the number of entries of a space.
     ///
     /// # Errors
     /// Errors of the connection.
     fn count(&self, space: Space) -> Result<u64, StoreError>;
 
-    /// From now on other processes report what arrives in a space, and see that this process uses it.
+    /// Subscribes to entries that other processes add to a space, and shows them that this process uses it.
     ///
     /// # Errors
     /// Errors of the connection.
     fn watch(&self, space: Space, arrival: Weak<dyn Arrival>) -> Result<(), StoreError>;
 
-    /// Whether another process watches a space.
+    /// Returns true if another process watches a space.
     ///
     /// # Errors
     /// Errors of the connection.
@@ -178,7 +179,7 @@ impl StampSource {
         StampSource { slot, begin_ms: now_ms, begin: Instant::now(), last: AtomicU64::new(0) }
     }
 
-    /// The next stamp, above all earlier ones of this process.
+    /// Returns the next stamp, greater than all earlier ones of this process.
     pub(crate) fn next(&self) -> u64 {
         let passed = u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(0);
         let first = |ms: u64| (ms << (COUNT_BITS + SLOT_BITS)) | (self.slot << COUNT_BITS);
@@ -197,7 +198,7 @@ impl StampSource {
     }
 }
 
-/// A thread that waits to be woken.
+/// A parked thread.
 #[derive(Debug, Default)]
 pub(crate) struct Parked {
     woken: Mutex<bool>,
@@ -212,7 +213,7 @@ impl Wake for Parked {
 }
 
 impl Parked {
-    /// Waits until woken, at most until a time. Being woken before counts.
+    /// Blocks until woken or until a time. A wake-up before the call counts.
     pub(crate) fn wait_until(&self, limit: Instant) {
         let mut woken = self.woken.lock();
         while !*woken && !self.changed.wait_until(&mut woken, limit).timed_out() {}

@@ -40,7 +40,7 @@ pub enum FileStatus {
 }
 
 impl FileStatus {
-    /// The two digits.
+    /// Returns the two digits of the status.
     #[must_use]
     pub fn digits(self) -> &'static str {
         match self {

@@ -42,19 +42,19 @@ pub(crate) struct Inner {
     pub(crate) next_unit: AtomicU64,
     /// Next stamp: unique for the life of the data folder and ascending.
     stamps: AtomicU64,
-    /// Where several processes give stamps, theirs.
+    /// Source of stamps that are unique among several processes, if the store is shared.
     shared_stamps: Option<StampSource>,
     pub(crate) shared: Option<Arc<dyn Shared>>,
-    /// Number that tells this store from all others.
+    /// Random number that identifies this store.
     pub(crate) identity: u64,
 }
 
-/// What may be done to a store.
+/// Access mode of a store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
     /// Reads only. Writes nothing at all.
     Read,
-    /// Everything.
+    /// Read and write.
     Write,
 }
 
@@ -120,13 +120,13 @@ impl Store {
             identity,
         }));
         if access == Access::Write {
-            // What cannot be cleared now stays noted. Damage there must not keep the rest of the store from being opened.
+            // Spaces that cannot be cleared now stay noted. Damage in them must not prevent opening the rest of the store.
             let _ = store.sweep(Some(SWEEP_AT_OPEN));
         }
         Ok(store)
     }
 
-    /// The store of a unit of work.
+    /// Returns the store of a unit of work.
     #[must_use]
     pub fn of(unit: &Unit) -> Store {
         Store(Arc::clone(unit.inner()))
@@ -140,13 +140,13 @@ impl Store {
         Unit::begin(&self.0)
     }
 
-    /// Last commit that is visible.
+    /// Returns the position of the last visible commit.
     #[must_use]
     pub fn position(&self) -> Position {
         self.0.engine.position()
     }
 
-    /// Waits until a commit is visible and durable.
+    /// Blocks until a commit is visible and durable.
     ///
     /// # Errors
     /// [`StoreError::Poisoned`].
@@ -154,7 +154,7 @@ impl Store {
         self.0.engine.wait(position)
     }
 
-    /// The engine.
+    /// Returns the engine.
     #[must_use]
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.0.engine
@@ -172,16 +172,16 @@ impl Store {
         self.0.engine.facts()
     }
 
-    /// What units of work cost since the store was opened.
+    /// Returns the cost figures of units of work since the store was opened.
     #[must_use]
     pub fn usage(&self) -> UsageFacts {
         self.0.usage.facts()
     }
 
-    /// The same for each file and queue that was measured or waited for, by its name.
+    /// Returns the cost figures of each file and queue that was measured or waited for, by name.
     ///
     /// # Errors
-    /// Those of [`Store::begin`], and errors of the medium.
+    /// Errors of [`Store::begin`] and of the medium.
     pub fn usage_by_owner(&self) -> Result<Vec<(Owner, OwnerFacts)>, StoreError> {
         let unit = self.begin()?;
         let mut owners: HashMap<Space, Owner> = HashMap::from([
@@ -218,7 +218,7 @@ impl Store {
         facts
     }
 
-    /// The same for those with a high mark of the depth.
+    /// Returns the figures of the open queues with a high mark.
     #[must_use]
     pub fn marked_queues(&self) -> Vec<(String, QueueFacts)> {
         let queues = self.0.queues.lock();
@@ -233,7 +233,7 @@ impl Store {
         self.0.units_open.load(Ordering::Relaxed)
     }
 
-    /// Record locks that are held.
+    /// Returns the number of record locks held.
     #[must_use]
     pub fn locks_held(&self) -> usize {
         self.0.locks.len()
@@ -245,7 +245,7 @@ impl Store {
 pub(crate) struct Ends(Mutex<HashMap<Space, u64>>);
 
 impl Ends {
-    /// Takes `length` from the end of a space; `find` looks for the end at the first use.
+    /// Allocates `length` at the end of a space. `find` looks up the end at the first use.
     pub(crate) fn take(
         &self,
         space: Space,
@@ -261,7 +261,7 @@ impl Ends {
         Ok(end)
     }
 
-    /// The end is at least here; `find` looks for it at the first use.
+    /// Raises the end of a space to at least this value. `find` looks up the end at the first use.
     pub(crate) fn raise(
         &self,
         space: Space,
@@ -277,19 +277,19 @@ impl Ends {
         Ok(())
     }
 
-    /// Looks for the end again at the next use.
+    /// Discards the known end of a space, so that the next use looks it up again.
     pub(crate) fn forget(&self, space: Space) {
         self.0.lock().remove(&space);
     }
 }
 
 impl Inner {
-    /// The wall clock's time at a steady time, as far as is known now.
+    /// Converts a steady time to the wall clock's time, by the current difference.
     pub(crate) fn wall_ms(&self, steady_ms: u64) -> u64 {
         self.clock.now_ms().saturating_add(steady_ms.saturating_sub(self.clock.steady_ms()))
     }
 
-    /// A number that this store never gives again. Later calls give greater numbers.
+    /// Returns a number that this store never returns again. Later calls return greater numbers.
     pub(crate) fn next_stamp(&self) -> u64 {
         match &self.shared_stamps {
             Some(source) => source.next(),

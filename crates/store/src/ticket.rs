@@ -1,4 +1,4 @@
-//! The outcome of a commit, as a future that holds no thread.
+//! Outcome of a commit, as a future that blocks no thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::{Completion, Position, StoreError};
 
-/// A commit on its way. Await it, [wait](Self::wait) for it, or drop it: the commit happens all the same.
+/// A pending commit. Await it, [wait](Self::wait) for it, or drop it: the commit happens in any case.
 #[derive(Debug)]
 pub struct Ticket(Arc<Shared>);
 
@@ -26,7 +26,7 @@ struct State {
 }
 
 impl Ticket {
-    /// A ticket and what completes it.
+    /// Creates a ticket and the completion that resolves it.
     pub(crate) fn new() -> (Ticket, Completion) {
         let shared = Arc::new(Shared::default());
         let ticket = Ticket(Arc::clone(&shared));
@@ -43,16 +43,16 @@ impl Ticket {
         (ticket, completion)
     }
 
-    /// The outcome, once it is known.
+    /// Returns the outcome if it is known.
     #[must_use]
     pub fn outcome(&self) -> Option<Result<Position, StoreError>> {
         self.0.state.lock().outcome.clone()
     }
 
-    /// Holds the thread until the outcome is known.
+    /// Blocks the thread until the outcome is known.
     ///
     /// # Errors
-    /// What the commit answers.
+    /// Errors of the commit.
     pub fn wait(self) -> Result<Position, StoreError> {
         let mut state = self.0.state.lock();
         loop {

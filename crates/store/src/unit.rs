@@ -18,7 +18,7 @@ use crate::store::Inner;
 use crate::usage::Kind;
 use crate::{FullKey, Position, Space, StoreError, Ticket, Value};
 
-/// Why a unit of work was rolled back, as far as the messages that it got are concerned.
+/// Reason of a rollback, which decides whether the messages of the unit count it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RollBack {
     /// Work on the messages failed, for this reason if it is known: their backout counts grow, and the thresholds apply.
@@ -27,12 +27,12 @@ pub enum RollBack {
     Ended,
 }
 
-/// What failed. A message that moves to a backout queue carries it.
+/// Cause of a failure. A message that moves to a backout queue carries it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cause {
     /// Code of the finding.
     pub code: String,
-    /// Where: flow and node, or what else worked on the message.
+    /// Place of the failure: flow and node, or another consumer of the message.
     pub place: String,
     /// The finding's message.
     pub text: String,
@@ -52,21 +52,21 @@ pub struct Unit {
     locks: HashMap<FullKey, Seen>,
     /// Bytes of the values in it.
     seen_bytes: usize,
-    /// Those that the commit does not free among the processes, since it changes nothing there.
+    /// Locks that the commit does not release among the processes, because it changes nothing under them.
     unchanged_locks: Vec<FullKey>,
     /// Counts changes, for pages that must not be older than the last.
     version: u64,
-    /// What queues do once the outcome is known. Not boxed: a unit of some hundred messages would allocate for each.
+    /// Actions of queues when the outcome is known. Not boxed: a unit of some hundred messages would allocate for each.
     outcomes: Vec<QueueOutcome>,
     /// Changes of records by file, which count when the unit commits.
     record_changes: Vec<(Arc<UseCounters>, RecordChange, u64)>,
     /// The task to wake when a lock is free, of a unit that does not hold its thread.
     waker: Option<Waker>,
-    /// What changed since the first mark: keys with what this unit had for them before. Without a mark nothing is kept.
+    /// Undo log since the first mark: changed keys with the preceding change of this unit. `None` without a mark.
     undo: Option<Vec<(FullKey, Option<Change>)>>,
     /// Keys in it since the newest mark: only the first change of each after a mark is needed to go back to it.
     undone: HashSet<FullKey>,
-    /// Why it is rolled back, if it is.
+    /// Reason to report if the unit is rolled back.
     roll_back: RollBack,
     ended: bool,
 }
@@ -74,7 +74,7 @@ pub struct Unit {
 /// Bytes of values that a unit remembers of records that it has locked: enough for the records of an ordinary unit, little for one that locks a million.
 const SEEN_BYTES_MAX: usize = 1 << 20;
 
-/// What a unit knows of a key that it has locked. Nobody else changes the key until the unit ends, so what was read once need not be read again.
+/// Known state of a key that a unit has locked. No other unit changes the key until the unit ends, so a value is read only once.
 enum Seen {
     Nothing,
     /// The committed value.
@@ -123,27 +123,27 @@ impl Unit {
         })
     }
 
-    /// Number of this unit.
+    /// Returns the number of this unit.
     #[must_use]
     pub fn id(&self) -> UnitId {
         self.id
     }
 
-    /// From now on no operation of this unit holds its thread for a lock that another unit holds: it answers [`StoreError::LockTimeout`] at once and wakes
-    /// the task when the lock is free. The task then repeats the operation, or rolls the unit back. Wake-ups without a free lock occur.
+    /// Makes later operations of this unit non-blocking: if another unit has a lock, they return [`StoreError::LockTimeout`] at once and wake
+    /// the task when the lock is released. The task then repeats the operation or rolls the unit back. Spurious wake-ups are possible.
     pub fn wake_for_locks(&mut self, waker: &Waker) {
         if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
             self.waker = Some(waker.clone());
         }
     }
 
-    /// Whether the unit changed nothing so far.
+    /// Returns true if the unit has changed nothing so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// The value of a key: this unit's own, else the newest committed.
+    /// Returns the value of a key: the change of this unit, otherwise the newest committed value.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -172,7 +172,7 @@ impl Unit {
         }
     }
 
-    /// The same, after taking the lock on the key, whether or not it has a value.
+    /// Locks a key, whether or not it has a value, and returns the value.
     ///
     /// # Errors
     /// [`StoreError::LockTimeout`], [`StoreError::Deadlock`], errors of the medium.
@@ -194,7 +194,7 @@ impl Unit {
         self.lock_full(&FullKey::new(space, key), wait, Reads::Nothing)
     }
 
-    /// Whether this unit holds the lock on a key.
+    /// Returns true if this unit has the lock on a key.
     #[must_use]
     pub fn holds(&self, space: Space, key: &[u8]) -> bool {
         self.locks.contains_key(&FullKey::new(space, key))
@@ -252,7 +252,7 @@ impl Unit {
         self.write(FullKey::new(space, key), Change::Fresh(value))
     }
 
-    /// Changes a key that something above the locks (a claimed message) gives to this unit alone.
+    /// Changes a key that is exclusive to this unit by other means than locks, such as a claimed message.
     pub(crate) fn change_claimed(&mut self, space: Space, key: &[u8], change: Change) -> Result<(), StoreError> {
         self.write(FullKey::new(space, key), change)
     }
@@ -284,7 +284,7 @@ impl Unit {
             undo.push((key.clone(), self.writes.get(&key).cloned()));
         }
         match (self.writes.entry(key), change) {
-            // Nobody else ever saw the key.
+            // No other unit has ever seen the key.
             (Entry::Occupied(own), Change::Delete) if matches!(own.get(), Change::Fresh(_)) => {
                 self.bytes -= own.key().bytes().len();
                 own.remove();
@@ -333,8 +333,8 @@ impl Unit {
         Ok(())
     }
 
-    /// Takes the next number of a sequence: 1, then 2 and so on. Numbers have no gaps: a unit that rolls back gives its number back, and another
-    /// unit waits for the outcome.
+    /// Returns the next number of a sequence: 1, 2 and so on. Numbers have no gaps: a unit that rolls back returns its number, and other
+    /// units wait for the outcome.
     ///
     /// # Errors
     /// Locks and errors of the medium.
@@ -345,7 +345,7 @@ impl Unit {
         Ok(next)
     }
 
-    /// Last number of a sequence; 0 before the first.
+    /// Returns the last number of a sequence; 0 before the first.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -369,7 +369,7 @@ impl Unit {
         self.put(Space::CHECKPOINTS, name.as_bytes(), state)
     }
 
-    /// The checkpoint under a name.
+    /// Returns the checkpoint with a name.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -387,7 +387,7 @@ impl Unit {
         Ok(stamp)
     }
 
-    /// Registers what happens once the outcome is known.
+    /// Registers an action for when the outcome is known.
     pub(crate) fn on_outcome(&mut self, outcome: QueueOutcome) {
         self.outcomes.push(outcome);
     }
@@ -402,7 +402,7 @@ impl Unit {
         }
     }
 
-    /// Number of changes so far, undone ones included.
+    /// Returns the number of changes so far, including undone ones.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -411,11 +411,11 @@ impl Unit {
         &self.store
     }
 
-    /// Commits and waits until the unit is durable (or written, with `durability = buffered`).
+    /// Commits and blocks until the unit is durable (with `durability = buffered`: written).
     ///
     /// # Errors
-    /// [`StoreError::Poisoned`] and errors of the medium: the unit did not happen. After [`StoreError::Unknown`], only the store, opened again, shows
-    /// whether it did.
+    /// [`StoreError::Poisoned`] and errors of the medium: the unit was not committed. After [`StoreError::Unknown`], whether it was committed is
+    /// known only after the store is reopened.
     pub fn commit(mut self) -> Result<Position, StoreError> {
         let batch = self.take_batch();
         let store = Arc::clone(&self.store);
@@ -433,7 +433,7 @@ impl Unit {
         store.engine.commit(batch, Box::new(ended))
     }
 
-    /// Commits without holding the thread. Await the ticket, or wait for it.
+    /// Commits without blocking the thread. Await the ticket, or wait for it.
     #[must_use = "the outcome of a commit must be checked"]
     pub fn submit(self) -> Ticket {
         let (ticket, completion) = Ticket::new();
@@ -441,9 +441,9 @@ impl Unit {
         ticket
     }
 
-    /// Commits without holding the thread, and without waiting for a sync: a power cut may lose the last such units, the end of the process does not.
-    /// What remains is whole units in their order. Use it where nobody relies on the outcome after a power cut, such as for messages that are not
-    /// persistent.
+    /// Commits without blocking the thread and without waiting for a sync. A power failure may lose the last such units; the end of the process does
+    /// not. Units survive completely and in order. Use it if no one relies on the outcome after a power failure, for example for non-persistent
+    /// messages.
     #[must_use = "the outcome of a commit must be checked"]
     pub fn submit_written(self) -> Ticket {
         let (ticket, completion) = Ticket::new();
@@ -451,7 +451,7 @@ impl Unit {
         ticket
     }
 
-    /// Commits without holding the thread and calls back with the outcome. The callback runs on a thread of the store and must not wait.
+    /// Commits without blocking the thread and calls back with the outcome. The callback runs on a thread of the store and must not block.
     pub fn submit_with(self, then: Completion) {
         self.submit_by(then, |engine, batch, after| engine.submit(batch, after));
     }
@@ -530,7 +530,7 @@ impl Unit {
         }
     }
 
-    /// The outcome is visible to others: now locks may go.
+    /// Applies the outcome, which is visible to others now, and then releases the locks.
     fn finish(&mut self, outcome: Result<Position, &StoreError>) {
         match outcome {
             Ok(_) => {
@@ -547,7 +547,7 @@ impl Unit {
     }
 
     fn undo(&mut self) {
-        // A unit that did nothing, such as one that reads, is no rollback. The changes of a failed commit are gone already, and it was counted.
+        // A unit without changes, such as a read-only one, is not a rollback. The changes of a failed commit are already gone, and it was counted.
         if !self.writes.is_empty() {
             self.store.usage.rolled_back.fetch_add(1, Ordering::Relaxed);
         }
@@ -583,7 +583,7 @@ impl Drop for Unit {
     }
 }
 
-/// What a change counts of the limit on the bytes of a unit.
+/// Returns the bytes of a change that count toward the limit of a unit.
 fn bytes_of(key: &FullKey, change: &Change) -> usize {
     key.bytes().len() + change.value().map_or(0, |value| value.len())
 }
@@ -592,7 +592,7 @@ fn number_of(value: Option<&[u8]>) -> u64 {
     value.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-/// The bound up to which a page covers its range: the page continues after it.
+/// Returns the bound up to which a page covers its range. The page continues after it.
 fn covered_to(next: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     match next {
         // Continues after the key, so the key itself is covered.

@@ -1,12 +1,12 @@
-//! What units of work cost: waits for locks, messages and commits, and the CPU time that files, queues and commits take, in all and for each file
+//! Cost of units of work: waits for locks, messages and commits, and the CPU time of files, queues and commits, in total and for each file
 //! and queue.
 //!
-//! Waits are counted for every unit, since whoever waits has time to count. CPU time is read for one unit in [`SAMPLE`]: two clock readings at each
-//! operation of every unit would cost more than some of the operations. What belongs to a file or queue is kept by key space and gets its name when
-//! somebody looks, so no operation handles names.
+//! Waits are counted for every unit, because a waiting thread has time to count. CPU time is measured for one unit in [`SAMPLE`]: two clock readings
+//! for each operation of every unit would cost more than some of the operations. Figures of a file or queue are kept by key space and get their name
+//! when they are read, so operations do not handle names.
 //!
-//! Measured with 4 million operations in a debug build on a busy machine: 2 to 5 ns for an operation outside of the sample, and 17 to 48 ns on average, nearly all
-//! of it the two readings of the clock. The entry by space is below what the runs differ by.
+//! Measured with 4 million operations in a debug build on a busy machine: 2 to 5 ns for an operation outside of the sample, and 17 to 48 ns on
+//! average, nearly all of it the two clock readings. The cost of the entry by space is less than the variance between runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,46 +33,46 @@ pub struct UsageFacts {
     pub changes: u64,
     /// Units of work that committed inserts of records.
     pub units_inserting: u64,
-    /// From the beginning of commits to their outcome.
+    /// Total time of commits until their outcome in microseconds.
     pub commit_us: u64,
-    /// The longest of them.
+    /// Longest of these times.
     pub commit_max_us: u64,
     /// Times that a unit waited for a lock that another one held.
     pub lock_waits: u64,
-    /// How long.
+    /// Total wait for locks in microseconds.
     pub lock_wait_us: u64,
-    /// Waits that ended by their limit.
+    /// Waits for locks that ended by their limit.
     pub lock_timeouts: u64,
     /// Units that were refused a lock since they would have waited forever.
     pub deadlocks: u64,
     /// Times that a get waited for a message.
     pub message_waits: u64,
-    /// How long.
+    /// Total wait for messages in microseconds.
     pub message_wait_us: u64,
     /// CPU time of operations on record files.
     pub files: Sampled,
     /// CPU time of puts and gets.
     pub queues: Sampled,
-    /// CPU time of commits on the thread that commits, with what it does there for other units of its group.
+    /// CPU time of commits on the committing thread, including its work for other units of the group.
     pub commits: Sampled,
 }
 
-/// What units of work spent on one file, on one queue, or on something of the store's own, since the store was opened.
+/// Cost of units of work for one file, one queue, or one internal area of the store, since the store was opened.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct OwnerFacts {
     /// CPU time of operations on it.
     pub cpu: Sampled,
-    /// Times that a unit waited for a lock on a record of it.
+    /// Number of waits for a record lock.
     pub lock_waits: u64,
-    /// Microseconds of those waits.
+    /// Total of these waits in microseconds.
     pub lock_wait_us: u64,
     /// Waits that ended by their limit.
     pub lock_timeouts: u64,
     /// Units that were refused a lock since they would have waited forever.
     pub deadlocks: u64,
-    /// Times that a get waited for a message of it.
+    /// Number of gets that waited for a message.
     pub message_waits: u64,
-    /// Microseconds of those waits.
+    /// Total of these waits in microseconds.
     pub message_wait_us: u64,
 }
 
@@ -91,14 +91,14 @@ impl OwnerFacts {
     }
 }
 
-/// What a space belongs to.
+/// Owner of a space.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Owner {
     /// A record file, with its alternate indexes.
     File(String),
     /// A queue.
     Queue(String),
-    /// Something that the store keeps itself: definitions, control numbers, checkpoints, the transaction log, jobs.
+    /// An internal area of the store: definitions, control numbers, checkpoints, the transaction log, jobs.
     Store(&'static str),
 }
 
@@ -112,7 +112,7 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Mean CPU nanoseconds of an operation; 0 if none was measured.
+    /// Returns the mean CPU time of an operation in nanoseconds; 0 if none was measured.
     #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.cpu_ns.checked_div(self.count).unwrap_or(0)
@@ -152,7 +152,7 @@ pub(crate) struct Usage {
     spaces: Mutex<BTreeMap<Space, OwnerFacts>>,
 }
 
-/// Whole microseconds.
+/// Converts a duration to whole microseconds.
 pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
@@ -164,8 +164,8 @@ fn cpu_ns() -> u64 {
 }
 
 impl Usage {
-    /// Measures an operation of a unit until what this returns is dropped, if the unit is one of the sample. `space` is what it works on; commits have
-    /// none.
+    /// Measures an operation until the returned guard is dropped, if the unit belongs to the sample. `space` is the space of the operation; `None`
+    /// for commits.
     pub(crate) fn measure(self: &Arc<Self>, unit: UnitId, kind: Kind, space: Option<Space>) -> Option<Measured> {
         unit.0.is_multiple_of(SAMPLE).then(|| Measured { usage: Arc::clone(self), kind, space, began: cpu_ns() })
     }
@@ -174,32 +174,32 @@ impl Usage {
         change(self.spaces.lock().entry(space).or_default());
     }
 
-    /// A unit begins to wait for a lock.
+    /// Counts a unit that begins to wait for a lock.
     pub(crate) fn waits_for_lock(&self, space: Space) {
         self.lock_waits.fetch_add(1, Ordering::Relaxed);
         self.of_space(space, |facts| facts.lock_waits += 1);
     }
 
-    /// A unit has waited for a lock.
+    /// Records the duration of a wait for a lock.
     pub(crate) fn waited_for_lock(&self, space: Space, since: Instant) {
         let took = micros(since.elapsed());
         self.lock_wait_us.fetch_add(took, Ordering::Relaxed);
         self.of_space(space, |facts| facts.lock_wait_us += took);
     }
 
-    /// A wait for a lock ended by its limit.
+    /// Counts a wait for a lock that ended by its limit.
     pub(crate) fn lock_timed_out(&self, space: Space) {
         self.lock_timeouts.fetch_add(1, Ordering::Relaxed);
         self.of_space(space, |facts| facts.lock_timeouts += 1);
     }
 
-    /// A unit was refused a lock to end a circle.
+    /// Counts a lock that was refused to break a cycle.
     pub(crate) fn deadlocked(&self, space: Space) {
         self.deadlocks.fetch_add(1, Ordering::Relaxed);
         self.of_space(space, |facts| facts.deadlocks += 1);
     }
 
-    /// A get has waited for a message.
+    /// Counts a get's wait for a message and its duration.
     pub(crate) fn waited_for_message(&self, space: Space, since: Instant) {
         let took = micros(since.elapsed());
         self.message_waits.fetch_add(1, Ordering::Relaxed);
@@ -210,14 +210,14 @@ impl Usage {
         });
     }
 
-    /// What is known by space. Spaces that `keep` refuses are forgotten.
+    /// Returns the figures by space. Discards spaces that `keep` rejects.
     pub(crate) fn spaces(&self, keep: impl Fn(Space) -> bool) -> Vec<(Space, OwnerFacts)> {
         let mut spaces = self.spaces.lock();
         spaces.retain(|space, _| keep(*space));
         spaces.iter().map(|(space, facts)| (*space, *facts)).collect()
     }
 
-    /// A commit ended.
+    /// Counts a commit and its duration.
     pub(crate) fn commit_took(&self, since: Instant, changes: usize) {
         let took = micros(since.elapsed());
         self.committed.fetch_add(1, Ordering::Relaxed);

@@ -102,7 +102,7 @@ fn moves(store: &Store) -> Result<(), String> {
     same("reason", message.reason.as_str(), "the client refused it")
 }
 
-/// A task that counts how often it is woken.
+/// A waker that counts its wake-ups.
 #[derive(Default)]
 struct Counter(AtomicUsize);
 

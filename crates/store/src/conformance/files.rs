@@ -43,7 +43,7 @@ fn digits<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> &'static str {
     outcome.map_or_else(|error| error.status().digits(), |_| "00")
 }
 
-/// Payloads by the index `kind` and what verification finds.
+/// Verifies the file and returns its payloads in the order of the index `kind`.
 fn by_kind(store: &Store, file: &RecordFile) -> Result<Vec<Vec<u8>>, String> {
     let unit = store.begin().map_err(text)?;
     let (differences, _) = file.verify(&unit, 9).map_err(text)?;
@@ -382,7 +382,7 @@ fn uses(store: &Store) -> Result<(), String> {
     file.rewrite(&mut unit, &read, b"aa1").map_err(text)?;
     let read = file.read_for_update(&mut unit, By::Key(b"bb"), Relation::Equal, LockWait::Default).map_err(text)?;
     file.delete(&mut unit, &read).map_err(text)?;
-    // What is undone does not count.
+    // Undone changes do not count.
     let mark = unit.mark();
     file.insert(&mut unit, b"ee").map_err(text)?;
     unit.back_to(mark);

@@ -1,7 +1,7 @@
-//! Histories of units of work that overlap, and a judge of what they saw: no lost update, no dirty read, no write skew on records read for update.
+//! Histories of overlapping units of work, with a checker for lost updates, dirty reads and write skew on records that were read for update.
 //!
-//! Every write has a value of its own, so a read names the unit that it saw. The judge knows nothing of the store: it gets what each unit read and wrote
-//! and how it ended, and rebuilds the order of the versions of each record from what their writers had read.
+//! Every write has a unique value, so a read identifies the unit whose write it saw. The checker does not use the store: its input is what each unit
+//! read and wrote and how it ended, and it rebuilds the order of the versions of each record from the values that their writers had read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,12 +18,12 @@ const STEPS: u64 = 60;
 /// First space of histories: beyond those of files and queues.
 const FIRST_SPACE: u32 = 0x4000_0000;
 
-/// Whether reads before a write take the lock.
+/// Lock mode of reads that precede a write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reads {
-    /// As programs do that change what they read.
+    /// Reads take the lock, as programs that change a record must do.
     ForUpdate,
-    /// As programs must not do: for a test of the judge.
+    /// Reads take no lock. This is a fault that the checker must find.
     Plain,
 }
 
@@ -35,21 +35,21 @@ enum Step {
     Wrote { record: u64, value: u64 },
 }
 
-/// What one unit did, and its commit.
+/// Steps of one unit and its commit position, if it committed.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     steps: Vec<Step>,
     committed: Option<Position>,
 }
 
-/// All units of a history. Value 0 of each record is there before.
+/// All units of a history. Every record begins with value 0.
 #[derive(Clone, Debug, Default)]
 struct History(Vec<Seen>);
 
-/// What follows each version of a record: who wrote it, and its value.
+/// Successor of each version of a record: the unit that wrote it, and its value.
 type Successors = BTreeMap<(u64, u64), (usize, u64)>;
 
-/// Who wrote a version.
+/// Writer of a version.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Writer {
     Initial,
@@ -57,7 +57,7 @@ enum Writer {
 }
 
 impl Seen {
-    /// The last value that the unit wrote to a record before a step.
+    /// Returns the last value that the unit wrote to a record before a step.
     fn own(&self, record: u64, before: usize) -> Option<u64> {
         self.steps[..before].iter().rev().find_map(|step| match step {
             Step::Wrote { record: of, value } if *of == record => Some(*value),
@@ -65,7 +65,7 @@ impl Seen {
         })
     }
 
-    /// The version of each record that the unit wrote, with the one that it had locked before.
+    /// Returns, for each record that the unit wrote, the version it had locked before and the version it wrote.
     fn versions(&self) -> BTreeMap<u64, (Option<u64>, u64)> {
         let mut versions = BTreeMap::new();
         for (at, step) in self.steps.iter().enumerate() {
@@ -94,7 +94,8 @@ impl History {
         self.no_circle(&writers, &after)
     }
 
-    /// Every value that a unit read is its own, or the last one that a committed unit wrote to that record. Returns the writers of committed versions.
+    /// Checks that every value that a unit read is its own or one that a committed unit wrote to that record. Returns the writers of committed
+    /// versions.
     fn no_dirty_read(&self) -> Result<BTreeMap<(u64, u64), Writer>, String> {
         let mut writers: BTreeMap<(u64, u64), Writer> =
             (0..RECORDS).map(|record| ((record, 0), Writer::Initial)).collect();
@@ -120,7 +121,7 @@ impl History {
         Ok(writers)
     }
 
-    /// Each version was made of the one before it. Returns what follows each version.
+    /// Checks that each version was written by a unit that had locked its predecessor. Returns the successor of each version.
     fn no_lost_update(&self, last: &BTreeMap<u64, u64>) -> Result<Successors, String> {
         let mut after: Successors = BTreeMap::new();
         for (number, seen) in self.0.iter().enumerate().filter(|(_, seen)| seen.committed.is_some()) {
@@ -152,7 +153,7 @@ impl History {
         Ok(after)
     }
 
-    /// The committed units can stand in one order: none comes before itself by what it read for update and what others wrote.
+    /// Checks that the committed units are serializable: the graph of their reads for update and writes has no cycle.
     fn no_circle(&self, writers: &BTreeMap<(u64, u64), Writer>, after: &Successors) -> Result<(), String> {
         let mut before: BTreeSet<(usize, usize)> = BTreeSet::new();
         for (number, seen) in self.0.iter().enumerate().filter(|(_, seen)| seen.committed.is_some()) {
@@ -173,7 +174,7 @@ impl History {
         before.iter().for_each(|(_, after)| waits_for[*after] += 1);
         let mut left: BTreeSet<usize> = (0..self.0.len()).collect();
         let mut free: Vec<usize> = (0..self.0.len()).filter(|unit| waits_for[*unit] == 0).collect();
-        // Whoever has nobody before it goes; what stays is in a circle or after one.
+        // Remove units without predecessors. Those that remain are in a cycle or follow one.
         while let Some(first) = free.pop() {
             left.remove(&first);
             for (_, after) in before.range((first, 0)..=(first, usize::MAX)) {
@@ -212,7 +213,7 @@ impl Run<'_> {
         bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
     }
 
-    /// One step of a unit; without a unit, it has ended.
+    /// Runs one step of a unit. Returns `None` after the step that ends the unit.
     fn step(&mut self, mut open: Open) -> Result<Option<Open>, StoreError> {
         let record = self.chance.below(RECORDS);
         let key = record.to_be_bytes();
@@ -233,7 +234,7 @@ impl Run<'_> {
                 }
                 self.next_value += 1;
                 let value = self.next_value;
-                // The others are on this thread: waiting for one of them would end by the limit alone.
+                // All units run on this thread, so a wait for one of them would end only by the limit.
                 let locked = open.unit.lock(self.space, &key, LockWait::No);
                 match locked.and_then(|()| open.unit.put(self.space, &key, value.to_le_bytes().as_slice())) {
                     // The unit rolls back.
@@ -291,10 +292,10 @@ impl Run<'_> {
     }
 }
 
-/// Runs generated histories, each on records of its own.
+/// Runs generated histories, each on a separate set of records.
 ///
 /// # Errors
-/// The seed, the number and the fault of the first history that the judge does not accept.
+/// The seed, number and fault of the first history that fails the check.
 pub fn run_histories(store: &Store, reads: Reads, seed: u64, histories: u64) -> Result<(), String> {
     for number in 0..histories {
         let space = Space(FIRST_SPACE + u32::try_from(number).map_err(text)?);
@@ -305,10 +306,10 @@ pub fn run_histories(store: &Store, reads: Reads, seed: u64, histories: u64) -> 
     Ok(())
 }
 
-/// Runs units of work on several threads over the same few records, and judges what they saw.
+/// Runs units of work on several threads over the same few records, and checks their history.
 ///
 /// # Errors
-/// The fault that the judge found, or an error of the store.
+/// The fault that the checker found, or an error of the store.
 pub fn run_threads(store: &Store, seed: u64, threads: u64, units: u64) -> Result<(), String> {
     let space = Space(FIRST_SPACE - 1);
     let begin = Position(0);
@@ -395,7 +396,7 @@ mod tests {
         assert_eq!(told(&[first.clone(), second], &[2]), "accepted");
         let lost = unit(Some(2), &[locked(0, 0), wrote(0, 2)]);
         assert!(told(&[first.clone(), lost], &[2]).starts_with("lost update: units 0 and 1"));
-        // A commit that nobody sees any more.
+        // A commit whose changes are no longer visible.
         assert!(told(std::slice::from_ref(&first), &[0]).starts_with("lost update: 1 of 1"));
         let rolled_back = unit(None, &[locked(0, 0), wrote(0, 1)]);
         let dirty = unit(Some(2), &[Step::Read { record: 0, value: 1 }]);

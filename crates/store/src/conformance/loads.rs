@@ -1,4 +1,4 @@
-//! Loads: after deletes, those that stop, those into what is not empty; copies and deletions of whole files.
+//! Loads after deletes, loads that stop, and loads into files that are not empty; copies and deletions of whole files.
 
 use super::{Check, same, text};
 use crate::record_file::{
@@ -58,7 +58,7 @@ fn numbered(count: u16) -> Vec<Vec<u8>> {
     (0..count).map(|number| [number.to_be_bytes().as_slice(), b"data"].concat()).collect()
 }
 
-/// The deletes were still in memory: the load met the old keys in the tree, which poisoned the store; or the deletes were applied over what was loaded.
+/// Regression: a load met keys whose deletes were still in memory. It either poisoned the store, or the deletes were applied over the loaded records.
 fn after_deletes(store: &Store) -> Result<(), String> {
     let file = define(store, definition("AGAIN"))?;
     let records = numbered(600);
@@ -135,7 +135,7 @@ fn not_empty(store: &Store) -> Result<(), String> {
     unit.commit().map(|_| ()).map_err(text)
 }
 
-/// An empty record did not advance the address, so every record after it was refused.
+/// Regression: an empty record did not advance the address, so every record after it was refused.
 fn empty_entries(store: &Store) -> Result<(), String> {
     let entries = |name: &str| FileDefinition {
         organisation: Organisation::EntrySequenced,
@@ -163,7 +163,7 @@ fn empty_entries(store: &Store) -> Result<(), String> {
     same("reorganised", records_of(store, &file)?, [records.clone(), records].concat())
 }
 
-/// The copy had a name of four more characters while it was made.
+/// Regression: a copy had a temporary name that was four characters longer.
 fn longest_name(store: &Store) -> Result<(), String> {
     let name = "N".repeat(44);
     let file = define(store, definition(&name))?;
@@ -175,7 +175,7 @@ fn longest_name(store: &Store) -> Result<(), String> {
     same("names", store.files(&unit).map_err(text)?, vec!["M".repeat(44)])
 }
 
-/// A copy stayed under a name of its own, and the next change was refused because of it.
+/// Regression: a failed change left its copy under a temporary name, and the next change was refused because of it.
 fn refused_change(store: &Store) -> Result<(), String> {
     let file = define(store, definition("A"))?;
     file.load(store, &mut source(&numbered(100))).map_err(text)?;
@@ -202,7 +202,7 @@ fn refused_change(store: &Store) -> Result<(), String> {
     same("open units", store.units_open(), 0)
 }
 
-/// The limit on the bytes of a unit counted values that the unit itself had replaced.
+/// Regression: the limit on the bytes of a unit counted values that the unit itself had replaced.
 fn rewritten(store: &Store) -> Result<(), String> {
     let space = Space(0xffff_0002);
     let mut unit = store.begin().map_err(text)?;
@@ -217,7 +217,7 @@ fn rewritten(store: &Store) -> Result<(), String> {
     }
     unit.back_to(mark);
     same("after going back", unit.read(space, b"k").map_err(text)?.map(|value| value.len()), Some(40 << 20))?;
-    // What is really changed still counts.
+    // Distinct changes still count.
     let refused = (0..10u8).find_map(|number| unit.put(space, &[number], value.clone()).err());
     same("status", refused.map(|error| error.status().digits()), Some("44"))?;
     unit.roll_back();

@@ -6,7 +6,7 @@ use crate::engine::{Direction, KeyRange, Page, PageLimit};
 use crate::queue::{Content, GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select};
 use crate::{Store, StoreError};
 
-/// Content of three whole parts and one of five bytes.
+/// Returns content of three full parts and one part of five bytes.
 fn content(store: &Store) -> Vec<u8> {
     let length = 3 * store.limits().message_part_bytes + 5;
     (0..length).map(|at| u8::try_from(at % 251).unwrap_or(0)).collect()
@@ -29,7 +29,7 @@ fn parts(store: &Store, name: &str) -> Result<usize, String> {
     Ok(page.len())
 }
 
-/// Every way into and out of a queue, with the content compared at each.
+/// Sends long content through every operation of a queue and compares it after each.
 pub(super) fn long(store: &Store) -> Result<(), String> {
     let content = content(store);
     let is_content = |message: &Message| message.payload == content;
@@ -44,7 +44,7 @@ pub(super) fn long(store: &Store) -> Result<(), String> {
     put(store, &queue, &message)?;
     put(store, &queue, &Message::new(*b"short"))?;
     same("parts", parts(store, "Q")?, 4)?;
-    // What is only looked at.
+    // Reads without a get.
     let unit = store.begin().map_err(text)?;
     let found = queue.browse(&unit, None, 9).map_err(text)?;
     same("browsed", found.iter().map(|found| found.bytes).collect::<Vec<_>>(), vec![content.len() as u64, 5])?;
@@ -95,14 +95,14 @@ fn outside_of_units(store: &Store, queue: &Queue, message: &Message) -> Result<(
     unit.roll_back();
     put(store, queue, message)?;
     same("purged", queue.purge(store).map_err(text)?, 1)?;
-    // Nobody waited for the deletion of the expired one.
+    // The expired message is deleted without a unit that waits for it.
     let mut unit = store.begin().map_err(text)?;
     unit.put(crate::Space::CHECKPOINTS, b"after", b"1".as_slice()).map_err(text)?;
     unit.commit().map_err(text)?;
     same("nothing is left", parts(store, "Q")?, 0)
 }
 
-/// Both queues of a topic have the parts.
+/// Checks that both subscriber queues of a topic store the parts.
 fn topic(store: &Store, queue: &Queue, backout: &Queue, message: &Message) -> Result<(), String> {
     let subscribers = vec!["Q".to_owned(), "B".to_owned()];
     let topic = define(store, QueueDefinition { kind: QueueKind::Topic(subscribers), ..QueueDefinition::local("T") })?;

@@ -1,7 +1,7 @@
-//! What every engine passes: each check is a function of an empty store, named for what it shows.
+//! Conformance checks for every engine. Each check is a function of an empty store and is named for the property it checks.
 //!
-//! An engine's tests call [`run`] with a way to make an empty store. Checks answer with a text instead of panicking, so that an engine's test can name
-//! the check that failed.
+//! An engine's tests call [`run`] with a function that creates an empty store. A failed check returns a text instead of panicking, so the engine's
+//! test can report its name.
 
 mod claims;
 mod files;
@@ -25,26 +25,26 @@ pub use unit_model::run_unit_sequences;
 /// A check of an empty store.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// What it shows.
+    /// Name of the property that the check covers.
     pub name: &'static str,
-    /// Runs it; the error says what was expected and found.
+    /// Runs the check. The error describes the expected and the found value.
     pub run: fn(&Store) -> Result<(), String>,
 }
 
-/// Every check.
+/// Returns all checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
     [units::CHECKS, files::CHECKS, loads::CHECKS, queues::CHECKS, claims::CHECKS, saves::CHECKS].concat()
 }
 
-/// Runs every check, each on a store of its own. Returns `name: reason` for each that failed.
+/// Runs every check, each on a new store. Returns `name: reason` for each failed check.
 #[must_use]
 pub fn run(mut new_store: impl FnMut() -> Store) -> Vec<String> {
     let failed = |check: &Check, store: &Store| (check.run)(store).err().map(|why| format!("{}: {why}", check.name));
     checks().iter().filter_map(|check| failed(check, &new_store())).collect()
 }
 
-/// Fails a check with what was expected and found.
+/// Returns an error that describes the expected and the found value if they differ.
 pub(crate) fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{what}: found {found:?}, expected {expected:?}")) }
 }

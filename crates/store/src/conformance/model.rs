@@ -1,4 +1,4 @@
-//! Generated sequences of operations on a record file, beside a plain model of it: same answers, same statuses, same order.
+//! Generated sequences of operations on a record file, compared with a simple model: same answers, statuses and order.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ impl Model {
         status
     }
 
-    /// Entries in the order of an index: the key in that index, what orders equal keys, the primary key.
+    /// Returns entries in the order of an index: the key in that index, the tie-breaker of equal keys, the primary key.
     fn entries(&self, index: usize) -> Vec<(Vec<u8>, u64, Vec<u8>)> {
         let entry = |(key, (record, arrival)): (&Vec<u8>, &(Vec<u8>, u64))| match index {
             0 => Some((key.clone(), 0, key.clone())),
@@ -91,14 +91,14 @@ impl Model {
         entries
     }
 
-    /// Place of the first entry that a start or read finds.
+    /// Returns the position of the first entry that a start or read finds.
     fn find(&self, index: usize, key: &[u8], relation: Relation) -> Option<usize> {
         let entries = self.entries(index);
         let at = entries.iter().position(|(found, _, _)| found.as_slice() >= key)?;
         (relation == Relation::AtLeast || entries[at].0.starts_with(key)).then_some(at)
     }
 
-    /// What reading an entry answers.
+    /// Returns the expected answer of reading an entry.
     fn answer(&self, index: usize, at: usize, towards: isize) -> String {
         let entries = self.entries(index);
         let next = at.checked_add_signed(towards).and_then(|next| entries.get(next));
@@ -124,7 +124,7 @@ fn status(outcome: Result<FileStatus, StoreError>) -> String {
     outcome.unwrap_or_else(|error| error.status()).to_string()
 }
 
-/// One sequence on a file of its own.
+/// One sequence of operations on a separate file.
 struct Sequence<'s> {
     store: &'s Store,
     file: RecordFile,
@@ -214,7 +214,7 @@ impl Sequence<'_> {
         self.same(format!("read {index} {key:?} {relation:?}"), found, expected)
     }
 
-    /// A start and some reads, both ways.
+    /// Runs a start and some reads in both directions.
     fn browse(&mut self, unit: &Unit) -> Result<(), String> {
         let index = usize::try_from(self.chance.below(3)).unwrap_or(0);
         let key = self.key(index);
@@ -238,7 +238,7 @@ impl Sequence<'_> {
         let mut last: Option<usize> = None;
         for _ in 0..self.chance.below(12) {
             let towards: isize = if self.chance.below(3) == 0 { -1 } else { 1 };
-            // The started record is read first, whichever way; an end leaves the position where it is.
+            // The started record is read first in either direction. Reaching an end does not move the position.
             let next = last.map_or(Some(start), |last| last.checked_add_signed(towards));
             let next = next.filter(|next| *next < count);
             let found = answer(if towards == 1 { browse.next(unit) } else { browse.previous(unit) });
@@ -282,10 +282,10 @@ fn by(index: usize, key: &[u8]) -> By<'_> {
     }
 }
 
-/// Runs generated sequences, each on a key-sequenced file of its own with two alternate indexes.
+/// Runs generated sequences, each on a separate key-sequenced file with two alternate indexes.
 ///
 /// # Errors
-/// The seed and the operations of the first sequence whose answers differ from the model's.
+/// The seed and operations of the first sequence whose answers differ from the model's.
 pub fn run_sequences(store: &Store, seed: u64, sequences: u64) -> Result<(), String> {
     for number in 0..sequences {
         let definition = FileDefinition {

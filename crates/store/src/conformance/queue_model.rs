@@ -1,5 +1,5 @@
-//! Generated sequences of operations on a queue and its backout queue by two units of work that take turns, beside a plain model: priorities, ids, correlation
-//! ids and groups, expiry, the depth limit, rollbacks and the move to the backout queue.
+//! Generated sequences of operations on a queue and its backout queue by two interleaved units of work, compared with a simple model: priorities,
+//! ids, correlation ids and groups, expiry, the depth limit, rollbacks and the move to the backout queue.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -34,13 +34,14 @@ struct Model {
 }
 
 impl Model {
-    /// The messages that count for the limit when a put looks for room: expired ones are discarded then, unless their unit of work is open.
+    /// Returns the number of messages that count toward the depth limit when a put checks it. A put discards expired messages unless their unit of
+    /// work is open.
     fn depth(&self) -> usize {
         let alive = self.available.values().filter(|known| !known.is_expired).count();
         alive + self.puts.iter().map(Vec::len).sum::<usize>() + self.gets.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The first message that fits; of a group, the one with the lowest number in it.
+    /// Returns the first matching message. Within a group, this is the message with the lowest sequence number.
     fn first(&self, select: Select) -> Option<(Key, Known)> {
         let fits = |known: &Known| match select {
             Select::First => true,
@@ -192,7 +193,7 @@ impl Sequence<'_> {
             let who = usize::from(self.chance.below(2) == 0);
             self.step(who, &mut units)?;
         }
-        // What is open ends in their order.
+        // Open units end in their order.
         for (who, unit) in units.into_iter().enumerate() {
             if let Some(unit) = unit {
                 unit.roll_back();
@@ -213,7 +214,7 @@ impl Sequence<'_> {
         Ok(())
     }
 
-    /// Everything that can be got, in order, as a browse shows it.
+    /// Returns the numbers of all available messages in browse order.
     fn numbers(&self, queue: &Queue) -> Result<Vec<u32>, String> {
         let unit = self.store.begin().map_err(text)?;
         let browsed = queue.browse(&unit, None, 100).map_err(text)?;
@@ -225,10 +226,10 @@ fn number(message: &Message) -> Result<u32, String> {
     message.payload.as_slice().try_into().map(u32::from_be_bytes).map_err(text)
 }
 
-/// Runs generated sequences, each on a queue of its own; every other one has a limit of a few messages.
+/// Runs generated sequences, each on a separate queue. Every second queue has a small depth limit.
 ///
 /// # Errors
-/// The seed and the operations of the first sequence whose answers differ from the model's.
+/// The seed and operations of the first sequence whose answers differ from the model's.
 pub fn run_queue_sequences(store: &Store, seed: u64, sequences: u64) -> Result<(), String> {
     for sequence in 0..sequences {
         let name = format!("MODEL.{seed}.{sequence}");

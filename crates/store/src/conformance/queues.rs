@@ -140,7 +140,7 @@ fn backout(store: &Store) -> Result<(), String> {
     }
     same("moved", queue.facts().map_err(text)?.moved, 1)?;
     same("the next message", take_all(store, &queue)?, vec![8])?;
-    // Back to where it failed; a message that failed nowhere stays.
+    // `retry` returns messages to the queue on which they failed. A message without such a queue stays.
     put(store, &dead, &found)?;
     put(store, &dead, &message(9))?;
     let outcome = dead.retry(store, u64::MAX).map_err(text)?;
@@ -153,14 +153,14 @@ fn backout(store: &Store) -> Result<(), String> {
     same("what stays", take_all(store, &dead)?, vec![9])
 }
 
-/// A message that fails too often while there is no backout queue.
+/// Checks a message that reaches the backout threshold while the backout queue is missing.
 fn poison(store: &Store) -> Result<(), String> {
     let limits = QueueDefinition { backout_threshold: 2, retry_ms_max: 1, ..QueueDefinition::local("Q") };
     let queue = define(store, QueueDefinition { backout_queue: "B".to_owned(), ..limits.clone() })?;
     put(store, &queue, &message(7))?;
     let fail = |queue: &Queue| -> Result<(), String> {
         let mut unit = store.begin().map_err(text)?;
-        // The clock of a test may stand still; the message then waits for its pause.
+        // A test clock may not advance; the message then waits for its retry delay.
         match queue.get(&mut unit, Select::First, GetWait::AtMostMs(500)) {
             Ok(_) => unit.roll_back(),
             Err(StoreError::NoMessage { .. }) => {}
@@ -172,7 +172,7 @@ fn poison(store: &Store) -> Result<(), String> {
     same("not yet", (queue.facts().map_err(text)?.poison, store.poison_findings()), (0, Vec::new()))?;
     same("no finding", queue.poison_finding(store).map_err(text)?, None)?;
     fail(&queue)?;
-    // Where several processes share the queue, the count is stored with the message after the rollback.
+    // If several processes share the queue, the count is stored with the message after the rollback.
     let patience = Instant::now() + Duration::from_secs(10);
     while queue.facts().map_err(text)?.poison == 0 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(1));
@@ -256,7 +256,7 @@ fn waiting(store: &Store) -> Result<(), String> {
     same("wait limit", error, StoreError::NoMessage { queue: "Q".to_owned(), waited_ms: 5 })
 }
 
-/// Expired messages kept a queue full for ever, and a purge of them reported none.
+/// Regression: expired messages kept a queue full forever, and a purge of them reported none.
 fn expired_leave_room(store: &Store) -> Result<(), String> {
     let queue = define(store, QueueDefinition { depth_max: 5, ..QueueDefinition::local("FULL") })?;
     for round in 0..3u8 {
@@ -368,7 +368,7 @@ fn names(store: &Store) -> Result<(), String> {
     let b = store.queue("A").map_err(text)?;
     put(store, &b, &message(4))?;
     same("messages stay, and there is room", take_all(store, &b)?, vec![3, 4])?;
-    // Units of work beside each other keep the limit together.
+    // Concurrent units of work observe the limit together.
     let (mut first, mut second, mut third) =
         (store.begin().map_err(text)?, store.begin().map_err(text)?, store.begin().map_err(text)?);
     b.put(&mut first, &message(5)).map_err(text)?;
@@ -509,7 +509,7 @@ fn marks(store: &Store) -> Result<(), String> {
     for number in 0..3 {
         put(store, &queue, &message(number))?;
     }
-    // A unit that rolls back crosses nothing, and its event goes with it.
+    // A unit that rolls back crosses no mark, and its event is rolled back with it.
     let mut unit = store.begin().map_err(text)?;
     queue.put(&mut unit, &message(90)).map_err(text)?;
     unit.roll_back();
@@ -550,7 +550,7 @@ fn marks(store: &Store) -> Result<(), String> {
     let facts = queue.facts().map_err(text)?;
     let counts = (facts.depth_high_events, facts.depth_low_events, facts.depth_events_lost);
     same("counts of events", counts, (2, 1, 0))?;
-    // Work does not stop where the event has no queue.
+    // Puts continue if the event queue is missing.
     store.delete_queue("EVENTS").map_err(text)?;
     take(7)?;
     same("depth", queue.facts().map_err(text)?.depth, 0)?;

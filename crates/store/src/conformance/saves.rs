@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 type Entry = (Vec<u8>, Vec<u8>);
 
-/// Every entry of an engine.
+/// Returns every entry of an engine.
 fn entries(engine: &dyn Engine) -> Result<Vec<Entry>, String> {
     let mut all = Vec::new();
     let mut visit = |key: &[u8], value: &[u8]| {
@@ -165,7 +165,7 @@ impl PartFile for MemoryFile {
     }
 }
 
-/// A save that is stopped again and again while the store changes ends with the state of its last run, and keeps what did not change.
+/// Checks that a save that is stopped repeatedly while the store changes ends with the state of its last run and reuses unchanged parts.
 fn parts(store: &Store) -> Result<(), String> {
     let options = SaveOptions { packing: Packing::Deflate, threads: 2, part_bytes: 8 << 10, block_bytes: 1 << 10 };
     let mut unit = store.begin().map_err(text)?;
@@ -199,7 +199,7 @@ fn parts(store: &Store) -> Result<(), String> {
             Err(found) if matches!(found[..], [StoreError::UnfinishedSave { .. }]) => {}
             found => return Err(format!("expected an unfinished save, found {found:?}")),
         }
-        // One record changes, one comes, one goes, all in what was saved first.
+        // One record is changed, one added and one deleted, all within the part that was saved first.
         let mut unit = store.begin().map_err(text)?;
         unit.put(Space(20), &u32::from(run).to_be_bytes(), vec![run; 100]).map_err(text)?;
         unit.put(Space(20), &[0, 0, 0, run, 1], vec![run; 50]).map_err(text)?;

@@ -1,5 +1,5 @@
-//! Generated sequences of operations by two units of work that take turns on one record file, beside a plain model: key-sequenced, entry-sequenced and
-//! relative files, what each unit sees, and the status of each conflict.
+//! Generated sequences of operations by two interleaved units of work on one record file, compared with a simple model: key-sequenced,
+//! entry-sequenced and relative files, the view of each unit, and the status of each conflict.
 //!
 //! The store must refuse a lock at once: one thread runs both units, so neither can wait for the other.
 
@@ -19,14 +19,14 @@ type Records = BTreeMap<u64, Vec<u8>>;
 struct Open {
     changes: BTreeMap<u64, Option<Vec<u8>>>,
     locks: BTreeSet<u64>,
-    /// Where several processes append, the unit that does holds the end until it ends.
+    /// If several processes append, the appending unit has the lock on the end of the file until the unit ends.
     holds_end: bool,
 }
 
 #[derive(Debug)]
 struct Model {
     organisation: Organisation,
-    /// Whether several processes may append, which look for the end in the store.
+    /// True if several processes may append, so that each append looks up the end in the store.
     is_shared: bool,
     committed: Records,
     units: [Open; 2],
@@ -166,7 +166,7 @@ impl Sequence<'_> {
         record
     }
 
-    /// A key that may be there: often one of a record, sometimes one between them.
+    /// Returns a key that may exist: often that of a record, sometimes one between records.
     fn key(&mut self) -> u64 {
         if self.model.organisation == Organisation::EntrySequenced && self.chance.below(4) > 0 {
             let known: Vec<u64> = self.model.committed.keys().copied().collect();
@@ -246,7 +246,7 @@ impl Sequence<'_> {
         self.same(format!("{who} rewrites {key} {record:?}"), status(&found), status(&expected))
     }
 
-    /// A start and some reads, both ways, of what the unit sees.
+    /// Runs a start and some reads in both directions, and compares them with the unit's view in the model.
     fn browse(&mut self, who: usize, unit: &Unit) -> Result<(), String> {
         let key = self.key();
         let bytes = self.model.key_bytes(key);
@@ -260,7 +260,7 @@ impl Sequence<'_> {
         let mut last: Option<usize> = None;
         for _ in 0..self.chance.below(10) {
             let towards: isize = if self.chance.below(3) == 0 { -1 } else { 1 };
-            // The started record is read first, whichever way; an end leaves the position where it is.
+            // The started record is read first in either direction. Reaching an end does not move the position.
             let next = last.map_or(Some(start), |last| last.checked_add_signed(towards));
             let next = next.filter(|next| *next < view.len());
             let found = answer(if towards == 1 { browse.next(unit) } else { browse.previous(unit) });
@@ -310,7 +310,7 @@ impl Sequence<'_> {
     }
 }
 
-/// Defines a file. Other threads do the same, and no unit waits for another one.
+/// Defines a file. Other threads do the same and no unit waits for another, so it retries.
 fn define(store: &Store, definition: &FileDefinition) -> Result<RecordFile, String> {
     let patience = Instant::now() + Duration::from_secs(20);
     loop {
@@ -326,10 +326,10 @@ fn define(store: &Store, definition: &FileDefinition) -> Result<RecordFile, Stri
     }
 }
 
-/// Runs generated sequences, each on a file of its own, of the three organisations in turn. The store has `lock_wait_ms_max` 0.
+/// Runs generated sequences, each on a separate file, of the three organizations in turn. The store must have `lock_wait_ms_max` 0.
 ///
 /// # Errors
-/// The seed and the operations of the first sequence whose answers differ from the model's.
+/// The seed and operations of the first sequence whose answers differ from the model's.
 pub fn run_unit_sequences(store: &Store, seed: u64, sequences: u64) -> Result<(), String> {
     let organisations = [
         Organisation::KeySequenced(KeyPlace { offset: 0, length: 1 }),

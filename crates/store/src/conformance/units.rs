@@ -134,12 +134,12 @@ fn deadlock(store: &Store) -> Result<(), String> {
         let second = scope.spawn(move || {
             let mut unit = store.begin()?;
             unit.lock(SPACE, b"b", LockWait::No)?;
-            // The other side is gone only if its check failed.
+            // The receiver is gone only if its check failed.
             let _ = locked.send(());
             unit.lock(SPACE, b"a", LockWait::Default)
         });
         wait_for.recv().map_err(text)?;
-        // Either may be the one that closes the circle; it must not be both, and it must not wait for its limit.
+        // Either unit may close the cycle, but not both, and neither may wait for its limit.
         let mine = first.lock(SPACE, b"b", LockWait::Default);
         if mine.is_err() {
             first.roll_back();

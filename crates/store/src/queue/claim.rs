@@ -1,4 +1,4 @@
-//! Messages that somebody holds outside of a unit of work: what a server needs that sends messages first and learns later what became of them.
+//! Claims: messages reserved outside of a unit of work, for a server that sends a message before it learns the outcome.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{Queue, QueueOutcome, QueueState, open};
 use crate::store::Inner;
 use crate::{Store, StoreError, Unit};
 
-/// A message that its holder alone can get. Dropping the claim gives the message back as if nobody had got it.
+/// A message reserved for its holder. Dropping the claim returns the message to the queue unchanged.
 #[must_use = "a claim that is dropped gives its message back"]
 pub struct Claim {
     queue: Arc<QueueState>,
@@ -27,21 +27,21 @@ impl fmt::Debug for Claim {
     }
 }
 
-/// Whether giving a message back counts as a rollback.
+/// Whether returning a message counts as a rollback.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Attempt {
     /// The message was worked on, and that failed: its backout count grows, and the threshold applies.
     Failed,
-    /// Nobody worked on the message.
+    /// Nobody processed the message, so this is no rollback.
     NotMade,
 }
 
-/// What [`Queue::claim`] found.
+/// Outcome of [`Queue::claim`].
 #[derive(Debug)]
 pub enum Claimed {
     /// A message and the claim on it.
     Message(Claim, Box<Message>),
-    /// No message fits. The task is woken when one arrives.
+    /// No message matches. The task is woken when one arrives.
     Nothing {
         /// Milliseconds since 1970 when the next message ends its retry pause; the task is not woken for it.
         due_ms: Option<u64>,
@@ -49,8 +49,8 @@ pub enum Claimed {
 }
 
 impl Queue {
-    /// Claims a message without a unit of work, or registers the task that is woken when one arrives. A task that is woken looks until it finds none,
-    /// or calls [`Queue::pass_on`]: an arrival wakes one task only.
+    /// Claims a message without a unit of work, or registers the task to be woken when one arrives. An arrival wakes only one task, so a woken task
+    /// must claim until it finds no message, or call [`Queue::pass_on`].
     ///
     /// # Errors
     /// [`StoreError::Unsupported`] for a topic; errors of the medium.
@@ -67,7 +67,7 @@ impl Queue {
                     let backout_count = state.window.backouts.get(&key).copied().unwrap_or(0);
                     drop(state);
                     let message = queue.message(key, &held.value, backout_count);
-                    // First, so that a message that cannot be read goes back.
+                    // First, so that a message that cannot be read is returned to the queue.
                     let (queue, store) = (Arc::clone(queue), Arc::clone(store));
                     let claim = Claim { queue, store, key, backout_count, held: Some(held) };
                     return Ok(Claimed::Message(claim, Box::new(message?)));
@@ -119,10 +119,11 @@ impl Claim {
         }
     }
 
-    /// Moves the message to the backout queue of its queue, with a reason, as a part of a unit of work.
+    /// Moves the message to the backout queue of its queue, with a reason, as part of a unit of work.
     ///
     /// # Errors
-    /// [`StoreError::QueueMissing`] if there is no backout queue; limits of that queue. The claim comes back, and the unit must be rolled back.
+    /// [`StoreError::QueueMissing`] if the backout queue does not exist; limits of that queue. The error returns the claim, and the caller must roll
+    /// back the unit.
     pub fn move_to_backout(mut self, unit: &mut Unit, reason: &str) -> Result<(), Box<(Claim, StoreError)>> {
         let Some(held) = self.held.take() else { return Ok(()) };
         match self.put_on_backout_queue(unit, &held, reason) {
@@ -179,7 +180,7 @@ impl QueueState {
     ) -> Result<(), StoreError> {
         let persistence = held.persistence;
         let store = Arc::clone(unit.inner());
-        // First, so that whatever fails below gives the message back.
+        // First, so that any later failure returns the message to the queue.
         let crossed = self.report_fall(unit);
         let value = crate::Value::clone(&held.value);
         let get = GetOutcome { queue: Arc::clone(self), store, key, held: Some(held), left, crossed };

@@ -1,4 +1,4 @@
-//! What a queue is.
+//! Definition of a queue.
 
 use crate::codec::{Decoder, Encoder};
 use crate::{Space, StoreError};
@@ -6,23 +6,23 @@ use crate::{Space, StoreError};
 /// Version of the stored form. Version 1 has no marks of the depth, version 2 has no space for parts.
 const VERSION: u8 = 3;
 
-/// What a name stands for.
+/// Kind of object that a queue name refers to.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum QueueKind {
     /// A queue that holds messages.
     Local,
-    /// Another name of a queue.
+    /// An alias of another queue.
     Alias(String),
     /// A topic: a message that is put there is put on each of these queues, which are its durable subscriptions.
     Topic(Vec<String>),
 }
 
-/// What a user says about a queue.
+/// User-defined attributes of a queue.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct QueueDefinition {
     /// Name.
     pub name: String,
-    /// What the name stands for.
+    /// Kind of object that the name refers to.
     pub kind: QueueKind,
     /// Most messages. Default 1,000,000.
     pub depth_max: u64,
@@ -41,7 +41,7 @@ pub struct QueueDefinition {
     pub depth_high_mark: u64,
     /// Depth at which an event reports that the queue is no longer deep. Default 0: an empty queue.
     pub depth_low_mark: u64,
-    /// Queue for these events; empty is none.
+    /// Queue for these events; empty for no events.
     pub event_queue: String,
 }
 
@@ -51,7 +51,7 @@ pub const DEAD_LETTER: &str = "DEAD.LETTER";
 const MESSAGE_BYTES_MAX: u64 = 100 << 20;
 
 impl QueueDefinition {
-    /// A local queue with the defaults.
+    /// Returns a local queue with default attributes.
     #[must_use]
     pub fn local(name: &str) -> Self {
         QueueDefinition {
@@ -88,13 +88,13 @@ impl QueueDefinition {
         self.check_marks().or_else(wrong)
     }
 
-    /// Where messages go that reach the threshold.
+    /// Returns the name of the queue for messages that reach the backout threshold.
     #[must_use]
     pub fn backout_target(&self) -> &str {
         if self.backout_queue.is_empty() { DEAD_LETTER } else { &self.backout_queue }
     }
 
-    /// Pause after this many rollbacks.
+    /// Returns the retry delay in milliseconds after this number of rollbacks.
     pub(crate) fn pause_ms(&self, rollbacks: u32) -> u64 {
         let doubled = self.retry_ms.saturating_mul(1 << rollbacks.saturating_sub(1).min(32));
         doubled.min(self.retry_ms_max)
@@ -114,7 +114,7 @@ pub(crate) struct StoredQueue {
 }
 
 impl StoredQueue {
-    /// The spaces of a local queue.
+    /// Returns the spaces of a local queue.
     pub(crate) fn spaces(&self) -> Vec<Space> {
         [self.messages, self.counts].into_iter().chain(self.parts).collect()
     }

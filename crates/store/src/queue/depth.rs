@@ -1,8 +1,8 @@
-//! The depth of a queue that was deep when the store was opened.
+//! Depth of a queue that already had messages when the store was opened.
 //!
-//! The first get needs no depth, and counting a million messages takes a good part of a second, so a queue counts them when somebody asks, page by page,
-//! while gets and puts go on. Messages of this opening are counted as they come and go; those of earlier ones, which have smaller stamps, when the count
-//! passes them. A message that leaves before the count has reached it was never counted.
+//! The first get does not need the depth, and counting a million messages takes a large part of a second. Therefore a queue counts its messages only
+//! on request, page by page, while gets and puts continue. Messages put since the store was opened are counted as they arrive and leave. Older ones,
+//! which have smaller stamps, are counted when the count passes them. A message that leaves before the count has reached it was never counted.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -18,14 +18,14 @@ use crate::engine::{Direction, KeyRange, Page, PageLimit};
 /// Messages that one step passes.
 const STEP: PageLimit = PageLimit { entries: 1_000, bytes: 1 << 20 };
 
-/// How far a count is.
+/// Progress of a count.
 #[derive(Debug)]
 pub(super) struct Counting {
     /// Messages before this stamp are from earlier openings.
     first_stamp: u64,
     /// The count has passed this key.
     position: Option<MessageKey>,
-    /// Expired messages that left before the count reached them, while their deletion is under way.
+    /// Expired messages that left before the count reached them and whose deletion is in progress.
     gone: HashSet<MessageKey>,
     page: Page,
 }
@@ -39,14 +39,14 @@ impl Counting {
         Counting { first_stamp, position: None, gone: HashSet::new(), page: Page::default() }
     }
 
-    /// Whether the count still has to pass a message.
+    /// Returns true if the count has not passed the message yet.
     fn is_ahead(&self, key: &MessageKey) -> bool {
         stamp_of(key) < self.first_stamp && self.position.is_none_or(|position| *key > position)
     }
 }
 
 impl State {
-    /// A message left the queue.
+    /// Records that a message left the queue.
     pub(super) fn left(&mut self, key: &MessageKey) {
         if !self.counting.as_ref().is_some_and(|counting| counting.is_ahead(key)) {
             // Another process may have put it after the last count.
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    /// A message left that may be one of those that only memory has.
+    /// Records that a message left, and updates the figures of non-persistent messages if it was one.
     pub(super) fn volatile_left(&mut self, held: Option<&Held>) {
         if let Some(held) = held.filter(|held| held.persistence == Persistence::NotPersistent) {
             self.facts.memory_bytes -= held.memory_bytes();
@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// A message expired. Its deletion is not visible yet.
+    /// Records that a message expired. Its deletion is not visible yet.
     pub(super) fn expired(&mut self, key: &MessageKey) {
         match &mut self.counting {
             Some(counting) if counting.is_ahead(key) => {
@@ -82,7 +82,7 @@ impl QueueState {
         self.count_again(state)
     }
 
-    /// Counts some messages. Whether there are more.
+    /// Counts some messages. Returns true if more remain.
     fn count_step(&self, state: &mut State) -> Result<bool, StoreError> {
         // Another thread may have finished the count.
         let Some(mut counting) = state.counting.take() else { return Ok(false) };

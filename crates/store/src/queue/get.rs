@@ -1,4 +1,4 @@
-//! Getting and browsing messages, giving them back, and what happens to those that fail again and again.
+//! Getting and browsing messages, returning them, and handling messages that fail repeatedly.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::unit::{Cause, RollBack};
 use crate::usage::Kind;
 use crate::{FullKey, StoreError, Unit, Value};
 
-/// Pause of a message that reached its threshold while there is no queue to move it to. Default 1 s: it can be got again, and a flow that fails on it
-/// does not occupy a core.
+/// Retry delay in milliseconds of a message that reached its threshold while it cannot move to a backout queue. Default 1 s: the message remains
+/// available, and a flow that fails on it does not occupy a core.
 const NOWHERE_TO_GO_MS: u64 = 1_000;
 
 /// Expired messages of a full queue that one put discards. Default 10,000: some milliseconds.
@@ -32,34 +32,34 @@ pub struct Browsed {
     pub message: Message,
     /// Give this to the next browse.
     pub after: [u8; 9],
-    /// When the message can be got again, in milliseconds since 1970, if it waits for its retry.
+    /// Time in milliseconds since 1970 at which the message becomes available again, if it waits for its retry.
     pub due_ms: Option<u64>,
-    /// Bytes of the content, also where it is left out.
+    /// Length of the content in bytes, even if it is omitted.
     pub bytes: u64,
 }
 
 impl Browsed {
-    /// The message as one JSON object on a line, without its content; see [`Message::as_json`].
+    /// Formats the message as one line of JSON without its content; see [`Message::as_json`].
     #[must_use]
     pub fn as_json(&self) -> String {
         self.message.json(None, self.bytes, self.due_ms)
     }
 }
 
-/// What looking for a message found.
+/// Outcome of a search for a message.
 pub(super) enum Sought {
     Found(MessageKey),
     /// The message has expired.
     Expired(MessageKey),
-    /// None fits; the next message that waits for its retry is due at this steady time.
+    /// No message matches. The next message that waits for its retry is due at this steady time.
     Nothing(Option<u64>),
 }
 
 impl Queue {
-    /// Gets a message as a part of a unit of work: it is deleted when the unit commits and given back when it rolls back.
+    /// Gets a message as part of a unit of work: it is deleted when the unit commits and returned to the queue when it rolls back.
     ///
     /// # Errors
-    /// [`StoreError::NoMessage`] (10) when none fits within the wait limit; errors of the medium.
+    /// [`StoreError::NoMessage`] (10) if no message matches within the wait limit; errors of the medium.
     pub fn get(&self, unit: &mut Unit, select: Select, wait: GetWait) -> Result<Message, StoreError> {
         let queue = self.local()?;
         let wait_ms = match wait {
@@ -102,8 +102,8 @@ impl Queue {
         }
     }
 
-    /// Gets a message as [`Self::get`] does, or registers the task that is woken when a message arrives. The task that is woken looks for messages until it
-    /// finds none: an arrival wakes one task only, unless a task looks for a certain message.
+    /// Gets a message as [`Self::get`] does, or registers the task to be woken when a message arrives. An arrival wakes only one task unless a task
+    /// waits for a specific message, so a woken task must get messages until it finds none.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -142,8 +142,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Reads messages without taking them, in the order of gets, after a place or from the first. Messages that units of work have got are left
-    /// out; those that wait for their retry are there, with the time when they come.
+    /// Reads messages without getting them, in the order of gets, after a position or from the first. Messages that units of work have got are
+    /// skipped. Messages that wait for their retry are included, with the time at which they become available.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -151,8 +151,8 @@ impl Queue {
         self.browse_within(unit, after, count, usize::MAX, Content::Included)
     }
 
-    /// Reads messages as [`Self::browse`] does, until they have this many bytes together. At least one message is read, whatever its size. Content that is
-    /// left out does not count, and long content is not read then.
+    /// Reads messages as [`Self::browse`] does, until they have this many bytes in total. At least one message is read, regardless of its size.
+    /// Omitted content does not count, and long content is then not read.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -214,7 +214,7 @@ impl Queue {
                 (Content::LeftOut, _) => message.payload = Vec::new(),
                 (Content::Included, Some(parts)) => match queue.content(key, parts)? {
                     Some(content) => message.payload = content,
-                    // Another process has got it meanwhile.
+                    // Another process has got it in the meantime.
                     None => continue,
                 },
                 (Content::Included, None) => {}
@@ -224,7 +224,7 @@ impl Queue {
         Ok(browsed)
     }
 
-    /// The first message that fits, which stays on the queue for whoever gets it. Messages that units of work have got are left out.
+    /// Returns the first matching message and leaves it on the queue. Messages that units of work have got are skipped.
     ///
     /// # Errors
     /// [`StoreError::Unsupported`] for a topic; errors of the medium.
@@ -243,7 +243,7 @@ impl Queue {
                         // Only memory has it.
                         state.window.add_beyond(key, held.clone());
                     }
-                    // While the queue is locked, nobody else gets the message.
+                    // While the queue is locked, no other get takes the message.
                     return queue.message(key, &held.value, count).map(Some);
                 }
                 Sought::Expired(key) => queue.discard(&store.0, &mut state, key)?,
@@ -262,10 +262,10 @@ impl Queue {
         Ok(done + (self.facts()?.expired - expired))
     }
 
-    /// Moves up to `count` messages to another queue, each in the unit of work that gets it. Returns their number.
+    /// Moves up to `count` messages to another queue, each in a separate unit of work. Returns their number.
     ///
     /// # Errors
-    /// [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of the other queue; what was moved before stays moved.
+    /// [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of the other queue; messages moved before the error stay moved.
     pub fn move_to(&self, store: &crate::Store, other: &Queue, count: u64) -> Result<u64, StoreError> {
         self.drain(store, count, |unit, message| other.put(unit, &message).map(|_| ()))
     }
@@ -287,7 +287,7 @@ impl Queue {
                     Ok(message) => {
                         bytes += message.payload.len();
                         if let Err(error) = each(&mut unit, message) {
-                            // Nobody worked on the messages, so no rollback counts.
+                            // The messages were not processed, so this does not count as a rollback.
                             unit.roll_back_as(RollBack::Ended);
                             return Err(error);
                         }
@@ -308,7 +308,7 @@ impl Queue {
 }
 
 impl QueueState {
-    /// Looks for a message, reading further into the queue where memory does not know.
+    /// Searches for a message, reading further into the queue if the match is not in memory.
     pub(super) fn seek(&self, store: &Arc<Inner>, state: &mut State, select: Select) -> Result<Sought, StoreError> {
         if let Some(shared) = &self.shared {
             return self.seek_shared(shared.as_ref(), store, state, select);
@@ -332,7 +332,7 @@ impl QueueState {
             let is_full = state.window.len() >= limits.queue_window_messages_max
                 || state.window.bytes() >= limits.queue_window_bytes_max;
             if is_full && select != Select::First {
-                // Memory holds other messages that come first; the one that is looked for is taken from the engine alone.
+                // Memory has no room, because it contains messages that come first; the requested one is read from the engine only.
                 return self.seek_beyond(store, state, horizon, select, due);
             }
             self.read_on(store, state, horizon)?;
@@ -357,7 +357,7 @@ impl QueueState {
                 bytes += value.len();
                 read.push((key, Value::from(value)));
             }
-            // Half of the bounds, so that what is put meanwhile has room.
+            // Half of the limits, so that messages put in the meantime have room.
             count < limits.queue_window_messages_max.div_ceil(2) && bytes < limits.queue_window_bytes_max / 2
         })?;
         state.window.set_horizon(if ended { None } else { Some(last) });
@@ -367,7 +367,7 @@ impl QueueState {
         Ok(())
     }
 
-    /// Looks for one message that memory has no room for.
+    /// Searches for one message for which memory has no room.
     fn seek_beyond(
         &self,
         store: &Arc<Inner>,
@@ -399,7 +399,7 @@ impl QueueState {
         Ok(Sought::Found(key))
     }
 
-    /// Visits committed messages of the engine after a key until the visit says to stop. Whether the queue ended first.
+    /// Visits committed messages of the engine after a key until the visit returns false. Returns true if the queue ended first.
     fn scan(
         &self,
         store: &Arc<Inner>,
@@ -451,7 +451,7 @@ impl QueueState {
         Ok(Some(content))
     }
 
-    /// A message with its content.
+    /// Decodes a message and reads its content.
     pub(super) fn message(&self, key: MessageKey, value: &[u8], backout_count: u32) -> Result<Message, StoreError> {
         let (mut message, parts) = self.decode(value, backout_count)?;
         if let Some(parts) = parts {
@@ -461,7 +461,7 @@ impl QueueState {
         Ok(message)
     }
 
-    /// The keys of the parts of a message, with their space.
+    /// Returns the keys of the parts of a message, with their space.
     pub(super) fn parts_of(&self, key: MessageKey, parts: Option<Parts>) -> impl Iterator<Item = FullKey> + use<> {
         let parts = self.stored.parts.zip(parts);
         parts.into_iter().flat_map(move |(space, parts)| parts.keys(key).map(move |part| FullKey::new(space, &part)))
@@ -488,7 +488,7 @@ impl QueueState {
         let limits = &store.limits;
         let bounds = match &self.shared {
             None => (limits.queue_window_messages_max, limits.queue_window_bytes_max),
-            // What persists in memory is claimed there; the store has the pauses.
+            // Persistent messages in memory are claimed there; the store has the retry delays.
             Some(_) => (usize::MAX, usize::MAX),
         };
         let messages = self.stored.messages;
@@ -522,7 +522,7 @@ impl QueueState {
         Ok(())
     }
 
-    /// Deletes expired messages that nobody has got, in memory or not.
+    /// Deletes expired messages that no unit of work has got, in memory or not.
     fn discard_all(
         self: &Arc<Self>,
         store: &Arc<Inner>,
@@ -564,7 +564,7 @@ impl QueueState {
         });
     }
 
-    /// Discards expired messages of a queue that is full, wherever they are. Without a message that expires meanwhile, the queue is read once, not for each
+    /// Deletes all expired messages of a full queue. Unless a message expires in the meantime, the queue is read only once and not for each
     /// put.
     pub(super) fn discard_expired(
         self: &Arc<Self>,
@@ -610,7 +610,7 @@ impl QueueState {
         if held.persistence == Persistence::Persistent {
             let counted =
                 vec![(FullKey::new(self.stored.counts, &key), Change::Put(count.to_le_bytes().as_slice().into()))];
-            // The count of a store that is poisoned is of no use. Where several processes get messages, it goes with the message.
+            // A poisoned store cannot write the count. With several processes, the count is stored with the message.
             if self.shared.is_none() {
                 store.engine.submit(counted, Box::new(|_| ()));
             }
@@ -645,12 +645,12 @@ impl QueueState {
         let wakers = state.take_wakers();
         drop(state);
         wakers.for_each(Waker::wake);
-        // All: the one that would be woken alone may look for another message.
+        // Wake all: a single woken get may wait for another message.
         self.arrived.notify_all();
     }
 }
 
-/// How a message left its queue.
+/// Reason why a message left its queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Left {
     Got,

@@ -5,18 +5,18 @@ use serde_json::{Map, Value, json};
 
 use super::{Message, MessageId, Persistence};
 
-/// Whether an object has the content.
+/// Whether an object includes the content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Content {
-    /// It does.
+    /// Include the content.
     Included,
-    /// It does not.
+    /// Omit the content.
     LeftOut,
 }
 
 impl Message {
-    /// The message as one JSON object on a line, with the time in milliseconds since 1970 when it can be got again. Bytes that are not UTF-8 are
-    /// hexadecimal, under a name that says so.
+    /// Formats the message as one line of JSON. `due_ms` is the time in milliseconds since 1970 at which it becomes available again. Bytes that are
+    /// not UTF-8 are written in hexadecimal, under the name with the suffix `_hex`.
     #[must_use]
     pub fn as_json(&self, content: Content, due_ms: Option<u64>) -> String {
         let content = (content == Content::Included).then_some(self.payload.as_slice());

@@ -5,8 +5,8 @@
 //!         low  ───╭───────╯ ╰─╯  ╰────╮  event: low
 //! ```
 //!
-//! The event is a message on the event queue, put in the unit of work whose put or get crosses the mark: it is there if that change is. Where there is no event
-//! queue, it only counts. Each process that opens the queue has its own state, which begins below the high mark.
+//! The event is a message on the event queue. It is put in the unit of work whose put or get crosses the mark, so it exists exactly if that change
+//! does. Without an event queue, crossings are only counted. Each process that opens the queue has its own state, which begins below the high mark.
 
 use std::sync::Arc;
 
@@ -66,12 +66,12 @@ impl QueueDefinition {
 }
 
 impl QueueState {
-    /// Whether its depth has a high mark.
+    /// Returns true if the queue has a high mark.
     pub(crate) fn has_marks(&self) -> bool {
         self.stored.definition.depth_high_mark > 0
     }
 
-    /// Whether a put makes the depth rise to the high mark. The place of the message is reserved.
+    /// Returns a crossing if a put raises the depth to the high mark. The message's place must be reserved.
     pub(super) fn rises(&self, state: &mut State) -> Option<Crossing> {
         let definition = &self.stored.definition;
         if definition.depth_high_mark == 0 {
@@ -89,7 +89,7 @@ impl QueueState {
         crosses.then_some(Crossing { crossed: Crossed::High, depth })
     }
 
-    /// Whether a get makes the depth fall to the low mark. The message is claimed.
+    /// Returns a crossing if a get lowers the depth to the low mark. The message must be claimed.
     fn falls(&self, state: &mut State) -> Option<Crossing> {
         if !state.facts.is_above_mark || state.is_crossing {
             return None;
@@ -147,7 +147,7 @@ impl QueueState {
 }
 
 impl State {
-    /// The unit of work that crosses a mark is committed.
+    /// Records that the unit of work that crosses a mark was committed.
     pub(super) fn crossed(&mut self, crossed: Option<Crossed>) {
         let Some(crossed) = crossed else { return };
         self.is_crossing = false;
@@ -158,7 +158,7 @@ impl State {
         }
     }
 
-    /// The unit of work that would have crossed a mark was rolled back.
+    /// Records that the unit of work that would have crossed a mark was rolled back.
     pub(super) fn not_crossed(&mut self, crossed: Option<Crossed>) {
         if crossed.is_some() {
             self.is_crossing = false;

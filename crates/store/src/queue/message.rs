@@ -29,16 +29,16 @@ pub const OF_AMQP: &str = "amqp.";
 /// with `amqp.` from them.
 pub const USER_ID: &str = "amqp.user-id";
 
-/// Message id, correlation id or group id: 24 bytes, as IBM MQ has them. Zeros are no id.
+/// Message id, correlation id or group id: 24 bytes, as in IBM MQ. All zeros means no id.
 pub type MessageId = [u8; 24];
 
 /// Whether a message survives a restart.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Persistence {
-    /// It does; it is durable with its unit of work.
+    /// Survives a restart; durable with its unit of work.
     #[default]
     Persistent,
-    /// It lives in memory and ends with the process. It still becomes visible with its unit of work.
+    /// Exists only in memory and ends with the process. It still becomes visible with its unit of work.
     NotPersistent,
 }
 
@@ -51,21 +51,21 @@ pub struct Message {
     pub correlation: MessageId,
     /// Group id.
     pub group: MessageId,
-    /// Number in the group, from 1; 0 is no group.
+    /// Sequence number in the group, from 1; 0 without a group.
     pub group_sequence: u32,
     /// 0 to 9; 9 is got first.
     pub priority: u8,
-    /// Whether it survives a restart.
+    /// Whether the message survives a restart.
     pub persistence: Persistence,
     /// Milliseconds since 1970 when it was put; the queue sets it.
     pub put_ms: u64,
-    /// Milliseconds since 1970 from which nobody may get it; 0 is never.
+    /// Expiry time in milliseconds since 1970; 0 for none.
     pub expires_ms: u64,
-    /// Queue for the reply; empty is none.
+    /// Queue for the reply; empty for none.
     pub reply_to: String,
-    /// Format name; empty is none.
+    /// Format name; empty for none.
     pub format: String,
-    /// Why the message is on a backout or dead-letter queue; empty elsewhere.
+    /// Reason why the message is on a backout or dead-letter queue; otherwise empty.
     pub reason: String,
     /// Times that a unit of work that had got it rolled back; the queue counts.
     pub backout_count: u32,
@@ -75,7 +75,7 @@ pub struct Message {
     pub payload: Vec<u8>,
 }
 
-/// What a queue sets when a message is put.
+/// Fields that a queue sets when a message is put.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamped {
     pub(crate) id: MessageId,
@@ -84,13 +84,13 @@ pub(crate) struct Stamped {
 }
 
 impl Message {
-    /// A persistent message without anything but content.
+    /// Creates a persistent message with content and default properties.
     #[must_use]
     pub fn new(payload: impl Into<Vec<u8>>) -> Self {
         Message { payload: payload.into(), ..Message::default() }
     }
 
-    /// The stored form with the content, and with what the queue sets.
+    /// Encodes the message with its content and the fields that the queue sets.
     pub(crate) fn stored(&self, stamped: &Stamped) -> Value {
         // The form has its length only when it is whole; one buffer for all messages of a thread saves an allocation for each.
         SCRATCH.with_borrow_mut(|scratch| {
@@ -117,7 +117,7 @@ impl Message {
         })
     }
 
-    /// The stored form without the content, and the content in parts.
+    /// Encodes the message without its content, and splits the content into parts.
     pub(crate) fn stored_in_parts(&self, stamped: &Stamped, part_bytes: u32) -> (Value, Vec<Value>) {
         let parts = Parts { bytes: self.payload.len() as u64, part_bytes };
         let mut out = Encoder::default();
@@ -218,7 +218,7 @@ impl Parts {
         is_sound.then_some(Parts { bytes, part_bytes })
     }
 
-    /// The keys of the parts, ascending.
+    /// Returns the keys of the parts in ascending order.
     pub(crate) fn keys(self, key: MessageKey) -> impl Iterator<Item = PartKey> {
         let count = u32::try_from(self.bytes.div_ceil(u64::from(self.part_bytes.max(1)))).unwrap_or(u32::MAX);
         (0..count).map(move |number| {
@@ -230,7 +230,7 @@ impl Parts {
     }
 }
 
-/// What a queue needs of a stored message without decoding it.
+/// Fields of a stored message that a queue needs without decoding all of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) id: MessageId,

@@ -6,15 +6,15 @@
 //! space of the parts      the same key, number of the part (4 bytes)              ─▶ a part of long content
 //! ```
 //!
-//! Content of more than about 1 MB is stored in parts. So whatever looks through a queue, such as a count of its depth, reads headers only, and memory holds
-//! the content of one message while a get reads it.
+//! Content of more than about 1 MB is stored in parts. Therefore operations that scan a queue, such as counting its depth, read headers only, and
+//! memory contains the content of one message while a get reads it.
 //!
-//! A put becomes available when its unit of work commits. A get claims the message in memory, so no two units get the same one, and deletes it with the
-//! unit. A rollback gives it back, counts, and after the threshold moves it to the backout queue with the reason. Messages that do not persist
-//! never reach the engine.
+//! A put becomes available when its unit of work commits. A get claims the message in memory, so no two units get the same one, and deletes it with
+//! the unit. A rollback returns it to the queue and increments its backout count; at the threshold it moves the message to the backout queue with the
+//! reason. Non-persistent messages never reach the engine.
 //!
-//! A get claims inside a unit of work. A server that sends messages and learns later what became of them claims first ([`Claim`]) and makes the get a part
-//! of a unit when the answer comes.
+//! A get claims inside a unit of work. A server that sends messages before it learns the outcome claims first ([`Claim`]) and makes the get part
+//! of a unit when the acknowledgment arrives.
 
 mod claim;
 mod definition;
@@ -68,12 +68,12 @@ pub struct Queue {
     name: String,
 }
 
-/// How long a get waits for a message.
+/// Wait policy of a get.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum GetWait {
-    /// Not at all.
+    /// Do not wait.
     No,
-    /// At most this many milliseconds.
+    /// Wait at most this many milliseconds.
     AtMostMs(u64),
 }
 
@@ -102,7 +102,7 @@ pub struct QueueFacts {
     pub memory_bytes: u64,
     /// Messages in memory.
     pub in_memory: u64,
-    /// Whether the depth rose to the high mark and has not fallen to the low mark since.
+    /// True if the depth rose to the high mark and has not fallen to the low mark since.
     pub is_above_mark: bool,
     /// Times that the depth rose to the high mark.
     pub depth_high_events: u64,
@@ -112,14 +112,14 @@ pub struct QueueFacts {
     pub depth_events_lost: u64,
 }
 
-/// What a queue does once the outcome of a unit of work is known. Runs before the commit is acknowledged, on any thread, and must not wait.
+/// Action of a queue when the outcome of a unit of work is known. Runs before the commit is acknowledged, on any thread, and must not block.
 pub(crate) enum QueueOutcome {
     Put(put::PutOutcome),
     Get(get::GetOutcome),
 }
 
 impl QueueOutcome {
-    /// The unit is committed and visible.
+    /// Applies the commit of the unit, which is visible now.
     pub(crate) fn committed(&mut self) {
         match self {
             QueueOutcome::Put(put) => put.committed(),
@@ -127,7 +127,7 @@ impl QueueOutcome {
         }
     }
 
-    /// The unit was rolled back or its commit failed.
+    /// Applies the rollback or failed commit of the unit.
     pub(crate) fn rolled_back(&mut self, how: &RollBack) {
         match self {
             QueueOutcome::Put(put) => put.rolled_back(),
@@ -153,12 +153,12 @@ pub(crate) struct QueueState {
 struct State {
     /// Messages of earlier openings, until they are counted.
     counting: Option<depth::Counting>,
-    /// When the depth was counted last, and how long that took, where several processes change it.
+    /// Time and duration of the last count of the depth, if several processes change it.
     counted: Option<(Instant, std::time::Duration)>,
     window: Window,
-    /// Gets that wait for one message and not for any.
+    /// Number of gets that wait for a specific message.
     choosy: usize,
-    /// Tasks that found nothing and wait, with what they look for, the one that waits longest first.
+    /// Wakers of tasks that found no message, with their selection; the longest-waiting task comes first.
     wakers: Vec<(Waker, Select)>,
     facts: QueueFacts,
     /// Messages that do not persist, those that units of work have got included.
@@ -167,7 +167,7 @@ struct State {
     unmoved: Option<StoreError>,
     /// A unit of work is open that crosses a mark of the depth.
     is_crossing: bool,
-    /// No message expires before this time; 0 if that is not known.
+    /// Lower limit of the expiry times of all messages; 0 if unknown.
     expires_ms: u64,
 }
 
@@ -179,8 +179,8 @@ impl State {
         }
     }
 
-    /// The tasks to wake for a message that arrived: those that look for it, and of those that take any the one that waits longest. Without its head,
-    /// all that look for a certain message are woken.
+    /// Returns the tasks to wake for an arrived message: those that select it, and the longest-waiting one of those that accept any message. Without
+    /// the message's head, all tasks that wait for a specific message are woken.
     fn wakers_of(&mut self, head: Option<&Head>) -> Vec<Waker> {
         let mut any = false;
         let wakes = |(_, select): &mut (Waker, Select)| match select {
@@ -190,18 +190,18 @@ impl State {
         self.wakers.extract_if(.., wakes).map(|(waker, _)| waker).collect()
     }
 
-    /// All that wait.
+    /// Removes and returns all wakers.
     fn take_wakers(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.wakers).into_iter().map(|(waker, _)| waker)
     }
 }
 
-/// What a get that does not wait found.
+/// Outcome of a get that does not block.
 #[derive(Debug)]
 pub enum Polled {
     /// A message.
     Message(Box<Message>),
-    /// None fits. The task is woken when one arrives; the next message that waits for its retry is due at this time.
+    /// No message matches. The task is woken when one arrives; the next message that waits for its retry is due at this time.
     Nothing {
         /// Milliseconds since 1970.
         due_ms: Option<u64>,
@@ -223,7 +223,7 @@ impl Store {
         let stored = StoredQueue { definition, messages, counts, parts };
         catalog::add(unit, Kind::Queue, &stored.definition.name, &stored.encode())?;
         if let Some(shared) = self.0.shared.as_ref().filter(|_| stored.definition.kind == QueueKind::Local) {
-            // Between its definition and its first use by this process, no other process takes it for one that nobody uses.
+            // Marks the queue as used between its definition and its first use by this process, so that no other process treats it as unused.
             let nobody: Weak<QueueState> = Weak::new();
             shared.watch(messages, nobody)?;
         }
@@ -246,7 +246,7 @@ impl Store {
         catalog::names(unit, Kind::Queue)
     }
 
-    /// The definition of a queue, alias or topic.
+    /// Returns the definition of a queue, alias or topic.
     ///
     /// # Errors
     /// [`StoreError::QueueMissing`], errors of the medium.
@@ -254,7 +254,7 @@ impl Store {
         Ok(stored(&self.begin()?, name)?.definition)
     }
 
-    /// The spaces of a queue; `None` for aliases and topics, and for a queue that was deleted meanwhile.
+    /// Returns the spaces of a queue; `None` for an alias, a topic or a queue deleted in the meantime.
     pub(crate) fn queue_spaces(&self, unit: &Unit, name: &str) -> Result<Option<Vec<Space>>, StoreError> {
         match stored(unit, name) {
             Ok(stored) if stored.definition.kind == QueueKind::Local => Ok(Some(stored.spaces())),
@@ -372,7 +372,7 @@ pub(crate) fn open(store: &Arc<Inner>, name: &str) -> Result<Queue, StoreError> 
         match stored.definition.kind.clone() {
             QueueKind::Local => {
                 let state = QueueState::load(&unit, stored)?;
-                // Another thread may have been quicker; its state is the one that counts.
+                // Another thread may have inserted its state first; that one is kept.
                 let state = Arc::clone(store.queues.lock().entry(at.clone()).or_insert_with(|| Arc::new(state)));
                 if let Some(shared) = &state.shared {
                     let weak: Weak<QueueState> = Arc::downgrade(&state);
@@ -395,7 +395,7 @@ pub(crate) fn open(store: &Arc<Inner>, name: &str) -> Result<Queue, StoreError> 
 }
 
 impl QueueState {
-    /// Reads the backout counts. The messages are counted when somebody asks for the depth.
+    /// Reads the backout counts. Messages are counted when the depth is requested.
     fn load(unit: &Unit, stored: StoredQueue) -> Result<Self, StoreError> {
         if let Some(shared) = unit.inner().shared.clone() {
             // Counts come with the messages.
@@ -461,13 +461,13 @@ impl QueueState {
 }
 
 impl Queue {
-    /// Name of the queue that an alias stands for, or of the topic.
+    /// Returns the name of the queue that an alias refers to, or of the topic.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The local queue; a topic has no messages of its own.
+    /// Returns the local queue. A topic is refused because it keeps no messages.
     fn local(&self) -> Result<&Arc<QueueState>, StoreError> {
         match self.targets.as_slice() {
             [state] if state.stored.definition.name == self.name => Ok(state),
@@ -477,7 +477,7 @@ impl Queue {
         }
     }
 
-    /// The definition of the local queue.
+    /// Returns the definition of the local queue.
     ///
     /// # Errors
     /// [`StoreError::Unsupported`] for a topic.

@@ -1,6 +1,7 @@
-//! Poison messages: their move to the backout queue, and what is said where they cannot move.
+//! Poison messages: their move to the backout queue, and the finding if they cannot move.
 //!
-//! A message that reaches the threshold and has nowhere to go stays on its queue, so nothing is lost. Gets find it again after a pause, so nothing spins. A
+//! A message that reaches the threshold without a usable backout queue stays on its queue, so nothing is lost. Gets find it again after a delay, so
+//! nothing spins. A
 //! finding names the queue and the remedy: `quayline queue depth` prints it, and a server or flow logs it once for each queue and reason.
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ impl Store {
 }
 
 impl Queue {
-    /// A finding if messages of the queue failed too often and cannot move to its backout queue.
+    /// Returns a finding if messages of the queue failed too often and cannot move to its backout queue.
     ///
     /// # Errors
     /// [`StoreError::Unsupported`] for a topic.
@@ -56,7 +57,7 @@ impl QueueState {
         poison_finding(&self.name(), count, self.stored.definition.backout_target(), error)
     }
 
-    /// The backout queue.
+    /// Returns the backout queue.
     fn backout(&self, store: &Arc<Inner>) -> Result<Queue, StoreError> {
         let target = open(store, self.stored.definition.backout_target())?;
         match target.targets.iter().any(|state| std::ptr::eq(Arc::as_ptr(state), self)) {
@@ -86,7 +87,7 @@ impl QueueState {
         if self.shared.is_none() {
             return Ok(self.poison_in_memory(state));
         }
-        // Where several processes get messages, the counts are in the store.
+        // With several processes, the counts are in the store.
         let mut poison = 0;
         let mut page = Page::default();
         let mut next = None;
@@ -106,7 +107,7 @@ impl QueueState {
         }
     }
 
-    /// Moves a message that failed too often to the backout queue, in a unit of work of its own.
+    /// Moves a message that failed too often to the backout queue, in a separate unit of work.
     pub(super) fn move_away(
         self: &Arc<Self>,
         store: &Arc<Inner>,

@@ -13,7 +13,7 @@ use crate::usage::Kind;
 use crate::{FullKey, Store, StoreError, Unit, Value};
 
 impl Store {
-    /// A message id that no other message has, for a message whose reply is waited for by its id.
+    /// Returns a new, unique message id, for a request whose reply is selected by its id.
     #[must_use]
     pub fn new_message_id(&self) -> MessageId {
         new_id(&self.0)
@@ -66,8 +66,8 @@ impl Queue {
 }
 
 impl QueueState {
-    /// The key of a new message, which has its place in the queue's depth from now on. Whoever looks for room next sees it, so that units of work beside
-    /// each other do not exceed the limit together.
+    /// Returns the key of a new message and reserves its place in the queue's depth. Later puts count the reservation, so concurrent units of work
+    /// cannot exceed the limit together.
     fn reserve(self: &Arc<Self>, store: &Arc<Inner>, message: &Message, priority: u8) -> Result<Reserved, StoreError> {
         let definition = &self.stored.definition;
         if message.payload.len() as u64 > definition.message_bytes_max {
@@ -103,7 +103,7 @@ impl QueueState {
         Ok(Reserved { key, volatile, crossing })
     }
 
-    /// Gives up the place of a message that is not put.
+    /// Releases the reservation of a message that is not put.
     fn release(&self, Reserved { key, volatile, crossing }: Reserved) {
         let mut state = self.state.lock();
         state.facts.memory_bytes -= volatile;
@@ -111,7 +111,7 @@ impl QueueState {
         state.not_crossed(crossing.map(|_| Crossed::High));
     }
 
-    /// How this queue stores a message: long content of messages that persist in parts.
+    /// Returns the stored form of a message: long content of persistent messages is split into parts.
     fn form(&self, store: &Inner, message: &Message, stamped: &Stamped) -> Form {
         let part_bytes = store.limits.message_part_bytes;
         let is_long = message.payload.len() > part_bytes && message.persistence == Persistence::Persistent;
@@ -150,7 +150,7 @@ impl QueueState {
 }
 
 impl QueueState {
-    /// Writes the stored form of a message. After an error, the unit of work has nothing of it.
+    /// Writes the stored form of a message. After an error, the unit of work contains nothing of it.
     fn write(&self, unit: &mut Unit, key: MessageKey, form: &Form) -> Result<(), StoreError> {
         let keys = Head::of(&form.head).and_then(|head| head.parts).map(|parts| parts.keys(key));
         let mut written = Vec::new();
@@ -186,7 +186,7 @@ struct Form {
 #[derive(Clone, Copy, Debug)]
 struct Reserved {
     key: MessageKey,
-    /// Its bytes, if it does not persist.
+    /// Bytes of the message if it is non-persistent.
     volatile: u64,
     /// The mark of the depth that it crosses.
     crossing: Option<Crossing>,
@@ -205,7 +205,7 @@ impl PutOutcome {
         let head = self.held.as_ref().and_then(|held| Head::of(&held.value));
         let mut state = self.queue.state.lock();
         state.window.uncommitted.remove(&self.key);
-        // Where several processes get messages, a get claims it in the store.
+        // With several processes, a get claims the message in the store.
         let is_volatile = self.held.as_ref().is_some_and(|held| held.persistence == Persistence::NotPersistent);
         state.volatile += u64::from(is_volatile);
         let is_elsewhere = |held: &Held| self.queue.shared.is_some() && held.persistence == Persistence::Persistent;
@@ -227,7 +227,7 @@ impl PutOutcome {
         let wakers = state.wakers_of(head.as_ref());
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
-        // One that waits for another message must not be the only one to wake.
+        // A task that waits for another message must not be the only one woken.
         if choosy {
             self.queue.arrived.notify_all();
         } else {
@@ -249,7 +249,7 @@ impl PutOutcome {
     }
 }
 
-/// An id that no other message has: a mark of ours, the identity of the store, and a stamp.
+/// Creates a unique message id: a fixed prefix, the identity of the store, and a stamp.
 fn new_id(store: &Inner) -> MessageId {
     let mut id = [0; 24];
     id[..8].copy_from_slice(b"QLN MSG ");

@@ -18,31 +18,31 @@ pub const FAILURE_PLACE: &str = "quayline.failure-place";
 /// Property with the text of that finding.
 pub const FAILURE_TEXT: &str = "quayline.failure-text";
 
-/// Whether a property says why a message is on a backout queue.
+/// Returns true if a property describes why a message is on a backout queue.
 pub(super) fn of_failure(name: &str) -> bool {
     [FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT].contains(&name)
 }
 
-/// Messages that are looked at in one go.
+/// Number of messages read at once.
 const PAGE: usize = 200;
 /// Bytes of their headers and of content that is stored with them, the last one not counted. Default 1 MB.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// What [`Queue::retry`] did.
+/// Outcome of [`Queue::retry`].
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct RetryOutcome {
     /// Messages that are on their own queue again.
     pub returned: u64,
-    /// Messages that do not say where they came from, or whose queue is missing; they stay.
+    /// Messages that stay because they do not name their original queue or it is missing.
     pub left: u64,
 }
 
 impl Queue {
-    /// Puts up to `count` messages of a backout or dead-letter queue on the queues on which they failed, each in the unit of work that gets it. Their
-    /// reason goes and their rollbacks count anew; other messages stay.
+    /// Puts up to `count` messages of a backout or dead-letter queue back on the queues on which they failed, each in a separate unit of work. Their
+    /// reason is removed and their backout count reset. Other messages stay.
     ///
     /// # Errors
-    /// [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of those queues; what was returned before stays returned.
+    /// [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of those queues; messages returned before the error stay returned.
     pub fn retry(&self, store: &Store, count: u64) -> Result<RetryOutcome, StoreError> {
         let mut outcome = RetryOutcome::default();
         let mut after = None;
@@ -74,11 +74,11 @@ impl Queue {
         let mut unit = store.begin()?;
         let mut message = match self.get(&mut unit, Select::Id(seen.id), GetWait::No) {
             Ok(message) => message,
-            // Somebody else got it meanwhile.
+            // Another get took it in the meantime.
             Err(StoreError::NoMessage { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
-        // Of a topic, several messages with one id may be here, each with a queue of its own.
+        // With a topic, several messages with one id may be here, each from a different queue.
         let Some(target) = origin_of(store, &message)? else {
             unit.roll_back_as(RollBack::Ended);
             return Ok(false);
@@ -86,7 +86,7 @@ impl Queue {
         message.reason.clear();
         message.properties.retain(|(name, _)| !of_failure(name));
         if let Err(error) = target.put(&mut unit, &message) {
-            // Nobody worked on the message, so no rollback counts.
+            // The message was not processed, so this does not count as a rollback.
             unit.roll_back_as(RollBack::Ended);
             return Err(error);
         }
@@ -95,7 +95,7 @@ impl Queue {
     }
 }
 
-/// The queue on which a message failed, if it says so and the queue exists.
+/// Returns the queue on which a message failed, if its properties name one that exists.
 fn origin_of(store: &Store, message: &super::Message) -> Result<Option<Queue>, StoreError> {
     let origin = message.properties.iter().find(|(name, _)| name == FAILED_ON);
     let Some(origin) = origin.and_then(|(_, name)| std::str::from_utf8(name).ok()) else { return Ok(None) };

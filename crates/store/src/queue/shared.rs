@@ -1,7 +1,7 @@
-//! Queues that several processes get from.
+//! Queues shared by several processes.
 //!
-//! A message is claimed in the store before it is in memory, and given back there, so memory holds only messages that this process has claimed: as many as
-//! gets look for one at this moment. Messages that do not persist are in the memory of the process that put them.
+//! A message is claimed in the store before it is loaded into memory, and released there, so memory contains only messages that this process has
+//! claimed: at most one for each get that is searching. Non-persistent messages are in the memory of the process that put them.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::store::Inner;
 
 /// Messages that one claim takes at most, for gets that look at the same time.
 const CLAIM_MAX: usize = 64;
-/// A depth that other processes change is counted again after this time, and after this many times what counting takes.
+/// Age at which the depth is counted again if other processes change it; `COUNT_SHARE` is the minimum age as a multiple of the duration of a count.
 const COUNT_AGAIN: Duration = Duration::from_secs(1);
 const COUNT_SHARE: u32 = 20;
 
@@ -30,7 +30,7 @@ const ID_AT: usize = 1;
 const CORRELATION_AT: usize = 25;
 const GROUP_AT: usize = 67;
 
-/// A get that looks for a message. While several look, one claims for all of them; the last one gives back what is left.
+/// A get that searches for a message. If several search at once, one claims for all of them, and the last one releases the remaining messages.
 pub(super) struct Seeking<'a>(Option<&'a QueueState>);
 
 impl Drop for Seeking<'_> {
@@ -44,7 +44,7 @@ impl Drop for Seeking<'_> {
 }
 
 impl QueueState {
-    /// A get begins to look.
+    /// Registers a get that begins to search.
     pub(super) fn seeking(&self) -> Seeking<'_> {
         if self.shared.is_none() {
             return Seeking(None);
@@ -53,14 +53,14 @@ impl QueueState {
         Seeking(Some(self))
     }
 
-    /// A get stops looking and waits.
+    /// Suspends the search of a get that starts to wait.
     pub(super) fn pause_seeking(&self, state: &mut State) {
         if self.shared.is_some() && self.seeking.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.give_back_rest(state);
         }
     }
 
-    /// It looks again.
+    /// Resumes the search after a wait.
     pub(super) fn resume_seeking(&self) {
         if self.shared.is_some() {
             self.seeking.fetch_add(1, Ordering::SeqCst);
@@ -96,7 +96,7 @@ impl QueueState {
         Ok(())
     }
 
-    /// Looks for a message in memory and claims one.
+    /// Finds a message in memory, after claiming one in the store if necessary.
     pub(super) fn seek_shared(
         &self,
         shared: &dyn Shared,
@@ -105,7 +105,7 @@ impl QueueState {
         select: Select,
     ) -> Result<Sought, StoreError> {
         let now_ms = store.clock.now_ms();
-        // Only messages that do not persist wait here for their retry.
+        // Only non-persistent messages wait here for their retry.
         let due = self.promote(store, state)?;
         let in_memory = state.window.first(&select);
         let is_claimed =

@@ -1,8 +1,8 @@
-//! The messages of one queue that are kept in memory ahead of the next get.
+//! Messages of one queue kept in memory ahead of the next gets.
 //!
-//! Messages are ordered by key: priority, then arrival. Every available message whose key is up to the *horizon* is in memory; beyond it only
-//! the engine has the persistent ones, so a queue of any depth needs bounded memory. Keys that are claimed, not yet committed or waiting for
-//! their retry are remembered by key, so that reading further into the queue never makes one of them available twice.
+//! Messages are ordered by key: priority, then arrival. Every available message whose key is up to the *horizon* is in memory. Beyond it, persistent
+//! messages are only in the engine, so a queue of any depth needs bounded memory. The keys of claimed, uncommitted and delayed messages are tracked,
+//! so that reading further into the queue never makes one of them available twice.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::message::{Head, MessageId, PRIORITY_MAX, Persistence};
 use crate::{StoreError, Value};
 
-/// No id.
+/// Id of a message without one.
 const NO_ID: MessageId = [0; 24];
 
 /// Key of a message in its queue: 9 minus the priority, then a stamp.
@@ -37,7 +37,7 @@ impl Held {
     }
 }
 
-/// Which message to get.
+/// Selection of the message to get.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Select {
     /// The first.
@@ -132,21 +132,22 @@ pub(crate) struct Window {
     pub(crate) claimed: HashSet<MessageKey>,
     /// Messages of units of work that are not committed.
     pub(crate) uncommitted: HashSet<MessageKey>,
-    /// Messages that wait for their retry, by steady time: the wall clock may be set back by hours. Memory has the content only of those that do not persist.
+    /// Messages that wait for their retry, by steady time, since the wall clock may be set back by hours. Only non-persistent messages have their
+    /// content here.
     delayed: BTreeMap<(u64, MessageKey), Option<Held>>,
     /// The steady time of each.
     delayed_until: HashMap<MessageKey, u64>,
-    /// Rollbacks of a message, where there were any.
+    /// Backout count of each message that has one.
     pub(crate) backouts: HashMap<MessageKey, u32>,
 }
 
 impl Window {
-    /// A window that has read nothing of its queue yet.
+    /// Creates a window that has read nothing of its queue yet.
     pub(crate) fn unread() -> Self {
         Window { horizon: Some([0; 9]), ..Window::default() }
     }
 
-    /// Key after which the engine may have messages that are not in memory.
+    /// Returns the key after which the engine may have messages that are not in memory.
     pub(crate) fn horizon(&self) -> Option<MessageKey> {
         self.horizon
     }
@@ -164,7 +165,7 @@ impl Window {
         self.bytes
     }
 
-    /// Whether a key that the engine has is known in another state than available.
+    /// Returns true if a key is claimed, uncommitted or delayed.
     pub(crate) fn is_taken(&self, key: &MessageKey) -> bool {
         self.claimed.contains(key) || self.uncommitted.contains(key) || self.delayed_until.contains_key(key)
     }
@@ -187,12 +188,12 @@ impl Window {
         self.available.insert(key, held);
     }
 
-    /// A message in memory.
+    /// Returns a message in memory.
     pub(crate) fn get(&self, key: &MessageKey) -> Option<&Held> {
         self.available.get(key)
     }
 
-    /// Holds one message from beyond the horizon, to be taken at once.
+    /// Adds one message from beyond the horizon, which the caller takes at once.
     pub(crate) fn add_beyond(&mut self, key: MessageKey, held: Held) {
         let horizon = self.horizon.take();
         self.add(key, held);
@@ -214,13 +215,13 @@ impl Window {
         Some(held)
     }
 
-    /// The first message that fits, as far as memory knows; messages beyond the horizon are not considered.
+    /// Returns the first matching message up to the horizon.
     pub(crate) fn first(&self, select: &Select) -> Option<MessageKey> {
         // A message beyond the horizon is one that does not persist: messages that only the engine has may come before it.
         self.first_in_memory(select).filter(|key| self.horizon.is_none_or(|horizon| *key <= horizon))
     }
 
-    /// The first message in memory that fits, also beyond the horizon.
+    /// Returns the first matching message in memory, even beyond the horizon.
     pub(crate) fn first_in_memory(&self, select: &Select) -> Option<MessageKey> {
         match select {
             Select::First => self.available.keys().next().copied(),
@@ -247,7 +248,7 @@ impl Window {
         self.available.iter().filter(|(_, held)| held.persistence == Persistence::NotPersistent)
     }
 
-    /// Whether the window has a message.
+    /// Returns true if the window contains a message.
     pub(crate) fn has(&self, key: &MessageKey) -> bool {
         self.available.contains_key(key)
     }
@@ -257,7 +258,7 @@ impl Window {
         while self.available.len() > messages_max.max(1) || (self.bytes > bytes_max && self.available.len() > 1) {
             let Some(last) = self.persistent.last().copied() else { return };
             self.take(&last);
-            // Everything before the one that left is still here.
+            // All messages before the removed one are still in memory.
             let before = self.available.range(..last).next_back().map_or([0; 9], |(key, _)| *key);
             self.horizon = Some(before);
         }
@@ -269,12 +270,12 @@ impl Window {
         self.delayed.insert((until_ms, key), Some(held).filter(|held| held.persistence == Persistence::NotPersistent));
     }
 
-    /// Number of messages that are kept back.
+    /// Returns the number of delayed messages.
     pub(crate) fn delayed_len(&self) -> usize {
         self.delayed.len()
     }
 
-    /// The steady time until which a message is kept back.
+    /// Returns the steady time until which a message is delayed.
     pub(crate) fn delayed_until(&self, key: &MessageKey) -> Option<u64> {
         self.delayed_until.get(key).copied()
     }

@@ -23,7 +23,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Whether the key is the whole primary key of the only record that can be meant.
+    /// Returns true if the key is a complete primary key, so that it identifies at most one record.
     fn is_primary(&self, relation: Relation) -> bool {
         self.index.is_none() && relation == Relation::Equal && self.key.len() == self.whole
     }
@@ -193,7 +193,7 @@ impl RecordFile {
         Ok(())
     }
 
-    /// Looks for a record that a program wants to read.
+    /// Reads a record and counts the lookup.
     fn look(&self, read: impl FnOnce() -> Result<Option<Value>, StoreError>) -> Result<Option<Value>, StoreError> {
         self.used.lookup(|found| u64::from(matches!(found, Ok(Some(_)))), read)
     }
@@ -225,7 +225,7 @@ impl RecordFile {
         }
     }
 
-    /// Primary key of the record, and whether the next one has the same alternate key.
+    /// Returns the primary key of the record, with status 02 if the next record has the same alternate key.
     fn find(&self, unit: &Unit, target: &Target, relation: Relation) -> Result<(Vec<u8>, FileStatus), StoreError> {
         if target.is_primary(relation) {
             return Ok((target.key.clone(), FileStatus::Success));
@@ -331,9 +331,9 @@ impl RecordFile {
         Ok(!first_entries(unit, space, range, Direction::Forward, 1)?.is_empty())
     }
 
-    /// Takes the next address or number. Units of work that append at the same time get different ones.
+    /// Allocates the next address or number. Units of work that append at the same time get different ones.
     ///
-    /// Several processes do not know each other's: there, units that append wait for each other, and the unit looks for the end each time.
+    /// If several processes share the store, units that append wait for each other, and each looks up the end in the store.
     fn next_address(&self, unit: &mut Unit, length: u64) -> Result<u64, StoreError> {
         let space = self.stored.records;
         if unit.inner().shared.is_some() {
@@ -346,7 +346,7 @@ impl RecordFile {
         unit.inner().ends.take(space, length, || self.end(&read))
     }
 
-    /// The address or number after the last record.
+    /// Returns the address or number after the last record.
     fn end(&self, read: &dyn Fn(KeyRange<'_>, &mut Page) -> Result<(), StoreError>) -> Result<u64, StoreError> {
         let first = u64::from(self.stored.definition.organisation == Organisation::Relative);
         let mut page = Page::default();
@@ -384,17 +384,18 @@ impl RecordFile {
     }
 }
 
-/// How far the next address of an entry-sequenced file is from that of a record. An empty record has an address of its own too.
+/// Returns the distance from the address of an entry-sequenced record to the next one. An empty record also has a distinct address.
 pub(super) fn address_step(record: &[u8]) -> u64 {
     (record.len() as u64).max(1)
 }
 
-/// A stored value: stamps, then the record.
+/// Builds a stored value: the stamps followed by the record.
 pub(super) fn joined(stamps: &[u8], record: &[u8]) -> Value {
     if stamps.is_empty() { record.into() } else { [stamps, record].concat().into() }
 }
 
-/// The first entries of a range, as many as there are up to `count`. A page may hold less than it could, so pages are read until it is known.
+/// Reads the first `count` entries of a range, or all of them if there are fewer. A page may contain fewer entries than its limit, so it reads
+/// further pages as needed.
 pub(crate) fn first_entries(
     unit: &Unit,
     space: Space,

@@ -37,27 +37,27 @@ impl Drop for Browse {
     }
 }
 
-/// Where a browse is, by keys of the space that it reads.
+/// Position of a browse, by keys of the space that it reads.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum At {
     Begin,
     End,
-    /// At an entry that is still to be read, whichever way.
+    /// Before an unread entry, in either direction.
     Before(Vec<u8>),
-    /// After reading an entry.
+    /// After an entry that was read.
     Read(Vec<u8>),
     /// Nowhere: the last start found nothing.
     Lost,
 }
 
 impl RecordFile {
-    /// A browse by the primary key, address or number, from the first record.
+    /// Starts a browse by the primary key, address or number, at the first record.
     #[must_use]
     pub fn browse(&self) -> Browse {
         Browse::new(self, None)
     }
 
-    /// A browse by an alternate index, from its first record.
+    /// Starts a browse by an alternate index, at its first record.
     ///
     /// # Errors
     /// [`StoreError::IndexMissing`] (39).
@@ -73,7 +73,7 @@ impl RecordFile {
         self.visit_all(unit, visit, Some(&self.used))
     }
 
-    /// The same; nothing is counted without counters.
+    /// Visits every record as `visit_all` of the public interface does; `used` counts the reads if it is given.
     pub(super) fn visit_all(
         &self,
         unit: &Unit,
@@ -147,7 +147,8 @@ impl Browse {
         Ok(())
     }
 
-    /// Where the browse is after reading a record, for [`Self::resume`]: of use as long as the file has its keys and indexes, also after the record is gone.
+    /// Returns the position after a read record, for [`Self::resume`]. It is valid as long as the file has the same keys and indexes, even after the
+    /// record is deleted.
     #[must_use]
     pub fn place(&self) -> Option<&[u8]> {
         match &self.at {
@@ -156,7 +157,7 @@ impl Browse {
         }
     }
 
-    /// Positions the browse after a place of a browse by the same key or index; the next read, either way, reads what follows it.
+    /// Positions the browse after a position of a browse by the same key or index. The next read, in either direction, reads its neighbor.
     pub fn resume(&mut self, place: &[u8]) {
         self.at = At::Read(place.to_vec());
         self.forget_page();
@@ -190,7 +191,7 @@ impl Browse {
         self.step(unit, Direction::Backward)
     }
 
-    /// Forgets what was read ahead, so that the next read shows what other units of work committed since.
+    /// Discards entries that were read ahead, so that the next read shows later commits of other units of work.
     pub fn refresh(&mut self) {
         self.forget_page();
     }
@@ -228,14 +229,14 @@ impl Browse {
         }
     }
 
-    /// 02 if the entry that comes next has the same alternate key.
+    /// Returns status 02 if the next entry has the same alternate key.
     fn status_of(&mut self, unit: &Unit, key: &[u8]) -> Result<FileStatus, StoreError> {
         let more = self.next < self.page.len() || self.fetch(unit, self.direction)?;
         let repeats = more && self.page.entry(self.next).0.starts_with(key);
         Ok(if repeats { FileStatus::DuplicateAlternate } else { FileStatus::Success })
     }
 
-    /// Reads the page that follows the position. Whether it holds an entry.
+    /// Reads the page that follows the position. Returns true if it contains an entry.
     fn fetch(&mut self, unit: &Unit, direction: Direction) -> Result<bool, StoreError> {
         let begin: Option<Bound<Vec<u8>>> = match (&self.at, direction) {
             (At::Begin, Direction::Backward) | (At::End, Direction::Forward) | (At::Lost, _) => {

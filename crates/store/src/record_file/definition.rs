@@ -1,4 +1,4 @@
-//! What a record file is: organisation, key, lengths, alternate indexes.
+//! Definition of a record file: organization, key, lengths, alternate indexes.
 
 use crate::codec::{Decoder, Encoder};
 use crate::{Space, StoreError};
@@ -10,10 +10,10 @@ const KEY_BYTES_MAX: u32 = 255;
 /// Longest record that a file may allow: as long as a message. A longer one would exceed the limit of the store at its first insert, far from the
 /// definition, and readers of fixed records would make room for it.
 const RECORD_BYTES_MAX: u32 = 100 << 20;
-/// Alternate indexes of a file: each is written with each record. Many times what VSAM files have.
+/// Maximum number of alternate indexes of a file. Each is written with each record; VSAM files have far fewer.
 const ALTERNATES_MAX: usize = 255;
 
-/// How records are found.
+/// Access method of a file's records.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Organisation {
     /// Key-sequenced (KSDS): by a key inside the record.
@@ -25,7 +25,7 @@ pub enum Organisation {
 }
 
 impl Organisation {
-    /// The name that findings use.
+    /// Returns the name used in findings.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Organisation {
     }
 }
 
-/// Where a key lies in the record.
+/// Position of a key in the record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct KeyPlace {
     /// Bytes before the key.
@@ -46,7 +46,7 @@ pub struct KeyPlace {
 }
 
 impl KeyPlace {
-    /// The key of a record; `None` if the record is too short to have one.
+    /// Returns the key of a record; `None` if the record is too short.
     #[must_use]
     pub fn of<'r>(&self, record: &'r [u8]) -> Option<&'r [u8]> {
         let begin = usize::try_from(self.offset).ok()?;
@@ -58,10 +58,10 @@ impl KeyPlace {
     }
 }
 
-/// Whether two records may have the same alternate key.
+/// Whether alternate keys may repeat.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Duplicates {
-    /// At most one record has a key.
+    /// At most one record has each key.
     Unique,
     /// Records of one key are read in the order in which they got it.
     Allowed,
@@ -72,13 +72,13 @@ pub enum Duplicates {
 pub struct AlternateIndex {
     /// Name, unique in the file.
     pub name: String,
-    /// Where the alternate key lies.
+    /// Position of the alternate key.
     pub place: KeyPlace,
-    /// Whether keys may repeat.
+    /// Whether alternate keys may repeat.
     pub duplicates: Duplicates,
 }
 
-/// What a user says about a new file.
+/// User-defined attributes of a new file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FileDefinition {
     /// Name.
@@ -206,7 +206,7 @@ impl StoredFile {
         Some(StoredFile { definition, records, indexes })
     }
 
-    /// Alternate indexes whose keys repeat; each record carries a stamp of 8 bytes for each of them.
+    /// Returns the number of alternate indexes whose keys may repeat. Each record has an 8-byte stamp for each of them.
     pub(crate) fn stamped(&self) -> usize {
         self.definition.alternates.iter().filter(|index| index.duplicates == Duplicates::Allowed).count()
     }

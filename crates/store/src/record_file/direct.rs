@@ -1,16 +1,16 @@
-//! Changes that look for nothing first: for files whose user knows what is there.
+//! Changes without a preceding lookup, for files whose user guarantees which keys exist.
 //!
-//! An ordinary insert takes a lock and looks for a duplicate in the file and in each unique index. Each of these look-ups goes through everything that is
-//! in memory and then into the tree. Where keys end with a number of a sequence, no duplicate can exist and nobody else can know the key.
+//! An ordinary insert takes a lock and searches for a duplicate in the file and in each unique index. Each of these lookups searches all changes in
+//! memory and then the tree. If keys end with a number of a sequence, no duplicate can exist and no other unit can know the key.
 
 use super::access::joined;
 use super::{Duplicates, Organisation, RecordFile};
 use crate::{StoreError, Unit};
 
 impl RecordFile {
-    /// Adds a record whose key, and whose key in each alternate index, nobody ever used: each contains a number that a sequence gave once.
+    /// Adds a record whose primary and alternate keys were never used before: each contains a number that a sequence gave once.
     ///
-    /// It takes no lock and finds no duplicate. A key that was used before, even if its record was deleted, must go through [`RecordFile::insert`].
+    /// It takes no lock and detects no duplicate. A key that was used before, even if its record was deleted, must go through [`RecordFile::insert`].
     ///
     /// # Errors
     /// [`StoreError::WrongLength`] (44); [`StoreError::Unsupported`] (37) for other organisations and for indexes that allow duplicates.
@@ -32,7 +32,7 @@ impl RecordFile {
         unit.put_fresh(self.stored.records, key, joined(&[], record))
     }
 
-    /// Sets the record of its key, whether or not there is one. Takes the lock, and reads nothing.
+    /// Writes the record under its key, whether or not one exists. Takes the lock, and reads nothing.
     ///
     /// # Errors
     /// [`StoreError::WrongLength`] (44), locks (93); [`StoreError::Unsupported`] (37) for other organisations and for files with indexes.
@@ -52,7 +52,7 @@ impl RecordFile {
         unit.delete(self.stored.records, key)
     }
 
-    /// The place of the key of a file without indexes.
+    /// Returns the key position of a key-sequenced file without indexes.
     fn plain(&self, operation: &'static str) -> Result<super::KeyPlace, StoreError> {
         match self.stored.definition.organisation {
             Organisation::KeySequenced(place) if self.stored.definition.alternates.is_empty() => Ok(place),

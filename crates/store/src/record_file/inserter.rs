@@ -8,7 +8,7 @@ const UNIT_RECORDS: u64 = 5_000;
 /// Bytes of records after which a unit of work commits earlier.
 const UNIT_BYTES: usize = 16 << 20;
 
-/// Adds records to a file. A record that is there already, byte for byte, stays; so a run that stopped can be repeated.
+/// Adds records to a file. An identical record that already exists stays, so an interrupted run can be repeated.
 #[derive(Debug)]
 pub struct Inserter {
     store: Store,
@@ -25,7 +25,7 @@ impl Inserter {
         Inserter { store, unit: None, file, count: 0, bytes: 0 }
     }
 
-    /// Adds a record, and commits if the unit of work has many. Returns how many records a commit made durable.
+    /// Adds a record, and commits if the unit of work has reached its size. Returns the number of records that a commit made durable.
     ///
     /// # Errors
     /// [`StoreError::DuplicateKey`] (22) for another record with this key or a unique alternate key, and those of [`RecordFile::insert`].
@@ -44,7 +44,7 @@ impl Inserter {
         if self.count >= UNIT_RECORDS || self.bytes >= UNIT_BYTES { self.commit() } else { Ok(0) }
     }
 
-    /// Commits what is not committed. Returns the number of those records.
+    /// Commits the remaining records. Returns their number.
     ///
     /// # Errors
     /// Those of [`Unit::commit`].
@@ -56,7 +56,7 @@ impl Inserter {
     }
 }
 
-/// Whether the file has the record under its key, byte for byte.
+/// Returns true if the file has an identical record under its key.
 fn is_there(file: &RecordFile, unit: &Unit, record: &[u8]) -> Result<bool, StoreError> {
     let Organisation::KeySequenced(place) = file.definition().organisation else { return Ok(false) };
     let Some(key) = place.of(record) else { return Ok(false) };

@@ -3,7 +3,7 @@
 use super::{Duplicates, FileDefinition, FileFacts, KeyPlace, Organisation, script_word};
 
 impl FileFacts {
-    /// The definition of the file and its figures, as `quayline file facts` prints them.
+    /// Formats the definition of the file and its figures as `quayline file facts` prints them.
     #[must_use]
     pub fn text(&self, definition: &FileDefinition) -> String {
         let mut text = format!("{}: {}", definition.name, definition.organisation.text());
@@ -30,7 +30,7 @@ impl FileFacts {
     }
 }
 
-/// The lowest and the highest key, as `file get` takes them.
+/// Formats the lowest and the highest key in the syntax of `file get`.
 fn keys_text(organisation: Organisation, lowest: &[u8], highest: &[u8]) -> String {
     let number = |key: &[u8]| key.try_into().map_or(0, u64::from_be_bytes);
     match organisation {

@@ -7,36 +7,36 @@ use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit, Salvaged};
 use crate::file_use::RecordChange;
 use crate::{FileUse, Space, Store, StoreError, Unit};
 
-/// Changes of one unit of work where many records are worked on.
+/// Maximum number of changes in one unit of work of a bulk operation.
 const UNIT_CHANGES: usize = 5_000;
 /// Bytes of one such unit.
 const UNIT_BYTES: usize = 16 << 20;
 
-/// What a load did.
+/// Outcome of a load.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LoadOutcome {
     /// Records that are in the file now because of the load.
     pub loaded: u64,
     /// Records whose key was in the file or came before in the input; they are not in the file.
     pub duplicates: u64,
-    /// Number of the first of them, from 1.
+    /// Number of the first duplicate record in the input, from 1.
     pub first_duplicate: Option<u64>,
 }
 
-/// Why a load stopped, and what it had done.
+/// Error that stopped a load, and the outcome so far.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct LoadStopped {
-    /// What stopped it.
+    /// The error.
     pub error: StoreError,
-    /// What the load did before, as far as it is durable.
+    /// Outcome of the durable part of the load.
     pub outcome: LoadOutcome,
-    /// Records of the input up to which this is so: all of them are in the file or counted as duplicates. `None` if the store failed in the middle, so
+    /// Number of input records that are in the file or counted as duplicates. `None` if the store failed in the middle, so
     /// that only the file shows it.
     pub read: Option<u64>,
 }
 
-/// Takes the records of a salvage, and what cannot be read.
+/// Receives the records of a salvage, and errors for unreadable parts.
 pub type SalvageRecords<'a> = dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError> + 'a;
 
 /// Figures of a record file, as LISTCAT prints them.
@@ -54,17 +54,17 @@ pub struct FileFacts {
     pub keys: Option<(Vec<u8>, Vec<u8>)>,
     /// Entries of each alternate index.
     pub index_entries: Vec<(String, u64)>,
-    /// How the file was used since it was defined.
+    /// Use counts since the file was defined.
     pub uses: FileUse,
 }
 
 impl RecordFile {
-    /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. `source` fills the buffer with the
-    /// next record or says that there is none. After a crash a first part of the records may be there.
+    /// Loads ascending records into an empty file without alternate indexes, bypassing the log. This is the fastest way. `source` fills the buffer
+    /// with the next record and returns true, or returns false at the end. After a crash, a prefix of the records may be in the file.
     ///
     /// # Errors
-    /// [`LoadStopped`] with [`StoreError::NotAscending`] (21), [`StoreError::WrongLength`] (44) or the error of the source: the records before are in the
-    /// file. With [`StoreError::Unsupported`] for a file that is not empty or has alternate indexes, and errors of the medium.
+    /// [`LoadStopped`] with [`StoreError::NotAscending`] (21), [`StoreError::WrongLength`] (44) or the error of the source: the preceding records are
+    /// in the file. [`StoreError::Unsupported`] for a file that is not empty or has alternate indexes; errors of the medium.
     pub fn load_sorted(
         &self,
         store: &Store,
@@ -133,7 +133,7 @@ impl RecordFile {
         store: &Store,
         source: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, StoreError>,
     ) -> Result<LoadOutcome, Box<LoadStopped>> {
-        // What is committed.
+        // The committed part.
         let mut done = (LoadOutcome::default(), 0);
         let stopped = |error, (outcome, read)| Box::new(LoadStopped { error, outcome, read: Some(read) });
         let mut record = Vec::new();
@@ -168,7 +168,7 @@ impl RecordFile {
         end.map_or(Ok(outcome), |error| Err(stopped(error, (outcome, read))))
     }
 
-    /// Whether the file has no record.
+    /// Returns true if the file has no record.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -298,7 +298,7 @@ impl RecordFile {
         Ok((texts, count))
     }
 
-    /// Visits every record that can be read, in the order of the file, and reports what cannot. Returns the number of records.
+    /// Visits all readable records in file order and reports unreadable parts. Returns the number of records.
     ///
     /// # Errors
     /// Errors of the visit and of the medium.
@@ -329,7 +329,7 @@ impl RecordFile {
         Ok(count)
     }
 
-    /// A record by its key, address or number, as people name it.
+    /// Describes a record by its key, address or number, for messages.
     fn named(&self, key: &[u8]) -> String {
         let file = self.name();
         let number = key.try_into().map(u64::from_be_bytes);

@@ -51,10 +51,10 @@ pub struct RecordFile {
 /// Takes a key and a record, one after another.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'a;
 
-/// Which record.
+/// Identification of a record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum By<'a> {
-    /// Primary key of a key-sequenced file. A shorter key is generic: it stands for all keys that begin with it.
+    /// Primary key of a key-sequenced file. A shorter key is generic: it matches all keys that begin with it.
     Key(&'a [u8]),
     /// Key of an alternate index, by the name of the index; also generic.
     Alternate(&'a str, &'a [u8]),
@@ -64,7 +64,7 @@ pub enum By<'a> {
     Number(u64),
 }
 
-/// How the key of the record relates to the one that is given.
+/// Relation of the record's key to the given key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Relation {
     /// `KEY_EQ`: the same key, or a key that begins with a generic one.
@@ -105,13 +105,13 @@ impl Store {
     /// Opens a record file.
     ///
     /// # Errors
-    /// [`StoreError::FileMissing`] (35); [`StoreError::FileInUse`] (93) while another process changes what the file is.
+    /// [`StoreError::FileMissing`] (35); [`StoreError::FileInUse`] (93) while another process changes the definition of the file.
     pub fn file(&self, unit: &Unit, name: &str) -> Result<RecordFile, StoreError> {
         let mut stored = stored(unit, name)?;
         if let Some(shared) = &self.0.shared
             && !self.0.used_files.lock().contains(&stored.records)
         {
-            // Until the other processes see that this one uses the file, none of them changes what it is.
+            // Until the other processes see that this one uses the file, none of them may change its definition.
             let mut own = self.begin()?;
             if !catalog::holds(unit, Kind::File, name) {
                 lock_name(&mut own, name)?;
@@ -134,7 +134,7 @@ impl Store {
         Ok(())
     }
 
-    /// A file that no other process uses, nor can open before the unit of work ends.
+    /// Opens a file that no other process uses or can open before the unit of work ends.
     pub(crate) fn file_alone(&self, unit: &mut Unit, name: &str) -> Result<RecordFile, StoreError> {
         if self.0.shared.is_some() {
             lock_name(unit, name)?;
@@ -184,7 +184,7 @@ impl Store {
     }
 }
 
-/// Hears of nothing: a file is watched so that other processes see its use.
+/// Receiver that ignores arrivals: a file is watched only so that other processes see its use.
 struct Nobody;
 
 impl Arrival for Nobody {
@@ -202,7 +202,7 @@ pub(crate) fn records_of(unit: &Unit, name: &str) -> Option<Space> {
     stored(unit, name).ok().map(|stored| stored.records)
 }
 
-/// Takes the lock on the name of a file, which another process holds while it changes what the file is.
+/// Locks the name of a file. Another process has this lock while it changes the definition.
 fn lock_name(unit: &mut Unit, name: &str) -> Result<(), StoreError> {
     catalog::lock(unit, Kind::File, name).map_err(|error| match error {
         StoreError::LockTimeout { .. } => StoreError::FileInUse { file: name.to_owned() },
@@ -210,7 +210,7 @@ fn lock_name(unit: &mut Unit, name: &str) -> Result<(), StoreError> {
     })
 }
 
-/// New spaces for a definition.
+/// Allocates new spaces for a definition.
 fn new_spaces(unit: &mut Unit, definition: FileDefinition) -> Result<StoredFile, StoreError> {
     let records = catalog::new_space(unit)?;
     let indexes = definition.alternates.iter().map(|_| catalog::new_space(unit)).collect::<Result<Vec<_>, _>>()?;
@@ -218,12 +218,12 @@ fn new_spaces(unit: &mut Unit, definition: FileDefinition) -> Result<StoredFile,
 }
 
 impl RecordFile {
-    /// The spaces of the records and of the alternate indexes.
+    /// Returns the spaces of the records and of the alternate indexes.
     pub(crate) fn spaces(&self) -> impl Iterator<Item = Space> + '_ {
         [self.stored.records].into_iter().chain(self.stored.indexes.iter().copied())
     }
 
-    /// The space of the records.
+    /// Returns the space of the records.
     pub(crate) fn records_space(&self) -> Space {
         self.stored.records
     }
@@ -233,7 +233,7 @@ impl RecordFile {
         &self.used
     }
 
-    /// The definition.
+    /// Returns the definition.
     #[must_use]
     pub fn definition(&self) -> &FileDefinition {
         &self.stored.definition
@@ -252,13 +252,13 @@ impl RecordFile {
         StoreError::NotFound { file: self.name() }
     }
 
-    /// Number of an alternate index.
+    /// Returns the position of an alternate index in the definition.
     fn index(&self, name: &str) -> Result<usize, StoreError> {
         let found = self.stored.definition.alternates.iter().position(|index| index.name == name);
         found.ok_or_else(|| StoreError::IndexMissing { file: self.name(), index: name.to_owned() })
     }
 
-    /// A stored value without its stamps.
+    /// Returns the record in a stored value, without its stamps.
     fn record_of<'v>(&self, value: &'v [u8]) -> &'v [u8] {
         value.get(8 * self.stored.stamped()..).unwrap_or_default()
     }

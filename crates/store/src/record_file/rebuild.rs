@@ -1,6 +1,6 @@
-//! Changing what a file is: copies of all records into new spaces, which then take the name in one unit of work.
+//! Changing the definition of a file: all records are copied into new spaces, which then take over the name in one unit of work.
 //!
-//! The new spaces have no name until they are full, so an interrupted change leaves the file as it was and nothing else: the spaces are noted
+//! The new spaces have no name until they are full, so an interrupted change leaves the file as it was: the spaces are noted
 //! (see [`crate::dropping`]), and the next opening of the store clears them.
 
 use super::load::for_each;
@@ -16,7 +16,7 @@ const UNIT_CHANGES: usize = 5_000;
 /// Bytes of one such unit.
 const UNIT_BYTES: usize = 16 << 20;
 
-/// What becomes different about a file.
+/// Changes to the definition of a file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FileChange {
     /// New name.
@@ -39,12 +39,12 @@ struct Copy {
 }
 
 impl Store {
-    /// Copies all records of a file into a new one. Addresses and numbers stay, and so does the order of records with one alternate key. Other processes
-    /// cannot open the file meanwhile; units of work of this process must not change it. Returns the number of records.
+    /// Copies all records of a file into a new one. Addresses and numbers are preserved, and so is the order of records with one alternate key. Other
+    /// processes cannot open the file during the copy; units of work of this process must not change it. Returns the number of records.
     ///
     /// # Errors
     /// [`StoreError::BadDefinition`], [`StoreError::Exists`], [`StoreError::WrongLength`], [`StoreError::DuplicateKey`] for a unique index,
-    /// [`StoreError::FileInUse`] by another process. No new file is there then.
+    /// [`StoreError::FileInUse`] by another process. The new file then does not exist.
     pub fn copy_file(&self, from: &str, definition: FileDefinition) -> Result<u64, StoreError> {
         definition.check()?;
         let mut unit = self.begin()?;
@@ -62,12 +62,12 @@ impl Store {
         Ok(copy.count)
     }
 
-    /// Changes a file: the records are copied and then take the place of the old ones in one unit of work. An empty change stores the file anew, which
-    /// closes its gaps. Other processes cannot open the file meanwhile; units of work of this process must not use it. Returns the number of records; a
-    /// mere renaming copies none.
+    /// Changes a file: the records are copied and replace the old ones in one unit of work. An empty change rewrites the file, which closes its gaps.
+    /// Other processes cannot open the file during the change; units of work of this process must not use it. Returns the number of copied records;
+    /// renaming alone copies none.
     ///
     /// # Errors
-    /// Those of [`Store::copy_file`]; [`StoreError::IndexMissing`]. The file stays as it was.
+    /// Errors of [`Store::copy_file`]; [`StoreError::IndexMissing`]. The file stays as it was.
     pub fn alter_file(&self, name: &str, change: FileChange) -> Result<u64, StoreError> {
         let mut unit = self.begin()?;
         let old = self.file_alone(&mut unit, name)?;
@@ -183,7 +183,7 @@ impl RecordFile {
             }
             stored.extend_from_slice(record);
             bytes += stored.len();
-            // Nobody else knows the new spaces, so no lock is needed.
+            // The new spaces are not visible to other units, so no lock is needed.
             unit.change_claimed(to.stored.records, key, Change::Put(Value::from(stored)))?;
             count += 1 + to.stored.indexes.len();
             if count >= UNIT_CHANGES || bytes >= UNIT_BYTES {
@@ -196,7 +196,7 @@ impl RecordFile {
         Ok(copied)
     }
 
-    /// The stamp that a stored record has for an index of the same name and key.
+    /// Returns the stamp of a stored record for the index with the same name and key.
     fn stamp_of(&self, value: &[u8], index: &AlternateIndex) -> Option<[u8; 8]> {
         let stamped = self.stored.definition.alternates.iter().filter(|known| known.duplicates == Duplicates::Allowed);
         let place = stamped.enumerate().find(|(_, known)| *known == index)?.0;

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use super::{Browse, By, Record, RecordFile, Relation};
 use crate::{FileStatus, LockWait, Store, StoreError, Unit};
 
-/// Runs the lines of a script in units of work of its own: one from each `commit` to the next.
+/// Runs the lines of a script in units of work, each of which ends at a `commit`.
 #[derive(Debug)]
 pub struct ScriptRun {
     store: Store,
@@ -30,24 +30,24 @@ struct Opened {
     browse: Browse,
 }
 
-/// What an operation did.
+/// Outcome of an operation.
 #[derive(Clone, Debug)]
 pub struct ScriptAnswer {
     /// The word of the operation.
     pub operation: &'static str,
-    /// Its file status.
+    /// File status of the operation.
     pub status: FileStatus,
     /// The record that it read.
     pub record: Option<Record>,
-    /// Why it failed, if it did.
+    /// Error of a failed operation.
     pub error: Option<StoreError>,
 }
 
-/// A line that is no operation. Nothing of it was done.
+/// Error for a line that is not a valid operation. Nothing of it was done.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{what}")]
 pub struct ScriptFault {
-    /// What was expected and found.
+    /// Expected and found syntax.
     pub what: String,
 }
 
@@ -58,7 +58,7 @@ fn fault(what: impl Into<String>) -> ScriptFault {
 /// Most bytes of a word in a message.
 const SHOWN_MAX: usize = 24;
 
-/// A word as messages show it: words of operations, not data.
+/// Escapes a word for messages. It must be a word of the syntax, not data.
 fn shown(word: &[u8]) -> String {
     word.get(..SHOWN_MAX).unwrap_or(word).escape_ascii().to_string()
 }
@@ -67,21 +67,21 @@ fn shown(word: &[u8]) -> String {
 #[derive(Debug, Eq, PartialEq)]
 struct Word {
     bytes: Vec<u8>,
-    /// Whether it is data, whatever it says.
+    /// True if the word is quoted, so it is data and never a keyword.
     quoted: bool,
 }
 
 impl ScriptRun {
-    /// A run that has no file open.
+    /// Creates a run without open files.
     #[must_use]
     pub fn new(store: &Store) -> Self {
         ScriptRun { store: store.clone(), unit: None, files: HashMap::new(), current: None }
     }
 
-    /// Runs one line. `None` for one that is empty or a comment.
+    /// Runs one line. Returns `None` for an empty line or a comment.
     ///
     /// # Errors
-    /// [`ScriptFault`] for a line that is no operation. An operation that fails is an answer.
+    /// [`ScriptFault`] for an invalid line. A failed operation is not an error but an answer.
     pub fn line(&mut self, line: &[u8]) -> Result<Option<ScriptAnswer>, ScriptFault> {
         let words = words(line)?;
         let mut rest = Rest(words.as_slice());
@@ -99,17 +99,17 @@ impl ScriptRun {
         }))
     }
 
-    /// Commits what the last lines changed.
+    /// Commits the changes since the last commit.
     ///
     /// # Errors
-    /// Those of [`Unit::commit`].
+    /// Errors of [`Unit::commit`].
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        // What a browse read ahead does not show what this run changed.
+        // Entries that a browse read ahead do not show the changes of this run.
         self.files.values_mut().for_each(|opened| opened.browse.refresh());
         self.unit.take().map_or(Ok(()), |unit| unit.commit().map(|_| ()))
     }
 
-    /// Forgets what the lines since the last commit changed.
+    /// Discards the changes since the last commit.
     pub fn roll_back(&mut self) {
         self.files.values_mut().for_each(|opened| opened.browse.refresh());
         self.unit = None;
@@ -294,7 +294,7 @@ impl<'w> Rest<'w> {
     }
 }
 
-/// Splits a line into words. A comment, from a word that begins with `#`, is none.
+/// Splits a line into words. A word that begins with `#` starts a comment, which is skipped.
 fn words(line: &[u8]) -> Result<Vec<Word>, ScriptFault> {
     let mut words = Vec::new();
     let mut rest = line.trim_ascii();
@@ -323,7 +323,7 @@ fn words(line: &[u8]) -> Result<Vec<Word>, ScriptFault> {
     Ok(words)
 }
 
-/// The text up to the closing quote, and what follows it.
+/// Returns the text up to the closing quote, and the input after it.
 fn quoted(mut rest: &[u8]) -> Result<(Vec<u8>, &[u8]), ScriptFault> {
     let mut text = Vec::new();
     loop {

@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 use super::{ScriptAnswer, script_word};
 
 impl ScriptAnswer {
-    /// The answer to this line as text: the line, the file status, and the record as a word.
+    /// Formats the answer as text: line number, file status, and the record as a word.
     #[must_use]
     pub fn text(&self, line: u64) -> String {
         let record = self.record.as_ref().map(|record| format!(" {}", script_word(&record.bytes)));
         format!("{line} {}{}", self.status, record.unwrap_or_default())
     }
 
-    /// The same as a JSON object.
+    /// Formats the answer as a JSON object.
     #[must_use]
     pub fn json(&self, line: u64) -> String {
         let mut object = Map::new();

@@ -21,16 +21,16 @@ pub(super) const MANIFEST: &str = "manifest";
 pub(super) const MANIFEST_PARTIAL: &str = "manifest.partial";
 /// Name under which a part is written.
 pub(super) const PART_PARTIAL: &str = "part.partial";
-/// How every manifest begins.
+/// First words of every manifest.
 pub(super) const TITLE: &str = "quayline save in parts, version ";
 /// Longest manifest that a reader takes: some hundred thousand parts.
 pub(super) const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 
-/// What a folder holds.
+/// Parsed manifest: the contents of a folder.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Manifest {
     pub(super) is_complete: bool,
-    /// Of the snapshot that the parts hold, when it is complete.
+    /// Position of the snapshot that the parts contain, valid when the save is complete.
     pub(super) position: Position,
     /// Ascending by their keys.
     pub(super) parts: Vec<Part>,
@@ -49,13 +49,13 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Name of its file.
+    /// Returns the file name of the part.
     pub(super) fn file(&self) -> String {
         format!("part-{:06}-{:016x}.qls", self.number, self.content >> 64)
     }
 }
 
-/// Whether a name is one that a part has.
+/// Returns true if a name has the form of a part's file name.
 pub(super) fn is_part(name: &str) -> bool {
     let rest = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".qls"));
     rest.and_then(|rest| rest.split_once('-')).is_some_and(|(number, digest)| {

@@ -1,4 +1,4 @@
-//! Saves: everything that a store holds at one position, as files of blocks with checksums.
+//! Saves: the complete contents of a store at one position, as files of checksummed blocks.
 //!
 //! # A file of a save
 //!
@@ -9,39 +9,40 @@
 //! entry    4 length of the key with its space, key, 4 length of the value, value; ascending by key
 //! ```
 //!
-//! Numbers are little-endian. A save is read twice at a restore: first everything is checked, then it is stored.
+//! Numbers are little-endian. A restore reads a save twice: first it checks everything, then it stores it.
 //!
 //! # One archive, or parts in a folder
 //!
 //! [`save`] writes one such file to any stream. [`save_parts`] writes many of them to a folder, a range of keys each, with a manifest, and can resume.
 //!
-//! One thread reads the snapshot in the order of its keys. It cuts blocks and parts, several threads pack the blocks, and the calling thread writes them in
-//! order. Packing is what costs: reading gives some hundred MB/s and a core packs less than that. Several readers would need to know where the middle of
-//! the keys is before the first read, and no engine knows that.
+//! One thread reads the snapshot in key order. It cuts blocks and parts, several threads compress the blocks, and the calling thread writes them in
+//! order. Compression is the bottleneck: reading reaches some hundred MB/s and a core compresses less than that. Several readers would need to know
+//! the median of the keys before the first read, and no engine knows it.
 //!
-//! # What resuming means
+//! # Semantics of resuming
 //!
-//! A process that ends takes its snapshot along: redb and PostgreSQL both forget a reader that is gone, and a snapshot that outlived it would keep space from
-//! being used for as long as nobody comes back. When the save is run again, the store is elsewhere: opening it is a commit by itself. So the position of a part says
-//! nothing about whether the part still holds, and resuming never looks at it. Instead:
+//! A process that ends loses its snapshot: redb and PostgreSQL both drop the snapshot of a reader that is gone, and a snapshot that outlived its
+//! process would prevent its space from being reused until the save is resumed. When the save is run again, the position of the store has changed:
+//! opening it is already a commit. Therefore the position of a part does not show whether the part is still valid, and resuming ignores it. Instead:
 //!
-//! - The second run takes a snapshot of its own, and the finished save is the state at *that* position, whatever the first run wrote.
-//! - A part owns the keys after the last key of the part before it, up to its own last key. The manifest has a digest of 128 bits of its entries.
-//! - A part of an earlier run is kept if its file is intact and holds that digest, *and* the entries of its keys in the new snapshot have the same digest.
-//!   Otherwise its keys are written anew. So a kept part is, byte for byte, what the new run would write.
+//! - The second run takes a new snapshot, and the finished save is the state at *that* position, regardless of what the first run wrote.
+//! - A part owns the keys after the last key of the preceding part, up to its own last key. The manifest has a 128-bit digest of its entries.
+//! - A part of an earlier run is kept if its file is intact and matches that digest, *and* the entries of its keys in the new snapshot have the same
+//!   digest. Otherwise its keys are written again. Therefore a kept part is, byte for byte, what the new run would write.
 //! - Keys after the last finished part are written as in a first run.
 //!
-//! Keeping a part costs reading its keys and its file, but no packing, writing or sync, and several threads do it. A store in which everything changed
-//! between two runs is saved anew as a whole: no run is worse than a first one by more than that reading.
+//! Keeping a part costs reading its keys and its file, but no compression, writing or sync, and several threads do it. A store that changed
+//! everywhere between two runs is saved again completely: no run costs more than a first run plus that reading.
 //!
-//! One archive cannot resume: it begins with the definitions, which every opening changes, and everything after a block that grew would have to move.
+//! A single archive cannot resume: it begins with the definitions, which every opening changes, and everything after a block that grew would have to
+//! move.
 //!
 //! # Order of writes
 //!
-//! A part has the name `part-NNNNNN-DIGEST.qls`, with the first digits of its digest, so a part that is written anew never replaces the one that the manifest names. A part
-//! is written under the name `part.partial`, synced and renamed. The manifest is written under the name `manifest.partial` after each part, synced and renamed, and then the
-//! folder is synced. A crash at any point leaves a manifest whose parts are all complete. Files of parts that the manifest does not name are removed when the
-//! save is finished.
+//! A part has the name `part-NNNNNN-DIGEST.qls`, with the first digits of its digest, so a rewritten part never replaces the one that the manifest
+//! names. A part is written under the name `part.partial`, synced and renamed. After each part, the manifest is written under the name
+//! `manifest.partial`, synced and renamed, and then the folder is synced. A crash at any point leaves a manifest whose parts are all complete. When
+//! the save is finished, files of parts that the manifest does not name are removed.
 
 mod manifest;
 mod parts;
@@ -65,20 +66,20 @@ const VERSION: u32 = 1;
 /// Most bytes of a block that a reader believes: the longest value with its key, twice.
 const BLOCK_BYTES_MAX: u32 = 256 << 20;
 
-/// How the blocks of a save are packed.
+/// Compression of the blocks of a save.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Packing {
-    /// As they are.
+    /// No compression.
     #[default]
     None,
     /// Deflate, the fastest level.
     Deflate,
 }
 
-/// How to save.
+/// Options of a save.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SaveOptions {
-    /// How blocks are packed.
+    /// Compression of blocks.
     pub packing: Packing,
     /// Threads that pack, from 1.
     pub threads: usize,
@@ -94,7 +95,7 @@ impl Default for SaveOptions {
     }
 }
 
-/// What a save holds.
+/// Figures of a save.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SaveFacts {
     /// Position of the last commit in it.
@@ -128,7 +129,7 @@ fn failed(name: &str, action: &'static str) -> impl Fn(std::io::Error) -> StoreE
     move |error| StoreError::io(&name, action, &error)
 }
 
-/// Writes everything that an engine holds now while others continue to commit. `name` is for errors.
+/// Writes the current contents of an engine while others continue to commit. `name` names the target in errors.
 ///
 /// # Errors
 /// Errors of the medium, and of `to`.
@@ -160,10 +161,10 @@ pub fn check(from: &mut dyn Read, name: &str) -> Result<SaveFacts, StoreError> {
     Ok(saved.facts())
 }
 
-/// Stores a save in an engine that holds nothing. [`check`] it before.
+/// Stores a save in an empty engine. Run [`check`] on it first.
 ///
 /// # Errors
-/// Those of [`check`]; errors of the medium.
+/// Errors of [`check`] and of the medium.
 pub fn restore(engine: &dyn Engine, from: &mut dyn Read, name: &str) -> Result<SaveFacts, StoreError> {
     let mut saved = Saved::open(from, name)?;
     store_all(engine, &mut saved)?;
@@ -172,7 +173,7 @@ pub fn restore(engine: &dyn Engine, from: &mut dyn Read, name: &str) -> Result<S
 
 /// Entries in the order of their keys.
 trait Entries {
-    /// The current entry: full key and value. `None` at the end.
+    /// Returns the current entry as full key and value, or `None` at the end.
     fn entry(&self) -> Option<(&[u8], &[u8])>;
     /// Moves to the next.
     fn advance(&mut self) -> Result<(), StoreError>;

@@ -1,4 +1,4 @@
-//! A save as parts in a folder, which can resume. The module above says what that means.
+//! A save as parts in a folder, which can resume. See the parent module for the semantics.
 
 use std::io::{self, Read, Write};
 use std::ops::Bound;
@@ -16,9 +16,9 @@ use crate::engine::{Engine, EntryRange, Snapshot};
 /// Bytes of entries that are digested at once.
 const CHUNK: usize = 64 << 10;
 
-/// The folder of a save in parts. Through it goes all file access, so that tests can fail and cut it.
+/// Folder of a save in parts. All file access goes through it, so that tests can inject failures and truncations.
 pub trait PartFolder: Sync {
-    /// The folder as people name it.
+    /// Returns the name of the folder for messages.
     fn name(&self) -> String;
     /// Names of all files.
     ///
@@ -61,18 +61,18 @@ pub trait PartFile: Write {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// What [`save_parts`] did.
+/// Outcome of [`save_parts`].
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PartsSaved {
-    /// What the folder holds.
+    /// Contents of the folder.
     pub facts: SaveFacts,
     /// Parts of an earlier run that hold still.
     pub kept: usize,
-    /// Parts of an earlier run that were written anew, or left out, because their entries changed.
+    /// Parts of an earlier run that were rewritten or dropped because their entries changed.
     pub changed: usize,
-    /// Parts of an earlier run that were written anew because their files are damaged.
+    /// Errors of parts of an earlier run that were rewritten because their files are damaged.
     pub damaged: Vec<StoreError>,
-    /// Whether the save is complete; `false` after a stop.
+    /// True if the save is complete, false after a stop.
     pub is_complete: bool,
 }
 
@@ -117,7 +117,7 @@ fn store_manifest(folder: &dyn PartFolder, manifest: &Manifest) -> Result<(), St
     write().map_err(failed(&name, "written"))
 }
 
-/// How a part of an earlier run is found.
+/// State of a part of an earlier run.
 #[derive(Debug)]
 enum Found {
     Holds,
@@ -125,8 +125,8 @@ enum Found {
     Damaged(StoreError),
 }
 
-/// Saves everything that an engine holds now to a folder, or resumes a save that did not end there. Others may commit meanwhile. `stop` is asked after
-/// each block; when it says so, the save ends with all finished parts and can resume.
+/// Saves the current contents of an engine to a folder, or resumes an unfinished save there. Other threads may commit at the same time. `stop` is
+/// called after each block; if it returns true, the save ends with all finished parts and can resume.
 ///
 /// # Errors
 /// [`StoreError::Exists`] if the folder has a complete save; errors of the two media.
@@ -143,7 +143,7 @@ pub fn save_parts(
             return Err(StoreError::Exists { kind: "file", name: path(folder, MANIFEST) });
         }
         Some(bytes) => match parsed(folder, &bytes) {
-            // Without its manifest, no part can be trusted, so all of it is written anew.
+            // Without its manifest no part can be trusted, so all parts are rewritten.
             Err(error @ StoreError::BadSave { .. }) => {
                 let mut saved = save_into(engine, folder, options, stop, &[])?;
                 saved.damaged.insert(0, error);
@@ -169,7 +169,7 @@ fn save_into(
     let mut saved = PartsSaved::default();
     let found = compare(snapshot.as_ref(), folder, options.threads, stop, before)?;
     let parts = Parts { folder, snapshot: snapshot.as_ref(), options, stop };
-    // Until a part is written anew, the manifest names it as it was.
+    // Until a part is rewritten, the manifest names its earlier version.
     let mut manifest = Manifest { is_complete: false, position: snapshot.position(), parts: before.to_vec() };
     for (index, (part, found)) in before.iter().zip(found).enumerate() {
         match found {
@@ -194,7 +194,7 @@ fn save_into(
         let at = manifest.parts.iter().position(|old| old.number == part.number);
         let at = at.expect("the manifest begins with the parts of the earlier run");
         match written {
-            // It owns the same keys, whether the last of them still exists or not.
+            // The part owns the same keys, whether or not the last of them still exists.
             Some(new) => manifest.parts[at] = Part { last: part.last.clone(), ..new },
             // Nothing has these keys in this snapshot, so the part after it may own them too.
             None => drop(manifest.parts.remove(at)),
@@ -223,7 +223,7 @@ fn facts(manifest: &Manifest) -> SaveFacts {
     SaveFacts { position: manifest.position, entries: sum(|part| part.entries), bytes: sum(|part| part.bytes) }
 }
 
-/// The keys of a part: above the last of the one before, up to its own last.
+/// Returns the key range of a part: after the last key of the preceding part, up to its own last key.
 fn range<'a>(below: Option<&'a [u8]>, last: Option<&'a [u8]>) -> EntryRange<'a> {
     (below.map_or(Bound::Unbounded, Bound::Excluded), last.map_or(Bound::Unbounded, Bound::Included))
 }
@@ -313,7 +313,7 @@ fn open<'a>(folder: &'a dyn PartFolder, part: &Part) -> Result<PartReader<'a>, S
     }
 }
 
-/// Whether a part that was read to its end is the one that the manifest names. `first` is its first key and the last key before it.
+/// Checks that a fully read part is the one that the manifest names. `first` is its first key and the key before it.
 fn fits(
     folder: &dyn PartFolder,
     part: &Part,
@@ -340,7 +340,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Writes a range as parts, numbered from `number`, and hands each on when it is durable. Returns whether all of the range is written.
+    /// Writes a range as parts, numbered from `number`, and passes each to `done` when it is durable. Returns true if the complete range is written.
     fn write(
         &self,
         range: EntryRange<'_>,
@@ -386,7 +386,7 @@ fn remove_strays(folder: &dyn PartFolder, manifest: &Manifest) -> Result<(), Sto
     Ok(())
 }
 
-/// The manifest of a complete save.
+/// Returns the manifest of a complete save.
 fn complete(folder: &dyn PartFolder) -> Result<Manifest, StoreError> {
     let Some(bytes) = manifest_bytes(folder)? else {
         let what = "the folder has no manifest of a save".to_owned();
@@ -415,10 +415,10 @@ pub fn check_parts(folder: &dyn PartFolder, threads: usize) -> Result<SaveFacts,
     if damaged.is_empty() { Ok(facts(&manifest)) } else { Err(damaged) }
 }
 
-/// Stores a save in parts in an engine that holds nothing. [`check_parts`] it before.
+/// Stores a save in parts in an empty engine. Run [`check_parts`] on it first.
 ///
 /// # Errors
-/// Those of [`check_parts`], the first of them; errors of the medium.
+/// The first error of [`check_parts`]; errors of the medium.
 pub fn restore_parts(engine: &dyn Engine, folder: &dyn PartFolder) -> Result<SaveFacts, StoreError> {
     let manifest = complete(folder)?;
     let mut chain = Chain { folder, parts: &manifest.parts, next: 0, saved: None };
@@ -431,7 +431,7 @@ pub fn restore_parts(engine: &dyn Engine, folder: &dyn PartFolder) -> Result<Sav
 struct Chain<'a> {
     folder: &'a dyn PartFolder,
     parts: &'a [Part],
-    /// Index of the part after the one that is open.
+    /// Index of the part after the open one.
     next: usize,
     saved: Option<PartReader<'a>>,
 }

@@ -172,23 +172,23 @@ impl<R: Read> Saved<R> {
         }
     }
 
-    /// The current entry: full key and value; `None` after the last.
+    /// Returns the current entry as full key and value, or `None` after the last.
     pub(super) fn entry(&self) -> Option<(&[u8], &[u8])> {
         let (key, value) = self.entry?;
         Some((self.raw.get(key.0..key.1)?, self.raw.get(value.0..value.1)?))
     }
 
-    /// The key of the current entry, or of the last one at the end.
+    /// Returns the key of the current entry, or the last key at the end.
     pub(super) fn last_key(&self) -> &[u8] {
         &self.last
     }
 
-    /// What was read so far.
+    /// Returns the figures of the part read so far.
     pub(super) fn facts(&self) -> SaveFacts {
         self.facts
     }
 
-    /// Digest of the blocks that were read so far.
+    /// Returns the digest of the blocks read so far.
     pub(super) fn content(&self) -> u128 {
         self.content.digest()
     }

@@ -55,7 +55,7 @@ impl<W: Write> FileWriter<W> {
         Ok(())
     }
 
-    /// Ends the file. Returns what it holds, and where it went.
+    /// Writes the end of the file. Returns its figures and the writer.
     pub(super) fn end(mut self) -> Result<(SaveFacts, W), StoreError> {
         let mut end = [0; 32];
         end[..4].copy_from_slice(&END);
@@ -75,7 +75,7 @@ pub(super) struct Block {
     sum: u64,
 }
 
-/// What [`pieces`] hands on, in order.
+/// Piece that [`pieces`] delivers, in order.
 pub(super) enum Piece {
     Block(Block),
     /// The blocks since the last end are a part.
@@ -85,13 +85,13 @@ pub(super) enum Piece {
     },
 }
 
-/// How a range becomes pieces.
+/// Options for cutting a range into pieces.
 #[derive(Clone, Copy)]
 pub(super) struct Cut<'a> {
     pub(super) options: SaveOptions,
     /// Bytes of entries from which a part ends.
     pub(super) part_bytes: u64,
-    /// Asked after each block: whether to end.
+    /// Called after each block; returns true to end the save.
     pub(super) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -103,14 +103,14 @@ struct Raw {
     packed: Sender<Result<Block, StoreError>>,
 }
 
-/// A piece on its way: a block arrives when it is packed.
+/// A pending piece. A block arrives when it is compressed.
 enum Coming {
     Block(Receiver<Result<Block, StoreError>>),
     PartEnd { last: Vec<u8>, content: u128 },
 }
 
-/// Reads a range of a snapshot and hands it on in pieces. Returns whether everything was read: `false` after a stop. Memory holds a bounded number of
-/// blocks for each thread.
+/// Reads a range of a snapshot and delivers it in pieces. Returns true if it read the complete range, false after a stop. Memory is limited to a
+/// fixed number of blocks for each thread.
 pub(super) fn pieces(
     snapshot: &dyn Snapshot,
     range: EntryRange<'_>,
@@ -120,7 +120,7 @@ pub(super) fn pieces(
     let threads = cut.options.threads.max(1);
     let (raw_to, raw_from) = sync_channel::<Raw>(threads);
     let (coming_to, coming) = sync_channel::<Coming>(threads * 2);
-    // Only packers have it, so a reader does not wait for packers that are gone.
+    // Only the packers own it, so the reader does not wait for packers that have ended.
     let raw_from = Arc::new(Mutex::new(raw_from));
     std::thread::scope(move |scope| {
         let reading = scope.spawn(move || {
@@ -147,7 +147,7 @@ pub(super) fn pieces(
                 loop {
                     let next = raw_from.lock().recv();
                     let Ok(Raw { bytes, entries, number, packed }) = next else { return };
-                    // Nobody takes it after the writer failed.
+                    // The receiver is gone after the writer failed.
                     let _ = packed.send(pack(bytes, entries, number, cut.options.packing));
                 }
             });
@@ -160,7 +160,7 @@ pub(super) fn pieces(
             }
             Coming::PartEnd { last, content } => take(Piece::PartEnd { last, content }),
         });
-        // A reader that waits to hand on more ends when nobody can take it.
+        // Ends a reader that waits to send, because the channel is closed.
         drop(coming);
         let read = match reading.join() {
             Ok(read) => read,
@@ -189,7 +189,7 @@ struct Reader<'a> {
     coming_to: SyncSender<Coming>,
     raw: Vec<u8>,
     entries: u32,
-    /// Of the next block, in its part.
+    /// Number of the next block in its part.
     number: u64,
     /// Bytes of entries in the part before this block.
     part: u64,
@@ -225,7 +225,7 @@ impl Reader<'_> {
         let bytes = std::mem::replace(&mut self.raw, next);
         let (packed, coming) = channel();
         let raw = Raw { bytes, entries: self.entries, number: self.number, packed };
-        // Nobody takes it: the writer failed, and its error is the one that counts.
+        // The receiver is gone: the writer failed, and its error is reported.
         let gone = StoreError::ReadOnly;
         self.coming_to.send(Coming::Block(coming)).map_err(|_| gone.clone())?;
         self.raw_to.send(raw).map_err(|_| gone)?;

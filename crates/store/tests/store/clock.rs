@@ -19,7 +19,7 @@ fn with_queue() -> (Store, Arc<ManualClock>) {
     (store, clock)
 }
 
-/// The pause was measured with the wall clock, so an hour that the clock was set back was an hour more to wait.
+/// Regression: the retry delay was measured with the wall clock, so setting the clock back an hour lengthened the wait by an hour.
 #[test]
 fn a_pause_ends_in_time_when_the_clock_is_set_back() {
     let (store, clock) = with_queue();
@@ -35,7 +35,7 @@ fn a_pause_ends_in_time_when_the_clock_is_set_back() {
     let mut unit = store.begin().expect("a unit");
     let found = queue.get(&mut unit, Select::First, GetWait::No);
     assert!(matches!(found, Err(StoreError::NoMessage { .. })), "{found:?}");
-    // What is reported is a time of the clock as it is now.
+    // The reported time is relative to the current wall clock.
     let browsed = queue.browse(&unit, None, 9).expect("readable");
     assert_eq!(browsed[0].due_ms, Some(9 * HOUR_MS + 1_000));
     match queue.claim(&store, Select::First, None).expect("readable") {
@@ -101,7 +101,7 @@ fn the_pause_of_a_message_that_fails_again_doubles() {
         now_ms += pause_ms;
         clock.set(now_ms);
     }
-    // A message of which no get failed has no pause.
+    // A message without a failed get has no retry delay.
     let mut unit = store.begin().expect("a unit");
     queue.get(&mut unit, Select::First, GetWait::No).expect("due");
     unit.commit().expect("committed");

@@ -56,7 +56,7 @@ fn messages_that_do_not_persist_have_a_bound_in_bytes() {
     let queue = define(&store, QueueDefinition::local("Q"));
     let count = fill(&store, &queue);
     assert!((9..=10).contains(&count), "{count} messages of about 1,000 bytes");
-    // A persistent message has its place on the disk, and a queue of its own has its own bound.
+    // A persistent message is stored on disk, and another queue has a separate limit.
     let mut unit = store.begin().expect("a unit");
     queue.put(&mut unit, &Message::new(vec![7; MAX])).expect("put");
     define(&store, QueueDefinition::local("OTHER")).put(&mut unit, &volatile(2 * MAX)).expect("one message fits");
@@ -74,7 +74,7 @@ fn messages_that_do_not_persist_have_a_bound_in_bytes() {
     assert_eq!(bytes(&queue), 0, "nothing is left");
 }
 
-/// Rollbacks, expiry, the move to the backout queue and topics: the bytes of all that left are gone.
+/// Rollbacks, expiry, the move to the backout queue and topics all release the bytes of the messages that leave.
 #[test]
 fn no_way_out_of_a_queue_leaves_bytes() {
     let (store, clock) = opened();
@@ -134,7 +134,7 @@ fn put_numbers(store: &Store, queue: &Queue, count: u8) {
     }
 }
 
-/// Messages that persist and wait for their retry are in the store alone, and come back in order, within the bounds of what is kept in memory.
+/// Persistent messages that wait for their retry are in the store only, and return in order within the limits of the memory window.
 #[test]
 fn a_retry_pause_keeps_no_content_in_memory() {
     let clock = Arc::new(ManualClock::new(1_000, 1));
@@ -160,7 +160,7 @@ fn a_retry_pause_keeps_no_content_in_memory() {
     assert_eq!(fail_on_all(&store, &queue), 0);
 }
 
-/// A queue with as many messages in a pause as memory may keep note of gives no other one until a pause ends.
+/// A queue with the maximum number of delayed messages returns no other message until a delay ends.
 #[test]
 fn the_number_of_messages_in_a_retry_pause_is_bounded() {
     let clock = Arc::new(ManualClock::new(1_000, 1));

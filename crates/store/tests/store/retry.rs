@@ -1,4 +1,4 @@
-//! How much a retry of failed messages reads, and which queue each returns to.
+//! Number of bytes that a retry of failed messages reads, and the queue to which each message returns.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -130,7 +130,7 @@ fn messages_of_one_id_return_to_their_own_queues() {
     assert_eq!(depths, [1, 1]);
 }
 
-/// Nobody worked on the messages, so a queue that is full makes none of them fail once more.
+/// A retry or move is not a failed attempt, so a full queue does not increment the backout counts.
 #[test]
 fn a_full_queue_counts_no_rollback_of_a_retry_or_a_move() {
     let (store, _) = opened();

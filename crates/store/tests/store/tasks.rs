@@ -114,7 +114,7 @@ fn work_that_is_ended_from_outside_counts_no_rollback() {
     }
 }
 
-/// A message that reached its threshold while there is no queue for it was not found for a minute.
+/// Regression: a message that reached its threshold without a backout queue could not be got for a minute.
 #[test]
 fn a_message_without_a_backout_queue_can_be_got_again_soon() {
     let store = new_store();
@@ -146,7 +146,7 @@ fn a_unit_without_a_thread_is_woken_when_its_lock_is_free() {
         let refused = waiter.put(Space::CHECKPOINTS, b"k", *b"2");
         assert!(matches!(refused, Err(StoreError::LockTimeout { waited_ms: 0, .. })), "{refused:?}");
     }
-    // A circle is found although no thread waits.
+    // A cycle is detected although no thread waits.
     waiter.put(Space::CHECKPOINTS, b"other", *b"2").expect("a free lock");
     assert!(waiter.put(Space::CHECKPOINTS, b"k", *b"2").is_err());
     let (_, other) = task();
@@ -180,7 +180,7 @@ fn a_task_that_has_no_room_hands_its_turn_to_another() {
     assert_eq!(full.0.0.load(Ordering::SeqCst), 1, "the message is still there for the other task");
 }
 
-/// What an operator sees of waits and of CPU time must come from them.
+/// The reported waits and CPU times must result from the operations that caused them.
 #[test]
 fn waits_and_costs_are_counted_where_they_arise() {
     use quayline_store::LockWait;
@@ -223,7 +223,7 @@ fn waits_and_costs_are_counted_where_they_arise() {
     );
 }
 
-/// Each file and queue has its own figures, an index those of its file, and a wait that holds no thread is timed as well.
+/// Each file and queue has separate figures, an index counts toward its file, and a wait that blocks no thread is timed as well.
 #[test]
 fn waits_and_costs_are_known_by_file_and_queue() {
     use quayline_store::Owner;
