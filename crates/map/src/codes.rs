@@ -1,4 +1,4 @@
-//! Codes of findings, explained in `docs/reference/errors/map.md`. Below 100: the text and its types; 100 to 199: what a plan does; from 200: runs.
+//! Codes of findings, explained in `docs/reference/errors/map.md`. Below 100: text and types; 100 to 199: behavior of a plan; from 200: runs.
 
 use quayline_core::Code;
 

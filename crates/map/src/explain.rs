@@ -1,4 +1,4 @@
-//! A plan in words: what streams, what is kept and why, which statement writes what and from what.
+//! Explanation of a plan as text: streamed lists, kept lists with the reason, and what each statement reads and writes.
 
 use core::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use quayline_core::NodeId;
 use crate::plan::{Action, Block, MapPlan, Op, Opening, ScopePlan, StatementId};
 
 impl MapPlan {
-    /// The plan as people read it, a line for each step, in the order in which it runs.
+    /// Formats the plan as text, one line for each step, in the order of execution.
     #[must_use]
     pub fn explain(&self) -> String {
         let mut out = String::new();
@@ -146,7 +146,7 @@ impl MapPlan {
         }
     }
 
-    /// The outermost node of an occurrence that is complete at a position.
+    /// Returns the path of the outermost node of an occurrence that is complete at a position.
     fn behind(&self, scope: NodeId, position: u32) -> Option<String> {
         if position as usize >= self.source.len() {
             return Some("the whole document".to_owned());

@@ -1,4 +1,4 @@
-//! What a running map asks of the world around it, through one trait, so that it does no I/O itself.
+//! Interface between a running map and its environment, so that the map does no I/O.
 
 use quayline_core::{Sink, Value};
 
@@ -9,25 +9,25 @@ pub trait Host {
     /// Microseconds since 1970-01-01T00:00:00 in the time zone that the map's dates mean.
     fn now(&mut self) -> i64;
 
-    /// Sixteen bytes that no other call gave.
+    /// Returns sixteen unique bytes.
     fn id(&mut self) -> [u8; 16];
 
-    /// An envelope value by its name, as `envelope.sender`; `None` where it has none. Asked when a statement needs it.
+    /// Returns an envelope value by name, for `envelope.sender`, or `None` if it has no value. Called when a statement needs it.
     fn envelope(&mut self, name: &str) -> Option<String>;
 
     /// Takes an envelope value that the map sets, as `envelope.receiver = …`.
     fn set_envelope(&mut self, name: &str, value: &str);
 
-    /// One row of a lookup: hands each field's value to `row` in the order of the declaration. `Ok(false)`: there is no such row.
+    /// Looks up one row: passes each field's value to `row` in declaration order. Returns `Ok(false)` if the row does not exist.
     ///
     /// # Errors
-    /// Why the lookup cannot be done, in words, without payload.
+    /// The reason why the lookup failed, as a phrase without payload.
     fn lookup(&mut self, name: &str, keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> Result<bool, String>;
 
-    /// Calls a function of the user's own. Arguments and result are text, as [`crate::OwnType`] says; `None` is a result without a value.
+    /// Calls a user-defined function. Arguments and result are texts in the form of [`crate::OwnType`]; `None` is a result without a value.
     ///
     /// # Errors
-    /// Why there is no result, in words, without payload.
+    /// The reason why the call failed, as a phrase without payload.
     fn call(&mut self, function: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String> {
         let _ = (function, arguments);
         Err("no program is connected".to_owned())
@@ -37,7 +37,7 @@ pub trait Host {
 /// A world with a fixed clock, counted ids, no envelope and no lookups: the same output in every run.
 #[derive(Clone, Debug, Default)]
 pub struct StillHost {
-    /// What [`Host::now`] says.
+    /// Value of [`Host::now`].
     pub now: i64,
     /// The next id.
     pub next_id: u128,
@@ -87,10 +87,10 @@ impl<H: Host + ?Sized> Host for &mut H {
 
 /// The sinks of a map's outputs.
 pub trait Outputs {
-    /// One sink for each output; several kinds stand in an enum.
+    /// Sink type of all outputs; use an enum for several kinds.
     type Sink: Sink;
 
-    /// The sink of an output, counted from 0 as given to [`crate::compile`].
+    /// Returns the sink of an output, counted from 0 in the order given to [`crate::compile`].
     fn sink(&mut self, output: usize) -> &mut Self::Sink;
 }
 

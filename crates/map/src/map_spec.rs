@@ -8,7 +8,7 @@ use crate::syntax::ast::{Item, Name, Quote, Stmt};
 use crate::syntax::parser;
 use crate::syntax::text::SourceText;
 
-/// What a map's author wrote, parsed but not yet checked against shapes.
+/// A parsed map, not yet checked against shapes.
 #[derive(Clone, Debug)]
 pub struct MapSpec {
     pub(crate) text: Arc<SourceText>,
@@ -17,7 +17,7 @@ pub struct MapSpec {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// What a map says of one of its shapes.
+/// Reference of a map to one of its shapes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ShapeReference {
     /// Name in the map.
@@ -27,7 +27,7 @@ pub struct ShapeReference {
 }
 
 impl MapSpec {
-    /// Reads a map. Whatever is wrong is among its findings; the rest is understood all the same.
+    /// Parses a map. Errors are among its findings; the parser continues after them.
     #[must_use]
     pub fn parse(name: &str, text: &str) -> MapSpec {
         let text = Arc::new(SourceText::new(name, text));
@@ -35,19 +35,19 @@ impl MapSpec {
         MapSpec { text, items: parsed.items, body: parsed.body, findings: parsed.findings }
     }
 
-    /// What is wrong with the text alone; [`crate::compile`] reports it too.
+    /// Returns the findings of the text alone; [`crate::compile`] includes them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Whether the text can be understood.
+    /// Returns true if parsing found no error.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 
-    /// Its title.
+    /// Returns the title.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.items.iter().find_map(|item| match item {
@@ -56,7 +56,7 @@ impl MapSpec {
         })
     }
 
-    /// What it says of its source.
+    /// Returns the reference to the source.
     #[must_use]
     pub fn source(&self) -> Option<ShapeReference> {
         self.items.iter().find_map(|item| match item {
@@ -65,7 +65,7 @@ impl MapSpec {
         })
     }
 
-    /// What it says of its targets, in order.
+    /// Returns the references to the targets, in order.
     #[must_use]
     pub fn targets(&self) -> Vec<ShapeReference> {
         let targets = self.items.iter().filter_map(|item| match item {

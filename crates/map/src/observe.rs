@@ -1,33 +1,34 @@
-//! Watching a map run: which statements ran, what they wrote and from what. Costs nothing where nobody watches.
+//! Observation of a running map: executed statements, written values and their sources. Costs nothing without an observer.
 
 use quayline_core::NodeId;
 
 use crate::plan::{MapPlan, StatementId};
 
-/// Is told what a map does.
+/// Receives the events of a running map.
 pub trait Observer {
-    /// Whether it wants to know; a constant, so that a run without observer has no trace of it.
+    /// True if the observer receives events. As a constant, it removes the calls at compile time for a run without an observer.
     const WATCHES: bool;
 
-    /// Where the source is now, in terms of whoever drives it (a byte offset); asked at each value that is kept.
+    /// Returns the current position in the source, in the caller's unit (a byte offset). Called for each kept value.
     fn source_position(&mut self) -> u64 {
         0
     }
-    /// A source node sent a value.
+    /// Called when a source node sent a value.
     fn value(&mut self, node: NodeId) {
         let _ = node;
     }
-    /// A statement ran.
+    /// Called when a statement ran.
     fn ran(&mut self, statement: StatementId) {
         let _ = statement;
     }
-    /// A statement wrote a value to a target node, made of the values of these source nodes, with the positions at which they were read.
+    /// Called when a statement wrote a value to a target node. `sources` are the source nodes of the value, with the positions at which they were
+    /// read.
     fn wrote(&mut self, statement: StatementId, output: usize, target: NodeId, sources: &[(NodeId, u64)]) {
         let _ = (statement, output, target, sources);
     }
 }
 
-/// Nobody.
+/// Observer that receives nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
@@ -52,7 +53,7 @@ impl<V: Observer> Observer for &mut V {
     }
 }
 
-/// Counts how often each statement ran, and each source node sent a value.
+/// Counts the executions of each statement and the values of each source node.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     statements: Vec<u64>,
@@ -78,7 +79,7 @@ fn count(all: &mut Vec<u64>, at: usize) {
 }
 
 impl Coverage {
-    /// Statements with how often each ran.
+    /// Returns the statements with their number of executions.
     pub fn statements<'a>(&'a self, plan: &'a MapPlan) -> impl Iterator<Item = (StatementId, u64)> + 'a {
         (0u32..)
             .map(StatementId)
@@ -98,7 +99,7 @@ impl Coverage {
         seen.map(|(at, count)| (plan.source.path(NodeId(u32::try_from(at).unwrap_or(0))), *count)).collect()
     }
 
-    /// Adds what another counted.
+    /// Adds the counts of another instance.
     pub fn add(&mut self, other: &Coverage) {
         for (mine, theirs) in [(&mut self.statements, &other.statements), (&mut self.values, &other.values)] {
             if mine.len() < theirs.len() {

@@ -13,7 +13,7 @@ pub struct OwnFunction {
     pub parameters: Vec<(String, OwnType)>,
     /// Type of the result.
     pub gives: OwnType,
-    /// Whether the results of earlier calls may be used again.
+    /// True if results of earlier calls may be reused.
     pub cached: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct OwnFunction {
 /// Values cross as text: a number as `-12.50`, a date as `2026-01-31`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum OwnType {
-    /// At most so many characters.
+    /// Text, with its maximum number of characters if declared.
     Text(Option<u32>),
     /// Digits before and after the decimal point.
     Decimal(Option<(u16, i16)>),
@@ -45,7 +45,7 @@ impl core::fmt::Display for OwnType {
 }
 
 impl OwnType {
-    /// Why a value does not have this type; `what` names it. A number is its units and its scale.
+    /// Returns the reason if a value does not have this type. `what` names the value. A number consists of units and scale.
     pub(crate) fn refuses(self, what: &str, value: Checked<'_>) -> Option<String> {
         match (self, value) {
             (OwnType::Text(max), Checked::Text(text)) => {
@@ -79,7 +79,7 @@ pub(crate) enum Checked<'v> {
     Number(i128, i16),
 }
 
-/// Without the zeros at the end of the decimals.
+/// Removes trailing zeros of the decimals and the sign.
 fn shortest(number: i128, mut scale: i16) -> (u128, i16) {
     let mut units = number.unsigned_abs();
     while scale > 0 && units.is_multiple_of(10) {

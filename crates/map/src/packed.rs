@@ -1,4 +1,4 @@
-//! Plans as bytes, to be kept from one run to the next. Shapes are not among them: whoever keeps a plan knows what it was compiled against.
+//! Serialization of plans for reuse in later runs. Shapes are not included: the caller must know the shapes that a plan was compiled against.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl MapPlan {
         recordings.pack(to);
     }
 
-    /// Reads a plan that was compiled against these shapes; `None` where the bytes are something else.
+    /// Reads a plan that was compiled against these shapes; `None` if the bytes are not such a plan.
     pub fn unpack(from: &mut Unpacker<'_>, source: &Shape, shapes: &[&Shape]) -> Option<MapPlan> {
         let title = Packed::unpack(from)?;
         let ordered = Packed::unpack(from)?;

@@ -28,7 +28,7 @@ pub struct MapPlan {
     pub(crate) ordered: bool,
     pub(crate) outputs: Vec<OutputPlan>,
     pub(crate) texts: Vec<SourceText>,
-    /// What an event of a source node does.
+    /// Action for events of each source node.
     pub(crate) actions: Vec<Action>,
     pub(crate) scopes: Vec<ScopePlan>,
     pub(crate) cursors: usize,
@@ -40,7 +40,7 @@ pub struct MapPlan {
     pub(crate) blocks: Vec<Block>,
     pub(crate) root: BlockId,
     pub(crate) loops: Vec<LoopPlan>,
-    /// How many occurrences loops take at most.
+    /// Maximum numbers of occurrences of loops with a limit.
     pub(crate) limits: Vec<u32>,
     pub(crate) picks: Vec<PickPlan>,
     pub(crate) folds: Vec<FoldPlan>,
@@ -63,7 +63,7 @@ pub(crate) struct OutputPlan {
     pub(crate) shape: Shape,
     /// Per target node: index among the mandatory children of its parent, or `u8::MAX`.
     pub(crate) mandatory: Vec<u8>,
-    /// Per target node: which mandatory children must stand there.
+    /// Required mandatory children by target node: bits, and number of children beyond the last bit.
     pub(crate) required: Vec<(u128, u32)>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum Action {
     Ignore,
     /// A leaf: kept in the open frame.
     Slot(u32),
-    /// A group whose presence is asked for.
+    /// A group whose presence is recorded in a slot.
     Presence(u32),
     /// A list whose occurrences have frames.
     List(ScopeId),
@@ -90,12 +90,12 @@ pub(crate) struct ScopePlan {
     pub(crate) width: u32,
     /// Slot of the parent's frame that holds the list.
     pub(crate) list_slot: u32,
-    /// Occurrences are kept until the parent's frame goes.
+    /// True if occurrences are kept until the parent's frame ends.
     pub(crate) retained: bool,
     /// Picks and folds that look at every occurrence.
     pub(crate) picks: Vec<u16>,
     pub(crate) folds: Vec<u16>,
-    /// Whether a loop over it may run while it is read.
+    /// True if a loop over the list may run while the list is read.
     pub(crate) streamed: bool,
 }
 
@@ -109,7 +109,7 @@ pub(crate) enum Compare {
     GreaterEqual,
 }
 
-/// Which order two values are compared by.
+/// Ordering for the comparison of two values.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Order {
     Text,
@@ -134,7 +134,7 @@ pub(crate) enum Expr {
     /// Number of the occurrence, from 1.
     Position(CursorId),
     Present(ExprId),
-    /// Whether a group stands there.
+    /// Tests whether a group is present.
     PresentSlot {
         cursor: CursorId,
         slot: u32,
@@ -172,7 +172,7 @@ pub(crate) enum Expr {
         table: u16,
         direction: Direction,
         key: ExprId,
-        /// A code that is not there is no finding.
+        /// True if a missing code is not a finding.
         quiet: bool,
     },
     InTable {
@@ -216,7 +216,7 @@ pub(crate) struct PickPlan {
     pub(crate) cursor: CursorId,
     pub(crate) scope: ScopeId,
     pub(crate) select: PickSelect,
-    /// Slot of the owner's frame for the choice, where it is made while the list is read.
+    /// Slot of the owner's frame for the choice, if it is made while the list is read.
     pub(crate) slot: Option<u32>,
     /// Lexical cursors that the condition reads, to be set before it is tried while reading.
     pub(crate) outer: Vec<CursorId>,
@@ -251,7 +251,7 @@ pub(crate) struct FoldPlan {
     pub(crate) value: Option<ExprId>,
     pub(crate) separator: Option<ExprId>,
     pub(crate) order: Order,
-    /// Slot of the owner's frame, where it is counted while the list is read.
+    /// Slot of the owner's frame, if the fold is evaluated while the list is read.
     pub(crate) slot: Option<u32>,
     pub(crate) outer: Vec<CursorId>,
     pub(crate) statement: u32,
@@ -289,7 +289,7 @@ pub(crate) enum Op {
         node: NodeId,
     },
     Close,
-    /// What is open appears now.
+    /// Sends the open nodes, even if they have no value yet.
     Touch,
     Emit {
         target: u32,
@@ -306,14 +306,14 @@ pub(crate) enum Op {
         expr: ExprId,
         statement: u32,
     },
-    /// Goes on at `to` unless the variable holds this arm.
+    /// Jumps to `to` unless the variable equals this arm.
     Unless {
         var: VarId,
         arm: u16,
         to: u32,
     },
     Loop(LoopId),
-    /// The occurrence is left out unless this holds.
+    /// Omits the occurrence unless this condition holds.
     Filter(ExprId),
     Take(u16),
     /// The occurrence is left out.
@@ -329,7 +329,7 @@ pub(crate) enum Op {
         expr: ExprId,
         statement: u32,
     },
-    /// What follows up to `EndRecord` is kept.
+    /// Records the output up to `EndRecord`.
     Record {
         recording: u16,
         output: u16,
@@ -350,7 +350,7 @@ pub(crate) struct LoopPlan {
     pub(crate) picks: Vec<u16>,
     pub(crate) body: BlockId,
     pub(crate) streamed: bool,
-    /// Its output is kept back.
+    /// True if its output is recorded for a later replay.
     pub(crate) recording: bool,
     pub(crate) sort: Vec<SortPlan>,
     /// The limit whose count begins again with this loop.
@@ -360,7 +360,7 @@ pub(crate) struct LoopPlan {
     pub(crate) statement: u32,
 }
 
-/// What occurrences are ordered by.
+/// Sort key of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SortPlan {
     pub(crate) expr: ExprId,
@@ -371,7 +371,7 @@ pub(crate) struct SortPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct StatementPlan {
     pub(crate) span: Span,
-    /// What it writes, for people.
+    /// Target path that the statement writes, for messages.
     pub(crate) target: Option<String>,
     /// Leaves of the source that it reads.
     pub(crate) sources: Vec<NodeId>,
@@ -386,10 +386,10 @@ pub(crate) struct RaisePlan {
     pub(crate) hint: Option<String>,
 }
 
-/// A leaf of a target with what it can hold.
+/// A target leaf with the constraints of its type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TargetPlan {
-    /// Its bit among the mandatory children of its parent.
+    /// Bit of the leaf among the mandatory children of its parent.
     pub(crate) bit: u8,
     pub(crate) output: u16,
     pub(crate) node: NodeId,
@@ -407,7 +407,7 @@ pub(crate) enum Fit {
     Bytes { max: u32 },
 }
 
-/// What is looked for, and what it becomes.
+/// Key and value of a table row.
 pub(crate) type Row = (Box<[u8]>, Box<[u8]>);
 
 #[derive(Clone, Debug)]
@@ -423,14 +423,14 @@ pub(crate) struct TablePlan {
 #[derive(Clone, Debug)]
 pub(crate) struct LookupPlan {
     pub(crate) name: String,
-    /// It is a function.
+    /// Description of the function, if this is a function and not a table.
     pub(crate) function: Option<OwnFunction>,
     /// Columns of its table that are keys, and those that the map reads.
     pub(crate) keys: Vec<(String, ColumnType)>,
     pub(crate) fields: Vec<(String, ColumnType)>,
 }
 
-/// What the cells of a column are.
+/// Type of the cells of a column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ColumnType {
     /// Characters.
@@ -450,7 +450,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// The type of this name in a map.
+    /// Returns the type for a type name of the language.
     pub(crate) fn named(name: &str) -> ColumnType {
         match name {
             "decimal" => ColumnType::Decimal,
@@ -463,7 +463,7 @@ impl ColumnType {
         }
     }
 
-    /// A value of the type, in words.
+    /// Describes a value of the type, for messages.
     pub(crate) fn words(self) -> &'static str {
         match self {
             ColumnType::Text => "text",
@@ -477,10 +477,10 @@ impl ColumnType {
     }
 }
 
-/// A table that a map looks up, as the map declares it.
+/// Declaration of a table that a map looks up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DeclaredLookup<'p> {
-    /// Its name.
+    /// Name of the table.
     pub name: &'p str,
     /// Names and types of its keys.
     pub keys: &'p [(String, ColumnType)],
@@ -497,16 +497,16 @@ pub struct BufferPlan {
     pub statement: StatementId,
     /// Line of that statement in the map.
     pub line: u32,
-    /// What it waits for, in words.
+    /// Event or value that the occurrences wait for, as a phrase.
     pub reason: String,
-    /// Bytes a kept occurrence takes at most besides its values; values come on top.
+    /// Maximum number of bytes of a kept occurrence, not counting its values.
     pub bytes_per_occurrence: usize,
-    /// Most occurrences in one parent, where the source bounds them.
+    /// Maximum number of occurrences in one parent, if the source bounds it.
     pub occurrences_max: Option<u32>,
 }
 
 impl MapPlan {
-    /// The title of the map.
+    /// Returns the title of the map.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
@@ -517,7 +517,7 @@ impl MapPlan {
         self.lookups.iter().filter_map(|lookup| lookup.function.as_ref())
     }
 
-    /// The shape of its source.
+    /// Returns the shape of the source.
     #[must_use]
     pub fn source(&self) -> &Shape {
         &self.source
@@ -529,31 +529,31 @@ impl MapPlan {
         &self.envelope_in
     }
 
-    /// The tables that the map looks up, in its order.
+    /// Returns the tables that the map looks up, in declaration order.
     pub fn lookups(&self) -> impl Iterator<Item = DeclaredLookup<'_>> {
         let tables = self.lookups.iter().filter(|lookup| lookup.function.is_none());
         tables.map(|lookup| DeclaredLookup { name: &lookup.name, keys: &lookup.keys, fields: &lookup.fields })
     }
 
-    /// The name of an output.
+    /// Returns the name of an output.
     #[must_use]
     pub fn output_name(&self, output: usize) -> Option<&str> {
         self.outputs.get(output).map(|output| output.name.as_str())
     }
 
-    /// The shape of an output.
+    /// Returns the shape of an output.
     #[must_use]
     pub fn output(&self, output: usize) -> Option<&Shape> {
         self.outputs.get(output).map(|output| &output.shape)
     }
 
-    /// What is kept in memory beyond one occurrence, and which statement is the reason.
+    /// Returns the lists that are kept in memory beyond one occurrence, with the statement that causes each.
     #[must_use]
     pub fn buffers(&self) -> &[BufferPlan] {
         &self.buffers
     }
 
-    /// Per source node: whether a statement reads it.
+    /// Returns, by source node, whether a statement reads it.
     pub(crate) fn source_leaves_read(&self) -> Vec<bool> {
         let mut read = vec![false; self.source.len()];
         for node in self.statements.iter().flat_map(|statement| &statement.sources) {
@@ -565,7 +565,7 @@ impl MapPlan {
         read
     }
 
-    /// Whether a statement reads anything of the source.
+    /// Returns true if a statement reads a value of the source.
     #[must_use]
     pub fn reads_source(&self) -> bool {
         self.actions.iter().any(|action| *action != Action::Ignore)
@@ -585,7 +585,7 @@ impl MapPlan {
         leaves.map(|(id, _)| self.source.path(id)).collect()
     }
 
-    /// File, line and words of a statement, and what it writes.
+    /// Returns the file, line and text of a statement, and the target that it writes.
     #[must_use]
     pub fn statement(&self, id: StatementId) -> Option<StatementView<'_>> {
         let statement = self.statements.get(id.0 as usize)?;
@@ -603,11 +603,11 @@ impl MapPlan {
 /// One statement for people.
 #[derive(Clone, Copy, Debug)]
 pub struct StatementView<'a> {
-    /// The map, or the included map, that it stands in.
+    /// Name of the map, or of the included map, that contains the statement.
     pub file: &'a str,
     /// Line, from 1.
     pub line: u32,
-    /// Its words.
+    /// Text of the statement.
     pub words: &'a str,
     /// Path of the target that it writes.
     pub target: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! A first map between two shapes, by names and types. What is guessed is marked, so that a person decides.
+//! Proposal of an initial map between two shapes, by names and types. Guesses are marked for review.
 
 use core::fmt::Write as _;
 
@@ -6,22 +6,22 @@ use quayline_core::{NodeId, Occurs, Scalar, Shape};
 
 use crate::syntax::token::is_plain_name;
 
-/// What a proposed map is between.
+/// Source and target of a proposed map.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
     /// The file of the source's description, for the head of the map.
     pub source_file: &'a str,
-    /// Its shape.
+    /// Shape of the source.
     pub source: &'a Shape,
-    /// The same shape with other names for the same nodes, such as those that a guide has for people.
+    /// The same shape with other names for the same nodes, such as the descriptive names of a guide.
     pub source_words: Option<&'a Shape>,
-    /// Groups of the source's root that are about its envelope: proposed only where nothing else is alike.
+    /// Groups of the source's root that belong to its envelope. They are proposed only if no other field is similar.
     pub source_aside: &'a [&'a str],
     /// Name of the target.
     pub target_name: &'a str,
     /// The file of its description.
     pub target_file: &'a str,
-    /// Its shape.
+    /// Shape of the target.
     pub target: &'a Shape,
     /// The same shape with other names for the same nodes.
     pub target_words: Option<&'a Shape>,
@@ -32,23 +32,23 @@ pub struct Ends<'a> {
 /// A map that was proposed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Proposed {
-    /// Its text.
+    /// Text of the map.
     pub text: String,
     /// Fields and lists that are set by equal names.
     pub sure: usize,
     /// Fields and lists that are set by likeness.
     pub guessed: usize,
-    /// Mandatory fields and lists that nothing is alike.
+    /// Mandatory fields and lists without a similar source.
     pub mandatory_open: usize,
     /// Optional ones.
     pub optional_open: usize,
 }
 
-/// Writes a map that sets every target field whose name or path is like one of the source's.
+/// Writes a map that sets every target field whose name or path resembles a source field.
 ///
-/// Equal names of fitting type are written as they are; nearly equal ones carry `# guess`; fields without a likeness stand as comments, the
-/// mandatory ones first told as such. The map compiles as soon as those are filled in. Of a list that no loop goes through, the first occurrence
-/// is proposed, as a guess.
+/// Fields with equal names and matching types are assigned without a mark. Similar names get the mark `# guess`. Fields without a similar source
+/// become comments, which say whether the field is mandatory. The map compiles as soon as the mandatory ones are filled in. For a list that no loop
+/// iterates, the first occurrence is proposed as a guess.
 #[must_use]
 pub fn propose(ends: &Ends<'_>) -> Proposed {
     let same = |words: Option<&'_ Shape>, shape: &Shape| words.is_none_or(|words| words.len() == shape.len());
@@ -147,13 +147,13 @@ impl Proposal<'_> {
         }
     }
 
-    /// What stands behind a proposal.
+    /// Counts a proposed assignment and returns its mark.
     fn mark(&mut self, sure: bool) -> &'static str {
         self.counts[usize::from(!sure)] += 1;
         if sure { "" } else { "  # guess" }
     }
 
-    /// A field for which nothing is alike.
+    /// Writes a comment for a field without a similar source.
     fn open(&mut self, path: &str, scalar: &Scalar, mandatory: bool, depth: usize) {
         let word = if mandatory { "mandatory" } else { "optional" };
         self.counts[if mandatory { 2 } else { 3 }] += 1;
@@ -188,10 +188,10 @@ impl Proposal<'_> {
         }
     }
 
-    /// The source field that is most like a target field.
+    /// Returns the source field that resembles a target field most.
     fn best(&self, node: NodeId, scalar: &Scalar) -> Option<Candidate> {
         let mut best: Option<Candidate> = None;
-        // What belongs to a loop is in it.
+        // Fields within the innermost loop are preferred.
         let outer = if self.chain.len() > 1 { 25 } else { 5 };
         for (distance, context) in (0u32..).zip(self.chain.iter().rev()) {
             for (path, leaf, lists) in self.reachable(*context) {
@@ -200,11 +200,11 @@ impl Proposal<'_> {
                     continue;
                 }
                 let likeness = self.likeness(leaf, node);
-                // Nothing rather than something wrong: a field around the loop is meant where the names are equal, and so is a text that
-                // would have to be a number.
+                // Prefer no proposal to a wrong one: a field outside of the loop needs an equal name, and so does a text that
+                // would have to be converted to a number.
                 let is_number = matches!(scalar, Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64);
                 let is_far = distance > 0 && self.chain.len() > 1;
-                // Nor does a long text fit where a code of two letters belongs.
+                // A long text does not fit a code of two letters.
                 let is_cut = matches!((from, scalar), (Scalar::Text { chars_max: Some(own) }, Scalar::Text { chars_max: Some(max) }) if *max <= 3 && *own > 4 * max);
                 let is_doubtful = is_far || is_cut || (is_number && matches!(from, Scalar::Text { .. }));
                 if (is_doubtful && likeness < EQUAL) || (lists > 0 && !self.is_of_group(leaf, node)) {
@@ -222,7 +222,7 @@ impl Proposal<'_> {
                 }
             }
         }
-        // The nearer context costs a little, which is no doubt.
+        // The small penalty for the outer context does not make the proposal uncertain.
         best.map(|best| Candidate {
             score: if best.lists == 0 && !self.is_aside(best.node) && self.likeness(best.node, node) >= SURE {
                 SURE
@@ -233,7 +233,7 @@ impl Proposal<'_> {
         })
     }
 
-    /// Whether one of the two says what kind of thing another field is, and the other does not: `Item description type, coded`.
+    /// Returns true if exactly one of the two is a code or qualifier of another field: `Item description type, coded`.
     fn is_code(&self, leaf: NodeId, target: NodeId) -> bool {
         let kind = |names: &Names, node: NodeId| {
             names.0[node.index()]
@@ -248,7 +248,8 @@ impl Proposal<'_> {
         kind(from, leaf) != kind(to, target)
     }
 
-    /// Whether the first occurrence of a list may be what a group of the target is about: `shipTo.name` is not the name of any first party.
+    /// Returns true if the first occurrence of a list can correspond to a group of the target. For example, `shipTo.name` is not the name of an
+    /// arbitrary first party.
     fn is_of_group(&self, leaf: NodeId, target: NodeId) -> bool {
         let Some(group) = self.target.node(target).parent.filter(|group| *group != NodeId::ROOT) else { return true };
         if self.target.node(group).is_list() {
@@ -267,7 +268,7 @@ impl Proposal<'_> {
         false
     }
 
-    /// Whether a leaf belongs to the envelope.
+    /// Returns true if a source leaf belongs to the envelope.
     fn is_aside(&self, leaf: NodeId) -> bool {
         let mut at = leaf;
         while let Some(parent) = self.source.node(at).parent.filter(|parent| *parent != NodeId::ROOT) {
@@ -284,14 +285,14 @@ impl Proposal<'_> {
         self.aside.1.contains(&self.target.node(at).name.as_str())
     }
 
-    /// Leaves that can be named from a group: path, leaf, and of how many lists on the way the first occurrence is taken.
+    /// Returns the leaves that can be addressed from a group: path, leaf, and the number of lists on the path of which the first occurrence is taken.
     fn reachable(&self, group: NodeId) -> Vec<(String, NodeId, u32)> {
         let mut found = Vec::new();
         let mut todo = vec![(String::new(), group, 0)];
         while let Some((prefix, group, lists)) = todo.pop() {
             for child in self.source.children(group) {
                 let node = self.source.node(child);
-                // What a loop goes through is named by the loop.
+                // The loop addresses the list that it iterates.
                 if node.is_list() && (lists > 0 || self.chain.contains(&child)) {
                     continue;
                 }
@@ -308,14 +309,14 @@ impl Proposal<'_> {
         found
     }
 
-    /// How alike two nodes are by their names, or a little less by those that people use.
+    /// Returns the similarity of two nodes by their names or, slightly discounted, by their descriptive names.
     fn likeness(&self, source: NodeId, target: NodeId) -> u32 {
         let by_name = self.alike_in(&self.source_names, source, &self.target_names, target);
         let Some((from, to)) = &self.words else { return by_name };
         by_name.max(self.alike_in(from, source, to, target).min(SURE) * 9 / 10)
     }
 
-    /// By these names, and by those of the groups around them.
+    /// Returns the similarity by one set of names, including the names of the enclosing groups.
     fn alike_in(&self, from: &Names, source: NodeId, to: &Names, target: NodeId) -> u32 {
         let (a, b) = (&from.0[source.index()], &to.0[target.index()]);
         let own = alike(a, b);
@@ -357,7 +358,7 @@ impl Proposal<'_> {
                         u32::from(all.max().unwrap_or(0) >= LEAST) * 30
                     })
                     .sum();
-                // A list of other things whose name is only alike is not meant.
+                // A list with different fields whose name is only similar does not qualify.
                 if !leaf && by_fields == 0 && by_name < EQUAL {
                     continue;
                 }
@@ -373,7 +374,7 @@ impl Proposal<'_> {
         best.map(|(_, path, list)| (path, list))
     }
 
-    /// The path of a node as seen from a group around it.
+    /// Returns the path of a node relative to an enclosing group.
     fn relative(&self, from: NodeId, to: NodeId) -> String {
         let mut names = Vec::new();
         let mut at = Some(to).filter(|at| *at != from);
@@ -386,7 +387,7 @@ impl Proposal<'_> {
     }
 }
 
-/// A value as a target of another type takes it, if a function does so without a question left open.
+/// Returns an expression that converts a value to another type, if a function does so unambiguously.
 fn converted(path: &str, from: &Scalar, to: &Scalar) -> Option<String> {
     match (from, to) {
         (Scalar::Text { chars_max: own }, Scalar::Text { chars_max: Some(max) })
@@ -431,7 +432,7 @@ impl Names {
     }
 }
 
-/// How alike two names are, from 0 to 100.
+/// Returns the similarity of two names, from 0 to 100.
 fn alike(a: &Named, b: &Named) -> u32 {
     if a.fold == b.fold {
         return SURE;
@@ -494,7 +495,7 @@ fn name(name: &str) -> String {
     if is_plain_name(name) && !RESERVED.contains(&name) { name.to_owned() } else { format!("'{name}'") }
 }
 
-/// Words that mean something else where a path may stand.
+/// Words with another meaning at the position of a path.
 const RESERVED: [&str; 14] =
     ["if", "match", "true", "false", "absent", "not", "then", "else", "where", "make", "and", "or", "in", "for"];
 

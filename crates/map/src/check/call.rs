@@ -58,7 +58,7 @@ impl Lower<'_> {
         None
     }
 
-    /// Checks how many operands there are.
+    /// Checks the number of operands. Reports a finding and returns `None` if it is outside of `least..=most`.
     pub(super) fn operands(&mut self, name: &Name, form: &str, found: usize, least: usize, most: usize) -> Option<()> {
         if (least..=most).contains(&found) {
             return Some(());
@@ -123,7 +123,7 @@ impl Lower<'_> {
             Gives::DateTime => Kind::DateTime,
             Gives::Special => self.special_result(signature.function, &parts),
         };
-        // A question has an answer for what is absent too: no.
+        // A predicate always has a result: for an absent operand it is false.
         let maybe = signature.gives != Gives::Bool && (signature.maybe || parts.iter().any(|part| part.ty.maybe));
         let mut typed = self.builtin(signature.function, &parts, Ty { kind, maybe }, span);
         if matches!(signature.function, Builtin::NewId) {
@@ -227,7 +227,7 @@ impl Lower<'_> {
         Typed { ty: Ty::BAD, ..typed }
     }
 
-    /// An expression that must be an exact number.
+    /// Checks an expression whose type must be an exact number.
     pub(super) fn exact_number(&mut self, expr: &ast::Expr) -> Typed {
         let typed = self.number(expr);
         if typed.ty.kind != Kind::Float {
@@ -238,7 +238,7 @@ impl Lower<'_> {
         Typed { ty: Ty::BAD, ..typed }
     }
 
-    /// The digits of an exact number that is not just `absent`.
+    /// Returns the digits of an exact number, or reports a finding if the expression is always absent.
     fn digits_needed(&mut self, typed: &Typed) -> Option<Digits> {
         match typed.ty.kind {
             Kind::Decimal(digits) => Some(digits),
@@ -310,7 +310,7 @@ impl Lower<'_> {
                 self.operands(name, form, arguments.len(), 1, 1)?;
                 let value = self.number(&arguments[0]);
                 let Kind::Decimal(own) = value.ty.kind else { return Some(value) };
-                // What is written checks the sign; here it is only taken at its word.
+                // The writer of the value checks the sign; the declared type is trusted here.
                 let kind = Kind::Decimal(Digits { signed: false, ..own });
                 Some(Typed { ty: Ty { kind, ..value.ty }, span, ..value })
             }
@@ -394,7 +394,7 @@ impl Lower<'_> {
         }
         let value = self.number(&arguments[0]);
         let digits = if value.ty.kind == Kind::Float { Digits::UNKNOWN } else { self.digits_needed(&value)? };
-        // Rounding up may need one more digit, but only where digits are cut.
+        // Rounding up may need one more digit, but only if digits are cut.
         let cuts = digits.scale.is_none_or(|from| from > scale);
         let whole = digits.whole.map(|whole| whole + u16::from(cuts));
         let ty = Ty {
@@ -508,7 +508,7 @@ impl Lower<'_> {
                 let index = self.constant_value(Val::int(index.into()), Kind::Decimal(Digits::integer(5)), span);
                 let ty = Ty { kind: Kind::Text(Some(small(format.width()))), maybe: value.ty.maybe };
                 let mut sample = Vec::new();
-                // The last second of a day whose parts cannot be taken for each other.
+                // The sample is the last second of a day whose day, month and year cannot be confused.
                 format.write(SAMPLE_DAY, SAMPLE_MICROS, &mut sample);
                 let formatted = self.builtin(Builtin::FormatDate, &[value, index], ty, span);
                 self.samples.insert(formatted.id, String::from_utf8(sample).expect("a format writes ASCII"));
@@ -736,12 +736,12 @@ impl Lower<'_> {
         let direction = if back { Direction::Back } else { Direction::Forward };
         let chars = if back { key_max } else { value_max };
         let id = self.expr(Expr::Table { table, direction, key: key.id, quiet: false });
-        // A code that is not in the table is a finding, so there is a value wherever the document goes on; see `quiet`.
+        // A missing code is a finding, so a value exists whenever the document continues; see `quiet`.
         let maybe = key.ty.maybe;
         Some(Typed { id, ty: Ty { kind: Kind::Text(Some(chars)), maybe }, span, ..key })
     }
 
-    /// Somebody asks whether a code is in its table: then it is no finding that it is not.
+    /// Marks a table lookup whose absence is tested by the map, so that a missing code is not a finding.
     pub(crate) fn quiet(&mut self, value: &mut Typed) {
         if let Some(Expr::Table { quiet, .. }) = self.exprs.get_mut(value.id as usize) {
             *quiet = true;
@@ -749,7 +749,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A function of the map is put in where it is called; operands are computed once.
+    /// Inlines a function of the map at its call. Each operand is computed once.
     fn own_function(&mut self, name: &Name, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
         if self.too_deep(name.span, &name.text) {
             return None;

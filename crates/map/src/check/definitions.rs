@@ -90,8 +90,8 @@ impl Lower<'_> {
         self.tables.insert(name.text, def);
     }
 
-    /// Rows of a file: one a line, code and value parted by a comma, semicolon or tab, the first of them in the file; quotes around whole cells, as CSV has
-    /// them. Further columns of a code list are its descriptions.
+    /// Reads the rows of a file. Each line has a code and a value, separated by a comma, semicolon or tab, whichever occurs first in the file; whole
+    /// cells may be quoted as in CSV. Further columns of a code list are its descriptions.
     fn read_rows(
         &mut self,
         from: &Quote,
@@ -187,7 +187,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Functions are checked where they are called; one that is never called is checked with operands of unknown type.
+    /// Checks functions that are never called with operands of unknown type. Other functions are checked at their calls.
     pub(crate) fn check_definitions(&mut self) {
         self.is_uncalled = true;
         for name in self.functions.keys().cloned().collect::<Vec<_>>() {
@@ -246,7 +246,7 @@ impl Lower<'_> {
         for (_, _, used) in self.lookups.values_mut() {
             *used = false;
         }
-        // Types of functions were looked at when they were defined.
+        // The types of functions were checked at their definition.
         let of_lookups = self.lookups.values().filter(|(lookup, ..)| lookup.function.is_none());
         for (lookup, ..) in of_lookups.cloned().collect::<Vec<_>>() {
             for (_, wanted) in lookup.keys.iter().chain(&lookup.fields) {
@@ -255,7 +255,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What a run must know of a function that it connects; `None` where it is a lookup, or wrong.
+    /// Builds the run-time description of a connected function; `None` for a lookup or a faulty definition.
     pub(crate) fn own_function_plan(&mut self, lookup: &ast::Lookup) -> Option<OwnFunction> {
         let reuse = lookup.function?;
         let mut parameters = Vec::new();
@@ -315,7 +315,7 @@ impl Lower<'_> {
     }
 }
 
-/// The first separator of a file that is not between quotes.
+/// Returns the first separator of a file that is outside of quotes.
 fn separator_of(text: &str) -> char {
     // A quote opens a cell only at its start. Two quotes inside a quoted cell are one quote character.
     let (mut is_quoted, mut is_start, mut is_after_quote) = (false, true, false);
@@ -334,7 +334,7 @@ fn separator_of(text: &str) -> char {
     separators.next().unwrap_or(',')
 }
 
-/// The cells of one line. A quote inside of a cell is a character.
+/// Splits a line into cells. A quote inside a cell is an ordinary character.
 fn cells(line: &str, separator: char) -> Result<Vec<String>, &'static str> {
     let mut cells = vec![String::new()];
     let (mut is_quoted, mut is_over) = (false, false);

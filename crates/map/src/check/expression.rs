@@ -1,4 +1,4 @@
-//! Expressions: types, and what each needs of the source.
+//! Expressions: their types and the source nodes and variables that each reads.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::syntax::ast::{self, Binary, ExprKind, Path, Pattern, Set, Unary};
 use crate::syntax::text::Span;
 
 impl Lower<'_> {
-    /// An expression of any type.
+    /// Checks an expression of any type.
     pub(crate) fn expression(&mut self, expr: &ast::Expr) -> Typed {
         if self.overflow {
             return self.bad(expr.span);
@@ -52,7 +52,7 @@ impl Lower<'_> {
             ExprKind::Bad => None,
         };
         let typed = typed.unwrap_or_else(|| self.bad(expr.span));
-        // Only where something is wrong has an expression no type; a statement with such an expression is dropped.
+        // An expression has no type only if it has an error; its statement is dropped.
         if typed.ty.is_bad() && !self.is_uncalled && self.untyped.is_none() {
             self.untyped = Some(expr.span);
         }
@@ -99,7 +99,7 @@ impl Lower<'_> {
         self.path_value(path)
     }
 
-    /// An expression that must be true or false.
+    /// Checks an expression that must be true or false.
     pub(crate) fn condition(&mut self, expr: &ast::Expr) -> Typed {
         let typed = self.expression(expr);
         match typed.ty.kind {
@@ -116,7 +116,7 @@ impl Lower<'_> {
         }
     }
 
-    /// An expression that must be text; numbers become their text.
+    /// Checks an expression that must be text; numbers are converted.
     pub(crate) fn text(&mut self, expr: &ast::Expr) -> Typed {
         let typed = self.expression(expr);
         self.as_text(typed)
@@ -232,7 +232,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The first part between the others that are there and not empty.
+    /// Builds `join`: the first part separates the others that are neither absent nor empty.
     pub(super) fn join_texts(&mut self, parts: &[Typed], span: Span) -> Typed {
         let separator = match parts[0].ty.kind {
             Kind::Text(max) => max,
@@ -255,7 +255,7 @@ impl Lower<'_> {
         Typed { id, ty: Ty { kind, maybe: true }, reads, ..whole }
     }
 
-    /// Absent parts add nothing; the whole is absent where all are.
+    /// Builds a concatenation. Absent parts add nothing; the result is absent if all parts are.
     fn concat(&mut self, parts: &[Typed], span: Span) -> Typed {
         let (first, count) = self.list(parts);
         let id = self.expr(Expr::Concat { first, count });
@@ -473,7 +473,7 @@ impl Lower<'_> {
         Some(Typed { id, ty, reads, span })
     }
 
-    /// A condition that is a constant.
+    /// Warns about a condition that is a constant.
     pub(crate) fn constant_condition(&mut self, condition: &Typed) {
         if let Expr::Const(Val::Bool(value)) = self.exprs[condition.id as usize] {
             let word = if value { "always holds" } else { "never holds" };
@@ -621,7 +621,7 @@ impl Lower<'_> {
         None
     }
 
-    /// A call of a function of the language whose operands are settled.
+    /// Builds a call of a builtin function whose operands are checked.
     pub(crate) fn builtin(&mut self, function: Builtin, parts: &[Typed], ty: Ty, span: Span) -> Typed {
         let (first, count) = self.list(parts);
         let id = self.expr(Expr::Call { function, first, count });

@@ -152,7 +152,7 @@ impl Lower<'_> {
         Some((kind, order))
     }
 
-    /// `present(LIST)`: whether it has an occurrence.
+    /// Checks `present(LIST)`, which is true if the list has an occurrence.
     pub(crate) fn any_occurrence(&mut self, path: &Path) -> Option<Typed> {
         let name = Name { text: "count".to_owned(), span: path.span };
         let count = self.fold(&name, None, path, None, None, path.span)?;

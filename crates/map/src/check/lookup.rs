@@ -68,7 +68,7 @@ impl Lower<'_> {
         Some(Typed { id, ty: Ty { kind, maybe: true }, reads, span })
     }
 
-    /// A type that the author wrote.
+    /// Resolves a type name in the map, and reports an unknown one.
     pub(crate) fn declared(&mut self, name: &ast::TypeName) -> Option<Kind> {
         let n = |at: usize| name.arguments.get(at).copied();
         let kind = match (name.name.text.as_str(), name.arguments.len()) {

@@ -1,4 +1,4 @@
-//! Statements that open something: `make`, `for`.
+//! Statements that open a scope: `make`, `for`.
 
 use quayline_core::{NodeId, NodeKind, Occurs};
 
@@ -13,11 +13,12 @@ use crate::plan::{Expr, SortPlan};
 use crate::syntax::ast::{For, ForBody, Stmt, TargetPath};
 use crate::syntax::text::Span;
 
-/// A list of the target that holds so many is not warned of where the source has no bound at all: guides have such numbers for "any".
+/// Maximum number of occurrences in a target list from which the checker does not warn about an unbounded source list. Guides use such numbers for
+/// "any".
 const PRACTICALLY_ANY: u32 = 10_000;
 
 impl Lower<'_> {
-    /// The context of a target group, or of one occurrence of a list, or of a document.
+    /// Opens the context of a target group, of one occurrence of a list, or of a document.
     fn open_target(
         &mut self,
         target: &TargetPath,
@@ -100,7 +101,7 @@ impl Lower<'_> {
         units: &mut Vec<Unit>,
     ) {
         let Some(at) = self.follow(&statement.path, Through::Lists) else {
-            // What it was to make is not missing as well.
+            // Do not also report the loop's target as missing.
             if let Some(goal) = statement.make.as_ref().and_then(|target| self.goal(target, context)) {
                 self.omitted.insert((goal.output, goal.node));
             }
@@ -216,7 +217,7 @@ impl Lower<'_> {
         units.extend(unit);
     }
 
-    /// What the occurrences of the loop's list are ordered by, and what that reads.
+    /// Checks the sort keys of a loop, and returns them with the nodes that they read.
     fn sort_keys(&mut self, id: u32, statement: &For, at: &At) -> (Vec<SortPlan>, Reads) {
         let (mut keys, mut reads) = (Vec::new(), Reads::default());
         if at.lists.len() > 1
@@ -302,7 +303,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A loop without `make` may fill one list around it, or make documents, or write nothing.
+    /// Returns the target list that a loop without `make` fills. Such a loop may fill one enclosing list, make documents, or write nothing.
     fn common_list(&mut self, body: &[Unit], context: &TargetContext, span: Span) -> Option<Vec<Step>> {
         let base = context.address.len();
         let mut common: Option<Vec<Step>> = None;
@@ -345,7 +346,7 @@ impl Lower<'_> {
         }
         let errors = self.findings.len();
         let goal = self.goal(target, context);
-        // Unknown paths are reported where the body is checked.
+        // The check of the body reports unknown paths.
         self.findings.truncate(errors);
         let Some(goal) = goal else { return };
         let node = self.outputs[goal.output].shape.node(goal.node);
@@ -383,7 +384,7 @@ impl Lower<'_> {
                         "take the first ones: for {source} limit {max} make …; as it is, one more is a finding when it comes"
                     ));
                 }
-                // Those that stand there anyway.
+                // Constant elements that are always written.
                 let fixed = self
                     .made
                     .iter()
@@ -405,7 +406,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `for GROUP { … }`: once if it is there, with paths relative to it.
+    /// Checks `for GROUP { … }`: the body runs once if the group is present, with paths relative to it.
     fn for_group(
         &mut self,
         id: u32,

@@ -1,4 +1,4 @@
-//! From a syntax tree and shapes to a plan: names, types, order. Everything that is wrong is found in one pass.
+//! Compiler from a syntax tree and shapes to a plan: names, types, order. One pass reports all findings.
 
 mod call;
 mod definitions;
@@ -38,28 +38,28 @@ use types::Ty;
 /// One target of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
-    /// Name by which `make` asks for a document.
+    /// Name of the document in `make`.
     pub name: &'a str,
     /// Shape of its documents.
     pub shape: &'a Shape,
-    /// Whether its writer gives fields without a value one by itself, as record files do with spaces and zeros.
+    /// Behavior of its writer for a field without a value. Record files write spaces and zeros.
     pub absent: Absent,
 }
 
-/// What the writer of a target does with a mandatory field that gets no value.
+/// Behavior of a target's writer for a mandatory field without a value.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Absent {
-    /// It cannot write the document.
+    /// The writer refuses the document.
     #[default]
     Refused,
-    /// It writes an initial value: spaces, zeros.
+    /// The writer writes an initial value: spaces or zeros.
     Filled,
 }
 
-/// In which order a source sends the children of a group.
+/// Order in which a source sends the children of a group.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum SourceOrder {
-    /// In the order of its shape, but for siblings that the shape calls mixed: records, EDI, CSV. Loops may then run page by page.
+    /// In the order of its shape, except for siblings that the shape marks as mixed: records, EDI, CSV. Loops may then run page by page.
     #[default]
     AsShape,
     /// In any order: JSON objects.
@@ -73,42 +73,42 @@ pub struct Options {
     pub order: SourceOrder,
 }
 
-/// Finds what a map names: included maps, tables in files.
+/// Resolves the files that a map names: included maps and tables.
 pub trait Resolver {
-    /// The text of `name`, as written in the map.
+    /// Returns the text of `name`, as written in the map.
     ///
     /// # Errors
-    /// Why it cannot be had, in words.
+    /// The reason why the file cannot be read, as a phrase.
     fn text(&self, name: &str) -> Result<Arc<str>, String>;
 }
 
-/// What is known of leaves beyond their types, such as the codes of a guide. What it does not know, it has no answer for.
+/// Constraints on leaves beyond their types, such as the codes of a guide. Returns `None` where there is no constraint.
 pub trait LeafRules {
-    /// Why a text is never the value of a leaf of the source.
+    /// Returns the reason if a text can never be the value of a source leaf.
     fn source(&self, leaf: NodeId, text: &str) -> Option<String> {
         let _ = (leaf, text);
         None
     }
 
-    /// Why a text may not be the value of a leaf of an output.
+    /// Returns the reason if a text is not allowed as the value of an output leaf.
     fn target(&self, output: usize, leaf: NodeId, text: &str) -> Option<String> {
         let _ = (output, leaf, text);
         None
     }
 
-    /// What a leaf of an output must be, such as `ISA13 is nine digits`, where that is digits.
+    /// Returns the required format of an output leaf, such as `ISA13 is nine digits`, if it requires digits.
     fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {
         let _ = (output, leaf);
         None
     }
 
-    /// The names that something takes which a map sets as `envelope.NAME`; `None`: any may be taken.
+    /// Returns the names that `envelope.NAME` may set; `None` if every name is accepted.
     fn envelope(&self) -> Option<Vec<String>> {
         None
     }
 }
 
-/// Knows nothing of leaves.
+/// Rules without any constraint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRules;
 
@@ -124,7 +124,7 @@ impl Resolver for NoFiles {
     }
 }
 
-/// A plan, and what its map is warned of.
+/// A plan with the warnings about its map.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// Ready to run.
@@ -137,7 +137,7 @@ pub struct Compiled {
 const EXPRS_MAX: usize = 200_000;
 /// Parts and functions inside each other.
 const INLINE_MAX: usize = 32;
-/// Keys of a lookup; a run holds them in place.
+/// Maximum number of keys of a lookup. A run keeps them in a fixed array.
 pub(crate) const KEYS_MAX: usize = 16;
 /// Included maps.
 const INCLUDES_MAX: usize = 64;
@@ -145,7 +145,7 @@ const INCLUDES_MAX: usize = 64;
 /// Checks a map against its shapes and compiles it.
 ///
 /// # Errors
-/// All findings, warnings included, where one of them is an error.
+/// All findings, including warnings, if one of them is an error.
 pub fn compile(
     spec: &MapSpec,
     source: &Shape,
@@ -156,10 +156,10 @@ pub fn compile(
     compile_by(spec, source, outputs, options, resolver, &NoRules)
 }
 
-/// The same with what is known of leaves beyond their types. The plan is the same; there are more findings.
+/// Checks and compiles a map with constraints on leaves. The plan is the same as without them; only findings are added.
 ///
 /// # Errors
-/// As [`compile`].
+/// See [`compile`].
 pub fn compile_by(
     spec: &MapSpec,
     source: &Shape,
@@ -199,17 +199,17 @@ pub(crate) struct Local {
     pub(crate) used: bool,
 }
 
-/// What an expression needs.
+/// Inputs of an expression.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {
-    /// Cursor, and the position of the source behind which the value is known.
+    /// Cursors, with the position in the source after which the value is known.
     pub(crate) at: Vec<(u16, u32)>,
     pub(crate) vars: Vec<u16>,
     /// Leaves of the source, and by which cursor they are read.
     pub(crate) nodes: Vec<(u16, NodeId)>,
-    /// Cursors whose place in their list is asked for, or whether a group is there.
+    /// Cursors whose position in their list is read, or with a node: groups whose presence is read.
     pub(crate) places: Vec<(u16, Option<NodeId>)>,
-    /// It asks the host (lookups, ids), or reads variables: no moment but its own will do.
+    /// True if the expression calls the host (lookups, ids) or reads variables, so that it must be evaluated at its place in the order.
     pub(crate) bound: bool,
 }
 
@@ -254,7 +254,7 @@ pub(crate) struct TableDef {
     pub(crate) codes: bool,
     pub(crate) key_max: u32,
     pub(crate) value_max: u32,
-    /// Whether no two keys have one value.
+    /// True if no two keys have the same value.
     pub(crate) one_to_one: bool,
     pub(crate) used: bool,
 }
@@ -264,9 +264,9 @@ pub(crate) struct Lower<'a> {
     pub(crate) outputs: &'a [Output<'a>],
     pub(crate) options: Options,
     pub(crate) rules: &'a dyn LeafRules,
-    /// Dates in a format: one of them as text.
+    /// A sample text for each expression that formats a date.
     pub(crate) samples: BTreeMap<ExprId, String>,
-    /// Names of `envelope_out`, where each is set first.
+    /// Names in `envelope_out`, with the span of the first assignment.
     pub(crate) envelope_set: Vec<(String, Span)>,
     pub(crate) texts: Vec<Arc<SourceText>>,
     pub(crate) findings: Vec<Finding>,
@@ -304,10 +304,10 @@ pub(crate) struct Lower<'a> {
     pub(crate) envelope_out: Vec<String>,
     pub(crate) buffers: Vec<BufferPlan>,
     pub(crate) recordings: usize,
-    // Where we are.
+    // Current position in the source and target.
     pub(crate) chain: Vec<Context>,
     pub(crate) locals: Vec<Local>,
-    /// Functions see nothing of what lies below.
+    /// Index of the first local name visible in the current function. Functions do not see the names before it.
     pub(crate) locals_from: usize,
     pub(crate) statement: u32,
     pub(crate) occurrences: u32,
@@ -318,14 +318,14 @@ pub(crate) struct Lower<'a> {
     /// Target lists that the map fills.
     pub(crate) lists_made: Vec<(usize, Vec<target::Step>)>,
     pub(crate) omitted: BTreeSet<(usize, NodeId)>,
-    /// Per variable of a choice: how many arms.
+    /// Number of arms by variable of a choice.
     pub(crate) arms: BTreeMap<u16, u16>,
     pub(crate) mutable_vars: BTreeSet<u16>,
     pub(crate) loops_open: usize,
     pub(crate) overflow: bool,
     /// The first expression of the body without a type. The checker reports it if the map has no error.
     pub(crate) untyped: Option<Span>,
-    /// Whether the checker is in a function that nothing calls, whose operands have no type.
+    /// True in a function that is never called, whose operands have no type.
     pub(crate) is_uncalled: bool,
 }
 
@@ -499,7 +499,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Where a name is defined that can be called.
+    /// Returns the definition of a callable name.
     fn callable(&self, name: &str) -> Option<Span> {
         let function = self.functions.get(name).map(|(function, _)| function.name.span);
         function.or_else(|| self.lookups.get(name).map(|(lookup, ..)| lookup.name.span))
@@ -572,7 +572,7 @@ impl<'a> Lower<'a> {
         self.outputs.iter().zip(&self.written).enumerate().map(plan).collect()
     }
 
-    /// A statement whose value has no type is dropped, so a map without an error must have none.
+    /// Reports an untyped statement without another error. Such a statement is dropped, so a map without errors must not contain one.
     fn check_untyped(&mut self) {
         if let Some(span) = self.untyped
             && !self.overflow
@@ -584,7 +584,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    // What every part of the checker uses.
+    // Helpers for all parts of the checker.
 
     pub(crate) fn finding(
         &mut self,
@@ -637,7 +637,7 @@ impl<'a> Lower<'a> {
         u16::try_from(self.vars.len() - 1).unwrap_or(u16::MAX)
     }
 
-    /// The statement that is being checked now.
+    /// Begins a statement and returns its number.
     pub(crate) fn begin_statement(&mut self, span: Span) -> u32 {
         self.statements.push(StatementPlan { span, target: None, sources: Vec::new(), raise: None });
         self.statement = small(self.statements.len() - 1);

@@ -1,6 +1,6 @@
 //! Names that are nearly right.
 
-/// Of `names` the at most three nearest to `wanted`, if they are near at all.
+/// Returns the up to three names nearest to `wanted` within a bounded edit distance.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let bound = (wanted.chars().count() / 3).clamp(1, 4);
     let mut near: Vec<(usize, &str)> = names
@@ -15,7 +15,7 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
     near.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// `did you mean A, B or C?`
+/// Formats the hint `did you mean A, B or C?`
 pub(crate) fn offer(names: &[String]) -> Option<String> {
     let (last, rest) = names.split_last()?;
     Some(if rest.is_empty() {
@@ -25,7 +25,7 @@ pub(crate) fn offer(names: &[String]) -> Option<String> {
     })
 }
 
-/// Case and the choice of dashes do not count.
+/// Normalizes a name for comparison: ignores case and dashes.
 fn fold(name: &str) -> Vec<char> {
     name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }

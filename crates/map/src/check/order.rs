@@ -1,4 +1,4 @@
-//! The order of a block's units: as the target wants it, as far as variables allow.
+//! Order of a block's units: target order, as far as the dependencies on variables allow.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::statement::{Unit, UnitKind};
 use super::target::Step;
 use crate::codes;
 
-/// Where a unit writes, in target order; documents in the order in which they are made.
+/// Returns the target position that a unit writes as a sort key. Documents sort in the order in which they are made.
 fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
     if unit.address.is_empty() && unit.leaf.is_none() {
         let UnitKind::Loop(inner) = &unit.kind else { return None };
@@ -30,12 +30,12 @@ fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
     Some(key)
 }
 
-/// Whether a unit decides if an occurrence is there at all.
+/// Returns true if a unit decides whether an occurrence exists.
 fn is_gate(unit: &Unit) -> bool {
     matches!(unit.kind, UnitKind::Filter { .. } | UnitKind::Take { .. } | UnitKind::Skip)
 }
 
-/// The first document that units make, if they make any.
+/// Returns the ordinal of the first document that the units make.
 pub(crate) fn first_document(units: &[Unit]) -> Option<u32> {
     let of = |unit: &Unit| match (unit.address.first(), &unit.kind) {
         (Some(Step::Document { ordinal, .. }), _) => Some(*ordinal),
@@ -45,7 +45,7 @@ pub(crate) fn first_document(units: &[Unit]) -> Option<u32> {
     units.iter().filter_map(of).min()
 }
 
-/// All variables that a unit reads or writes, bodies of loops included.
+/// Returns all variables that a unit reads and writes, including the bodies of loops.
 fn variables(unit: &Unit) -> (Vec<u16>, Vec<u16>) {
     let mut reads = unit.reads.vars.clone();
     reads.extend(unit.guards.iter().map(|guard| guard.var));
@@ -80,7 +80,7 @@ impl Lower<'_> {
         for at in 0..units.len() {
             pull(at, &dependencies, &mut done, &mut order);
         }
-        // What runs before something that stands before it in the target is kept until its turn.
+        // The output of a unit that runs before a preceding part of the target is recorded and replayed later.
         let mut early: Vec<(usize, u16)> = Vec::new();
         for (place, at) in order.iter().enumerate() {
             let Some(own) = &keys[*at] else { continue };
@@ -110,7 +110,7 @@ impl Lower<'_> {
             let Some(unit) = &mut units[at] else { continue };
             let list = unit.leaf.map_or(NodeId::ROOT, |(list, _)| list);
             let mut replay = Unit { kind: UnitKind::Replay { recording, list }, ..unit.clone() };
-            // The list itself is part of what is replayed.
+            // The recording includes the list itself.
             replay.address.pop();
             replay.reads = super::Reads::default();
             if let UnitKind::Loop(inner) = &mut unit.kind {
@@ -141,7 +141,8 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
-    /// `skip` leaves an occurrence out of the target. What the statements before it change or report stays, so it runs before `skip`.
+    /// Adds dependencies for `skip`, which omits an occurrence from the target. Changes and findings of the statements before it stay in effect, so
+    /// they run first.
     fn effects_before_skips(&mut self, units: &[Unit], dependencies: &mut [Vec<usize>]) {
         let mut since: Vec<usize> = Vec::new();
         for (at, unit) in units.iter().enumerate() {
@@ -169,7 +170,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether more than the target sees what a unit does.
+    /// Returns true if a unit has an effect beyond the target.
     fn has_effect(&self, unit: &Unit) -> bool {
         match &unit.kind {
             UnitKind::Set { var, .. } => self.mutable_vars.contains(var),
@@ -180,7 +181,7 @@ impl Lower<'_> {
     }
 }
 
-/// For each unit the units that must run before it.
+/// Returns, for each unit, the units that must run before it.
 fn dependencies(units: &[Unit]) -> Vec<Vec<usize>> {
     let mut last_write: BTreeMap<u16, usize> = BTreeMap::new();
     let mut readers: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
@@ -210,7 +211,7 @@ fn dependencies(units: &[Unit]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Puts a unit behind all that it needs. What is needed stands earlier, so this ends; no recursion, since chains may be long.
+/// Appends a unit after its dependencies. Dependencies always have smaller indexes, so this terminates. It is iterative because chains may be long.
 fn pull(at: usize, dependencies: &[Vec<usize>], done: &mut [bool], order: &mut Vec<usize>) {
     let mut wanted = vec![at];
     let mut needed = Vec::new();

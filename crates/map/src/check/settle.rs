@@ -1,4 +1,4 @@
-//! Which loops run while their list is read, and the code of blocks.
+//! Decides which loops run while their list is read, and generates the code of blocks.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use super::{Absent, Lower, Reads};
 use crate::plan::{Block, BufferPlan, Expr, LoopPlan, Op, Opening, StatementId};
 use crate::run::value::{Val, small};
 
-/// Where a block stands.
+/// Position of a block in the source and target.
 #[derive(Clone, Copy)]
 struct Place {
     cursor: u16,
-    /// Whether the block's own occurrence is mapped while it is read.
+    /// True if the block's occurrence is mapped while it is read.
     streamed: bool,
 }
 
@@ -29,7 +29,7 @@ impl Lower<'_> {
         self.visit_groups(&mut units, base);
         let units = self.ordered(units);
         let mut code = Code { base: base.len(), open: base.to_vec(), block: Block::default() };
-        // What is done so far, with its guards: where in the source it was complete, and which statement it was.
+        // Effects so far, with their guards: the source position at which each was complete, and its statement.
         let mut before: Vec<(u32, Vec<Guard>, u32)> = Vec::new();
         for unit in units {
             let own = self.known_at(&unit, place.cursor);
@@ -49,11 +49,11 @@ impl Lower<'_> {
                         self.keep(&inner, list, unit.statement, own, waits, place);
                     }
                     let address = unit.address;
-                    // What is recorded has a target of its own: what is open stays open.
+                    // A recording has a separate target: the open nodes stay open.
                     if inner.recording.is_none() && !address.is_empty() {
                         code.go_to(&address);
                     } else if inner.recording.is_none() && order::first_document(&inner.body).is_some() {
-                        // Its documents stand beside those that were made so far.
+                        // Its documents are siblings of the ones made so far.
                         let base = code.base;
                         code.close_to(base);
                     }
@@ -107,7 +107,7 @@ impl Lower<'_> {
         small(self.blocks.len() - 1)
     }
 
-    /// Mandatory groups appear by themselves wherever the group around them does.
+    /// Adds units for mandatory groups, which appear whenever their parent group does.
     fn visit_groups(&self, units: &mut Vec<Unit>, base: &[Step]) {
         let mut known: BTreeSet<Vec<Step>> = BTreeSet::new();
         let mut todo: Vec<Vec<Step>> = Vec::new();
@@ -180,7 +180,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The position in the source behind which all that a unit needs of the block's own occurrence is known; of a loop, without its own list.
+    /// Returns the source position after which all inputs of a unit from the block's occurrence are known. For a loop, its own list is excluded.
     fn known_at(&self, unit: &Unit, cursor: u16) -> u32 {
         let own = unit.reads.at.iter().filter(|(read, _)| *read == cursor).map(|(_, position)| *position).max();
         let inner = match &unit.kind {
@@ -192,7 +192,7 @@ impl Lower<'_> {
         own.max(inner).unwrap_or(0)
     }
 
-    /// Where the list of an inner loop ends, if it belongs to this occurrence.
+    /// Returns the position at which the list of an inner loop ends, if the list belongs to this occurrence.
     fn goes_through(&self, unit: &Unit, cursor: u16) -> u32 {
         match &unit.kind {
             UnitKind::Loop(inner) if inner.owner == cursor => self.complete(self.scopes[usize::from(inner.scope)].node),
@@ -200,8 +200,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a loop may run page by page: its list belongs to the occurrence that is being read, and all that it and the statements before
-    /// it need is there before the list begins.
+    /// Returns true if a loop may run page by page: its list belongs to the occurrence that is being read, and all inputs of the loop and of the
+    /// statements before it are known before the list begins.
     fn streams(&self, inner: &LoopUnit, list: NodeId, ready: u32, place: Place) -> bool {
         let parent = self.scopes[usize::from(inner.scope)].parent;
         place.streamed
@@ -296,7 +296,7 @@ impl Lower<'_> {
     }
 }
 
-/// The output whose document an address is in.
+/// Returns the output whose document contains an address.
 fn output_of(address: &[Step]) -> u16 {
     let output = address.iter().find_map(|step| match step {
         Step::Document { output, .. } => Some(*output),
@@ -305,7 +305,7 @@ fn output_of(address: &[Step]) -> u16 {
     output.unwrap_or(0)
 }
 
-/// Code of a block as it grows, and what of the target is open behind it.
+/// Code of a block under construction, with the target nodes that are open after it.
 struct Code {
     base: usize,
     open: Vec<Step>,

@@ -1,4 +1,4 @@
-//! The source's side: cursors, frames, paths.
+//! Source side of the checker: cursors, frames, paths.
 
 use quayline_core::{NodeId, NodeKind, Occurs};
 
@@ -10,7 +10,7 @@ use crate::plan::{Action, Expr, PickPlan, PickSelect, ScopePlan};
 use crate::syntax::ast::{Name, Path, Select, Step};
 use crate::syntax::text::Span;
 
-/// Where relative paths begin: an occurrence, and perhaps a group inside it.
+/// Base of relative paths: an occurrence, and optionally a group inside it.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) cursor: u16,
@@ -20,17 +20,17 @@ pub(crate) struct Context {
     pub(crate) picks: Vec<u16>,
 }
 
-/// Something that stands at one occurrence of a list at a time.
+/// A position in a list: one occurrence at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     pub(crate) scope: u16,
-    /// Picks and folds: who asks, and where in the source the answer is known. `None` for loops.
+    /// For picks and folds: the cursor that evaluates them, and the source position at which the result is known. `None` for loops.
     pub(crate) owner: Option<(u16, u32)>,
     /// The cursor whose occurrence holds the list.
     pub(crate) above: Option<u16>,
 }
 
-/// Where a path has got to.
+/// Target of a resolved path prefix.
 #[derive(Clone, Debug)]
 pub(crate) struct At {
     pub(crate) cursor: u16,
@@ -39,12 +39,12 @@ pub(crate) struct At {
     pub(crate) picks: Vec<u16>,
     pub(crate) maybe: bool,
     pub(crate) reads: Reads,
-    /// Lists that the path goes through without choosing, in `for` and folds: the cursor is still the outer one.
+    /// Lists on the path without a selection, in `for` and folds. The cursor is still that of the enclosing occurrence.
     pub(crate) lists: Vec<NodeId>,
 }
 
 impl Lower<'_> {
-    /// The frames of a list's occurrences, made at first use.
+    /// Returns the scope of a list, which describes the frames of its occurrences. Creates it at the first use.
     pub(crate) fn scope(&mut self, node: NodeId) -> u16 {
         if let Some(scope) = self.scope_of[node.index()] {
             return scope;
@@ -79,7 +79,8 @@ impl Lower<'_> {
         scope
     }
 
-    /// Where in an occurrence a node may begin and must have ended: what is around it may stand among others that come in any order with it.
+    /// Returns the first and the last node between which a node may occur within its occurrence. Its enclosing groups may be members of a run of
+    /// mixed siblings.
     fn run_around(&self, node: NodeId) -> (NodeId, NodeId) {
         let mut run = self.source.run_of(node);
         let mut at = node;
@@ -97,7 +98,7 @@ impl Lower<'_> {
         node == NodeId::ROOT || self.source.node(node).is_list()
     }
 
-    /// The innermost list (or the root) around a node.
+    /// Returns the innermost list around a node, or the root.
     pub(crate) fn list_above(&self, node: NodeId) -> NodeId {
         let mut at = self.source.node(node).parent.unwrap_or(NodeId::ROOT);
         while at != NodeId::ROOT && !self.source.node(at).is_list() {
@@ -113,7 +114,7 @@ impl Lower<'_> {
         plan.width - 1
     }
 
-    /// The slot of a leaf that stands once in its frame, or of a group's presence.
+    /// Returns the slot of a leaf that occurs once in its frame, or of a group's presence.
     fn slot(&mut self, node: NodeId) -> u32 {
         match self.actions[node.index()] {
             Action::Slot(slot) | Action::Presence(slot) => slot,
@@ -128,7 +129,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A cursor over a list of the occurrence at the cursor `above`; `known` is where in the source the answer of a pick or fold is known.
+    /// Creates a cursor over a list of the occurrence at the cursor `above`. `known` is the source position at which the result of a pick or fold is
+    /// known.
     pub(crate) fn new_cursor(&mut self, scope: u16, above: Option<u16>, known: Option<u32>) -> u16 {
         self.cursors.push(Cursor { scope, owner: above.zip(known), above });
         if self.cursors.len() > usize::from(u16::MAX) - 2 {
@@ -137,7 +139,7 @@ impl Lower<'_> {
         u16::try_from(self.cursors.len() - 1).unwrap_or(u16::MAX)
     }
 
-    /// Position in the source behind which a node is known to be complete.
+    /// Returns the position in the source after which a node is known to be complete.
     pub(crate) fn complete(&self, node: NodeId) -> u32 {
         match self.options.order {
             SourceOrder::AsShape => self.run_around(node).1.0,
@@ -145,7 +147,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A read of `node` by `cursor`, told as reads of loops' cursors.
+    /// Returns a read of `node` by `cursor`, expressed by the cursors of loops.
     pub(crate) fn read(&self, cursor: u16, node: NodeId) -> Reads {
         let (mut cursor, mut position) = (cursor, self.complete(node));
         while let Some((owner, known)) = self.cursors[usize::from(cursor)].owner {
@@ -154,7 +156,7 @@ impl Lower<'_> {
         Reads { at: vec![(cursor, position)], ..Reads::default() }
     }
 
-    /// Finds where a path's first name belongs, from the innermost loop outwards.
+    /// Finds the context of a path's first name, from the innermost loop outward.
     fn first_step(&mut self, name: &Name) -> Option<(At, usize)> {
         let at = |context: &Context, node: NodeId| At {
             cursor: context.cursor,
@@ -185,7 +187,7 @@ impl Lower<'_> {
         None
     }
 
-    /// Follows a path through the source. Lists that it does not choose from are collected where `through` allows it.
+    /// Resolves a path in the source. If `through` allows it, collects the lists without a selection.
     pub(crate) fn follow(&mut self, path: &Path, through: Through) -> Option<At> {
         let first = &path.steps[0];
         let Some((mut at, skip)) = self.first_step(&first.name) else {
@@ -253,7 +255,7 @@ impl Lower<'_> {
         }
     }
 
-    /// `N1[N101 = "ST"]`: one cursor for the same choice, however often it is written.
+    /// Checks a selection such as `N1[N101 = "ST"]`. Equal selections share one cursor.
     fn pick(&mut self, at: &mut At, list: NodeId, step: &Step, select: &Select) -> Option<()> {
         let scope = self.scope(list);
         let known = self.complete(list);
@@ -314,9 +316,9 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// Whether a question about each occurrence of a list can be answered while the list is read: all that it reads is read by the cursors of
-    /// the list's own occurrences, or known before the list begins, of the occurrences that hold the list. What a loop over another list
-    /// reads is not: each of its occurrences asks anew.
+    /// Returns true if a condition on each occurrence of a list can be evaluated while the list is read: all its inputs are read by cursors of the
+    /// list's occurrences, or come from the enclosing occurrences and are known before the list begins. Inputs of a loop over another list do not
+    /// qualify, because they differ for each of its occurrences.
     pub(crate) fn known_before(&self, (above, list): (u16, NodeId), reads: &Reads, own: &[u16]) -> bool {
         let cursor = |at: u16| &self.cursors[usize::from(at)];
         let holds_list = |at| core::iter::successors(Some(above), |at| cursor(*at).above).any(|one| one == at);
@@ -336,7 +338,8 @@ impl Lower<'_> {
             && reads.places.iter().all(|(at, group)| group.map_or(is_here(*at), |group| is_known(*at, group)))
     }
 
-    /// What the names in a selection mean here, as text: the same words choose something else in another loop or by another value.
+    /// Returns the resolved meaning of the names in a selection, as text. The same words can select something else in another loop or by another
+    /// value.
     fn meaning(&self, list: NodeId, select: &Select) -> String {
         let mut names = Vec::new();
         if let Select::Where(condition) = select {
@@ -365,7 +368,7 @@ impl Lower<'_> {
         text
     }
 
-    /// The value at the end of a path.
+    /// Checks the value at the end of a path.
     pub(crate) fn path_value(&mut self, path: &Path) -> Option<Typed> {
         let at = self.follow(path, Through::Nothing)?;
         let node = self.source.node(at.node);
@@ -398,7 +401,7 @@ impl Lower<'_> {
         Typed { id, ty, reads, span }
     }
 
-    /// Whether something stands at a path: a leaf with a value, a group, an occurrence of a list.
+    /// Checks whether a path has content: a leaf with a value, a group, or an occurrence of a list.
     pub(crate) fn presence(&mut self, path: &Path) -> Option<Typed> {
         let at = self.follow(path, Through::Lists)?;
         if !at.lists.is_empty() {
@@ -428,7 +431,7 @@ impl Lower<'_> {
         Some(Typed { id, ty: Ty::BOOL, reads, span: path.span })
     }
 
-    /// A guard that a group stands there, for `for GROUP`.
+    /// Builds a condition that a group is present, for `for GROUP`.
     pub(crate) fn group_present(&mut self, at: &At) -> (crate::plan::ExprId, Reads) {
         let slot = self.slot(at.node);
         let id = self.expr(Expr::PresentSlot { cursor: at.cursor, slot });
@@ -490,7 +493,7 @@ impl Lower<'_> {
         self.error(codes::UNKNOWN_SOURCE, name.span, format!("there is no `{}`: {place}", name.text)).hint = hint;
     }
 
-    /// The name stands deeper, or elsewhere: its full path helps.
+    /// Returns a hint with the full path if the name exists deeper or elsewhere in the source.
     fn elsewhere(&self, name: &str) -> Option<String> {
         self.chain.first()?;
         let found: Vec<String> = self
@@ -504,7 +507,7 @@ impl Lower<'_> {
         (!found.is_empty()).then(|| format!("it is at {}", found.join(", ")))
     }
 
-    /// A node's path from the innermost loop that is around it.
+    /// Returns a node's path relative to the innermost loop that contains it.
     fn path_from_here(&self, node: NodeId) -> String {
         let path = self.source.path(node);
         let contexts = self.chain.iter().rev().filter(|context| context.node != NodeId::ROOT);
@@ -514,7 +517,7 @@ impl Lower<'_> {
         nearest.unwrap_or(path)
     }
 
-    /// The very name stands deeper within a node: more likely meant than one that is nearly right.
+    /// Returns a hint if the same name exists deeper within a node, which is a better match than a similar name.
     fn deeper(&self, node: NodeId, name: &str) -> Option<String> {
         let outer = self.source.path(node);
         let (_, found) = self
@@ -539,14 +542,14 @@ impl Lower<'_> {
     }
 }
 
-/// Whether a path may go through lists without choosing.
+/// Whether a path may pass through lists without a selection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Through {
     Nothing,
     Lists,
 }
 
-/// What a name that is none says if its dash is a minus sign: as much as is a name before it.
+/// Splits an unknown name at a dash that may be a minus sign, if the part before it is a known name.
 fn difference<'a>(name: &'a str, names: &[String]) -> Option<(&'a str, &'a str)> {
     let dashes = name.rmatch_indices('-').map(|(at, _)| (&name[..at], &name[at + 1..]));
     dashes.filter(|(_, right)| !right.is_empty()).find(|(left, _)| names.iter().any(|known| known == left))

@@ -34,7 +34,7 @@ pub(crate) enum UnitKind {
         expr: u32,
     },
     Touch,
-    /// A mandatory group that nothing else opens.
+    /// Opens a mandatory group that no other unit opens.
     Visit,
     Set {
         var: u16,
@@ -55,7 +55,7 @@ pub(crate) enum UnitKind {
         expr: u32,
     },
     Loop(Box<LoopUnit>),
-    /// What was kept back comes here.
+    /// Replays recorded output.
     Replay {
         recording: u16,
         list: NodeId,
@@ -69,16 +69,16 @@ pub(crate) struct LoopUnit {
     pub(crate) cursor: u16,
     pub(crate) picks: Vec<u16>,
     pub(crate) sort: Vec<SortPlan>,
-    /// Of the outermost loop of the statement: the limit that it starts again.
+    /// On the outermost loop of the statement: the limit that it resets.
     pub(crate) restarts: Option<u16>,
-    /// Of the innermost: the limit that ends it.
+    /// On the innermost loop: the limit that ends it.
     pub(crate) limit: Option<u16>,
     pub(crate) body: Vec<Unit>,
     pub(crate) recording: Option<u16>,
 }
 
 impl Lower<'_> {
-    /// The units of the whole map.
+    /// Builds the units of the complete map.
     pub(crate) fn root_units(&mut self, body: &[Stmt]) -> Vec<Unit> {
         let scope = self.scope(NodeId::ROOT);
         let cursor = self.new_cursor(scope, None, None);
@@ -270,7 +270,7 @@ impl Lower<'_> {
         self.emit(id, &goal, value, None, guards, target.span, units);
     }
 
-    /// A target field where no document is open: the map makes its documents by `make`.
+    /// Reports a target field outside of any document, in a map that makes its documents with `make`.
     pub(crate) fn no_document(&mut self, target: &TargetPath, context: &TargetContext) -> bool {
         if context.output.is_some() || self.outputs.len() != 1 {
             return false;
@@ -386,7 +386,7 @@ impl Lower<'_> {
         self.occurrences
     }
 
-    /// The way to the occurrences of a list, noted as one that the map fills.
+    /// Extends a goal to the occurrences of its list, and records that the map fills the list.
     pub(crate) fn list_goal(&mut self, mut goal: Goal) -> Goal {
         goal.address.push(Step::List(goal.node));
         self.lists_made.push((goal.output, goal.address.clone()));
@@ -473,7 +473,7 @@ impl Lower<'_> {
         self.new_name(name);
         let typed = self.expression(value);
         let mut kind = match typed.ty.kind {
-            // It will change: what it begins with bounds nothing.
+            // The variable will change, so its initial value does not bound its length.
             Kind::Text(_) => Kind::Text(None),
             Kind::Decimal(_) => Kind::Decimal(Digits::UNKNOWN),
             kind => kind,
@@ -566,7 +566,7 @@ impl Lower<'_> {
         let own = self.expr(Expr::Var(var));
         let expr = match op {
             SetOp::Set => value.id,
-            // What is absent adds nothing.
+            // An absent value adds nothing.
             SetOp::Add | SetOp::Subtract => {
                 let zero = self.expr(Expr::Const(Val::int(0)));
                 let amount = self.expr(Expr::Otherwise(value.id, zero));
@@ -596,7 +596,7 @@ impl Lower<'_> {
         self.push(id, UnitKind::Set { var, expr }, reads, &[var], guards, units);
     }
 
-    /// A variable that tells which arm runs, and the guards of the arms.
+    /// Creates a variable for the number of the selected arm, and returns the guards of the arms.
     pub(crate) fn arm_guards(
         &mut self,
         id: u32,
@@ -653,7 +653,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The number of the first condition that holds, or how many there are.
+    /// Builds an expression for the number of the first true condition, or the number of conditions if none is true.
     pub(crate) fn arm_number(&mut self, conditions: &[Typed]) -> (u32, Reads) {
         let mut reads = Reads::default();
         let count = i64::try_from(conditions.len()).unwrap_or(0);
@@ -713,7 +713,7 @@ impl Lower<'_> {
     }
 }
 
-/// Whether a map makes documents of its only output itself.
+/// Returns true if a map makes the documents of its only output explicitly.
 fn makes_documents(body: &[Stmt], output: &str) -> bool {
     let is_output = |target: &TargetPath| target.names.len() == 1 && target.names[0].text == output;
     body.iter().any(|statement| match &statement.kind {

@@ -1,4 +1,4 @@
-//! The target's side: paths, what fits, what must be there.
+//! Target side of the checker: paths, types, completeness.
 
 use std::collections::BTreeMap;
 
@@ -22,34 +22,34 @@ pub(crate) enum Step {
     Occurrence { node: NodeId, ordinal: u32 },
 }
 
-/// A condition that was decided: its variable holds this arm.
+/// A decided condition: its variable equals this arm.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Guard {
     pub(crate) var: u16,
     pub(crate) arm: u16,
 }
 
-/// Whether two statements never both run.
+/// Returns true if two statements never both run.
 pub(crate) fn exclusive(a: &[Guard], b: &[Guard]) -> bool {
     a.iter().any(|x| b.iter().any(|y| x.var == y.var && x.arm != y.arm))
 }
 
-/// Where relative target paths begin.
+/// Base of relative target paths.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetContext {
-    /// `None` outside of any document, where the map has several outputs.
+    /// Output of the open document; `None` outside of any document in a map with several outputs.
     pub(crate) output: Option<usize>,
     pub(crate) node: NodeId,
     pub(crate) address: Vec<Step>,
 }
 
-/// How a target leaf is set.
+/// An assignment of a target leaf.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     pub(crate) address: Vec<Step>,
     pub(crate) guards: Vec<Guard>,
     pub(crate) span: Span,
-    /// It may have been another field that was meant.
+    /// True if the path may have meant another field.
     meant: bool,
 }
 
@@ -63,14 +63,14 @@ pub(crate) struct Made {
     pub(crate) span: Span,
 }
 
-/// Where a target path leads.
+/// Resolved target path.
 #[derive(Clone, Debug)]
 pub(crate) struct Goal {
     pub(crate) output: usize,
     pub(crate) node: NodeId,
     /// Groups and documents on the way, without the node itself.
     pub(crate) address: Vec<Step>,
-    /// The path is misspelt, and this is what was meant: the rest is checked as if it had been written.
+    /// True if the path is misspelt and this is the likely intended node. The rest is checked as if it had been written.
     pub(crate) meant: bool,
 }
 
@@ -146,7 +146,7 @@ impl Lower<'_> {
         Some(goal)
     }
 
-    /// The output that a path names first, where there are several.
+    /// Returns the output named by the first part of a path, if there are several.
     fn output_of(&mut self, path: &TargetPath) -> Option<Goal> {
         let first = &path.names[0];
         let found = self.outputs.iter().position(|output| output.name == first.text);
@@ -170,7 +170,7 @@ impl Lower<'_> {
         Some(Goal { output, node: NodeId::ROOT, address: vec![step], meant: false })
     }
 
-    /// A document that is made by being written to.
+    /// Records a document that is created by writing to it.
     pub(crate) fn made_document(&mut self, output: usize, step: Step, span: Span) {
         if !self.made.iter().any(|made| made.address == [step]) {
             self.made.push(Made { output, node: NodeId::ROOT, address: vec![step], guards: Vec::new(), span });
@@ -243,7 +243,7 @@ impl Lower<'_> {
         })
     }
 
-    /// Texts that are known and that what is beyond the leaf's type does not allow.
+    /// Warns about known texts that constraints beyond the leaf's type do not allow.
     fn allowed(&mut self, goal: &Goal, value: &Typed, path: &str) {
         let rules = self.rules;
         if let Some(text) = self.known_text(value) {
@@ -268,7 +268,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A constant text.
+    /// Returns the text of a constant.
     pub(crate) fn known_text(&self, value: &Typed) -> Option<String> {
         let Expr::Const(Val::Text(bytes) | Val::Ascii(bytes)) = self.exprs[value.id as usize] else { return None };
         let start = bytes.start as usize;
@@ -276,7 +276,7 @@ impl Lower<'_> {
         String::from_utf8(bytes.to_vec()).ok()
     }
 
-    /// Envelope values that the map sets and that nobody takes: neither a header of an output nor the map itself.
+    /// Warns about envelope values that the map sets but neither an output header nor the map itself reads.
     pub(crate) fn check_envelope(&mut self) {
         let Some(known) = self.rules.envelope() else { return };
         for (name, span) in core::mem::take(&mut self.envelope_set) {
@@ -290,7 +290,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a type of leaf can hold a type of value, and without loss.
+    /// Checks whether a leaf's type can represent a value's type without loss.
     fn holds(&mut self, scalar: &Scalar, value: &Typed, path: &str) -> Option<()> {
         let span = value.span;
         let constant = match self.exprs[value.id as usize] {
@@ -445,7 +445,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// Mandatory nodes that no statement sets, in every document and occurrence that the map makes.
+    /// Reports mandatory nodes that no statement sets, for every document and occurrence that the map makes.
     pub(crate) fn check_complete(&mut self) {
         for made in core::mem::take(&mut self.made) {
             if self.outputs[made.output].absent == Absent::Filled {
@@ -538,7 +538,7 @@ impl Lower<'_> {
                     if occurs == Occurs::Once || touched(child, node.subtree_end, Step::Group(child)) {
                         let before = out.len();
                         self.missing(made, child, &inner, out);
-                        // An optional group that is only there under a condition may lack what the same condition guards.
+                        // An optional group that exists only under a condition may lack nodes guarded by the same condition.
                         if occurs == Occurs::Optional {
                             let mut at = 0;
                             out.retain(|(_, some)| {
@@ -553,7 +553,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether one of some lists of guards holds whatever the conditions are.
+    /// Returns true if, for every combination of conditions, one of the lists of guards holds.
     fn covers(&self, lists: &[Vec<Guard>]) -> bool {
         if lists.iter().any(Vec::is_empty) {
             return true;
@@ -572,11 +572,11 @@ impl Lower<'_> {
     }
 }
 
-/// Mandatory children that are told apart by bits; more are only counted.
+/// Number of mandatory children of a group that are tracked by bits; further children are only counted.
 pub(crate) const BITS: u8 = 128;
 
-/// Per node: its bit among the mandatory children of its parent (`BITS` for those beyond, `u8::MAX` for others); per group: the bits that must
-/// be set, and how many beyond them.
+/// Returns two lists. By node: its bit among the mandatory children of its parent (`BITS` beyond the last bit, `u8::MAX` for other nodes). By group:
+/// the bits that must be set, and the number of mandatory children beyond them.
 pub(crate) fn mandatory(
     shape: &Shape,
     written: &BTreeMap<NodeId, Vec<Written>>,
@@ -596,10 +596,10 @@ pub(crate) fn mandatory(
                 Occurs::Optional => false,
                 Occurs::Many { min, .. } => min > 0,
             };
-            // What no statement sets was found at compile time, or is omitted.
+            // A node that no statement sets was reported at compile time, or is omitted.
             let set = written.range(child..inner.subtree_end).next().is_some()
                 || lists.iter().any(|list| *list >= child && *list < inner.subtree_end);
-            // A mandatory group appears by itself.
+            // A mandatory group appears automatically.
             let set = set || inner.kind == NodeKind::Group && inner.occurs == Occurs::Once;
             if !must || !set {
                 continue;

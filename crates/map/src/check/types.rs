@@ -1,17 +1,17 @@
-//! Types of expressions: what is known of a value before it exists.
+//! Types of expressions, known at compile time.
 
 use core::fmt;
 
 use quayline_core::Scalar;
 
-/// What kind of value.
+/// Kind of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
-    /// Something was wrong and is reported: goes with everything.
+    /// Type of an erroneous expression that is already reported; compatible with every type.
     Bad,
     /// The word `absent`.
     Absent,
-    /// Characters, at most so many where that is known.
+    /// Text, with its maximum number of characters if known.
     Text(Option<u32>),
     Decimal(Digits),
     Float,
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 pub(crate) struct Digits {
     /// Digits before the point.
     pub(crate) whole: Option<u16>,
-    /// Digits behind it.
+    /// Digits after the decimal point.
     pub(crate) scale: Option<i16>,
     pub(crate) signed: bool,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Digits {
 impl Digits {
     pub(crate) const UNKNOWN: Digits = Digits { whole: None, scale: None, signed: true };
 
-    /// An integer of at most so many digits.
+    /// Returns the digits of an integer with at most `whole` digits.
     pub(crate) fn integer(whole: u16) -> Digits {
         Digits { whole: Some(whole), scale: Some(0), signed: false }
     }
@@ -56,7 +56,7 @@ impl Digits {
     }
 }
 
-/// Kind, and whether there may be no value.
+/// Kind of a value, and whether it may be absent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Ty {
     pub(crate) kind: Kind,
@@ -75,7 +75,7 @@ impl Ty {
         self.kind == Kind::Bad
     }
 
-    /// The type of a value that is one or the other; `None` where no type holds both.
+    /// Returns the common type of two alternatives; `None` if no type contains both.
     pub(crate) fn join(self, other: Ty) -> Option<Ty> {
         let kind = match (self.kind, other.kind) {
             (Kind::Bad, _) | (_, Kind::Bad) => Kind::Bad,

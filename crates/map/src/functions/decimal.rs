@@ -2,14 +2,14 @@
 
 use core::cmp::Ordering;
 
-/// How a number that lies between two of fewer digits is rounded.
+/// Rounding mode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Mode {
-    /// To the nearer; from the middle away from zero.
+    /// To the nearest; ties away from zero.
     HalfUp = 0,
-    /// To the nearer; from the middle to the even digit.
+    /// To the nearest; ties to the even digit.
     HalfEven = 1,
-    /// To the nearer; from the middle towards zero.
+    /// To the nearest; ties toward zero.
     HalfDown = 2,
     /// Away from zero.
     Up = 3,
@@ -35,17 +35,17 @@ impl Mode {
     }
 }
 
-/// A power of ten.
+/// Returns a power of ten, or `None` on overflow.
 pub(crate) fn power(exponent: u32) -> Option<i128> {
     10i128.checked_pow(exponent)
 }
 
-/// `n` with `by` more zeros.
+/// Returns `n` times ten to the power `by`.
 fn shift(n: i128, by: i32) -> Option<i128> {
     if n == 0 { Some(0) } else { n.checked_mul(power(u32::try_from(by).ok()?)?) }
 }
 
-/// Both with the greater scale.
+/// Returns both numbers with the greater scale.
 fn aligned(a: (i128, i16), b: (i128, i16)) -> Option<(i128, i128, i16)> {
     let scale = a.1.max(b.1);
     Some((shift(a.0, i32::from(scale) - i32::from(a.1))?, shift(b.0, i32::from(scale) - i32::from(b.1))?, scale))
@@ -83,7 +83,7 @@ pub(crate) fn compare(a: (i128, i16), b: (i128, i16)) -> Ordering {
     }
 }
 
-/// `numerator / denominator`, rounded to a whole number.
+/// Returns `numerator / denominator` rounded to an integer.
 fn quotient(numerator: i128, denominator: i128, mode: Mode) -> Option<i128> {
     let whole = numerator.checked_div(denominator)?;
     let rest = numerator.checked_rem(denominator)?;
@@ -110,7 +110,7 @@ fn quotient(numerator: i128, denominator: i128, mode: Mode) -> Option<i128> {
     })
 }
 
-/// A number with at most `places` decimals; one that has no more stays as it is.
+/// Rounds a number to at most `places` decimals. A number with fewer decimals gets trailing zeros.
 pub(crate) fn round(a: (i128, i16), places: i16, mode: Mode) -> Option<(i128, i16)> {
     if a.1 <= places {
         return Some((shift(a.0, i32::from(places) - i32::from(a.1))?, places));
@@ -118,7 +118,7 @@ pub(crate) fn round(a: (i128, i16), places: i16, mode: Mode) -> Option<(i128, i1
     let cut = u32::try_from(i32::from(a.1) - i32::from(places)).ok()?;
     match power(cut) {
         Some(unit) => Some((quotient(a.0, unit, mode)?, places)),
-        // Less than half a unit, whatever it is.
+        // Less than half a unit in any case.
         None => {
             let away = a.0 != 0
                 && (mode == Mode::Up || (mode == Mode::Ceiling && a.0 > 0) || (mode == Mode::Floor && a.0 < 0));
@@ -127,7 +127,7 @@ pub(crate) fn round(a: (i128, i16), places: i16, mode: Mode) -> Option<(i128, i1
     }
 }
 
-/// `a / b` with `places` decimals; `None` for zero and for what does not fit.
+/// Returns `a / b` with `places` decimals; `None` for division by zero and on overflow.
 pub(crate) fn divide(a: (i128, i16), b: (i128, i16), places: i16, mode: Mode) -> Option<(i128, i16)> {
     if b.0 == 0 {
         return None;
@@ -137,13 +137,13 @@ pub(crate) fn divide(a: (i128, i16), b: (i128, i16), places: i16, mode: Mode) ->
     Some((quotient(numerator, denominator, mode)?, places))
 }
 
-/// What is left of `a` when `b` was taken off as often as it goes; the sign is that of `a`.
+/// Returns the remainder of the truncated division `a / b`; it has the sign of `a`.
 pub(crate) fn remainder(a: (i128, i16), b: (i128, i16)) -> Option<(i128, i16)> {
     let (x, y, scale) = aligned(a, b)?;
     Some((x.checked_rem(y)?, scale))
 }
 
-/// A number without zeros at the end of its decimals.
+/// Removes trailing zeros of the decimals.
 pub(crate) fn trimmed(mut a: (i128, i16)) -> (i128, i16) {
     while a.1 > 0 && a.0 % 10 == 0 {
         a = (a.0 / 10, a.1 - 1);
@@ -157,12 +157,12 @@ pub(crate) fn whole_digits(a: (i128, i16)) -> u32 {
     u32::try_from((i64::from(digits) - i64::from(a.1)).max(0)).unwrap_or(0)
 }
 
-/// How `format` writes a number: `00000`, `#0.00`, `-0000000.00`.
+/// Picture of `format` for numbers: `00000`, `#0.00`, `-0000000.00`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Picture {
     /// Digits before the point.
     pub(crate) whole: u8,
-    /// Those of them that are always written.
+    /// Number of integer digits that are always written.
     pub(crate) least: u8,
     pub(crate) decimals: u8,
     /// A number below zero has a `-` in front; others have nothing there.
@@ -201,12 +201,12 @@ impl Picture {
         (fits && (picture.point.is_none() || picture.decimals > 0)).then_some(picture)
     }
 
-    /// Most characters, where it is not open.
+    /// Returns the maximum number of characters, if it is bounded.
     pub(crate) fn width(self) -> u32 {
         u32::from(self.whole) + u32::from(self.decimals) + u32::from(self.point.is_some()) + u32::from(self.sign)
     }
 
-    /// Writes a number; `None` where it has a sign without place, more digits, or more decimals.
+    /// Writes a number. Returns `None` if its sign, digits or decimals do not fit the picture.
     pub(crate) fn write(self, a: (i128, i16), out: &mut Vec<u8>) -> Option<()> {
         let a = trimmed(a);
         let decimals = i16::from(self.decimals);
@@ -218,7 +218,7 @@ impl Picture {
         let least = usize::from(self.least) + usize::from(self.decimals);
         let zeros = least.saturating_sub(digits.len());
         let whole = (zeros + digits.len()).saturating_sub(usize::from(self.decimals));
-        // A number without whole part writes none where the picture asks for none.
+        // A number below 1 has no integer digit if the picture requires none.
         let (digits, whole) =
             if whole == 0 && n == 0 && self.decimals == 0 { ("0".to_owned(), 1) } else { (digits, whole) };
         if whole > usize::from(self.whole) && !self.open {

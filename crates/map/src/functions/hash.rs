@@ -1,6 +1,7 @@
-//! Digests: 64 bits for buckets and keys (FNV-1a), SHA-256 for what must not be guessed or forged (FIPS 180-4), ids made of it (RFC 9562).
+//! Digests: 64 bits for buckets and keys (FNV-1a), SHA-256 where guessing or forging must be infeasible (FIPS 180-4), and ids derived from it (RFC
+//! 9562).
 
-/// FNV-1a, 64 bits, with a final mix.
+/// Computes FNV-1a with 64 bits and a final mix.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,10 +1,10 @@
-//! Functions of the language: their names, what they take, what they give.
+//! Builtin functions of the language: names, operands and results.
 
 pub(crate) mod decimal;
 pub(crate) mod hash;
 pub(crate) mod texts;
 
-/// What a run calls.
+/// Operation that a run evaluates for a function.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Builtin {
     Upper,
@@ -69,7 +69,7 @@ pub(crate) enum Builtin {
     IdOf,
 }
 
-/// What an operand must be.
+/// Required type of an operand.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Takes {
     Text,
@@ -84,22 +84,22 @@ pub(crate) enum Takes {
     Any,
 }
 
-/// What a call gives.
+/// Type of a function's result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Gives {
     /// Text as long as the first operand at most.
     SameText,
-    /// Text as long as the constant second operand says.
+    /// Text whose maximum length is the constant second operand.
     TextOfSecond,
     Text,
     TextOf(u32),
     Bool,
-    /// A whole number of so many digits.
+    /// An integer with at most this many digits.
     Count(u16),
     Date,
     Time,
     DateTime,
-    /// What the checker works out by itself.
+    /// Type that the checker derives for this function.
     Special,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Signature {
     pub(crate) least: usize,
     pub(crate) gives: Gives,
     pub(crate) function: Builtin,
-    /// Whether it may fail to give a value though all operands have one.
+    /// True if the result may be absent although all operands have a value.
     pub(crate) maybe: bool,
 }
 
@@ -134,7 +134,7 @@ const fn maybe(signature: Signature) -> Signature {
 
 use Takes::{Any, Count, Date, DateTime, Exact, Number, Text, Time};
 
-/// All functions that the checker treats by their signature. Those with words and formats as operands are in `check::call`.
+/// All functions that the checker handles by their signature. `check::call` handles those with words and formats as operands.
 pub(crate) const SIGNATURES: &[Signature] = &[
     signature("upper", "upper(text)", &[Text], 1, Gives::SameText, Builtin::Upper),
     signature("lower", "lower(text)", &[Text], 1, Gives::SameText, Builtin::Lower),
@@ -254,17 +254,17 @@ pub(crate) const SPECIAL: &[(&str, &str)] = &[
     ("join", "join(text for list where condition, separator)"),
 ];
 
-/// Whether a name is taken by the language.
+/// Returns true if the language reserves a name for a function.
 pub(crate) fn is_builtin(name: &str) -> bool {
     SIGNATURES.iter().any(|signature| signature.name == name) || SPECIAL.iter().any(|(known, _)| *known == name)
 }
 
-/// Every name, for offers.
+/// Returns every function name, for spelling hints.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     SIGNATURES.iter().map(|signature| signature.name).chain(SPECIAL.iter().map(|(name, _)| *name))
 }
 
-/// The functions with their forms, as the language's reference lists them.
+/// Returns the forms of all functions in alphabetical order, as the language reference lists them.
 #[must_use]
 pub fn function_forms() -> Vec<&'static str> {
     let mut forms: Vec<&str> =

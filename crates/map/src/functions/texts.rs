@@ -1,6 +1,6 @@
-//! Functions of text. Counts are characters; a text is UTF-8, and where it is not, bytes count.
+//! Text functions. Positions count characters of UTF-8; in a text that is not UTF-8 they count bytes.
 
-/// Byte position of a character, or the end.
+/// Returns the byte position of a character, or the end of the text.
 pub(crate) fn char_offset(text: &[u8], chars: usize) -> usize {
     if text.is_ascii() {
         return chars.min(text.len());
@@ -36,7 +36,7 @@ pub(crate) fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window == part)
 }
 
-/// `?` is any character, `*` any number of them.
+/// Matches a pattern in which `?` is any character and `*` any number of characters.
 pub(crate) fn like(text: &[u8], pattern: &[u8]) -> bool {
     let (text, pattern) = match (core::str::from_utf8(text), core::str::from_utf8(pattern)) {
         (Ok(text), Ok(pattern)) => (text.chars().collect::<Vec<_>>(), pattern.chars().collect::<Vec<_>>()),
@@ -61,7 +61,7 @@ pub(crate) fn like(text: &[u8], pattern: &[u8]) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// The part with this number, from 1, of a text between separators.
+/// Returns the part with this number, counted from 1, of a text split at a separator.
 pub(crate) fn split<'a>(text: &'a [u8], separator: &[u8], number: usize) -> Option<&'a [u8]> {
     let mut rest = text;
     let mut at = 1;
@@ -85,7 +85,7 @@ pub(crate) fn squeeze(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Every occurrence of a part becomes another. `None` if the result has more than `max` bytes.
+/// Replaces every occurrence of a part. Returns `None` if the result has more than `max` bytes.
 pub(crate) fn replace(text: &[u8], what: &[u8], by: &[u8], max: usize, out: &mut Vec<u8>) -> Option<()> {
     let mut rest = text;
     while let Some(at) = find(rest, what).filter(|_| !what.is_empty()) {

@@ -1,4 +1,4 @@
-//! Functions of the language, at work. Of what is absent they give nothing; questions answer no.
+//! Evaluation of builtin functions. An absent operand makes the result absent, or false for predicates.
 
 use super::date::{self, DAY};
 use super::emit::quickly_fits;
@@ -35,7 +35,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         self.text_of(val).map(|bytes| (bytes, text))
     }
 
-    /// A whole number from 0 on.
+    /// Evaluates an operand as an integer from 0 to 1,000,000.
     fn count(&mut self, part: ExprId) -> Option<usize> {
         let number = self.number(part)?;
         let (n, scale) = decimal::trimmed(number);
@@ -267,7 +267,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         Some(Self::text_like(self.arena.since(mark), text))
     }
 
-    /// A constant that the checker put among the operands.
+    /// Returns a constant that the checker added to the operands.
     fn constant(&mut self, part: ExprId) -> i128 {
         match self.plan.exprs[part as usize] {
             Expr::Const(Val::Num(n, _)) => n,
@@ -336,7 +336,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 for part in parts {
                     let val = self.eval(*part);
                     let is_float = |val: &Val| matches!(val, Val::Float32(_) | Val::Float64(_));
-                    // A number beside a float is ordered as one.
+                    // A number that is compared with a float is ordered as a float.
                     let order = if is_float(&val) || best.as_ref().is_some_and(is_float) {
                         Order::Float
                     } else {
@@ -399,7 +399,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// The exact value of a float's shortest text.
+    /// Returns the exact value of a float's shortest decimal text.
     fn exact_float(&mut self, val: Val) -> Option<(i128, i16)> {
         let text = match val {
             Val::Float32(x) if x.is_finite() => format!("{}", f64::from(x)),
@@ -535,7 +535,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A number with at most so many decimals, in units of the last; with more decimals, or beyond 64 bits, a fault.
+    /// Evaluates a number with at most this many decimals, in units of the last decimal. More decimals, or a result beyond 64 bits, are a fault.
     fn exact_units(&mut self, part: ExprId, decimals: i16) -> Option<i64> {
         let number = decimal::trimmed(self.number(part)?);
         if number.1 > decimals {

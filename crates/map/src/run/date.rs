@@ -3,7 +3,7 @@
 /// Microseconds of a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
-/// Days since 1970-01-01; `None` where there is no such day.
+/// Converts a date to days since 1970-01-01; `None` for an invalid date.
 pub(crate) fn days_from_civil(year: i32, month: i32, day: i32) -> Option<i32> {
     if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
         return None;
@@ -17,7 +17,7 @@ pub(crate) fn days_from_civil(year: i32, month: i32, day: i32) -> Option<i32> {
     Some(era * 146_097 + day_of_era - 719_468)
 }
 
-/// Year, month and day of a count of days since 1970-01-01.
+/// Converts days since 1970-01-01 to year, month and day.
 pub(crate) fn civil_from_days(days: i32) -> (i32, i32, i32) {
     let shifted = i64::from(days) + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -32,7 +32,7 @@ pub(crate) fn civil_from_days(days: i32) -> (i32, i32, i32) {
     (small(year), small(month), small(day))
 }
 
-/// The day of `2026-01-31`.
+/// Parses a date such as `2026-01-31` to days since 1970-01-01.
 pub(crate) fn iso_day(text: &[u8]) -> Option<i32> {
     let [_, _, _, _, b'-', _, _, b'-', _, _] = text else { return None };
     let number = |digits: &[u8]| {
@@ -41,14 +41,14 @@ pub(crate) fn iso_day(text: &[u8]) -> Option<i32> {
     days_from_civil(number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?)
 }
 
-/// The microseconds of the day of `12:30:45.5`; seconds and decimals may be missing.
+/// Parses a time of day such as `12:30:45.5` to microseconds; seconds and decimals are optional.
 pub(crate) fn iso_time(text: &[u8]) -> Option<i64> {
     use Piece::{Fraction, Hour, Literal, Minute, Second};
     let pieces = vec![Hour, Literal(':'), Minute, Literal(':'), Second, Literal('.'), Fraction(u8::MAX)];
     Format { pieces, century: 1950, is_ascii: true }.read(text).map(|(_, micros)| micros)
 }
 
-/// The microseconds since 1970-01-01 of `2026-01-31T12:30:45.5`.
+/// Parses a timestamp such as `2026-01-31T12:30:45.5` to microseconds since 1970-01-01.
 pub(crate) fn iso_moment(text: &[u8]) -> Option<i64> {
     let (day, time) = text.split_at_checked(10)?;
     let [b'T', time @ ..] = time else { return None };
@@ -64,13 +64,13 @@ pub(crate) fn days_in_month(year: i32, month: i32) -> i32 {
     }
 }
 
-/// Whether a count of days is in years 1 to 9999.
+/// Returns the days since 1970-01-01 if they are within the years 1 to 9999.
 pub(crate) fn in_range(days: i64) -> Option<i32> {
     // 0001-01-01 and 9999-12-31.
     (-719_162..=2_932_896).contains(&days).then(|| i32::try_from(days).unwrap_or(0))
 }
 
-/// The same day of another month, or its last day where it has no such day.
+/// Returns the same day of another month, or the last day of that month if it is shorter.
 pub(crate) fn add_months(days: i32, months: i64) -> Option<i32> {
     let (year, month, day) = civil_from_days(days);
     let count = i64::from(year) * 12 + i64::from(month) - 1 + months;
@@ -97,13 +97,13 @@ pub(crate) enum Piece {
     YearDay,
     /// `HH`.
     Hour,
-    /// `MM` or `NN` behind `HH`.
+    /// Minute: `MM` or `NN` after `HH`.
     Minute,
     /// `SS`.
     Second,
-    /// `.fff`-like: so many digits of a second. Those after the sixth are zeros, since moments are whole microseconds.
+    /// Fraction of a second with this many digits. Those after the sixth must be zeros, because timestamps have microseconds.
     Fraction(u8),
-    /// A character as it is.
+    /// A literal character.
     Literal(char),
 }
 
@@ -133,26 +133,26 @@ impl Piece {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Format {
     pub(crate) pieces: Vec<Piece>,
-    /// First year of the hundred that two digits stand for.
+    /// First year of the hundred-year range for two-digit years.
     pub(crate) century: i32,
-    /// Whether what it writes is printable ASCII.
+    /// True if the formatted text is printable ASCII.
     pub(crate) is_ascii: bool,
 }
 
-/// Why a format is none.
+/// Error in a date format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum FormatError {
     /// A letter that means nothing.
     Letter(char),
-    /// The same part twice.
+    /// The same part occurs twice.
     Twice,
     Empty,
 }
 
 impl Format {
-    /// `CCYYMMDD`, `YYMMDD`, `YYYY-MM-DD`, `HHMM`, `HH:MM:SS`, `CCYYDDD`, `CCYYMMDDHHMMSSff`.
+    /// Parses a format: `CCYYMMDD`, `YYMMDD`, `YYYY-MM-DD`, `HHMM`, `HH:MM:SS`, `CCYYDDD`, `CCYYMMDDHHMMSSff`.
     ///
-    /// `MM` is a minute behind an hour and a month elsewhere. Letters other than those of parts are refused; `T` and `Z` stand for themselves.
+    /// `MM` is a minute after an hour and otherwise a month. Letters that are not parts are refused, except for the literals `T` and `Z`.
     pub(crate) fn parse(text: &str, century: i32) -> Result<Self, FormatError> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut rest = text;
@@ -195,32 +195,32 @@ impl Format {
         Ok(Format { pieces, century, is_ascii })
     }
 
-    /// Whether it tells the day.
+    /// Returns true if the format determines the day.
     pub(crate) fn has_date(&self) -> bool {
         let has = |piece| self.pieces.contains(&piece);
         (has(Piece::Year) || has(Piece::ShortYear)) && (has(Piece::YearDay) || (has(Piece::Month) && has(Piece::Day)))
     }
 
-    /// Whether it tells the hour.
+    /// Returns true if the format contains the hour.
     pub(crate) fn has_time(&self) -> bool {
         self.pieces.contains(&Piece::Hour)
     }
 
-    /// Whether it has parts of a day's time.
+    /// Returns true if the format contains parts of a time of day.
     pub(crate) fn needs_time(&self) -> bool {
         self.pieces
             .iter()
             .any(|piece| matches!(piece, Piece::Hour | Piece::Minute | Piece::Second | Piece::Fraction(_)))
     }
 
-    /// Whether it has parts of a date.
+    /// Returns true if the format contains parts of a date.
     pub(crate) fn needs_date(&self) -> bool {
         self.pieces
             .iter()
             .any(|piece| matches!(piece, Piece::Year | Piece::ShortYear | Piece::Month | Piece::Day | Piece::YearDay))
     }
 
-    /// Whether two digits stand for a year.
+    /// Returns true if the format has a two-digit year.
     pub(crate) fn is_short(&self) -> bool {
         self.pieces.contains(&Piece::ShortYear)
     }
@@ -230,13 +230,13 @@ impl Format {
         self.pieces.iter().map(|piece| piece.width()).sum()
     }
 
-    /// Fewest characters that it reads.
+    /// Returns the minimum number of characters that it parses.
     pub(crate) fn width_least(&self) -> usize {
         let end = (0..self.pieces.len()).find(|at| self.may_end(*at)).unwrap_or(self.pieces.len());
         self.pieces[..end].iter().map(|piece| piece.width()).sum()
     }
 
-    /// Whether a text may end before a piece: all that follows are seconds and fractions, each with the mark in front of it.
+    /// Returns true if a text may end before a piece: all following pieces are seconds and fractions, each with its separator.
     fn may_end(&self, at: usize) -> bool {
         let mut rest = &self.pieces[at..];
         loop {
@@ -334,14 +334,14 @@ impl Format {
     }
 }
 
-/// So many digits off the front of a text, as a number.
+/// Parses and removes this many digits at the start of a text.
 fn take(rest: &mut &[u8], len: usize) -> Option<i32> {
     let (digits, behind) = rest.split_at_checked(len)?;
     *rest = behind;
     digits.iter().try_fold(0i32, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i32::from(digit - b'0')))
 }
 
-/// The microseconds of a fraction of a second, one digit at least; `None` where a digit after the sixth is not 0.
+/// Parses the fraction of a second as microseconds. It has at least one digit; `None` if a digit after the sixth is not 0.
 fn micros_of(digits: &[u8]) -> Option<i64> {
     let (kept, more) = digits.split_at(digits.len().min(6));
     if kept.is_empty() || !kept.iter().all(u8::is_ascii_digit) || more.iter().any(|digit| *digit != b'0') {

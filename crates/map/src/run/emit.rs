@@ -1,4 +1,4 @@
-//! The target's side: what is open, what fits, what must be there.
+//! Target side of a run: open nodes, type checks, completeness.
 
 use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, read_number};
 
@@ -11,11 +11,11 @@ use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::plan::{Expr, ExprId, Fit, Op, Opening, StatementId, VarId};
 
-/// What of the target is open.
+/// Open nodes of the target, from the document inward.
 #[derive(Debug, Default)]
 pub(super) struct Target {
     open: Vec<Open>,
-    /// How many of them, from the outermost, were sent to the sink.
+    /// Number of open nodes, from the outermost, that were sent to the sink.
     sent: usize,
 }
 
@@ -24,16 +24,16 @@ struct Open {
     what: Opening,
     output: u16,
     node: NodeId,
-    /// Mandatory children that stand there.
+    /// Bits of the mandatory children that were written.
     set: u128,
-    /// Those of them that have no bit.
+    /// Number of written mandatory children without a bit.
     more: u32,
     /// Occurrences of a list.
     count: u32,
 }
 
 impl Open {
-    /// A mandatory child is there.
+    /// Records that a mandatory child was written.
     #[inline(always)]
     fn stands(&mut self, bit: u8) {
         if bit < BITS {
@@ -61,7 +61,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Op::Open { what, output, node } => {
                 let output = if what == Opening::Document { output } else { self.output() };
                 self.target.open.push(Open { what, output, node, set: 0, more: 0, count: 0 });
-                // What must stand there does so even if nothing in it has a value.
+                // A mandatory group is sent even if nothing in it has a value.
                 if what == Opening::Group
                     && self.target.sent + 1 == self.target.open.len()
                     && self.plan.outputs[usize::from(output)].mandatory[node.index()] != u8::MAX
@@ -84,7 +84,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let faults = self.faults_so_far();
                 let val = self.eval(expr);
                 if val.is_absent() && self.faults_so_far() > faults {
-                    // Why there is no value is reported already.
+                    // The missing value is already reported.
                     self.count_as_set(self.plan.targets[target as usize].node);
                 }
                 self.emit(target, &val, Some(expr), 0);
@@ -139,7 +139,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 self.arena.release(mark);
             }
             Op::Record { recording: number, output } => {
-                // The list that is recorded stands where the outer target is; counts begin anew.
+                // The recorded list has the position of the outer target; its counts start at zero.
                 let outer = core::mem::take(&mut self.target);
                 self.outer_targets.push(outer);
                 self.recordings[usize::from(number)].clear();
@@ -173,7 +173,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Sends what is open and was not sent yet.
+    /// Sends the open nodes that were not sent yet.
     #[inline(always)]
     pub(super) fn send(&mut self) {
         if self.target.sent < self.target.open.len() {
@@ -265,7 +265,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 format!("{path}.{}", plan.shape.node(open.node).name)
             };
         }
-        // The statement that ran last is not the culprit; the first that writes one of them is.
+        // Report the first statement that writes one of the nodes, rather than the statement that ran last.
         let within =
             |node: NodeId| missing.iter().any(|child| node >= *child && node < plan.shape.node(*child).subtree_end);
         let writers = self.plan.targets.iter().filter(|target| target.output == open.output && within(target.node));
@@ -313,7 +313,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Ends what of a document was sent, and voids it.
+    /// Closes the documents that were partly sent, and marks them as void.
     pub(super) fn discard_documents(&mut self) {
         self.recording.clear();
         self.recording_output.clear();
@@ -351,7 +351,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         self.recordings[usize::from(number)].clear();
     }
 
-    /// The path of what is being written, with occurrences counted from 0.
+    /// Returns the path of the node that is being written, with occurrences counted from 0.
     pub(super) fn place(&self, leaf: Option<NodeId>) -> Option<String> {
         let mut path = String::new();
         let mut index = None;
@@ -407,7 +407,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             return;
         }
         self.statement = plan.statement;
-        // No copies of values that were made just now: they would wait for each of their parts.
+        // Newly computed values are not copied: a copy would load each part before its store has completed.
         let made;
         let fitted = if fits(plan.fit, val) {
             val
@@ -450,7 +450,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A list of the target appears where its source does, be it empty, unless it would be the only thing in what is around it, or must not
+    /// Sends an open target list, even an empty one, if its source list is present, unless it would be the only content of its parent or must not
     /// be empty.
     pub(super) fn send_list(&mut self) {
         let Some(open) = self.target.open.last() else { return };
@@ -487,7 +487,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         self.observer.wrote(StatementId(statement), usize::from(output), node, &sources);
     }
 
-    /// The value in a form that a leaf of this type takes, where it is not seen quickly to be one.
+    /// Converts a value for a leaf of this type, if the quick check did not already accept it.
     #[inline(never)]
     fn fitted(&mut self, fit: Fit, val: Val) -> Result<Val, What> {
         match (fit, val) {
@@ -563,7 +563,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             return Err(What::Digits { whole: whole.max(0), found });
         }
         if number.1 <= scale {
-            // A minus zero loses its sign where there is none.
+            // A negative zero loses its sign if the type has none.
             let zero = number.0 == 0 && !signed;
             return Ok(if zero || matches!(val, Val::Text(_) | Val::Ascii(_)) {
                 Val::Num(number.0, number.1)
@@ -577,7 +577,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A value as an exact number.
+    /// Converts a value to an exact number.
     pub(super) fn exact(&self, val: Val) -> Result<(i128, i16), What> {
         match val {
             Val::Num(n, scale) => Ok((n, scale)),
@@ -598,7 +598,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Sets a variable. What is appended to it costs only its own length, however long the variable is.
+    /// Sets a variable. Appending to it costs time for the appended bytes only.
     fn set(&mut self, var: VarId, expr: ExprId) {
         let mark = self.arena.mark();
         if let Expr::Concat { first, count } = self.plan.exprs[expr as usize]
@@ -636,7 +636,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         self.arena.release(mark);
     }
 
-    /// Whether the parts of a text from `first` on begin with the variable, which holds text or nothing.
+    /// Returns true if a concatenation from the part `first` on begins with the variable, which is text or absent.
     fn appends(&self, var: VarId, first: u32) -> bool {
         matches!(self.plan.exprs[self.plan.lists[first as usize] as usize], Expr::Var(own) if own == var)
             && matches!(self.vars[usize::from(var)], Val::Text(_) | Val::Ascii(_) | Val::Absent)
@@ -665,7 +665,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         self.grown(var, bytes.len as usize);
     }
 
-    /// Notes that a variable holds so many bytes more, and checks its bounds.
+    /// Records that a variable has grown by this many bytes, and checks its limits.
     fn grown(&mut self, var: VarId, by: usize) {
         let at = usize::from(var);
         self.var_bytes_sum += by;
@@ -681,7 +681,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 }
 
-/// Whether a value is seen quickly to be one that a leaf of this type takes as it is.
+/// Returns true if a quick check shows that a leaf of this type accepts the value unchanged.
 #[inline(always)]
 fn fits(fit: Fit, val: &Val) -> bool {
     match (fit, val) {
@@ -694,7 +694,7 @@ fn fits(fit: Fit, val: &Val) -> bool {
     }
 }
 
-/// Whether digits fit as they stand: most numbers do so without a look at their leading zeros.
+/// Returns true if digits fit without a check of their leading zeros, as most numbers do.
 #[inline(always)]
 pub(super) fn quickly_fits(bytes: Bytes, own: i16, digits: u16, scale: i16) -> bool {
     let len = i32::try_from(bytes.len).unwrap_or(i32::MAX);

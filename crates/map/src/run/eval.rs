@@ -73,7 +73,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Expr::Concat { first, count } => self.concat(first, count),
             Expr::Joined { first, count } => self.joined(first, count),
             Expr::If(..) => {
-                // A match of many arms is a chain of them. A loop follows it, because recursion would overflow the stack.
+                // A match with many arms is a chain of conditionals. A loop evaluates it, because recursion would overflow the stack.
                 let mut id = id;
                 while let Expr::If(condition, then, otherwise) = plan.exprs[id as usize] {
                     id = if self.truth(condition) { then } else { otherwise };
@@ -109,7 +109,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Expr::Fold(fold) => self.fold(fold),
             Expr::Text(value) => {
                 let val = self.eval(value);
-                // A field of numbers may hold a text that is none, with any characters.
+                // A numeric field may contain text that is not a number, with any characters.
                 let is_text = matches!(val, Val::Text(_));
                 match self.text_of(val) {
                     Some(bytes) if is_text => Val::Text(bytes),
@@ -120,7 +120,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Whether a condition holds. What is absent does not; a value that is not a truth value is a fault, never silently false.
+    /// Evaluates a condition. An absent value is false. A value that is not a truth value is a fault, never silently false.
     pub(super) fn truth(&mut self, id: ExprId) -> bool {
         let mut id = id;
         loop {
@@ -172,7 +172,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A value as text; `None` for what is absent or has no text.
+    /// Converts a value to text; `None` if it is absent or has no text form.
     pub(super) fn text_of(&mut self, val: Val) -> Option<Bytes> {
         match val {
             Val::Text(bytes) | Val::Ascii(bytes) => Some(bytes),
@@ -196,7 +196,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A value as an exact number; `None`, and a fault, for what is none.
+    /// Converts a value to an exact number. Returns `None` for an absent value, and reports a fault for other values.
     pub(super) fn number_value(&mut self, val: Val, expr: ExprId) -> Option<(i128, i16)> {
         if val.is_absent() {
             return None;
@@ -263,7 +263,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         })
     }
 
-    /// What is absent equals nothing and is neither smaller nor greater; only `!=` holds for it.
+    /// Compares two values. An absent value is unequal to everything and neither smaller nor greater.
     fn compared(&mut self, op: Compare, order: Order, a: ExprId, b: ExprId) -> bool {
         let x = self.eval(a);
         let y = self.eval(b);
@@ -323,7 +323,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// The value, unless it is a text of more bytes than a map may make.
+    /// Returns the value, unless it is a text above the maximum length that a map may build.
     #[inline]
     pub(super) fn bounded(&mut self, val: Val) -> Val {
         match val {
@@ -381,7 +381,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         val
     }
 
-    /// What is there and not empty, with the first part between.
+    /// Evaluates `join`: the parts that are neither absent nor empty, separated by the first part.
     fn joined(&mut self, first: u32, count: u32) -> Val {
         let plan = self.plan;
         let parts = &plan.lists[first as usize..(first + count) as usize];
@@ -501,7 +501,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A cell of a table, which may be text, as a value of the type that the map declares.
+    /// Converts a cell of a table, which may be text, to the declared type.
     fn cell(&mut self, lookup: u16, field: u16, val: Val) -> Val {
         let Some((_, column)) = self.plan.lookups[usize::from(lookup)].fields.get(usize::from(field)) else {
             return val;
@@ -529,7 +529,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         })
     }
 
-    /// A value that leaves the map: a date as text.
+    /// Converts a value that leaves the map: a date becomes text.
     fn crossing(&mut self, val: Val) -> Val {
         let Val::Date(days) = val else { return val };
         let (year, month, day) = super::date::civil_from_days(days);
@@ -596,7 +596,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A value of another arena.
+    /// Copies a value from another arena.
     fn adopt(&mut self, val: Val, from: &super::value::Arena) -> Val {
         let mut keep = |at: Bytes| self.arena.keep(from.get(at));
         match val {
@@ -609,7 +609,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// The only leaf that an expression is made of, for findings.
+    /// Returns the source leaf of an expression that has exactly one, for findings.
     pub(super) fn source_of(&self, expr: ExprId) -> Option<NodeId> {
         match self.plan.exprs[expr as usize] {
             Expr::Slot { statement_node, .. } => Some(statement_node),
@@ -622,9 +622,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// The leaf that a slot holds.
+    /// Returns the leaf that a slot contains.
     pub(super) fn slot_node(&self, slot: u32) -> Option<NodeId> {
-        // The innermost scope whose cursor stands right in front of the slot.
+        // The innermost scope whose cursor is directly before the slot.
         let (base, scope) = self
             .plan
             .scopes
@@ -638,7 +638,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         scope.slots.get((slot - base) as usize).copied()
     }
 
-    /// All leaves that an expression is made of now, with where they were read.
+    /// Collects all leaves that contribute to an expression's current value, with the positions at which they were read.
     pub(super) fn sources_of(&self, expr: ExprId, out: &mut Vec<(NodeId, u64)>) {
         let plan = self.plan;
         // A list of open expressions replaces recursion, because a match may have many arms.
@@ -674,7 +674,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 | Expr::Lookup { first, count, .. } => {
                     todo.extend(plan.lists[first as usize..(first + count) as usize].iter().rev());
                 }
-                // Of many occurrences there is no one place.
+                // A fold over several occurrences has no single place.
                 Expr::Fold(fold) => {
                     let fold = &plan.folds[usize::from(fold)];
                     let nodes = &plan.statements[fold.statement as usize].sources;
@@ -692,7 +692,7 @@ type Operation = fn((i128, i16), (i128, i16)) -> Option<(i128, i16)>;
 /// More than 38 digits.
 const MOST: u128 = 10u128.pow(38);
 
-/// Absent, or empty text: what `??` replaces.
+/// Returns true for an absent value or empty text, which `??` replaces.
 pub(super) fn is_blank(val: Val) -> bool {
     match val {
         Val::Absent => true,

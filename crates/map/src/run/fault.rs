@@ -1,22 +1,22 @@
-//! What goes wrong while a map runs, kept small until somebody asks.
+//! Faults of a running map, in a compact form until they are reported.
 
 use quayline_core::{Code, Fault, Finding, Place, Severity};
 
 use crate::codes;
 use crate::plan::MapPlan;
 
-/// One fault: which statement, where in the target, and what.
+/// A fault: statement, position in the target, and kind.
 #[derive(Clone, Debug)]
 pub(crate) struct RunFault {
     pub(crate) what: What,
     pub(crate) statement: u32,
     /// Path in the target with occurrences, or in the source.
     pub(crate) path: Option<String>,
-    /// Path of the source leaf that the value came from, where it came from one.
+    /// Path of the source leaf of the value, if it came from one.
     pub(crate) source: Option<String>,
 }
 
-/// What went wrong. Holds numbers of shapes and positions, never payload.
+/// Kind of a fault. Contains shape limits and positions, never payload.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
     /// A finding that a rule of the map raises.

@@ -1,4 +1,4 @@
-//! Choices and folds: while a list is read where that is possible, over kept occurrences elsewhere.
+//! Evaluation of choices and folds: while the list is read if possible, otherwise over kept occurrences.
 
 use core::cmp::Ordering;
 
@@ -15,12 +15,12 @@ struct Growing {
     val: Val,
     text: Vec<u8>,
     any: bool,
-    /// Nothing can change the answer any more.
+    /// True if further occurrences cannot change the result.
     done: bool,
 }
 
 impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
-    /// An occurrence is complete: choices and folds that look at every one see it.
+    /// Updates the choices and folds of a list when an occurrence is complete.
     pub(super) fn notice(&mut self, scope: ScopeId) {
         let plan = self.plan;
         let over = &plan.scopes[usize::from(scope)];
@@ -72,7 +72,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// The cursors of the loops around stand at the occurrences that are being read.
+    /// Sets the cursors of the enclosing loops to the occurrences that are being read.
     fn stand(&mut self, outer: &[u16]) {
         for cursor in outer {
             let scope = self.plan.cursor_scopes[usize::from(*cursor)];
@@ -83,7 +83,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Puts a pick's cursor at the occurrence that it chooses; `false` where there is none.
+    /// Sets a pick's cursor to the chosen occurrence. Returns false if there is none.
     pub(super) fn choose(&mut self, number: u16) -> bool {
         let plan = self.plan;
         let pick = &plan.picks[usize::from(number)];
@@ -141,7 +141,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// The value of a fold.
+    /// Evaluates a fold.
     pub(super) fn fold(&mut self, number: u16) -> Val {
         let plan = self.plan;
         let fold = &plan.folds[usize::from(number)];
@@ -272,7 +272,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 }
 
-/// What a fold over nothing is.
+/// Returns the result of a fold, with the default for a fold over nothing.
 fn finished(fold: &FoldPlan, val: Val) -> Val {
     match (fold.op, val) {
         (FoldOp::Count | FoldOp::Sum, Val::Absent) => Val::int(0),

@@ -1,8 +1,8 @@
-//! A running map: the sink that a source drives, and the order in which its statements run.
+//! A running map: the sink that a source drives, and the execution order of the statements.
 //!
-//! The source's values go into frames of slots, one frame an occurrence of a list. A block of operations belongs to a loop, and the root's to
-//! the document. A block stops in front of a loop that is mapped while it is read; it goes on when that list begins, and to its end when its
-//! occurrence ends. What an occurrence kept is given back then.
+//! The source's values are stored in frames of slots, one frame for each occurrence of a list. A block of operations belongs to a loop, and the root
+//! block to the document. A block stops before a loop that is mapped while its list is read. It resumes when that list begins, and runs to its end
+//! when its occurrence ends. The memory of the occurrence is then released.
 
 use core::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use crate::host::{Host, Outputs};
 use crate::observe::{Observer, Unwatched};
 use crate::plan::{Action, MapPlan, Op, ScopeId, StatementId};
 
-/// Maps one document after another: drive it as the [`Sink`] of the source, then ask for the [`Outcome`].
+/// Maps one document after another: drive it as the [`Sink`] of the source, then call [`Mapper::outcome`].
 #[derive(Debug)]
 pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) plan: &'p MapPlan,
@@ -24,7 +24,7 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) observer: V,
     pub(super) arena: Arena,
     pub(super) slots: Vec<Val>,
-    /// Where each slot's value was read; only for observers.
+    /// Source position at which each slot's value was read; only for observers.
     pub(super) origins: Vec<u64>,
     /// Frames that are being filled.
     open: Vec<Frame>,
@@ -42,7 +42,7 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) bound: Vec<Val>,
     activations: Vec<Activation>,
     pub(super) target: Target,
-    /// Targets that wait while another part is recorded.
+    /// Suspended targets while another part is recorded.
     pub(super) outer_targets: Vec<Target>,
     pub(super) recordings: Vec<Document>,
     pub(super) recording: Vec<u16>,
@@ -54,16 +54,16 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     /// Bytes of one text that the map makes.
     pub(super) text_max: usize,
     pub(super) outcome: Counts,
-    /// The source document is refused: what follows of it is void.
+    /// True if the source document is refused: the rest of it is void.
     pub(super) refused: bool,
     pub(super) dropped: bool,
-    /// The same for a fault outside of its documents: those that follow share it.
+    /// True if it is refused by a fault outside of its documents, which applies to the following documents as well.
     pub(super) refused_outside: bool,
     pub(super) dropped_outside: bool,
     peak: usize,
 }
 
-/// What became of one source document.
+/// Outcome of mapping one source document.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Documents written, for each output.
@@ -72,7 +72,7 @@ pub struct Outcome {
     pub refused: u64,
     /// Documents left out by `drop`.
     pub dropped: u64,
-    /// All findings, the map's own included.
+    /// All findings, including those raised by the map.
     pub findings: Vec<Finding>,
     /// Findings beyond the limit, only counted.
     pub findings_not_kept: u64,
@@ -81,7 +81,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether nothing of the source document was refused.
+    /// Returns true if no part of the source document was refused.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.refused == 0 && self.findings.iter().all(|finding| finding.severity != Severity::Error)
@@ -102,7 +102,7 @@ struct Frame {
     bytes: u32,
     /// A choice points to it: it stays.
     kept: bool,
-    /// What stands before this node of the source is mapped.
+    /// Source position up to which the occurrence is mapped.
     high: u32,
 }
 
@@ -120,7 +120,7 @@ struct Activation {
     pc: u32,
     /// Number of open frames with its own.
     frames: usize,
-    /// What of the target is open below it.
+    /// Number of open target nodes below this block.
     depth: usize,
     over: bool,
 }
@@ -128,7 +128,7 @@ struct Activation {
 /// Bytes of variables beyond which their memory is given back between documents.
 const VAR_BYTES_KEPT: usize = 1 << 20;
 
-/// What an operation asks of its block.
+/// Control flow after an operation.
 pub(super) enum Flow {
     Next,
     To(u32),
@@ -136,7 +136,7 @@ pub(super) enum Flow {
 }
 
 impl<'p, O: Outputs, H: Host> Mapper<'p, O, H> {
-    /// A mapper that nobody watches.
+    /// Creates a mapper without an observer.
     #[must_use]
     pub fn new(plan: &'p MapPlan, outputs: O, host: H) -> Self {
         Mapper::watched(plan, outputs, host, Unwatched, &Limits::default())
@@ -144,7 +144,7 @@ impl<'p, O: Outputs, H: Host> Mapper<'p, O, H> {
 }
 
 impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
-    /// A mapper with an observer and limits of its own.
+    /// Creates a mapper with an observer and limits.
     #[must_use]
     pub fn watched(plan: &'p MapPlan, outputs: O, host: H, observer: V, limits: &Limits) -> Self {
         let mut arena = Arena::default();
@@ -187,7 +187,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
-    /// What became of the document that was mapped last; ask once for each, after its end.
+    /// Returns the outcome of the last document. Call it once for each document, after its end.
     pub fn outcome(&mut self) -> Outcome {
         let findings = self.faults.drain(..).map(|fault| fault.finding(self.plan)).collect();
         let outputs = self.plan.outputs.len();
@@ -202,28 +202,28 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
-    /// Whether the last document had no finding, was not dropped and gave what it should: the quick question before [`Mapper::outcome`].
+    /// Returns true if the last document had no finding, was not dropped and was complete. This is a cheap check before [`Mapper::outcome`].
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0
     }
 
-    /// The sinks.
+    /// Returns the sinks.
     pub fn outputs(&mut self) -> &mut O {
         &mut self.outputs
     }
 
-    /// The host.
+    /// Returns the host.
     pub fn host(&mut self) -> &mut H {
         &mut self.host
     }
 
-    /// The observer.
+    /// Returns the observer.
     pub fn observer(&mut self) -> &mut V {
         &mut self.observer
     }
 
-    /// Gives back the sinks, the host and the observer.
+    /// Consumes the mapper and returns the sinks, the host and the observer.
     pub fn into_parts(self) -> (O, H, V) {
         (self.outputs, self.host, self.observer)
     }
@@ -242,7 +242,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
-    /// Whether a function failed for the same reason before.
+    /// Returns true if a function has already failed for the same reason.
     pub(super) fn has_failed(&self, function: &str, reason: &str) -> bool {
         let same =
             |fault: &RunFault| matches!(&fault.what, What::Function(name, why) if name == function && why == reason);
@@ -366,7 +366,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
-    /// Hangs an occurrence that is kept behind the others of its list.
+    /// Appends a kept occurrence to its list.
     fn link(&mut self, scope: ScopeId, base: u32) {
         let plan = &self.plan.scopes[usize::from(scope)];
         let Some(parent) = plan.parent else { return };
@@ -390,7 +390,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
-    /// Runs the innermost block as far as what was read allows: up to the source position `until`, or into the loop over `list`.
+    /// Runs the innermost block as far as the values read so far allow: up to the source position `until`, or into the loop over `list`.
     fn advance(&mut self, until: u32, list: Option<ScopeId>) {
         let plan = self.plan;
         let Some(mut activation) = self.activations.last().copied() else { return };
@@ -461,7 +461,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
-    /// A loop over occurrences that are kept.
+    /// Runs a loop over kept occurrences.
     pub(super) fn kept_loop(&mut self, number: u16) {
         let plan = self.plan;
         let over = &plan.loops[usize::from(number)];
@@ -498,12 +498,12 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
-    /// Whether a loop has taken as many occurrences as it may.
+    /// Returns true if a loop has reached its limit of occurrences.
     pub(super) fn has_enough(&self, limit: Option<u16>) -> bool {
         limit.is_some_and(|limit| self.taken[usize::from(limit)] >= self.plan.limits[usize::from(limit)])
     }
 
-    /// Whether the conditions hold with which a block begins.
+    /// Returns true if the filters at the beginning of a block hold.
     fn passes(&mut self, block: u32) -> bool {
         let plan = self.plan;
         let conditions = plan.blocks[block as usize].code.iter().map_while(|op| match op {
@@ -521,9 +521,9 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         true
     }
 
-    /// A loop over occurrences that are kept, in the order of their keys. Absent keys come first, equal ones stay in their order.
+    /// Runs a loop over kept occurrences in the order of their keys. Absent keys come first; occurrences with equal keys keep their order.
     ///
-    /// Only what the loop's conditions let through is ordered: they may be what protects the key.
+    /// Occurrences are filtered before they are sorted, because the conditions may guard the evaluation of the key.
     fn sorted_loop(&mut self, number: u16, first: u32) {
         let plan = self.plan;
         let over = &plan.loops[usize::from(number)];
@@ -537,7 +537,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                 rows.push((keys.len(), at));
                 for key in &over.sort {
                     let val = self.eval(key.expr);
-                    // A value that has no order, not even to itself, is told of and counts as absent.
+                    // A value without an order, such as NaN, is reported and counts as absent.
                     let is_ordered =
                         val.is_absent() || self.ordering(key.order, val, val, key.expr, key.expr).is_some();
                     keys.push(if is_ordered { val } else { Val::Absent });
@@ -584,7 +584,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let Some(frame) = self.open.last() else { return };
         let at = (frame.base + slot) as usize;
         let Some(place) = self.slots.get_mut(at) else { return };
-        // What comes most often is put together in its place.
+        // The most frequent kind is built in place.
         match value {
             Value::Ascii(run) => *place = Val::Ascii(self.arena.keep_run(run)),
             Value::Digits(d) => {

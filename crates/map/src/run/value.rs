@@ -1,4 +1,4 @@
-//! Values while a map runs: small copies whose bytes stand in one arena.
+//! Values of a running map: small copies whose bytes are in one arena.
 
 use quayline_core::{Decimal, Digits, Run, Value, write_number};
 
@@ -34,7 +34,7 @@ pub(crate) enum Val {
     Raw(Bytes),
     /// A frame, by its first slot.
     Frame(u32),
-    /// Kept occurrences: first frame, last frame, how many.
+    /// Kept occurrences: first frame, last frame, count.
     List {
         first: u32,
         last: u32,
@@ -47,7 +47,7 @@ pub(crate) enum Val {
     },
 }
 
-/// No frame.
+/// Value that stands for no frame.
 pub(crate) const NONE: u32 = u32::MAX;
 
 impl Val {
@@ -60,12 +60,12 @@ impl Val {
     }
 }
 
-/// The bytes of all values of a run: constants, then what frames hold, then scratch of the statement.
+/// Bytes of all values of a run: constants, then values of frames, then scratch of the statement.
 ///
-/// Behind the last there is always room for a block, so that short values are copied in one go, here and by sinks.
+/// The buffer always has room for a block after the last byte, so that short values are copied as one block, here and in sinks.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
-    /// Initialised to its full length; what counts is `..len`.
+    /// Initialized to its full length; only `..len` is in use.
     buffer: Vec<u8>,
     len: usize,
     /// A value did not fit any more.
@@ -73,10 +73,10 @@ pub(crate) struct Arena {
     scratch: Vec<u8>,
 }
 
-/// Bytes that one document may keep: 1 GiB, far from what 32-bit positions reach.
+/// Maximum number of bytes that one document may keep: 1 GiB, well below the range of 32-bit positions.
 pub(crate) const ARENA_MAX: usize = 1 << 30;
 
-/// Short values are copied by so many bytes.
+/// Number of bytes in the copy of a short value.
 const BLOCK: usize = 16;
 
 impl Arena {
@@ -104,7 +104,7 @@ impl Arena {
         self.len = self.len.min(mark);
     }
 
-    /// From a mark to the end.
+    /// Returns the bytes from a mark to the end.
     #[inline(always)]
     pub(crate) fn since(&mut self, mark: usize) -> Bytes {
         if self.len > ARENA_MAX {
@@ -114,7 +114,7 @@ impl Arena {
         Bytes { start: small(mark), len: small(self.len - mark) }
     }
 
-    /// Room for so many bytes behind the last, and a block.
+    /// Makes room for `need` bytes and a block after the last byte.
     #[inline(always)]
     fn room(&mut self, need: usize) -> &mut [u8] {
         if self.buffer.len() < self.len + need + BLOCK {
@@ -151,7 +151,7 @@ impl Arena {
         self.since(mark)
     }
 
-    /// A copy of a piece of the arena at its end.
+    /// Copies a piece of the arena to its end.
     #[inline(always)]
     pub(crate) fn again(&mut self, bytes: Bytes) -> Bytes {
         let (mark, len) = (self.mark(), bytes.len as usize);
@@ -168,7 +168,7 @@ impl Arena {
         self.since(mark)
     }
 
-    /// What `write` writes, at the end.
+    /// Appends the bytes that `write` writes.
     pub(crate) fn written<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> (Bytes, T) {
         let mut scratch = core::mem::take(&mut self.scratch);
         scratch.clear();
@@ -178,7 +178,7 @@ impl Arena {
         (bytes, done)
     }
 
-    /// What a source sent, kept.
+    /// Stores a value of the source.
     #[inline(always)]
     pub(crate) fn store(&mut self, value: Value<'_>) -> Val {
         match value {
@@ -196,7 +196,7 @@ impl Arena {
         }
     }
 
-    /// As it passes through the seam; dates and the like have no such form.
+    /// Returns the value in the form of the sink interface. Dates and times have no such form.
     #[inline(always)]
     pub(crate) fn value(&self, val: &Val) -> Value<'_> {
         match *val {
@@ -218,7 +218,7 @@ impl Arena {
         }
     }
 
-    /// A number as exact text at the end of the arena.
+    /// Writes a number as exact text at the end of the arena.
     pub(crate) fn number_text(&mut self, val: Val) -> Option<Bytes> {
         let mut scratch = core::mem::take(&mut self.scratch);
         scratch.clear();

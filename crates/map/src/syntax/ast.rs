@@ -7,18 +7,18 @@ use super::text::Span;
 /// A name with its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Name {
-    /// Without quotes.
+    /// The name without quotes.
     pub(crate) text: String,
-    /// Where.
+    /// Position in the text.
     pub(crate) span: Span,
 }
 
 /// A text with its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Quote {
-    /// Without quotes and escapes.
+    /// The text without quotes and escapes.
     pub(crate) text: String,
-    /// Where.
+    /// Position in the text.
     pub(crate) span: Span,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Function {
     pub(crate) body: Expr,
 }
 
-/// `part name { … }`: statements that are put in where `use name` stands.
+/// `part name { … }`: statements inserted at `use name`.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) name: Name,
@@ -74,14 +74,14 @@ pub(crate) struct Table {
 /// `lookup name(key: text) -> (field: text(30), …)`, and, with one field, `fn name(a: text) -> text(30)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Lookup {
-    /// It is a function that the run connects.
+    /// Set if this is a function that the run connects.
     pub(crate) function: Option<Reuse>,
     pub(crate) name: Name,
     pub(crate) keys: Vec<(Name, TypeName)>,
     pub(crate) fields: Vec<(Name, TypeName)>,
 }
 
-/// Whether a function may give the result of an earlier call again: `cached` behind its type.
+/// Whether a function may reuse the result of an earlier call: `cached` after its type.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reuse {
     Never,
@@ -106,7 +106,7 @@ pub(crate) struct TargetPath {
 #[derive(Clone, Debug)]
 pub(crate) struct Stmt {
     pub(crate) kind: StmtKind,
-    /// The words that stand for it in findings: an assignment whole, of others the head.
+    /// Text shown in findings: a complete assignment, or the head of another statement.
     pub(crate) span: Span,
 }
 
@@ -268,7 +268,7 @@ pub(crate) enum ExprKind {
         arguments: Vec<Expr>,
         field: Option<Name>,
     },
-    /// `sum(SV102 for 2400 where …)`, `count(2400)`, `join(N102 for N1, ", ")`.
+    /// A fold: `sum(SV102 for 2400 where …)`, `count(2400)`, `join(N102 for N1, ", ")`.
     Aggregate {
         name: Name,
         value: Option<Box<Expr>>,
@@ -293,7 +293,7 @@ pub(crate) enum ExprKind {
         set: Set,
         negated: bool,
     },
-    /// Something was wrong here and is reported.
+    /// An erroneous expression that is already reported.
     Bad,
 }
 
@@ -305,7 +305,7 @@ pub(crate) enum Set {
     Table(Name),
 }
 
-/// What stands left of `=>`.
+/// Left side of `=>`.
 #[derive(Clone, Debug)]
 pub(crate) enum Pattern {
     Value(Expr),
@@ -313,7 +313,7 @@ pub(crate) enum Pattern {
 }
 
 impl Expr {
-    /// The first names of all paths in the expression, selections included.
+    /// Collects the first names of all paths in the expression, including selections.
     pub(crate) fn first_names<'a>(&'a self, names: &mut Vec<&'a str>) {
         match &self.kind {
             ExprKind::Path(path) => path.first_names(names),

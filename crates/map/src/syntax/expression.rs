@@ -277,7 +277,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Call { name, arguments, field }, span: start.to(self.last()) })
     }
 
-    /// `count(PATH where …)`, `sum(VALUE for PATH where …)`; `min(a, b)` is a plain call.
+    /// Parses `count(PATH where …)` and `sum(VALUE for PATH where …)`; `min(a, b)` is a plain call.
     fn aggregate_or_call(&mut self, start: Span, name: Name) -> Parse<Expr> {
         self.sign("(")?;
         if name.text == "count" {

@@ -1,4 +1,4 @@
-//! One layout for all maps: two blanks a level, single blanks between words, at most one empty line. Line breaks stay where they are.
+//! Formatter with one layout for all maps: two spaces for each level, single spaces between words, at most one empty line. Line breaks are kept.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use super::parser;
 use super::text::SourceText;
 use super::token::{Kind, Token, tokens};
 
-/// A map in the common layout. It means the same, and laying it out again changes nothing.
+/// Formats a map. The result has the same meaning, and formatting it again changes nothing.
 ///
 /// # Errors
-/// What is wrong with the text, where it cannot be understood.
+/// The findings of a text that cannot be parsed.
 pub fn format_map(name: &str, text: &str) -> Result<String, Findings> {
     let source = Arc::new(SourceText::new(name, text));
     let parsed = parser::parse(&source, 0);
@@ -20,7 +20,7 @@ pub fn format_map(name: &str, text: &str) -> Result<String, Findings> {
     }
     let all = tokens(&source, 0);
     let laid_out = layout(&source, &all);
-    // Whatever the rules of layout are, they must not change what is written.
+    // Check that the layout did not change the tokens.
     let again = SourceText::new(name, &laid_out);
     let words = |source: &SourceText, all: &[Token]| {
         all.iter().map(|token| source.slice(token.span).trim_end().to_owned()).collect::<Vec<_>>()
@@ -33,7 +33,7 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
     let mut open: Vec<&'static str> = Vec::new();
     let mut before: Option<Token> = None;
     let mut operand = false;
-    // Values of `if` that wait for their `else`.
+    // Number of `if` values without their `else` so far.
     let mut thens = 0usize;
     for token in all {
         if token.kind == Kind::End {
@@ -70,7 +70,7 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
         if let Kind::Sign(sign @ ("{" | "(" | "[")) = token.kind {
             open.push(sign);
         }
-        // Whether a sign behind this is one between two operands.
+        // True if a following sign would be a binary operator.
         let unary = token.kind == Kind::Sign("-") && !operand;
         operand = match token.kind {
             Kind::Sign(")" | "]") | Kind::Number | Kind::Text | Kind::Date | Kind::Quoted => true,
@@ -105,7 +105,7 @@ fn is_operator_word(word: &str) -> bool {
     )
 }
 
-/// Whether a line goes on with the one before it.
+/// Returns true if a line continues the preceding one.
 fn continues(source: &SourceText, token: Token, last: Token, operand: bool, thens: usize) -> bool {
     let word = source.slice(token.span);
     match token.kind {
@@ -145,15 +145,15 @@ fn continues(source: &SourceText, token: Token, last: Token, operand: bool, then
     }
 }
 
-/// Whether a blank stands between two tokens of one line.
+/// Returns true if a space separates two tokens of one line.
 fn blank(source: &SourceText, last: Token, token: Token, operand: bool) -> bool {
     let touching = last.span.end == token.span.start;
     match (last.kind, token.kind) {
-        // Behind a sign of one operand.
+        // After a unary sign.
         (Kind::Open, _) => false,
         (Kind::Sign("(" | "[" | "."), _) | (_, Kind::Sign(")" | "]" | "," | "." | ":")) => false,
         (Kind::Word | Kind::Quoted | Kind::Sign("]"), Kind::Sign("(" | "[")) => {
-            // A call or a choice touches its name, and nothing else does.
+            // Only the parenthesis of a call and the bracket of a selection directly follow a name.
             !(touching && (operand || source.slice(last.span) == "not"))
         }
         _ => true,

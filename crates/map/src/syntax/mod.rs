@@ -1,4 +1,4 @@
-//! From text to syntax tree.
+//! Parsing of the text to a syntax tree.
 
 pub(crate) mod ast;
 mod expression;

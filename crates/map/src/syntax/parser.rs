@@ -1,4 +1,4 @@
-//! From tokens to a map: definitions and statements. It goes on behind every fault and never panics.
+//! Parser from tokens to a map: definitions and statements. It continues after every error and never panics.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::codes;
 pub(crate) const DEPTH_MAX: usize = 64;
 /// Operators of one statement, for the same reason.
 const OPERATORS_MAX: usize = 300;
-/// Findings of one text; a text with more is something else than a map.
+/// Maximum number of findings for one text; a text with more is not a map.
 const FINDINGS_MAX: usize = 200;
 
 /// One text, parsed.
@@ -50,14 +50,14 @@ pub(crate) fn parse(source: &Arc<SourceText>, file: u16) -> Parsed {
     Parsed { items: parser.items, body, findings: parser.findings }
 }
 
-/// Whether definitions may stand here.
+/// Whether definitions are allowed at this level.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Level {
     Top,
     Block,
 }
 
-/// What stops a construct: the fault is reported already.
+/// Marks a construct whose parsing stopped at an error that is already reported.
 pub(crate) struct Broken;
 pub(crate) type Parse<T> = Result<T, Broken>;
 
@@ -103,7 +103,7 @@ impl Parser<'_> {
                 Ok(Some(statement)) => body.push(statement),
                 Ok(None) => {}
                 Err(Broken) => {
-                    // What it was to set is not missing as well.
+                    // Do not also report its target as missing.
                     if let Some(target) = self.unset.take() {
                         let span = target.span;
                         body.push(Stmt { kind: StmtKind::Omit(vec![target]), span });
@@ -115,7 +115,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes on at the next line that may begin a statement; a block in between is passed as a whole.
+    /// Skips to the next line that may begin a statement. A block in between is skipped as a whole.
     fn recover(&mut self, began: usize) {
         if self.at == began {
             self.next();
@@ -148,7 +148,7 @@ impl Parser<'_> {
         matches!(self.word(), "map" | "source" | "target" | "include" | "fn" | "part" | "table" | "codes" | "lookup")
     }
 
-    /// Whether the word here begins a path that is assigned to, so that any keyword can be a field.
+    /// Returns true if the current word begins the path of an assignment, so that any keyword can be a field.
     fn is_assignment(&self) -> bool {
         matches!(self.peek(1).kind, Kind::Sign("=" | "==" | ":" | "." | "+=" | "-=" | "&="))
             || (self.peek(1).kind == Kind::Sign("[") && self.peek(1).span.start == self.token().span.end)
@@ -204,7 +204,7 @@ impl Parser<'_> {
         Ok(Item::Function(Function { name, parameters, body }))
     }
 
-    /// `fn name(a: text) -> text(30) cached`: the run connects it.
+    /// Parses `fn name(a: text) -> text(30) cached`, a function that the run connects.
     fn own_function(&mut self, name: Name, parameters: Vec<(Name, Option<TypeName>)>) -> Parse<Item> {
         let mut keys = Vec::new();
         for (parameter, wanted) in parameters {
@@ -488,7 +488,7 @@ impl Parser<'_> {
         Ok(Stmt { kind, span })
     }
 
-    /// What stands behind `sort`.
+    /// Parses the keys after `sort`.
     fn sort_keys(&mut self) -> Parse<Vec<SortKey>> {
         if !self.take_word("by") {
             return self.expected("`by`");
@@ -548,7 +548,7 @@ impl Parser<'_> {
         Ok((StmtKind::Match { subject, arms, otherwise }, span))
     }
 
-    /// A block, or one statement.
+    /// Parses a block or one statement.
     fn arm_body(&mut self) -> Parse<Vec<Stmt>> {
         if self.kind() == Kind::Sign("{") { self.block() } else { Ok(vec![self.statement()?]) }
     }
@@ -622,7 +622,7 @@ impl Parser<'_> {
         Ok(Path { steps, span })
     }
 
-    /// `2000.2100`, which looks like a number, where a path stands.
+    /// Parses `2000.2100`, which the lexer read as a number, as a path.
     fn digit_steps(&mut self) -> Option<Vec<Step>> {
         let token = self.token();
         let (first, _) = self.source.slice(token.span).split_once('.').filter(|_| token.kind == Kind::Number)?;
@@ -735,7 +735,7 @@ impl Parser<'_> {
                 &format!("more than {DEPTH_MAX} levels inside each other"),
                 Some("give a part of it a name by `part`, `fn` or `let`"),
             );
-            // Whatever follows is inside: it would only repeat this.
+            // The rest is within the nesting and would only repeat this finding.
             self.at = self.tokens.len() - 1;
             return Err(Broken);
         }
@@ -743,7 +743,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Counts an operator: each one is a level of the tree that is made of it.
+    /// Counts an operator. Each one adds a level to the syntax tree.
     pub(crate) fn operator(&mut self) -> Parse<()> {
         self.operators += 1;
         if self.operators <= OPERATORS_MAX {
@@ -784,7 +784,7 @@ impl Parser<'_> {
         Err(Broken)
     }
 
-    /// What stands here, in words.
+    /// Describes the current token for messages.
     pub(crate) fn found(&self) -> String {
         let token = self.token();
         match token.kind {
@@ -840,7 +840,7 @@ impl Parser<'_> {
         token
     }
 
-    /// Span of the token before this one.
+    /// Returns the span of the preceding token.
     pub(crate) fn last(&self) -> Span {
         self.tokens[self.at.saturating_sub(1)].span
     }

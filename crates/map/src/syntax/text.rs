@@ -7,16 +7,16 @@ use quayline_core::Place;
 /// A piece of one source text, in bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Span {
-    /// Which text: 0 is the map itself, others are what it includes.
+    /// Index of the text: 0 is the map itself, others are its includes.
     pub(crate) file: u16,
     /// First byte.
     pub(crate) start: u32,
-    /// First byte behind it.
+    /// Position after the last byte.
     pub(crate) end: u32,
 }
 
 impl Span {
-    /// From the beginning of one to the end of another of the same text.
+    /// Returns the span from the start of this one to the end of another in the same text.
     pub(crate) fn to(self, last: Span) -> Span {
         if self.file == last.file && last.end > self.start {
             Span { end: last.end.max(self.end), ..self }
@@ -31,7 +31,7 @@ impl Span {
 pub(crate) struct SourceText {
     name: Arc<str>,
     text: Arc<str>,
-    /// Where each line begins.
+    /// Start of each line.
     lines: Vec<u32>,
 }
 
@@ -39,33 +39,33 @@ impl SourceText {
     /// Texts of more than this are refused: 4 MiB, a hundred times the longest real map.
     pub(crate) const BYTES_MAX: usize = 4 << 20;
 
-    /// A text and its name.
+    /// Creates a source text with its name.
     pub(crate) fn new(name: &str, text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| offset(at + 1));
         SourceText { name: name.into(), text: text.into(), lines: core::iter::once(0).chain(ends).collect() }
     }
 
-    /// The name.
+    /// Returns the name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text.
+    /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The words of a span.
+    /// Returns the text of a span.
     pub(crate) fn slice(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    /// Line of a byte, from 1.
+    /// Returns the line of a byte, counted from 1.
     pub(crate) fn line(&self, at: u32) -> u32 {
         offset(self.lines.partition_point(|start| *start <= at))
     }
 
-    /// The place of a span with its line; of several lines the first is shown.
+    /// Returns the place of a span with its line. For a span of several lines, this is the first.
     pub(crate) fn place(&self, span: Span) -> Place {
         let line = self.line(span.start);
         let start = self.lines.get(line as usize - 1).copied().unwrap_or(0) as usize;
@@ -80,7 +80,7 @@ impl SourceText {
     }
 }
 
-/// A position in a text that is shorter than [`SourceText::BYTES_MAX`].
+/// Converts a position in a text shorter than [`SourceText::BYTES_MAX`].
 pub(crate) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -1,13 +1,13 @@
-//! Words, numbers, texts and signs of a map, and how they are told apart.
+//! Lexer: words, numbers, texts and signs of a map.
 //!
-//! A name may hold dashes and begin with digits: `CUST-NAME`, `NM103`, `CLM05-1`, `2010AA`. The rules that make it work:
-//! * a dash belongs to a name where a letter or digit stands directly on both sides of it and the whole has a letter, so a subtraction
-//!   is written with blanks;
-//! * a run of digits is a name behind a point of a path, and where a point and a name or `[` follow directly (`2300.CLM`, `2400[0]`).
+//! A name may contain dashes and begin with digits: `CUST-NAME`, `NM103`, `CLM05-1`, `2010AA`. The rules are:
+//! * a dash belongs to a name if a letter or digit is directly on both sides of it and the whole contains a letter, so a subtraction
+//!   needs spaces;
+//! * a run of digits is a name after the point of a path, and before a point that a name directly follows or a `[` (`2300.CLM`, `2400[0]`).
 
 use super::text::{SourceText, Span, offset};
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     /// A name or keyword.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Stray,
     /// A text or quoted name that its line does not close.
     Open,
-    /// Behind the last token.
+    /// End of the text.
     End,
 }
 
@@ -41,13 +41,13 @@ pub(crate) struct Token {
     pub(crate) breaks: u32,
 }
 
-/// Signs of more than one character stand before those that they begin with.
+/// All signs. A longer sign precedes its prefixes.
 const SIGNS: [&str; 28] = [
     "??", "=>", "->", "+=", "-=", "&=", "!=", "<>", "<=", ">=", "==", "=", "<", ">", "+", "-", "*", "/", "&", "(", ")",
     "[", "]", "{", "}", ",", ".", ":",
 ];
 
-/// All tokens of a text, comments included, closed by [`Kind::End`].
+/// Returns all tokens of a text, including comments, followed by [`Kind::End`].
 pub(crate) fn tokens(source: &SourceText, file: u16) -> Vec<Token> {
     let mut lexer = Lexer { text: source.text(), bytes: source.text().as_bytes(), at: 0, file, out: Vec::new() };
     lexer.run();
@@ -116,7 +116,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A text ends on its line; a backslash keeps the next character from ending it.
+    /// Reads a quoted text, which must end on its line. A backslash escapes the next character.
     fn quoted(&mut self, end: char, kind: Kind) -> Kind {
         let mut chars = self.text[self.at + 1..].char_indices();
         while let Some((i, c)) = chars.next() {
@@ -189,7 +189,7 @@ impl Lexer<'_> {
         self.bytes[self.at + from..].iter().take_while(|byte| byte.is_ascii_digit()).count()
     }
 
-    /// Bytes of the longest run of word characters, dashes between two of them included.
+    /// Returns the length in bytes of the longest run of word characters, including dashes between them.
     fn word_len(&self) -> usize {
         let rest = &self.text[self.at..];
         let mut end = 0;
@@ -221,7 +221,7 @@ fn is_date(bytes: &[u8]) -> bool {
             .all(|(i, byte)| if i == 4 || i == 7 { *byte == b'-' } else { byte.is_ascii_digit() })
 }
 
-/// Whether a name can stand without quotes wherever a path may stand.
+/// Returns true if a name needs no quotes at any position of a path.
 pub(crate) fn is_plain_name(name: &str) -> bool {
     let source = SourceText::new("", name);
     let found = tokens(&source, 0);

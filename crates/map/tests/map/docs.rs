@@ -1,4 +1,4 @@
-//! Every example of `docs/reference/maps.md` does what the page shows. `UPDATE_EXPECT=1` writes what they do into it.
+//! Runs every example of `docs/reference/maps.md` and compares the result with the page. `UPDATE_EXPECT=1` writes the results into the page.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use quayline_map::{Absent, SourceOrder};
 
 use crate::support::Case;
 
-/// A fenced block: its label, and where its text lies in the page.
+/// A fenced block: its label, and the position of its text in the page.
 struct Block<'a> {
     label: &'a str,
     start: usize,

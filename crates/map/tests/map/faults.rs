@@ -1,4 +1,4 @@
-//! What is found while maps run, the memory they take, and what observers see.
+//! Findings of running maps, their memory use, and the events of observers.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::findings::{SOURCE, TARGET};
 use crate::run::{DOCUMENT, JSON, ORDER, ORDER_DOCUMENT};
 use crate::support::{Case, Json, Writer, shape};
 
-/// What is wrong, the map, and what of [`DOCUMENT`] is replaced by what.
+/// Cases: title, map, and the text in [`DOCUMENT`] to replace with its replacement.
 const CASES: &[(&str, &str, &str, &str)] = &[
     ("a text is too long", "id = id\nname = CUST-NAME\n", "Ann Example", "A much longer name of 34 characters"),
     ("a text of other characters is too long", "id = note ?? id\n", "\"first\"", "\"äöüäöüäöüäöü\""),
@@ -329,7 +329,7 @@ fn claims(plan: &quayline_map::MapPlan, mapper: &mut impl Sink, count: usize) {
 #[test]
 fn a_transaction_of_any_size_takes_the_memory_of_one_claim() {
     let case = Case { source: CLAIMS, targets: vec![("out", CLAIM, Absent::Refused)], order: SourceOrder::AsShape };
-    // The sum stands before the lines in the target: it makes the lines of one claim wait.
+    // The sum precedes the lines in the target, so the lines of one claim must be kept.
     let compiled = case.compile(CLAIM_MAP).expect("a sound map");
     expect![[r#"
         source 837: the map reads 9 of 9 fields
@@ -383,7 +383,7 @@ fn a_transaction_of_any_size_takes_the_memory_of_one_claim() {
     "#]].assert_eq(&mapper.into_parts().0.0.text());
 }
 
-/// Writes down what was written by which statement from what.
+/// Records each written value with its statement and sources.
 #[derive(Default)]
 struct Recorder {
     position: u64,

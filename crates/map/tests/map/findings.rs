@@ -1,4 +1,4 @@
-//! What the checker finds: every case of `golden/findings.txt` with its finding as people read it.
+//! Findings of the checker: every case of `golden/findings.txt` with its finding as printed.
 
 use expect_test::expect_file;
 
@@ -38,7 +38,7 @@ claim
   tag* text(5)
 ";
 
-/// And a bit of everything to write.
+/// Target shape with a leaf of each type.
 pub(crate) const TARGET: &str = "
 out
   id text(10)
@@ -247,7 +247,7 @@ const CASES: &[(&str, &str)] = &[
     ("a variable begins with another type", "var n: decimal(5) = \"x\"\nid = text(n)\n"),
     ("a variable of no type", "var n = absent\nid = n\n"),
     ("nothing is in no list", "id = if code in () then id else code\n"),
-    // What may be lost.
+    // Possible loss of data.
     ("a constant that is too long", "id = \"much too long for it\"\n"),
     ("a text that may be too long", "id = CUST-NAME\n"),
     ("a text without bound", "id = note ?? code\n"),
@@ -261,7 +261,7 @@ const CASES: &[(&str, &str)] = &[
     ("the sign of a constant", "id = id\nsmall = -5\n"),
     ("bytes that may be lost", "id = id\nraw = blob\n"),
     ("digits of a product", "id = id\namount = amount * amount\n"),
-    // What may be missing or doubled.
+    // Missing or duplicate values.
     ("a mandatory target is never set", "name = code\n"),
     ("a mandatory field of a loop is never set", "id = id\nfor line limit 3 make lines { qty = qty }\n"),
     ("a mandatory field of an optional group", "id = id\nwho.last = code\n"),
@@ -272,7 +272,7 @@ const CASES: &[(&str, &str)] = &[
     ("a target set again under a condition", "id = id\nif flag { id = code }\n"),
     ("a target that never gets a value", "id = id\nname = absent\n"),
     ("a mandatory list is never made", "id = id\nneed.name = code\n"),
-    // What never happens.
+    // Statements without effect.
     ("a constant that is longer than what it is compared with", "id = if code = \"ABC\" then id else code\n"),
     ("a number beyond its digits", "id = if count = 1000 then id else code\n"),
     ("a number below zero", "id = if count = -1 then id else code\n"),
@@ -339,7 +339,7 @@ for tag make tags = it
     assert_eq!(case.findings(map), "");
 }
 
-/// `cargo test -p quayline-map snapshots -- --nocapture` prints how many.
+/// Prints the number of findings with `cargo test -p quayline-map snapshots -- --nocapture`.
 #[test]
 fn snapshots_show_what_can_be_found() {
     let told = |golden: &'static str| {

@@ -1,5 +1,5 @@
-//! Maps that lose nothing: with the map of the way back they give every document back. Shapes, maps and documents are generated in pairs: each
-//! field has a rule that says its value there and back, and the other shape has the fields under other names, in another order.
+//! Lossless maps: a map followed by its inverse returns every document unchanged. Shapes, maps and documents are generated in pairs: each
+//! field has a rule for its value in both directions, and the other shape has the fields under other names and in another order.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ struct Rule {
     back: &'static str,
     /// Values as JSON.
     values: &'static [&'static str],
-    /// Whether what is absent stays absent.
+    /// True if an absent value stays absent.
     optional: bool,
 }
 
@@ -158,7 +158,7 @@ fn write_here(members: &[Member], depth: usize, text: &mut String) {
     }
 }
 
-/// The other shape, in an order of its own, and both maps. The statements of a map stand in the order of neither.
+/// Writes the other shape in a random order, and both maps. The statements follow the order of neither shape.
 fn write_other(dice: &mut Dice, members: &[Member], depth: usize, pair: &mut Pair) {
     let mut order: Vec<&Member> = members.iter().collect();
     for at in (1..order.len()).rev() {
@@ -219,8 +219,8 @@ fn document(dice: &mut Dice, members: &[Member]) -> Json {
     Json::Object(all)
 }
 
-/// Numbers without zeros behind their last decimal: they are the same numbers. Lists without anything are left out: one that is all that its
-/// group holds so far makes no group.
+/// Normalizes a document: removes trailing zeros of decimals, and omits empty lists. A group that contains only empty lists is omitted
+/// as well.
 fn plain(json: &Json) -> Json {
     match json {
         Json::Object(members) => {

@@ -1,7 +1,7 @@
 //! Laws over generated shapes, maps and documents.
 //!
-//! A map that compiles never panics; what it writes is well formed, in the order of its shape and valid against it, or there is a finding;
-//! and it writes the same whether it is mapped while it is read or kept, and whatever the order of the source's members is.
+//! A map that compiles never panics. Its output is well formed, in the order of its shape and valid against it, or there is a finding.
+//! It writes the same output whether it is mapped while it is read or kept, and for any order of the source's members.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use quayline_map::{Absent, SourceOrder};
 
 use crate::support::{Case, Json, shape};
 
-/// A small generator of its own: one seed, one world.
+/// A small deterministic random generator: one seed, one case.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -53,7 +53,7 @@ fn group(dice: &mut Dice, letter: char, depth: usize, next: &mut usize, text: &m
     }
 }
 
-/// Writes maps: where it stands in the source, and which names it has given.
+/// Writes maps: the current position in the source, and the names that are defined.
 pub(crate) struct Author<'a> {
     source: &'a Shape,
     target: &'a Shape,
@@ -61,13 +61,13 @@ pub(crate) struct Author<'a> {
     chain: Vec<NodeId>,
     variables: Vec<String>,
     names: usize,
-    /// Of a hundred fields that need not be set, how many are left out; of those that must, as many as its last digit says.
+    /// Percentage of optional fields that are omitted; its last digit is the percentage of omitted mandatory fields.
     sparse: usize,
     pub(crate) text: String,
 }
 
 impl<'a> Author<'a> {
-    /// Nothing is written yet.
+    /// Creates an author of an empty map.
     pub(crate) fn new(source: &'a Shape, target: &'a Shape, sparse: usize) -> Self {
         let (chain, text) = (vec![NodeId::ROOT], String::new());
         Author { source, target, chain, variables: Vec::new(), names: 0, sparse, text }
@@ -77,7 +77,7 @@ impl<'a> Author<'a> {
         writeln!(self.text, "{:depth$}{line}", "", depth = depth * 2).expect("writes");
     }
 
-    /// A path from a context to a node of the wanted kind, choosing from lists on the way.
+    /// Returns a path from a context to a node of the wanted kind, with selections from lists on the way.
     fn path(&self, dice: &mut Dice, wanted: fn(&Shape, NodeId) -> bool, through: bool) -> Option<(String, NodeId)> {
         for _ in 0..12 {
             let mut node = *dice.of(&self.chain);
@@ -284,7 +284,7 @@ impl<'a> Author<'a> {
     }
 }
 
-/// A name as maps write it: words of the language and odd signs stand in quotes.
+/// Returns a name as maps write it: words of the language and unusual characters are quoted.
 fn called(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     let own = name.chars().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
@@ -340,7 +340,7 @@ fn shuffled(dice: &mut Dice, json: &Json) -> Json {
     }
 }
 
-/// An outline whose siblings come in any order here and there.
+/// Returns an outline in which some siblings come in any order.
 fn mixed(dice: &mut Dice, outline: &str) -> String {
     let mut text = String::new();
     for (number, line) in outline.lines().enumerate() {
@@ -351,7 +351,7 @@ fn mixed(dice: &mut Dice, outline: &str) -> String {
     text
 }
 
-/// The members of each run of siblings that come in any order, shuffled.
+/// Shuffles the members of each run of siblings that come in any order.
 fn within_runs(dice: &mut Dice, shape: &Shape, group: NodeId, json: &Json) -> Json {
     match json {
         Json::Object(members) => {
@@ -386,7 +386,7 @@ pub(crate) fn shown(json: &Json) -> String {
     }
 }
 
-/// Whether a document is valid against its shape.
+/// Checks a document against its shape.
 pub(crate) fn valid(shape: &Shape, group: NodeId, json: &Json) -> Result<(), String> {
     let Json::Object(members) = json else { return Err(format!("{} is no object", shape.path(group))) };
     for child in shape.children(group) {
@@ -441,7 +441,7 @@ fn valid_one(shape: &Shape, node: NodeId, json: &Json) -> Result<(), String> {
     }
 }
 
-/// One world. Whether its map compiled.
+/// Checks one generated case. Returns true if its map compiled.
 fn check(seed: u64) -> bool {
     let mut dice = Dice(seed | 1);
     for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! Maps against shapes: what the checker finds, what a run writes.
+//! Maps against shapes: findings of the checker and output of runs.
 
 mod bounds;
 mod docs;

@@ -1,4 +1,4 @@
-//! Which occurrences of a list a loop takes: conditions, `limit` and `skip`, while the list is read, kept and sorted.
+//! Selection of occurrences in a loop: conditions, `limit` and `skip`, while the list is read, kept and sorted.
 
 use quayline_map::{Absent, SourceOrder};
 
@@ -30,12 +30,12 @@ fn case() -> Case<'static> {
     Case { source: SOURCE, targets: vec![("out", TARGET, Absent::Refused)], order: SourceOrder::AsShape }
 }
 
-/// The keys of the rows that a loop makes.
+/// Returns the keys of the rows that a loop makes.
 fn keys(text: &str) -> String {
     text.split("\"k\":\"").skip(1).map(|part| &part[..1]).collect()
 }
 
-/// `limit` counted what `where` leaves out: two rows of three came, in silence.
+/// Regression: `limit` counted occurrences that `where` excludes, so two rows of three were written without a finding.
 #[test]
 fn a_limit_counts_the_occurrences_for_which_the_condition_holds() {
     let rows = |before: &str, head: &str| {
@@ -71,7 +71,7 @@ fn a_limit_counts_through_several_lists() {
     }
 }
 
-/// The condition is what protects the key of the order, so it decides first.
+/// The condition guards the sort key, so it is evaluated first.
 #[test]
 fn only_what_the_condition_lets_through_is_sorted() {
     let map = "id = id\nfor list where is-number(k) sort by number(k) make rows { k = k }\n";
@@ -79,7 +79,7 @@ fn only_what_the_condition_lets_through_is_sorted() {
     assert_eq!(case().run(map, &[input]), "{\"id\":\"x\",\"rows\":[{\"k\":\"3\"},{\"k\":\"12\"}]}\n");
 }
 
-/// An error before `skip` was never raised, and a sum before it lacked what was skipped.
+/// Regression: an error before `skip` was never raised, and a sum before it did not include skipped occurrences.
 #[test]
 fn what_comes_before_skip_happens() {
     let map = "id = id\nvar total = 0\nvar made = 0\nfor list make rows {\n  set total += v\n  if k = \"c\" { skip }\n  set made += 1\n  k = k\n}\n\
@@ -101,7 +101,7 @@ fn what_comes_before_skip_happens() {
     assert!(text.contains("\"after\":6") && keys(&text) == "bcdf", "{text}");
 }
 
-/// A loop that fills the occurrence and changes a variable cannot run before `skip` decides whether there is an occurrence.
+/// A loop that fills the occurrence and changes a variable cannot run before `skip` decides whether the occurrence exists.
 #[test]
 fn a_loop_with_both_effects_before_skip_is_a_finding() {
     let target = TARGET.replace("    subs* text(10)\n", "    subs*\n      s text(10)\n");
@@ -134,7 +134,7 @@ out
   second? decimal(20)
 ";
 
-/// The numbers `n` of the rows that a map makes.
+/// Returns the numbers `n` of the rows that a map makes.
 fn numbers(map: &str) -> Vec<String> {
     let input = r#"{"id":"A","list":[{"k":"A","v":1,"sub":[{"w":1},{"w":3}]},{"k":"B","v":2,"sub":[{"w":3}]},{"k":"C","v":3}],
         "other":[{"q":"A","x":1},{"q":"B","x":2},{"q":"A","x":4}]}"#;
@@ -159,7 +159,7 @@ fn each_occurrence_of_a_loop_asks_another_list_anew() {
     assert_eq!(rows("other[q = k].x ?? 9"), "1 2 9");
     assert_eq!(rows("sum(x for other where position() = position(list))"), "1 2 4");
     assert_eq!(rows("other[position() = position(list)].x ?? 9"), "1 2 4");
-    // What holds the list is at hand while the list is read.
+    // The values of the occurrence that contains the list are known while the list is read.
     assert_eq!(rows("count(sub where w > v)"), "1 1 0");
     assert_eq!(rows("count(sub where w > position(list))"), "1 1 0");
     assert_eq!(rows("count(other where q = id)"), "2 2 2");
@@ -174,7 +174,7 @@ fn two_loops_over_one_list_are_two_occurrences() {
     assert_eq!(numbers(map).join(" "), "3 3 9 3 3 9 9 9 9");
 }
 
-/// The same words choose something else in another loop, and by another value. The first choice was taken for all.
+/// Regression: the same words select something else in another loop or by another value, but the first choice was reused for all.
 #[test]
 fn a_choice_is_made_by_what_its_names_mean_there() {
     let map = "for other make rows { n = list[k = q].v }\nfor other where x > 1 make more { n = list[k = q].v }\n";

@@ -1,4 +1,4 @@
-//! What runs write: every case of the golden files.
+//! Output of runs: every case of the golden files.
 
 use expect_test::{expect, expect_file};
 
@@ -244,7 +244,7 @@ fn every_run() {
     expect_file!["golden/runs.txt"].assert_eq(&text);
 }
 
-/// The same maps where the source may come in any order give the same, but keep more.
+/// The same maps with a source in any order give the same output, but keep more.
 #[test]
 fn every_run_in_any_order() {
     let case = Case::new(SOURCE, TARGET);

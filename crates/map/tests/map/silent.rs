@@ -9,7 +9,7 @@ use quayline_map::{Mapper, One, SourceOrder};
 use crate::run::{JSON, ORDER};
 use crate::support::{Case, World, shape};
 
-/// Whether each value that the map called printable ASCII is that.
+/// Sink that checks whether each value marked as printable ASCII is printable ASCII.
 #[derive(Default)]
 struct Printable(Vec<(bool, bool)>);
 
@@ -29,7 +29,7 @@ impl Sink for Printable {
     fn discard(&mut self) {}
 }
 
-/// `joined` with a line feed as its separator was sent as printable text: CSV and JSON wrote the line feed as it is.
+/// Regression: `join` with a line feed as its separator was marked as printable text, so CSV and JSON wrote the line feed unescaped.
 #[test]
 fn joined_texts_with_control_characters_are_not_called_printable() {
     let case = Case::new("s\n  a text(3)\n  b text(3)\n", "t\n  x text\n  y text\n  z text\n");
@@ -195,10 +195,10 @@ fn fractions_of_any_width_and_texts_that_end_early() {
         ("CCYYMMDDHHMMSSfffffff", "202601311230451234560", "20260131123045123456"),
         ("CCYYMMDDHHMMSSffffffffff", "202601311230451234560000", "20260131123045123456"),
         ("CCYYMMDDHHMMSSfffffff", "20260131123045123", "20260131123045123000"),
-        // What a microsecond cannot hold is not cut.
+        // A fraction finer than a microsecond is not truncated.
         ("CCYYMMDDHHMMSSfffffff", "202601311230451234567", refused),
         ("CCYYMMDDHHMMSSfffffff", "20260131123045123456x", refused),
-        // X12 leaves seconds and fractions out, with what separates them; nothing else is left out.
+        // X12 omits seconds and fractions with their separators; nothing else is omitted.
         ("CCYY-MM-DDTHH:MM:SS", "2026-01-31T12:30", "20260131123000000000"),
         ("CCYY-MM-DDTHH:MM:SS.fff", "2026-01-31T12:30:45", "20260131123045000000"),
         ("CCYY-MM-DDTHH:MM:SS,fff", "2026-01-31T12:30:45", "20260131123045000000"),

@@ -8,8 +8,8 @@ use quayline_map::{
     Absent, Compiled, Host, MapSpec, Mapper, Options, Output, Outputs, OwnFunction, Resolver, SourceOrder, compile,
 };
 
-/// A shape written as an outline: two blanks a level, `name`, `name?`, `name*`, `name*1..5`, and for leaves a type. `~name` may come before the
-/// sibling in front of it.
+/// Parses a shape written as an outline: two spaces for each level, `name`, `name?`, `name*`, `name*1..5`, and a type for leaves. `~name` may come
+/// before the preceding sibling.
 pub(crate) fn shape(outline: &str) -> Shape {
     let mut lines = outline.lines().filter(|line| !line.trim().is_empty());
     let root = lines.next().expect("a root").trim();
@@ -131,7 +131,7 @@ impl Json {
         }
     }
 
-    /// Drives a sink with this as one document of a shape; members in the order in which they stand.
+    /// Drives a sink with this as one document of a shape, with members in their stored order.
     pub(crate) fn drive(&self, shape: &Shape, sink: &mut impl Sink) {
         sink.enter(NodeId::ROOT);
         self.members(shape, NodeId::ROOT, sink);
@@ -313,7 +313,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The row of a number, all of it text as in a table of CSV; that of 2 is wrong.
+    /// Returns the row of a number with all fields as text, as in a CSV table; the row of 2 is malformed.
     fn typed(keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> bool {
         let mut key = Vec::new();
         write_number(&mut key, keys[0]).expect("a number");
@@ -359,7 +359,7 @@ impl Host for World {
         row(Value::Int(30, 0));
         Ok(true)
     }
-    /// `check-digit` of GS1, `again` gives its argument back, `nothing` has no result.
+    /// Calls `check-digit` (GS1), `again`, which returns its argument, or `nothing`, which has no result.
     fn call(&mut self, function: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String> {
         match function.name.as_str() {
             "check-digit" => {
@@ -374,7 +374,7 @@ impl Host for World {
     }
 }
 
-/// One case: shapes, map, and what to make of them.
+/// A test case: shapes, outputs and source order.
 pub(crate) struct Case<'a> {
     pub(crate) source: &'a str,
     pub(crate) targets: Vec<(&'a str, &'a str, Absent)>,
@@ -386,7 +386,7 @@ impl<'a> Case<'a> {
         Case { source, targets: vec![("out", target, Absent::Refused)], order: SourceOrder::AsShape }
     }
 
-    /// Compiles; the findings as text where there is an error.
+    /// Compiles a map. Returns the findings as text on error.
     pub(crate) fn compile(&self, map: &str) -> Result<Compiled, String> {
         let source = shape(self.source);
         let shapes: Vec<Shape> = self.targets.iter().map(|(_, outline, _)| shape(outline)).collect();
@@ -401,7 +401,7 @@ impl<'a> Case<'a> {
             .map_err(|findings| findings.to_string())
     }
 
-    /// What the checker says.
+    /// Returns the findings of the checker.
     pub(crate) fn findings(&self, map: &str) -> String {
         match self.compile(map) {
             Ok(compiled) => compiled.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n\n"),

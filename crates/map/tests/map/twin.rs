@@ -105,7 +105,7 @@ struct Author {
     vars: usize,
 }
 
-/// Where a block stands.
+/// Position of a block.
 #[derive(Clone)]
 struct Here {
     scopes: Vec<&'static str>,
@@ -119,7 +119,7 @@ impl Author {
         self.dice.of::<&str>(group(name).fields)
     }
 
-    /// A list that no loop around goes over.
+    /// Returns a list that no enclosing loop iterates.
     fn list(&mut self, scopes: &[&'static str]) -> Option<&'static str> {
         let all: Vec<&'static str> =
             scopes.iter().flat_map(|name| group(name).lists).copied().filter(|list| !scopes.contains(list)).collect();
@@ -154,7 +154,7 @@ impl Author {
 
     fn cond(&mut self, here: &Here, depth: usize) -> Cond {
         let op = *self.dice.of(&["=", "!=", "<", "<=", ">", ">="]);
-        // A field of the innermost occurrence, so that conditions seldom are constant.
+        // A field of the innermost occurrence, so that conditions are rarely constant.
         Cond(op, Num::Field(self.field(&here.scopes[here.scopes.len() - 1..])), self.num(here, depth))
     }
 
@@ -288,7 +288,7 @@ impl<'a> Twin<'a> {
         found.map_or(&[], |(_, all)| all.as_slice())
     }
 
-    /// What holds for each occurrence of a list, with its position.
+    /// Evaluates `with` for each occurrence of a list and returns the results.
     fn each<T>(&mut self, list: &'static str, mut with: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let mut results = Vec::new();
         for (one, position) in self.all(list).iter().zip(1..) {
@@ -401,7 +401,7 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// A document as text: members in the order of the names given, or as they stand; empty lists are left out.
+/// Formats a document as text, with members in the order of the given names or in their stored order; empty lists are omitted.
 fn text_of(one: &Occurrence, names: &[&str]) -> String {
     let mut parts: Vec<(usize, String)> = Vec::new();
     let place = |name: &str| names.iter().position(|known| *known == name).expect("a known name");
