@@ -15,17 +15,17 @@ pub struct Acknowledging {
     kind: String,
 }
 
-/// What a sender gets, and whether the interchanges were accepted.
+/// An acknowledgment for the sender, and whether the interchanges were accepted.
 #[derive(Clone, Debug)]
 pub struct Acknowledged {
     /// The acknowledging interchanges, with control numbers from 1; empty if nothing is to be acknowledged.
     pub content: Vec<u8>,
-    /// What rejects the interchanges. All transactions are rejected then, since they were received as one unit.
+    /// Finding that rejects the interchanges. It rejects all transactions, because they were received as one unit.
     pub rejected: Option<Finding>,
 }
 
 impl Acknowledging {
-    /// `kind` is the name of an acknowledgment: `997`, `999`, `ta1`, `contrl`. `None` for a format that is not read by guides, or an unknown name.
+    /// Creates the acknowledging of kind `997`, `999`, `ta1` or `contrl`. `None` for an unknown kind or a format that is not read with guides.
     #[must_use]
     pub fn new(source: &SourceFormat, kind: &str) -> Option<Acknowledging> {
         let SourceFormat::Edi(read) = source else { return None };

@@ -11,7 +11,7 @@ use quayline_frame::{Batch, RecordSpan};
 /// one read call moves enough to hide its cost.
 pub const BLOCK_BYTES: usize = 256 << 10;
 
-/// Where the source stands: between two records.
+/// Position of the source between two records.
 #[derive(Clone, Debug)]
 pub struct Position {
     /// First byte not consumed.
@@ -20,9 +20,9 @@ pub struct Position {
     pub next: RecordNumber,
     /// The cutter's state there.
     pub state: u64,
-    /// Of a source of interchanges: a reader that goes on there.
+    /// For a source of interchanges: a reader that continues at this position.
     pub reader: Option<Arc<DocumentReader>>,
-    /// Of a source of interchanges that is validated: the same.
+    /// For a validated source of interchanges: a reader of the envelope that continues at this position.
     pub envelope: Option<Arc<EnvelopeReader>>,
 }
 
@@ -30,13 +30,13 @@ impl Position {
     /// The start of a source.
     pub const START: Position = Position::at(ByteOffset(0), RecordNumber::FIRST, 0);
 
-    /// Whether a checkpoint may be written here.
+    /// Returns true if a checkpoint may be written at this position.
     #[must_use]
     pub fn can_resume(&self) -> bool {
         self.reader.as_ref().is_none_or(|reader| reader.state().is_some())
     }
 
-    /// A position of a source that needs no reader.
+    /// Creates a position of a source that needs no reader.
     #[must_use]
     pub const fn at(offset: ByteOffset, next: RecordNumber, state: u64) -> Position {
         Position { offset, next, state, reader: None, envelope: None }
@@ -46,23 +46,23 @@ impl Position {
 /// Whole records of the source. Each lane has one and reuses its memory.
 #[derive(Debug)]
 pub struct Block {
-    /// Which of the source's blocks, from 0 in this run.
+    /// Number of the block in this run, from 0.
     pub seq: u64,
-    /// The bytes, `..filled` of them from the source; behind them are zeros.
+    /// Content in `..filled`, followed by zeros.
     pub bytes: Vec<u8>,
     /// Bytes that came from the source.
     pub filled: usize,
-    /// Where the records lie.
+    /// Positions of the records in the block.
     pub units: Units,
-    /// Records in front of or behind the units that are left out.
+    /// Number of records before or after the units that are skipped.
     pub skipped: u64,
-    /// Where the block's first byte is in the source.
+    /// Position of the block's first byte in the source.
     pub before: Position,
-    /// Where the source stands behind the block.
+    /// Position of the source after the block.
     pub after: Position,
 }
 
-/// Where the records of a block lie.
+/// Positions of the records of a block.
 #[derive(Debug)]
 pub enum Units {
     /// Records that the framing found.
@@ -86,9 +86,9 @@ pub struct EdiPart {
     pub ends_page: bool,
     /// Documents in it.
     pub documents: u64,
-    /// Whether it ends inside a document, which goes on in the next block of the same lane.
+    /// True if the block ends inside a document, which continues in the next block of the same lane.
     pub goes_on: bool,
-    /// Whether it is the whole source, whose documents nobody counted before.
+    /// True if the block is the complete source, whose documents were not counted before.
     pub is_whole: bool,
 }
 
@@ -97,13 +97,13 @@ pub struct EdiPart {
 pub struct DocumentSpan {
     pub(crate) start: u32,
     pub(crate) len: u32,
-    /// Where it begins in the text, from 1; 0 where the format does not tell.
+    /// Line of its first byte, from 1; 0 if the format does not report lines.
     line: u64,
     column: u64,
 }
 
 impl Block {
-    /// An empty block for units of this kind.
+    /// Creates an empty block for units of this kind.
     #[must_use]
     pub fn new(units: Units) -> Self {
         Block {
@@ -117,7 +117,7 @@ impl Block {
         }
     }
 
-    /// How many records.
+    /// Returns the number of records.
     pub(crate) fn len(&self) -> usize {
         match &self.units {
             Units::Records(batch) => batch.len(),
@@ -127,12 +127,12 @@ impl Block {
         }
     }
 
-    /// Whether the next block belongs to the same lane.
+    /// Returns true if the next block belongs to the same lane.
     pub(crate) fn goes_on(&self) -> bool {
         matches!(&self.units, Units::Interchanges(part) if part.goes_on)
     }
 
-    /// The bytes of record `i` without framing.
+    /// Returns the bytes of record `i` without framing.
     #[inline]
     pub(crate) fn body(&self, i: usize) -> &[u8] {
         match &self.units {
@@ -154,7 +154,7 @@ impl Block {
         }
     }
 
-    /// Where record `i` begins in the source.
+    /// Returns the position of record `i` in the source.
     pub(crate) fn offset(&self, i: usize) -> ByteOffset {
         match &self.units {
             Units::Records(batch) => batch.offset(i),
@@ -163,7 +163,7 @@ impl Block {
         }
     }
 
-    /// Line on which document `i` of a text begins, from 1.
+    /// Returns the line on which document `i` of a text begins, from 1.
     pub(crate) fn line(&self, i: usize) -> u64 {
         match &self.units {
             Units::Records(_) | Units::Interchanges(_) | Units::Rows(_) => 0,
@@ -171,7 +171,7 @@ impl Block {
         }
     }
 
-    /// Column in which document `i` of a text begins, from 1.
+    /// Returns the column in which document `i` of a text begins, from 1.
     pub(crate) fn column(&self, i: usize) -> u64 {
         match &self.units {
             Units::Records(_) | Units::Interchanges(_) | Units::Rows(_) => 0,
@@ -179,7 +179,7 @@ impl Block {
         }
     }
 
-    /// Where record `i` lies, where framing found it.
+    /// Returns the position of record `i` if framing determined it.
     pub(crate) fn record_span(&self, i: usize) -> Option<RecordSpan> {
         match &self.units {
             Units::Records(batch) => Some(batch.span(i)),
@@ -190,13 +190,13 @@ impl Block {
 
 impl DocumentSpan {
     /// # Panics
-    /// Where a block is larger than 4 GiB: the intake's bound is far below.
+    /// If a block is larger than 4 GiB; the limit of the intake is far below.
     pub(crate) fn new(start: usize, len: usize) -> Self {
         let narrow = |n: usize| u32::try_from(n).expect("a block is smaller than 4 GiB");
         DocumentSpan { start: narrow(start), len: narrow(len), line: 0, column: 0 }
     }
 
-    /// The same with its place in the text.
+    /// Sets the position in the text.
     pub(crate) fn on_line(self, line: u64, column: u64) -> Self {
         DocumentSpan { line, column, ..self }
     }

@@ -1,4 +1,4 @@
-//! The codes of findings about documents on their way; `docs/errors/convert.md` explains them.
+//! Codes of findings about the conversion of documents, explained in `docs/errors/convert.md`.
 
 use quayline_core::Code;
 

@@ -9,21 +9,21 @@ use quayline_flat::{CsvStyle, EndOfInput, Header, RowSplitter, RowStep};
 use crate::block::Position;
 use crate::error::PipelineError;
 
-/// A header row and where the rows behind it begin.
+/// A header row and the position of the row after it.
 #[derive(Debug)]
 pub struct CsvHeader {
     /// The row without its line end.
     pub raw: Vec<u8>,
-    /// Where the row after it begins.
+    /// Position of the row after the header.
     pub behind: Position,
 }
 
-/// Reads the header; `None` where the style has none or the source has no row.
+/// Reads the header; `None` if the style has no header or the source has no row.
 ///
-/// Returns the bytes that were read and are not consumed in front of the rest of the reader.
+/// Returns a reader that begins with the bytes that were read but not consumed.
 ///
 /// # Errors
-/// A row that cannot be read, or the reader's error through `io_error`.
+/// A row that cannot be read, or an error of the reader, converted with `io_error`.
 pub fn read_csv_header<'r>(
     mut reader: Box<dyn Read + Send + 'r>,
     style: CsvStyle,

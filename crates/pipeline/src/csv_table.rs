@@ -15,7 +15,7 @@ pub struct CsvTable {
 }
 
 impl CsvTable {
-    /// The tables of a map for its [`World`](crate::World).
+    /// Returns the tables of a map for its [`World`](crate::World).
     #[must_use]
     pub fn all(tables: Vec<LookupTable>) -> Vec<Box<dyn Lookup>> {
         tables.into_iter().map(|table| Box::new(CsvTable::from(table)) as Box<dyn Lookup>).collect()

@@ -1,20 +1,21 @@
-//! The documents of a source one by one, for callers that keep a place after each: batch jobs.
+//! Documents of a source one by one, for callers that save a position after each: batch jobs.
 //!
 //! ```text
 //! file ─▶ Intake ─▶ block of documents ──▶ document + what makes a file of it (framing, header row, root element) ──▶ bytes for UnitLane::run
 //! file ─▶ DocumentReader ─▶ transactions ─▶ transaction in an interchange of its own ─────────────────────────────────▶
 //! ```
 //!
-//! A place is where a block begins and how many of its documents were given, so the cutters need no state between two documents. Of
-//! interchanges it is the last point between two documents at which the reader could be copied. [`DocumentsPlace::to_bytes`] is
+//! A position consists of the beginning of a block and the number of its documents that were returned, so the cutters need no state between two
+//! documents. For interchanges it is the last point between two documents at which the reader could be copied. The format of
+//! [`DocumentsPlace::to_bytes`] is:
 //!
 //! ```text
 //! 1 byte   version, 1
 //! 8 bytes  offset of the block, little-endian, like the others
 //! 8 bytes  number of its first document, from 1
 //! 8 bytes  state of the cutter
-//! 8 bytes  documents of the block that were given
-//! rest     of interchanges: state of the reader
+//! 8 bytes  number of documents of the block that were returned
+//! rest     for interchanges: state of the reader
 //! ```
 
 use std::collections::VecDeque;
@@ -48,12 +49,12 @@ pub trait Source: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Source for T {}
 
-/// Where a document is in its source.
+/// Position of a document in its source.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DocumentPlace {
     /// Number of the document, from 1.
     pub number: RecordNumber,
-    /// Its first byte; of documents inside of a stream, where the block that holds it begins.
+    /// Position of its first byte; for documents inside a stream, the beginning of the block that contains it.
     pub offset: ByteOffset,
 }
 
@@ -71,7 +72,7 @@ impl DocumentsPlace {
     /// The beginning of a source.
     pub const START: DocumentsPlace = DocumentsPlace { offset: 0, next: 1, state: 0, given: 0, reader: Vec::new() };
 
-    /// The place as bytes.
+    /// Encodes the position.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
@@ -82,7 +83,7 @@ impl DocumentsPlace {
         bytes
     }
 
-    /// What [`DocumentsPlace::to_bytes`] gave; `None` for other bytes.
+    /// Decodes the output of [`DocumentsPlace::to_bytes`]; `None` for other bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (head, reader) = bytes.split_at_checked(HEAD)?;
@@ -99,14 +100,14 @@ impl DocumentsPlace {
     }
 }
 
-/// What [`Documents::next`] gave.
+/// Result of [`Documents::next`].
 #[derive(Debug)]
 pub enum Next {
     /// A document; its bytes are a whole file of the source's format.
     Document(DocumentPlace),
-    /// A document that is wrong, or something wrong between two. What follows can be read.
+    /// A faulty document, or a fault between two documents. The following documents can be read.
     Wrong(DocumentPlace, Findings),
-    /// The source cannot be read from here on. Every further call says so again.
+    /// The rest of the source cannot be read. Every further call returns the same.
     Lost(Findings),
     /// The source has ended.
     End,
@@ -126,10 +127,10 @@ enum Feed<'p> {
 }
 
 impl Pipeline {
-    /// A pipeline of which only [`Pipeline::documents`] is used.
+    /// Creates a pipeline that only supports [`Pipeline::documents`].
     ///
     /// # Errors
-    /// A source that does not fit the schema. Columns: their rows have no bytes.
+    /// A source that does not match the schema, or a source of columns, whose rows have no bytes.
     pub fn of_source(source: SourceFormat, schema: Arc<Schema>, limits: Limits) -> Result<Pipeline, Findings> {
         if let SourceFormat::Columns(_) = source {
             let message = "rows of columns are not documents that can be cut out of their file";
@@ -139,10 +140,10 @@ impl Pipeline {
         Pipeline::new(source, schema, TargetFormat::JsonLines(JsonWrite::default()), limits)
     }
 
-    /// The documents of `file` from `from` on, whole, however long they are up to the limit of a record. `name` names the file in findings.
+    /// Returns the complete documents of `file` from the position `from` on, up to the maximum record length. `name` names the file in findings.
     ///
     /// # Errors
-    /// A file that cannot be read, a header that does not fit, a place that this source did not give.
+    /// A file that cannot be read, a header that does not match, or a position that does not belong to this source.
     pub fn documents<'p>(
         &'p self,
         mut file: Box<dyn Source + 'p>,
@@ -205,7 +206,7 @@ impl Pipeline {
     }
 }
 
-/// A place that the source did not give, or gave when it had other bytes.
+/// Creates the findings for a position that does not belong to the source or to its current content.
 fn damaged(name: &Arc<str>) -> Findings {
     let message = format!("the place in {name} at which to continue does not exist in it");
     let finding = Finding::error(codes::PLACE, Fault::Config, message);
@@ -235,7 +236,7 @@ impl Documents<'_> {
         &self.warnings
     }
 
-    /// Where the source stands, after the document that was given last.
+    /// Returns the position after the document that was returned last.
     #[must_use]
     pub fn place(&self) -> DocumentsPlace {
         match &self.feed {
@@ -251,10 +252,10 @@ struct Blocks<'p> {
     prologue: Vec<u8>,
     form: RejectForm,
     name: Arc<str>,
-    /// Documents of the block that were given, and how many it has.
+    /// Number of documents of the block that were returned.
     at: usize,
     count: usize,
-    /// What is wrong after the block's documents.
+    /// Fault after the block's documents.
     behind: Option<Next>,
     block_at: Position,
     is_at_end: bool,
@@ -322,15 +323,15 @@ struct Interchanges<'p> {
     base: u64,
     /// Bytes that the reader is done with.
     passed: usize,
-    /// Whether the last look went to the end of them.
+    /// True if the last scan reached the end of the buffered bytes.
     needs_more: bool,
     is_drained: bool,
     is_at_end: bool,
     /// Number of the next document.
     number: u64,
-    /// What was found and not given: the document's bytes, or what is wrong.
+    /// Results not yet returned: the bytes of a document, or its findings.
     found: VecDeque<(DocumentPlace, Result<Vec<u8>, Findings>)>,
-    /// Where the reader was copied last, and how much was given since.
+    /// Position of the last copy of the reader, and the number of documents returned since.
     kept: DocumentsPlace,
     given: u64,
 }
@@ -383,7 +384,7 @@ impl<'p> Interchanges<'p> {
         }
     }
 
-    /// Copies the reader where it stands, if it is between two documents: everything found was given.
+    /// Copies the reader if it is between two documents and all results were returned.
     fn keep_place(&mut self) {
         let at = self.base + self.passed as u64;
         if at == self.kept.offset {
@@ -395,8 +396,8 @@ impl<'p> Interchanges<'p> {
         }
     }
 
-    /// Looks at what is there, after reading more. A look that begins inside a document ends after it, where the reader can be copied, so that
-    /// a place is never far behind.
+    /// Scans the buffered bytes, after reading more if necessary. A scan that begins inside a document ends after it, where the reader can be copied,
+    /// so the saved position is never far behind.
     fn look(&mut self) -> Result<(), Findings> {
         let was_open = self.reader.open_since().is_some();
         if self.needs_more {
@@ -417,7 +418,7 @@ impl<'p> Interchanges<'p> {
             match step {
                 DocumentStep::Document { from, to, is_transaction, errors, .. } => {
                     let place = DocumentPlace { number: RecordNumber(self.number), offset: from };
-                    // What is wrong with the group before it, say, is not the document's.
+                    // Faults before the document, for example of a group, do not belong to the document.
                     if errors == 0 && !wrong.is_empty() {
                         self.found.push_back((place, Err(Findings(core::mem::take(&mut wrong)))));
                     }
@@ -455,7 +456,7 @@ impl<'p> Interchanges<'p> {
         Ok(())
     }
 
-    /// Reads more, and drops what no document needs.
+    /// Reads more bytes, and discards those that no document needs.
     fn read(&mut self) -> Result<(), Findings> {
         let open = self.reader.open_since().map(|since| since.0.saturating_sub(self.base));
         let first = open.and_then(|open| usize::try_from(open).ok()).unwrap_or(self.passed).min(self.passed);

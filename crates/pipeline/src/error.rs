@@ -1,4 +1,4 @@
-//! Why a unit or a run cannot go on.
+//! Errors that stop a unit or a run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use crate::codes;
 use crate::spool::SpoolFiles;
 
-/// Why a unit or a run cannot go on. A rejected document is not an error: it is a finding.
+/// Error that stops a unit or a run. A rejected document is a finding, not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
     /// The source cannot be read on, or source, map and target do not fit together.
@@ -27,7 +27,7 @@ pub enum PipelineError {
 }
 
 impl PipelineError {
-    /// The error as findings.
+    /// Converts the error into findings.
     #[must_use]
     pub fn findings(&self) -> Findings {
         match self {
@@ -42,7 +42,7 @@ impl PipelineError {
         move |source| PipelineError::Io { doing, path, source }
     }
 
-    /// A temporary file cannot be written.
+    /// Creates the error of a temporary file that cannot be written.
     pub fn spool(files: &dyn SpoolFiles) -> impl FnOnce(io::Error) -> PipelineError {
         PipelineError::io("write a temporary file in", files.place())
     }
@@ -60,7 +60,7 @@ impl From<Finding> for PipelineError {
     }
 }
 
-/// A stream that cannot be read or written, as a finding: the operation, the name of the stream, the system's reason and the remedy.
+/// Creates a finding for a failed I/O operation: the operation, the name of the stream, the system's reason and the remedy.
 #[must_use]
 pub fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
     let message = format!("cannot {doing}: {}", system_error_text(source));

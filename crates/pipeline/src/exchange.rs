@@ -1,12 +1,12 @@
-//! Lanes take turns at the source and at the output; the order of the source is the order of the output.
+//! Lanes alternate at the source and at the output; output has the order of the source.
 //!
-//! There is no reader thread and no writer thread. A lane takes an empty lot, then the next block (under the intake's lock), converts it,
-//! and hands the lot in. Whoever hands in the lot that is next in order becomes the writer and writes all lots that are ready, while the
-//! others go on. So n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
+//! There is no reader thread and no writer thread. A lane takes an empty lot, takes the next block (under the intake's lock), converts it,
+//! and submits the lot. The lane that submits the next lot in order becomes the writer and writes all lots that are ready, while the
+//! other lanes continue. Therefore n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
 //!
-//! Bounded: each lane has one block, and there are some lots more than lanes, so that a lane that the system puts aside for a moment does not
-//! hold the others up at once; but no block is begun while lots of many bytes wait. A lot takes memory only when it is used. A lane holds a lot before it takes a block, so the block that is
-//! next in order always has one and the lanes cannot wait for each other in a circle.
+//! Memory is bounded: each lane has one block. There are some more lots than lanes, so that a lane that the scheduler suspends for a moment does not
+//! block the others at once. No block is started while the waiting lots exceed a number of bytes. A lot allocates memory only when it is used. A lane
+//! takes a lot before it takes a block, so the next block in order always has a lot and the lanes cannot deadlock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,22 +26,22 @@ pub type Clock = quayline_meter::Lane;
 
 /// Writes lots in order.
 pub trait Outlet: Send {
-    /// Why a run ends early.
+    /// Error that ends a run.
     type Error: From<PipelineError> + Send;
 
     /// Writes one lot.
     ///
     /// # Errors
-    /// Whatever ends the run.
+    /// The error that ends the run.
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), Self::Error>;
 }
 
-/// What the lanes of a run share.
+/// State shared by the lanes of a run.
 pub struct Exchange<'r, W: Outlet> {
     intake: Mutex<Intake<'r>>,
     order: Mutex<Order<W>>,
     changed: Condvar,
-    /// Bytes of memory of lots that wait to be written, from which on no further block is begun.
+    /// Maximum number of bytes of lots that wait to be written, from which on no further block is started.
     ready_bytes_max: usize,
     /// Bytes of memory that free lots keep.
     free_bytes_max: usize,
@@ -157,7 +157,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            // The lot that is next in order is never among those that wait, so whoever works on it will write them and wake us.
+            // The next lot in order is never among the waiting ones, so the lane that works on it will write them and wake this one.
             if (order.ready.is_empty() || order.ready_bytes < self.ready_bytes_max)
                 && let Some(lot) = order.free.pop()
             {
@@ -168,7 +168,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
         }
     }
 
-    /// Hands a lot in, and writes while the next lot in order is there and nobody else writes.
+    /// Submits a lot, and writes lots as long as the next one in order is ready and no other lane writes.
     fn hand_in(&self, lot: Lot, clock: &mut Clock) {
         clock.enter(Phase::Wait);
         let bytes = lot.memory();
@@ -180,7 +180,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             && let Some(mut writer) = order.writer.take()
         {
             let mut lot = order.ready.swap_remove(at);
-            // As it was when it came: nobody has touched it.
+            // Its memory is unchanged since it was submitted.
             order.ready_bytes -= lot.memory();
             drop(order);
             clock.enter(Phase::Write);
@@ -195,7 +195,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             order.writer = Some(writer);
             order.next += 1;
             if order.free_bytes + lot.memory() > self.free_bytes_max {
-                // What large documents made large waits for nobody.
+                // Memory that large documents required is released at once.
                 lot = Lot::new();
             }
             order.free_bytes += lot.memory();
@@ -209,7 +209,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
     }
 }
 
-/// Wakes the other lanes when a lane panics, so that the run ends with that panic instead of standing still.
+/// Wakes the other lanes when a lane panics, so that the run ends with that panic instead of blocking forever.
 struct Alarm<'e, 'r, W: Outlet>(&'e Exchange<'r, W>);
 
 impl<W: Outlet> Drop for Alarm<'_, '_, W> {
@@ -228,7 +228,7 @@ const READY_BYTES_A_LANE: usize = 1 << 20;
 /// One lot of usual size a lane, so that a lot that is taken has its memory most often.
 const FREE_BYTES_A_LANE: usize = 2 << 20;
 
-/// How many lots circulate: a few a lane, and not many where there are many lanes anyway.
+/// Returns the number of lots: a few for each lane, and relatively fewer for many lanes.
 fn lots(lanes: usize) -> usize {
     match lanes {
         0 | 1 => 1,
@@ -236,7 +236,7 @@ fn lots(lanes: usize) -> usize {
     }
 }
 
-/// A broken framing in the first block with a word on the likely one.
+/// Adds a finding about the likely framing to a framing error in the first block.
 fn with_misfit(end: PipelineError, misfit: Option<Finding>) -> PipelineError {
     match end {
         PipelineError::Refused(Findings(mut findings)) => {

@@ -1,8 +1,9 @@
-//! Expressions of the map language outside of maps: those of a node of a flow, or the condition of a partner's rule. They are compiled together as one
+//! Expressions of the map language outside of maps, such as those of a flow node or the condition of a partner's rule. They are compiled together as
+//! one
 //! map from the document to a small document of their values.
 //!
-//! The map language then has one parser, one checker and one evaluator for maps, flows and rules. What the expressions do not read is not kept, and
-//! expressions that read the envelope only do not read the content of the document at all.
+//! Therefore maps, flows and rules share one parser, one checker and one evaluator. Values that no expression reads are not kept, and
+//! expressions that read only the envelope do not read the content of the document at all.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -14,12 +15,12 @@ use quayline_project::{JsonRead, JsonWrite, Schema, ShapeFile, SourceFormat, Tar
 use crate::unit::{MapStep, OutputBuffer, Pipeline, UnitLane, UnitReport};
 use crate::world::World;
 
-/// What an expression gives.
+/// Type of an expression's result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Gives {
     /// A text.
     Text,
-    /// Whether something holds.
+    /// A truth value.
     Truth,
 }
 
@@ -30,9 +31,9 @@ pub struct Written {
     pub name: String,
     /// The text.
     pub text: String,
-    /// Where the text is in its file, quotes included.
+    /// Position of the text in its file, including quotes.
     pub span: Range<usize>,
-    /// What it gives.
+    /// Type of its result.
     pub gives: Gives,
 }
 
@@ -52,13 +53,13 @@ pub struct Expressions {
 pub enum Evaluated {
     /// A text.
     Text(String),
-    /// Whether something holds.
+    /// A truth value.
     Truth(bool),
     /// No value.
     Absent,
 }
 
-/// Why expressions have no value for a document.
+/// Reason why expressions have no value for a document.
 #[derive(Debug)]
 pub enum ExpressionFault {
     /// The document does not fit its shape, or an expression fails on it.
@@ -70,8 +71,8 @@ pub enum ExpressionFault {
 }
 
 impl Expressions {
-    /// Compiles expressions of a file; `shape` is that of the documents, if their content is read, and `remedy` says how to name it. What is wrong
-    /// is added to `findings`. The caller knows which of [`Expressions::envelope_read`] its documents have.
+    /// Compiles expressions of a file. `shape` is the shape of the documents, if their content is read, and `remedy` is the hint how to name it.
+    /// Errors are added to `findings`. The caller checks which of [`Expressions::envelope_read`] its documents have.
     pub fn compile(
         written: &[Written],
         shape: Option<&ShapeFile>,
@@ -85,10 +86,10 @@ impl Expressions {
         for one in written {
             let kind = if one.gives == Gives::Truth { "bool" } else { "text" };
             outline.push_str(&format!("  {}? {kind}\n", one.name));
-            // One line each, so that the line of a finding says which; the columns stay.
+            // One line for each expression, so that the line of a finding identifies it; the columns are unchanged.
             let expression: String = one.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             let statement = format!("{} = {expression}\n", one.name);
-            // Alone first: what is not complete must not continue on the line of the next one.
+            // Parse it alone first: an incomplete expression must not continue on the line of the next one.
             let alone = MapSpec::parse("expression", &statement);
             if !alone.is_sound() {
                 findings.extend(alone.findings().iter().map(|finding| {
@@ -123,7 +124,7 @@ impl Expressions {
         };
         let is_wrong = plan.is_none();
         for mut finding in found {
-            // Notes about shapes and lengths are for maps; here only what stops the expression matters.
+            // Notes about shapes and lengths apply to maps; here only errors of the expression matter.
             if finding.severity == Severity::Error || !is_wrong && finding.severity == Severity::Warning {
                 finding.place = place_of(&finding.place, written, file);
                 if is_wrong && shape.is_none() && finding.hint.is_none() {
@@ -157,10 +158,10 @@ impl Expressions {
         })
     }
 
-    /// The compiled loop: `world` has the clock and the values of the envelope.
+    /// Builds the compiled loop. `world` has the clock and the envelope values.
     ///
     /// # Errors
-    /// Formats that do not fit the shape.
+    /// Formats that do not match the shape.
     pub fn pipeline(&self, world: &Arc<World>, limits: &Limits) -> Result<Pipeline, Findings> {
         let step =
             MapStep { plan: Arc::clone(&self.plan), schemas: vec![Arc::clone(&self.target)], world: Arc::clone(world) };
@@ -174,7 +175,7 @@ impl Expressions {
         self.plan.envelope_read()
     }
 
-    /// Whether the expressions read the content of the document.
+    /// Returns true if the expressions read the content of the document.
     #[must_use]
     pub fn reads_content(&self) -> bool {
         self.reads_content
@@ -214,7 +215,7 @@ impl Expressions {
     }
 }
 
-/// A place of the expressions' text as one of their file.
+/// Converts a position in the combined text into a position in the file.
 fn place_of(place: &Place, written: &[Written], file: &UserText) -> Place {
     let line = place.line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
     let Some(one) = written.get(line.saturating_sub(1)) else {
@@ -223,7 +224,7 @@ fn place_of(place: &Place, written: &[Written], file: &UserText) -> Place {
         return file.place(&(end..end + 1));
     };
     let given = &file.text[one.span.clone()];
-    // Only a text without escapes has each of its characters where the finding says.
+    // Only in a text without escapes does each character have the position of the finding.
     let inner = given.get(1..given.len().saturating_sub(1)).unwrap_or_default();
     if inner != one.text {
         return file.place(&one.span);

@@ -8,7 +8,7 @@ use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
 
 use crate::block::{Block, Position, Units};
 
-/// Zero bytes kept behind a block's content, so that copies of whole vectors may look past the last record.
+/// Zero bytes kept after a block's content, so that copies of whole vectors may read beyond the last record.
 pub(crate) const SLACK: usize = 64;
 
 /// A block that is too small for one record grows by this part of its size, or by a block. It bounds both the bytes that are read again (eight
@@ -17,14 +17,14 @@ const GROWTH: usize = 8;
 
 /// Finds whole records in a buffer.
 pub trait Cutter: Send {
-    /// Fills `block.units`, `block.skipped` with what `block.bytes[..block.filled]` holds whole; the bytes start at [`Cutter::position`].
+    /// Fills `block.units` and `block.skipped` from the complete records in `block.bytes[..block.filled]`, which begin at [`Cutter::position`].
     fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut;
 
-    /// First byte not consumed, the number of the record there and the state to go on with.
+    /// Returns the first byte not consumed, the number of its record and the state to continue with.
     fn position(&self) -> Position;
 }
 
-/// Whether the buffer is all there will be.
+/// Whether the buffer contains the rest of the source.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SourceEnd {
     /// More may follow.
@@ -33,28 +33,28 @@ pub enum SourceEnd {
     Yes,
 }
 
-/// What one cut did.
+/// Result of one cut.
 #[derive(Debug)]
 pub struct Cut {
     /// Bytes done with; the rest is the start of the next block.
     pub consumed: usize,
-    /// Why the cut ended there.
+    /// Reason for the end of the cut.
     pub end: CutEnd,
 }
 
-/// Why a cut ended where it did.
+/// Reason for the end of a cut.
 #[derive(Debug)]
 pub enum CutEnd {
-    /// The rest is no whole record; with `consumed` 0, so many bytes are needed to get further.
+    /// The remaining bytes are no complete record. If `consumed` is 0, this many bytes are needed to make progress.
     NeedMore {
         /// Bytes that the buffer must hold.
         at_least: usize,
     },
-    /// The source has ended, all of it is consumed.
+    /// The source has ended and all of it is consumed.
     Done,
-    /// The last `rest` bytes before the end of the source, behind `consumed`, are no whole record. They go to the rejects.
+    /// The last `rest` bytes before the end of the source, after `consumed`, are no complete record. They go to the rejects.
     Torn(Finding),
-    /// What follows cannot be read; the run ends.
+    /// The following bytes cannot be read; the run ends.
     Lost(Finding),
 }
 
@@ -64,9 +64,9 @@ pub struct Intake<'r> {
     feed: Feed,
     /// Read and not consumed: the start of the next block.
     carry: Vec<u8>,
-    /// Whether `reader` has ended.
+    /// True if `reader` has ended.
     drained: bool,
-    /// Whether nothing more is to come.
+    /// True if no more blocks follow.
     done: bool,
     seq: u64,
     block_bytes: usize,
@@ -74,7 +74,7 @@ pub struct Intake<'r> {
     record_bytes_max: usize,
 }
 
-/// What makes blocks.
+/// Producer of blocks.
 enum Feed {
     /// Cuts the bytes of the reader.
     Bytes(Box<dyn Cutter>),
@@ -82,18 +82,18 @@ enum Feed {
     Rows(Box<ColumnReader>, RecordNumber),
 }
 
-/// What the intake gave.
+/// Result of taking a block.
 #[derive(Debug)]
 pub(crate) enum Taken {
-    /// The block holds records (or none, if it only moved the position).
+    /// The block contains records (or none, if only the position advanced).
     Block,
-    /// The block holds records; behind them are bytes up to the end of the source that are no record.
+    /// The block contains records. The remaining bytes up to the end of the source are no record.
     Torn { finding: Finding, rest: Vec<u8> },
-    /// The block holds records; behind them the source cannot be read as records.
+    /// The block contains records. After them, the source cannot be read as records.
     Lost(Finding),
-    /// Nothing is left.
+    /// No records remain.
     End,
-    /// The run is to stop; the block holds nothing.
+    /// The run is being stopped; the block is empty.
     Stopped,
 }
 
@@ -119,7 +119,7 @@ impl<'r> Intake<'r> {
         }
     }
 
-    /// The rows of a file of columns; a batch is a block.
+    /// Creates an intake for the rows of a columnar file; a batch is a block.
     #[must_use]
     pub fn of_rows(reader: ColumnReader) -> Intake<'static> {
         Intake {
@@ -134,18 +134,18 @@ impl<'r> Intake<'r> {
         }
     }
 
-    /// Nothing will come: a resumed run whose checkpoint stands at the end of the source.
+    /// Ends the intake, for a resumed run whose checkpoint is at the end of the source.
     pub fn end(&mut self) {
         self.done = true;
     }
 
-    /// Fills `block` with the next whole records.
+    /// Fills `block` with the next complete records.
     ///
-    /// Blocks are cut from full buffers, however the bytes arrive, so the same source gives the same blocks. One record can be large, so
-    /// `cancel` is looked at while a block grows.
+    /// Blocks are cut from full buffers, however the bytes arrive, so the same source gives the same blocks. Because one record can be large,
+    /// `cancel` is checked while a block grows.
     ///
     /// # Errors
-    /// The reader's; then nothing more will come.
+    /// Errors of the reader; the intake has then ended.
     pub(crate) fn take(&mut self, block: &mut Block, cancel: &AtomicBool) -> io::Result<Taken> {
         if self.done {
             return Ok(Taken::End);
@@ -177,7 +177,7 @@ impl<'r> Intake<'r> {
                     if cancel.load(Ordering::Relaxed) {
                         return Ok(Taken::Stopped);
                     }
-                    // One record fills the buffer: the cutter's limits say no before this one does. A cutter may look at all of it again,
+                    // One record fills the buffer: the cutter enforces its limit before this one applies. A cutter may scan the whole record again,
                     // so the buffer grows by a share of its size.
                     let more = (block.filled + block.filled / GROWTH).min(self.record_bytes_max);
                     want = at_least.max(block.filled + self.block_bytes).max(more);
@@ -205,7 +205,7 @@ impl<'r> Intake<'r> {
         }
     }
 
-    /// The next batch of rows.
+    /// Takes the next batch of rows.
     fn take_rows(&mut self, block: &mut Block) -> Taken {
         let Feed::Rows(reader, next) = &mut self.feed else { unreachable!("bytes are cut") };
         block.before = Position::at(ByteOffset(reader.bytes_done()), *next, 0);
@@ -249,7 +249,7 @@ fn fill(reader: &mut dyn Read, drained: &mut bool, block: &mut Block, want: usiz
 /// them again leaves holes in the heap.
 pub(crate) const BUFFER_KEPT_BYTES: usize = 8 << 20;
 
-/// Room for `want` bytes and the slack. A buffer that one giant record made large is given back.
+/// Makes room for `want` bytes and the slack. Releases a buffer that one very large record has enlarged.
 fn make_room(block: &mut Block, want: usize) {
     let need = want + SLACK;
     if block.bytes.len() < need {

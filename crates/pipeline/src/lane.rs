@@ -12,8 +12,8 @@ use crate::spool::SpoolFolder;
 
 /// Decodes the records of a block and drives a target with them. One per lane.
 pub(crate) trait Source: Send {
-    /// Converts what begins at record `at` of the block: one record, or a record with its children. Every record up to the index
-    /// returned is written, rejected or skipped in `lot`.
+    /// Converts the unit that begins at record `at` of the block: one record, or a record with its children. Every record before the returned
+    /// index is written, rejected or skipped in `lot`.
     fn step<T: Target>(&mut self, lane: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize;
 }
 
@@ -21,79 +21,79 @@ pub(crate) trait Source: Send {
 pub(crate) trait Target: Send {
     type Sink: Sink;
 
-    /// Whether the writer makes the output of what [`Target::drain`] hands out, and may still refuse a document.
+    /// Returns true if the writer produces the output from the result of [`Target::drain`] and may still refuse a document.
     fn defers(&self) -> bool {
         false
     }
 
-    /// The document that is sent next: its number, its first byte in the source, and the block that holds it.
+    /// Announces the next document: its number, its first byte in the source, and the block that contains it.
     fn begin(&mut self, _number: RecordNumber, _from: ByteOffset, _block: &Block) {}
 
-    /// What a source drives: one document between two calls of [`Target::accept`].
+    /// Returns the sink that a source drives: one document between two calls of [`Target::accept`].
     fn sink(&mut self) -> &mut Self::Sink;
 
-    /// The document is complete and becomes output.
+    /// Adds the complete document to the output.
     ///
     /// # Errors
-    /// What the format cannot hold; then nothing of the document is in the output. The findings have no record and byte yet.
+    /// Content that the format cannot represent; nothing of the document is then in the output. The findings do not have record and byte yet.
     fn accept(&mut self) -> Result<(), Vec<Finding>>;
 
-    /// The document that was sent is bad: nothing of it becomes output.
+    /// Discards the document that was sent, because it is faulty.
     fn void(&mut self) {
         self.sink().discard();
     }
 
-    /// What else there is to say of the document that was accepted last.
+    /// Returns additional results of the document that was accepted last.
     fn take_extra(&mut self) -> Option<Extra> {
         None
     }
 
-    /// Where the output stands in what [`Target::drain`] will hand out: bytes, columns, or documents that go to files of their own. What is
-    /// accepted behind it stands apart from what was before it.
+    /// Returns the position of the output in the next result of [`Target::drain`]: bytes, columns, or documents for separate files. Documents
+    /// accepted later are separate from those before it.
     ///
     /// # Errors
-    /// As [`Target::drain`].
+    /// Errors of [`Target::drain`].
     fn mark(&mut self) -> Result<usize, Vec<Finding>>;
 
     /// Hands out the output since the last call.
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>>;
 }
 
-/// What a map has to say of a source document.
+/// Additional results of a map for a source document.
 #[derive(Debug, Default)]
 pub(crate) struct Extra {
     /// Findings that refuse nothing.
     pub(crate) notes: Vec<Finding>,
-    /// Documents that came of it.
+    /// Number of documents made from it.
     pub(crate) documents: u64,
-    /// Where the writer has the last word: what came of it in each output.
+    /// If the writer makes the final decision: its extent in each output.
     pub(crate) taken: Vec<OutputExtent>,
 }
 
-/// What came of a source document in one output.
+/// Documents of one output that were made from a source document.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutputExtent {
     pub(crate) documents: u64,
-    /// Of them, those that the writer writes.
+    /// Number of these documents that the writer writes.
     pub(crate) drafts: usize,
-    /// Of text: where the output ends behind it.
+    /// For text: the end of the output after it.
     pub(crate) end: u64,
 }
 
-/// What all lanes of a run know.
+/// State shared by all lanes of a run.
 #[derive(Debug)]
 pub struct LaneFacts {
     /// The source's name, for places.
     pub file: Arc<str>,
     /// The form of rejected documents.
     pub reject_form: RejectForm,
-    /// Whether a lane may stop at its first reject.
+    /// True if a lane may stop at its first reject.
     pub stop_at_reject: bool,
-    /// Whether each document goes to a file of its own.
+    /// True if each document goes to a separate file.
     pub split: bool,
-    /// Where bytes of a document wait that reaches over blocks.
+    /// Storage for the bytes of a document that continues over several blocks.
     pub spool_folder: SpoolFolder,
-    /// For a source of records.
+    /// Set for a source of records.
     pub records: Option<SourceFacts>,
 }
 
@@ -101,7 +101,7 @@ pub struct LaneFacts {
 pub(crate) struct Loop<S, T> {
     source: S,
     target: T,
-    /// Documents that wait with their output, where one goes on in the next block and the writer has the last word.
+    /// Documents that wait with their output, if one continues in the next block and the writer makes the final decision.
     waiting: (Vec<Deferred>, Vec<u8>),
 }
 
@@ -111,7 +111,7 @@ impl<S, T> Loop<S, T> {
     }
 }
 
-/// A lane, whatever its source and target.
+/// A lane for any source and target.
 pub trait Lane: Send {
     /// Converts a block into an empty lot.
     fn convert(&mut self, facts: &LaneFacts, block: &Block, lot: &mut Lot);

@@ -28,7 +28,7 @@ use crate::source_head::{ColumnsHead, SourceHead};
 use crate::spool::SpoolFolder;
 use crate::world::World;
 
-/// Bytes of a block where the target builds columns: a page wants some thousand rows.
+/// Size of a block in bytes if the target builds columns: a page needs some thousand rows.
 const COLUMNS_BLOCK_BYTES: usize = 1 << 20;
 
 /// Rows of a batch of segments: they are short and have sixty columns.
@@ -49,11 +49,11 @@ pub struct MapEnds<'c> {
     pub spool_folder: SpoolFolder,
     /// Receives a line of JSON for each value that the map writes; such a run has one lane.
     pub trace: Option<TraceOut>,
-    /// Counts the statements that ran and the nodes that came, beside a trace.
+    /// Counts of executed statements and of values by source node, in addition to a trace.
     pub coverage: Option<Arc<Mutex<Coverage>>>,
 }
 
-/// Whether long transactions become documents in pages.
+/// Whether long transactions become several documents, one for each page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Paging {
     /// A transaction beyond `EdiRead::page_bytes` becomes several documents.
@@ -78,7 +78,7 @@ pub struct Ends<'c> {
     pub map: Option<MapEnds<'c>>,
     /// Number of lanes, at least 1.
     pub lanes: usize,
-    /// Whether long transactions become documents in pages; with a map they never do.
+    /// Whether long transactions become documents in pages; never with a map.
     pub paging: Paging,
 }
 
@@ -134,12 +134,12 @@ impl<'c> Ends<'c> {
         if fits { Ok(()) } else { Err(other_shape()) }
     }
 
-    /// The formats of all outputs, in their order.
+    /// Returns the formats of all outputs, in order.
     pub fn formats(&self) -> impl Iterator<Item = &'c TargetFormat> + '_ {
         core::iter::once(self.target).chain(self.map.iter().flat_map(|map| map.more.iter().copied()))
     }
 
-    /// Whether output may be continued after a checkpoint.
+    /// Returns true if output can be continued after a checkpoint.
     #[must_use]
     pub fn appends(&self) -> bool {
         !self.formats().any(is_columns)
@@ -157,7 +157,7 @@ impl<'c> Ends<'c> {
         }
     }
 
-    /// An empty block of the source.
+    /// Creates an empty block for the source.
     #[must_use]
     pub fn block(&self) -> Block {
         Block::new(match self.source {
@@ -168,11 +168,11 @@ impl<'c> Ends<'c> {
         })
     }
 
-    /// The cutter of a source that is read in blocks, from a position on; `header` is the first row of CSV, and `file` names the source in
+    /// Creates the cutter of a source that is read in blocks, from a position on. `header` is the first row of CSV, and `file` names the source in
     /// findings. Rows of columns are not cut.
     ///
     /// # Errors
-    /// A framing that contradicts itself.
+    /// An inconsistent framing.
     pub fn cutter(
         &self,
         from: &Position,
@@ -182,7 +182,7 @@ impl<'c> Ends<'c> {
         self.cutter_for(self.block_bytes(), from, header, file)
     }
 
-    /// The same for blocks of so many bytes.
+    /// Creates a cutter for blocks of this many bytes.
     pub fn cutter_for(
         &self,
         block_bytes: usize,
@@ -210,8 +210,8 @@ impl<'c> Ends<'c> {
         })
     }
 
-    /// Whether the lane finds the pages of transactions by itself, since it is alone: to find them before takes as long as to send them. Only of
-    /// targets that can hold a document which goes on in the next block.
+    /// Returns true if the lane detects the pages of transactions itself. This is for a single lane, because detecting them first takes as long as
+    /// sending them, and for targets that can contain a document that continues in the next block.
     fn pages_in_lane(&self) -> bool {
         let holds = matches!(self.target, TargetFormat::JsonLines(_) | TargetFormat::JsonArray(_));
         let by_guide = matches!(
@@ -225,7 +225,8 @@ impl<'c> Ends<'c> {
         self.map.is_none() && self.paging == Paging::Pages
     }
 
-    /// How interchanges are read. Faults are bounded by lots, not by the reader, which would take documents for good once it tells no more.
+    /// Returns the options for reading interchanges. Lots limit the number of faults, not the reader, which would accept documents once it reports no
+    /// more.
     fn edi(&self, read: &EdiRead) -> GenericOptions {
         GenericOptions {
             limits: Limits { findings_max: usize::MAX, ..self.limits.clone() },
@@ -245,15 +246,15 @@ impl<'c> Ends<'c> {
         }
     }
 
-    /// The reader of a source of interchanges where a checkpoint stands.
+    /// Creates a reader of a source of interchanges at a checkpoint.
     #[must_use]
     pub fn reader_at(&self, from: &Position, state: &[u8]) -> Option<DocumentReader> {
         let SourceFormat::Edi(read) = self.source else { return None };
         DocumentReader::resume(&self.edi(read), from.offset, state)
     }
 
-    /// A reader of a source of interchanges that finds documents and checks envelopes, at the beginning or where its state was kept; `None`
-    /// for a state that it did not give, and for other sources.
+    /// Creates a reader of a source of interchanges that finds documents and checks envelopes, at the beginning or at a saved state. `None`
+    /// for a state of another reader, and for other sources.
     pub(crate) fn envelope_reader(&self, at: Option<(ByteOffset, &[u8])>) -> Option<DocumentReader> {
         let SourceFormat::Edi(read) = self.source else { return None };
         let options = without_guides(self.edi(read));
@@ -263,10 +264,10 @@ impl<'c> Ends<'c> {
         }
     }
 
-    /// The form of rejected documents; `head` is what [`Ends::columns_head`] or the first row of a CSV source says.
+    /// Returns the format of rejected documents. `head` is the result of [`Ends::columns_head`] or the first row of a CSV source.
     ///
     /// # Errors
-    /// An XML style whose names are not names of XML.
+    /// An XML style with invalid XML names.
     pub fn reject_form(&self, head: Option<&SourceHead>) -> Result<RejectForm, PipelineError> {
         Ok(match self.source {
             SourceFormat::Records(spec) => {
@@ -327,7 +328,7 @@ impl<'c> Ends<'c> {
     pub(crate) fn columns_of(&self, schema: &Schema, text: TextStore) -> Result<ColumnSink, PipelineError> {
         let defaults = ColumnOptions::default();
         let batch_rows_max = match self.source {
-            // Batches take twice what pages do.
+            // Batches take twice as much memory as pages.
             SourceFormat::Edi(_) if text == TextStore::Plain => EDI_BATCH_ROWS / 2,
             SourceFormat::Edi(_) => EDI_BATCH_ROWS,
             // A block is a batch.
@@ -345,7 +346,7 @@ impl<'c> Ends<'c> {
         Ok(ColumnSink::new(schema.shape(), &options)?)
     }
 
-    /// A lane into `target`, from whatever the source is.
+    /// Creates a lane into `target` for any source.
     pub(crate) fn lane<T: Target + 'c>(
         &self,
         target: T,
@@ -399,7 +400,7 @@ impl<'c> Ends<'c> {
     }
 }
 
-/// Whether a format is columns.
+/// Returns true if a format is columnar.
 pub(crate) fn is_columns(format: &TargetFormat) -> bool {
     matches!(format, TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream)
 }

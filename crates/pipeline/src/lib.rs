@@ -1,4 +1,4 @@
-//! Bytes in, documents out: a source, an optional map and outputs, composed into one compiled loop. No files, no threads of its own.
+//! Bytes in, documents out: a source, an optional map and outputs, combined into one compiled loop. The crate opens no files and starts no threads.
 //!
 //! ```text
 //!                 Intake (a reader) ─┐                                                    ┌─ Outlet: writes lots in order (convert)
@@ -8,11 +8,11 @@
 //!                          Pipeline::lane ─▶ UnitLane::run(bytes of one unit) ────────────┴─ OutputBuffer: Revocable
 //! ```
 //!
-//! There are three ways in:
+//! There are three entry points:
 //!
-//! * [`Pipeline`] is for callers that have a unit in memory: a record, a message, a whole interchange. [`UnitLane::run`] converts it and
-//!   appends what came of it to [`OutputBuffer`]s, which the caller can reset to a mark.
-//! * [`Documents`] is for callers that keep a place after each document: it gives them one by one, as units of [`UnitLane::run`].
+//! * [`Pipeline`] is for callers that have a unit in memory: a record, a message, a complete interchange. [`UnitLane::run`] converts it and
+//!   appends the results to [`OutputBuffer`]s, which the caller can reset to a mark.
+//! * [`Documents`] is for callers that save a position after each document: it returns them one by one, as units for [`UnitLane::run`].
 //! * [`Ends`] is for callers that stream: it makes a cutter, lanes and outputs from the same formats, and [`Exchange`] keeps the order of the
 //!   source for any number of lanes. The caller opens files, starts threads and writes.
 //!
@@ -21,7 +21,7 @@
 //! * A document is written whole or not at all; one that is refused goes to the rejects with its findings.
 //! * Every record is written, rejected or skipped, and exactly one of these: the [`Tally`](quayline_core::Tally) adds up.
 //! * The same bytes and settings give the same output for any number of lanes.
-//! * Only [`SpoolFiles`] opens temporary files, and the caller hands it in.
+//! * Only [`SpoolFiles`] opens temporary files, and the caller provides it.
 
 mod acknowledge;
 mod block;

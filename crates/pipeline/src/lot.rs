@@ -1,4 +1,4 @@
-//! What one block became: output, rejects, findings and counts, on its way to the writer.
+//! Result of converting one block, passed to the writer: output, rejects, findings and counts.
 
 use core::any::Any;
 use core::fmt::Debug;
@@ -27,15 +27,15 @@ pub struct Lot {
     pub payload: Payload,
     /// Rejected records, as they go to the rejects file.
     pub rejects: Vec<u8>,
-    /// Where `rejects` are parts of interchanges: which, and what is around each.
+    /// If `rejects` contains parts of interchanges: description of each part and its envelope.
     pub excerpts: Vec<Excerpt>,
-    /// Whether the writer has the last word on documents.
+    /// True if the writer makes the final decision on documents.
     pub(crate) deferring: bool,
-    /// Then: all documents of the block in order, and their bytes as they go to the rejects.
+    /// In that case, all documents of the block in order, and their bytes as they go to the rejects.
     pub(crate) deferred: Vec<Deferred>,
     pub(crate) deferred_raw: Vec<u8>,
-    /// Documents of the block that are pages of a transaction, in order, and their bytes. They are not in the tally: what becomes of them is
-    /// known when the transaction has ended.
+    /// Documents of the block that are pages of a transaction, in order, and their bytes. They are not in the tally, because their outcome is
+    /// known only when the transaction has ended.
     pub pages: Vec<Page>,
     /// The bytes of `pages`.
     pub page_raw: Vec<u8>,
@@ -45,7 +45,7 @@ pub struct Lot {
     pub findings: Vec<Finding>,
     /// Rejected records whose findings are all beyond the bound, with the code of the first.
     pub bare: Vec<(RecordNumber, Code)>,
-    /// How often each code was found, those beyond the bound too.
+    /// Number of findings by code, including those beyond the limit.
     pub counts: CodeCounts,
     /// Findings that are one however often they come.
     pub repeats: Repeats,
@@ -55,11 +55,11 @@ pub struct Lot {
     pub documents: u64,
     /// Result of another kind of lane than those of this crate, for its own outlet.
     pub attachment: Option<Box<dyn Attachment>>,
-    /// Where the source stands behind the lot.
+    /// Position of the source after the lot.
     pub after: Position,
-    /// A word on why so many records of the first block were rejected.
+    /// Finding that explains why most records of the first block were rejected.
     pub misfit: Option<Finding>,
-    /// Ends the run behind this lot.
+    /// Error that ends the run after this lot.
     pub end: Option<PipelineError>,
 }
 
@@ -72,34 +72,34 @@ pub trait Attachment: Any + Debug + Send {
 /// A rejected part of an interchange.
 #[derive(Debug)]
 pub struct Excerpt {
-    /// What stands in front of the bytes, where the document reached over blocks.
+    /// Bytes that precede the document's bytes, if it extends over several blocks.
     pub front: Option<Spool>,
     /// The envelopes around it, which neighbours share.
     pub around: Arc<Surroundings>,
-    /// Whether it is a transaction; otherwise it is what stands between two.
+    /// True for a transaction, false for content between two transactions.
     pub is_transaction: bool,
-    /// Its bytes in [`Lot::rejects`].
+    /// Range of its bytes in [`Lot::rejects`].
     pub raw: Range<usize>,
 }
 
 /// A document that is one of the pages of its transaction.
 #[derive(Debug)]
 pub struct Page {
-    /// Whether it is the first page of its transaction.
+    /// True for the first page of its transaction.
     pub is_first: bool,
-    /// Whether another one follows.
+    /// True if another page follows.
     pub more: bool,
-    /// Whether it was refused, and with it its transaction.
+    /// True if the page, and thereby its transaction, was refused.
     pub is_bad: bool,
-    /// Its output, in the unit of `Target::mark`.
+    /// Range of its output, in the unit of `Target::mark`.
     pub output: Range<usize>,
     /// Documents of the output.
     pub documents: u64,
     /// The envelopes around it.
     pub around: Surroundings,
-    /// What stands in front of its bytes, where it reached over blocks.
+    /// Bytes that precede its bytes, if it extends over several blocks.
     pub front: Option<Spool>,
-    /// Its bytes in `page_raw`.
+    /// Range of its bytes in `page_raw`.
     pub raw: Range<usize>,
 }
 
@@ -107,15 +107,15 @@ pub struct Page {
 #[derive(Debug)]
 pub(crate) struct Deferred {
     pub(crate) place: Place,
-    /// Set where the lane rejected it already; the others have a draft each.
+    /// Set if the lane already rejected it; each other document has a draft.
     pub(crate) rejected: Option<Vec<Finding>>,
-    /// Its bytes in `deferred_raw`.
+    /// Range of its bytes in `deferred_raw`.
     pub(crate) raw: Range<usize>,
     pub(crate) around: Option<(Surroundings, bool)>,
     pub(crate) front: Option<Spool>,
-    /// Which of the lot's pages it is.
+    /// Index of its page in the lot.
     pub(crate) page: Option<usize>,
-    /// Records that it was made of, documents that came of it, and of a map what came of it in each output.
+    /// Numbers of its records and documents, and for a map its extent in each output.
     pub(crate) records: u64,
     pub(crate) documents: u64,
     pub(crate) taken: Vec<OutputExtent>,
@@ -140,23 +140,23 @@ impl Deferred {
 /// Output of one block.
 #[derive(Debug, Default)]
 pub struct Payload {
-    /// Bytes of output: `..len` of it. A writer may keep the whole vector initialised, so length is told apart.
+    /// Output in `..len`. A writer may keep the whole vector initialized, so the length is separate.
     pub bytes: Vec<u8>,
     /// Number of bytes of output.
     pub len: usize,
     /// Output as columns.
     pub columns: Vec<Columns>,
-    /// What stands in front of the bytes: it waited for the end of its source document.
+    /// Output that precedes the bytes because it waited for the end of its source document.
     pub front: Option<Spool>,
-    /// Set before it is filled: the source document goes on in the next block.
+    /// Set before filling if the source document continues in the next block.
     pub goes_on: bool,
-    /// Of a map with several outputs: those behind the first.
+    /// For a map with several outputs: those after the first.
     pub more: Vec<Payload>,
     /// Output as documents that the writer turns into interchanges.
     pub drafts: Vec<EdiDraft>,
-    /// Those of the lot before, which are written: for their memory.
+    /// Written drafts of the preceding lot, for reuse of their memory.
     pub used: Vec<EdiDraft>,
-    /// Where each document ends in the bytes, where each goes to a file of its own; and what the names of these say.
+    /// If each document goes to a separate file: the end of each document in the bytes, and the parts of the file names.
     pub cuts: Vec<usize>,
     /// The documents' own parts of those names.
     pub names: Vec<String>,
@@ -171,7 +171,7 @@ pub enum Columns {
     Pages(ParquetPages),
     /// A batch of Arrow.
     Batch(RecordBatch),
-    /// Of a payload that is written in parts: what was written.
+    /// A payload that is written in parts: this part is written.
     Written,
 }
 
@@ -230,7 +230,7 @@ impl Default for Lot {
 }
 
 impl Lot {
-    /// An empty lot.
+    /// Creates an empty lot.
     #[must_use]
     pub fn new() -> Self {
         Lot {
@@ -278,7 +278,7 @@ impl Lot {
         self.end = None;
     }
 
-    /// `records` of the block went into one document of the output.
+    /// Counts `records` of the block that became one document of the output.
     #[inline]
     pub(crate) fn written(&mut self, records: u64) {
         self.tally.records_in += records;
@@ -286,7 +286,7 @@ impl Lot {
         self.documents += 1;
     }
 
-    /// The target took a document of these records; the writer may still refuse it.
+    /// Counts a document of these records that the target accepted; the writer may still refuse it.
     #[inline]
     pub(crate) fn accepted<T: Target>(
         &mut self,
@@ -314,7 +314,7 @@ impl Lot {
         self.defer(deferred, extra);
     }
 
-    /// The same for a document of an interchange.
+    /// Counts an accepted document of an interchange.
     pub(crate) fn accepted_excerpt<T: Target>(
         &mut self,
         target: &mut T,
@@ -340,7 +340,7 @@ impl Lot {
         self.defer(deferred, extra);
     }
 
-    /// What a map says of the document that was written last.
+    /// Adds the additional results of a map for the last document.
     fn also(&mut self, extra: Extra, place: impl FnOnce() -> Place) {
         self.documents = self.documents + extra.documents - 1;
         if !extra.notes.is_empty() {
@@ -365,7 +365,7 @@ impl Lot {
         from..self.deferred_raw.len()
     }
 
-    /// Bytes of memory that it takes while it waits to be written, about.
+    /// Returns the approximate memory in bytes that the lot uses while it waits to be written.
     pub(crate) fn memory(&self) -> usize {
         self.payload.memory()
             + self.rejects.capacity()
@@ -377,21 +377,21 @@ impl Lot {
             + self.attachment.as_ref().map_or(0, |attachment| attachment.memory())
     }
 
-    /// Whether a document was rejected so far.
+    /// Returns true if a document was rejected so far.
     pub(crate) fn has_rejects(&self) -> bool {
         self.tally.records_rejected > 0
             || self.pages.last().is_some_and(|page| page.is_bad)
             || self.deferred.last().is_some_and(|last| last.rejected.is_some())
     }
 
-    /// `records` were left out on purpose.
+    /// Counts `records` that were skipped intentionally.
     #[inline]
     pub(crate) fn skipped(&mut self, records: u64) {
         self.tally.records_in += records;
         self.tally.records_skipped += records;
     }
 
-    /// Record `i` of the block goes to the rejects.
+    /// Adds record `i` of the block to the rejects.
     #[cold]
     pub(crate) fn rejected(&mut self, form: &RejectForm, block: &Block, i: usize, findings: Vec<Finding>) {
         if self.deferring {
@@ -403,7 +403,7 @@ impl Lot {
         self.rejected_already(findings);
     }
 
-    /// A part of an interchange goes to the rejects.
+    /// Adds a part of an interchange to the rejects.
     #[cold]
     pub(crate) fn rejected_excerpt(
         &mut self,
@@ -428,7 +428,7 @@ impl Lot {
         self.rejected_already(findings);
     }
 
-    /// A page, whose findings are kept. `raw` is empty where nobody asks for what is rejected.
+    /// Adds a page with its findings. `raw` is empty if rejects are not kept.
     pub(crate) fn page(&mut self, page: Page, place: Place, raw: &[u8], findings: Vec<Finding>) {
         let from = self.page_raw.len();
         self.page_raw.extend_from_slice(raw);
@@ -448,7 +448,7 @@ impl Lot {
     pub(crate) fn excerpt(&mut self, around: Surroundings, is_transaction: bool, front: Option<Spool>, bytes: &[u8]) {
         let from = self.rejects.len();
         self.rejects.extend_from_slice(bytes);
-        // A copy of the headers for each document takes more than the documents, where they are short.
+        // For short documents, a copy of the headers for each one would take more memory than the documents.
         let around = match self.excerpts.last() {
             Some(last) if *last.around == around => Arc::clone(&last.around),
             _ => Arc::new(around),
@@ -462,7 +462,7 @@ impl Lot {
         self.keep(findings);
     }
 
-    /// A record whose bytes are in `rejects` already.
+    /// Counts a rejected record whose bytes are already in `rejects`.
     pub(crate) fn rejected_already(&mut self, findings: Vec<Finding>) {
         self.tally.records_in += 1;
         self.tally.records_rejected += 1;
@@ -474,7 +474,7 @@ impl Lot {
         self.keep(findings);
     }
 
-    /// Adds how the source went on after the block: bytes at its end that are no record, or a source that is lost.
+    /// Adds the end of the source after the block: trailing bytes that are no record, or an unreadable source.
     pub(crate) fn end_with(&mut self, taken: Taken) {
         match taken {
             Taken::Torn { finding, rest } => {
@@ -502,13 +502,13 @@ impl Lot {
 /// Bytes of a draft that is kept to be used again: one that a giant document made large is given back.
 const DRAFT_KEPT_BYTES: usize = 64 << 10;
 
-/// About what a finding takes with its texts.
+/// Approximate memory of a finding with its texts in bytes.
 const FINDING_BYTES: usize = 512;
 
 /// Findings kept of one lot before the writer applies the limit of the run; enough for that limit's default.
 pub(crate) const FINDINGS_A_LOT: usize = 10_000;
 
-/// How often each code was found.
+/// Number of findings by code.
 #[derive(Clone, Debug, Default)]
 pub struct CodeCounts(pub Vec<(Code, u64)>);
 
@@ -533,7 +533,7 @@ impl CodeCounts {
         other.0.iter().for_each(|(code, times)| self.add(*code, *times));
     }
 
-    /// The counts by code.
+    /// Returns the counts sorted by code.
     #[must_use]
     pub fn sorted(mut self) -> Vec<(Code, u64)> {
         self.0.sort_unstable();
@@ -541,12 +541,12 @@ impl CodeCounts {
     }
 }
 
-/// The place of record `i` of a block.
+/// Returns the place of record `i` of a block.
 pub(crate) fn place_of(block: &Block, i: usize, file: &std::sync::Arc<str>) -> Place {
     Place {
         file: Some(std::sync::Arc::clone(file)),
         record: Some(block.number(i)),
-        // A row has no byte: its values lie in as many places as it has columns.
+        // A row has no byte position: its values are in as many positions as it has columns.
         byte: (!matches!(block.units, Units::Rows(_))).then(|| block.offset(i)),
         ..Place::default()
     }
@@ -566,7 +566,7 @@ pub(crate) fn locate(mut findings: Vec<Finding>, place: &Place) -> Vec<Finding> 
     findings
 }
 
-/// The place of a document of an interchange.
+/// Returns the place of a document of an interchange.
 pub(crate) fn edi_place(facts: &LaneFacts, number: RecordNumber, from: ByteOffset) -> Place {
     Place { file: Some(std::sync::Arc::clone(&facts.file)), record: Some(number), byte: Some(from), ..Place::default() }
 }

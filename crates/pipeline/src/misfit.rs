@@ -1,4 +1,4 @@
-//! When most of the first records are rejected, the cause is seldom the records.
+//! Diagnosis for a source whose first records are mostly rejected, which usually means wrong settings.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::block::Block;
 use crate::codes;
 use crate::lot::Lot;
 
-/// What is known of a source of records before its first record.
+/// Known properties of a source of records before its first record.
 #[derive(Debug)]
 pub struct SourceFacts {
-    /// How records lie in the bytes.
+    /// Framing of the records.
     pub framing: FramingSpec,
-    /// Bytes of the source, where it is a file.
+    /// Size of the source in bytes, if it is a file.
     pub bytes: Option<u64>,
-    /// Length of every record, where the description has one.
+    /// Fixed length of records, if the description has one.
     pub record_length: Option<usize>,
 }
 
-/// Says why most records of the first block were rejected, or why the framing broke in it.
+/// Returns a finding that explains why most records of the first block were rejected, or why the framing is broken in it.
 pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<str>) -> Option<Finding> {
     let tally = lot.tally;
     let first = block.before.next == RecordNumber::FIRST;

@@ -4,7 +4,7 @@ use quayline_core::Limits;
 use quayline_edi::{Level, renumbered};
 use quayline_project::TargetFormat;
 
-/// What a control number counts.
+/// Unit that a control number counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NumberKind {
     /// Interchanges: ISA13, and data element 0020 of UNB.
@@ -13,16 +13,16 @@ pub enum NumberKind {
     Group,
 }
 
-/// Whether documents of this format have control numbers.
+/// Returns true if documents of this format have control numbers.
 #[must_use]
 pub fn has_control_numbers(target: &TargetFormat) -> bool {
     matches!(target, TargetFormat::Edi(_))
 }
 
-/// Gives what was written in a format with [control numbers](has_control_numbers) those that `take` returns, in their order.
+/// Replaces the control numbers of content in a format with [control numbers](has_control_numbers) by the results of `take`, in order.
 ///
 /// # Errors
-/// Those of `take`; then the content is as it was.
+/// Errors of `take`; the content is then unchanged.
 pub fn renumber<E>(content: &mut Vec<u8>, take: &mut dyn FnMut(NumberKind) -> Result<u64, E>) -> Result<(), E> {
     let mut of = |level| take(if level == Level::Interchange { NumberKind::Interchange } else { NumberKind::Group });
     *content = renumbered(content, &Limits::default(), &mut of)?;

@@ -1,4 +1,4 @@
-//! Outputs: how each starts, and what its lanes are made of.
+//! Outputs: their beginning, and the targets of their lanes.
 
 use std::sync::Arc;
 
@@ -29,11 +29,12 @@ use crate::sink::{
 use crate::source_head::SourceHead;
 use crate::spool::SpoolFolder;
 
-/// Bytes of a row group, and of one dictionary in it, where the source is interchanges: what is converted in constant memory has less of it.
+/// Maximum size in bytes of a row group if the source is interchanges, and of one dictionary in it; small because that conversion uses constant
+/// memory.
 const EDI_ROW_GROUP_BYTES: usize = 2 << 20;
 const EDI_DICTIONARY_BYTES: usize = 256 << 10;
 
-/// How an output starts, for the caller, who owns the bytes.
+/// Beginning of an output, for the caller that owns the bytes.
 pub enum OutputStart {
     /// Output of lots one after another, between a beginning and an end.
     Text {
@@ -41,12 +42,12 @@ pub enum OutputStart {
         prologue: Vec<u8>,
         /// Bytes after the last document.
         epilogue: Vec<u8>,
-        /// Bytes that separate a document from the one before: the first document of all goes without them.
+        /// Length of the bytes that separate documents; the first document of all is written without them.
         separator: usize,
     },
     /// Drafts for a writer of interchanges with these options, which [`settle`](crate::settle()) drives.
     Edi(Box<EdiWriterOptions>),
-    /// Pages for a Parquet writer of this sink; its encoder goes back by [`LaneOutput::encode_by`].
+    /// Pages for a Parquet writer of this sink. Pass its encoder to [`LaneOutput::encode_by`].
     Parquet {
         /// The columns.
         sink: Box<ColumnSink>,
@@ -62,16 +63,16 @@ pub enum OutputStart {
     },
 }
 
-/// Whether the documents of an output go to one file or to a file each.
+/// Whether all documents of an output go to one file or each to a separate one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Apart {
     /// One after another.
     Together,
-    /// Each to a file of its own, whose end [`Payload::cuts`](crate::Payload::cuts) names.
+    /// Each to a separate file, which ends at an entry of [`Payload::cuts`](crate::Payload::cuts).
     FileEach,
 }
 
-/// What lanes need to write one output.
+/// Configuration that lanes need to write one output.
 pub struct LaneOutput<'c>(Maker<'c>);
 
 impl LaneOutput<'_> {
@@ -83,7 +84,7 @@ impl LaneOutput<'_> {
     }
 }
 
-/// What the part of an output in a lane is made of.
+/// Components of an output in a lane.
 enum Maker<'c> {
     Json { shape: &'c Shape, style: JsonStyle, apart: Apart },
     Xml { shape: &'c Shape, style: &'c XmlStyle, apart: Apart },
@@ -114,13 +115,13 @@ pub(crate) fn check(map: &MapEnds<'_>, formats: &[&TargetFormat]) -> Result<(), 
 }
 
 impl<'c> Ends<'c> {
-    /// How output `number` starts, and what its lanes need. Without a map there is one output, 0.
+    /// Returns the beginning of output `number`, and the configuration for its lanes. Without a map there is one output, 0.
     ///
     /// # Errors
-    /// A format that cannot hold the output's shape, or a record file without a record description.
+    /// A format that cannot represent the output's shape, or a record file without a record description.
     ///
     /// # Panics
-    /// Where there is no output of this number.
+    /// If there is no output of this number.
     pub fn output(&self, number: usize, apart: Apart) -> Result<(OutputStart, LaneOutput<'c>), PipelineError> {
         let format = self.formats().nth(number).expect("a run has a format for each output");
         let (schema, shape): (&'c Arc<Schema>, &'c Shape) = match &self.map {
@@ -185,7 +186,7 @@ impl<'c> Ends<'c> {
         Ok((start, LaneOutput(maker)))
     }
 
-    /// Options of a writer that counts from where the run says, and the envelope values of every document.
+    /// Returns the options of a writer that counts from the run's initial numbers, and the envelope values for every document.
     fn counting(&self, options: &EdiWriterOptions) -> (EdiWriterOptions, Arc<[(String, String)]>) {
         let mut counting = options.clone();
         let Some(map) = &self.map else { return (counting, Arc::from([])) };
@@ -212,11 +213,11 @@ impl<'c> Ends<'c> {
         }
     }
 
-    /// The lanes: one compiled loop for each. `written` has the bytes that each output holds already, for the places of a trace; `header` is
+    /// Creates the lanes, one compiled loop each. `written` has the number of bytes already in each output, for the positions of a trace; `head` is
     /// the first row of a CSV source.
     ///
     /// # Errors
-    /// A format that cannot hold the documents, or a header that does not fit.
+    /// A format that cannot represent the documents, or a header that does not match.
     pub fn lanes(
         &self,
         outputs: &[LaneOutput<'c>],
@@ -362,13 +363,13 @@ fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -
     let prologue = writer.bytes().to_vec();
     writer.clear();
     writer.end();
-    // In an array every document begins with the comma after the one before.
+    // In an array, every document begins with the comma after the preceding one.
     let separator = usize::from(stream == Stream::Array);
     let start = OutputStart::Text { prologue, epilogue: writer.bytes().to_vec(), separator };
     (start, Maker::Json { shape, style, apart })
 }
 
-/// How numbers of JSON are written.
+/// Returns the format of JSON numbers.
 fn numbers(write: &JsonWrite) -> Numbers {
     match write.numbers {
         JsonNumbers::Exact => Numbers::Exact,

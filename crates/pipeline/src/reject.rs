@@ -1,4 +1,4 @@
-//! How a rejected record stands in the rejects file: so that the file can be converted again with the same settings.
+//! Format of the rejects file: it can be converted again with the same settings.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ pub enum RejectForm {
     Raw {
         /// The framing.
         spec: FramingSpec,
-        /// What the settings leave out.
+        /// Fillers for the content at the beginning and the end that the settings skip.
         edges: Fillers,
     },
-    /// The body framed anew: blocks and segments cannot be taken out of a file as they stand.
+    /// The body with new framing, because blocks and segments cannot be copied individually from a file.
     Framed {
         /// The framing.
         spec: FramingSpec,
@@ -28,14 +28,14 @@ pub enum RejectForm {
         limits: Limits,
         /// The byte that pads a short record.
         pad: u8,
-        /// What the settings leave out.
+        /// Fillers for the content at the beginning and the end that the settings skip.
         edges: Fillers,
     },
     /// Rows of columns, as lines of JSON of the source's shape.
     Rows(Arc<ColumnsHead>),
-    /// Transactions as they stand, in interchanges that the writer puts around them.
+    /// Unchanged transactions, in interchanges that the writer adds.
     Interchanges,
-    /// The document and a line feed, between what makes a file of such lines.
+    /// The document and a line feed, inside the prologue and epilogue of such a file.
     Line {
         /// Bytes before the first document.
         prologue: Vec<u8>,
@@ -61,7 +61,7 @@ impl Fillers {
                 && let Ok(mut framer) = Framer::new(spec, options(pad), limits)
             {
                 for _ in 0..count {
-                    // One byte, which is padded where records have one length.
+                    // One byte, which is padded if records have a fixed length.
                     if framer.frame(&[pad], &mut bytes).is_err() {
                         break;
                     }
@@ -93,7 +93,7 @@ impl RejectForm {
         }
     }
 
-    /// What stands before the first rejected record.
+    /// Returns the content before the first rejected record.
     #[must_use]
     pub fn prologue(&self) -> Vec<u8> {
         match self {
@@ -111,7 +111,7 @@ impl RejectForm {
         }
     }
 
-    /// What stands behind the last rejected record.
+    /// Returns the content after the last rejected record.
     #[must_use]
     pub fn epilogue(&self) -> &[u8] {
         match self {
@@ -141,7 +141,7 @@ impl RejectForm {
                     framer.flush(out);
                     done.then_some(())
                 });
-                // What was read in this framing and does not fit into a block of ours keeps its bytes all the same.
+                // A record that was read in this framing but does not fit a new block keeps its bytes.
                 if framed.is_none() {
                     out.extend_from_slice(body);
                 }
@@ -167,7 +167,7 @@ fn options(pad: u8) -> FramerOptions {
     FramerOptions { pad, block_bytes: 32_760, ..FramerOptions::default() }
 }
 
-/// Bytes of the line terminator at the start of what follows a record.
+/// Returns the length of the line terminator at the start of the bytes after a record.
 fn terminator(spec: &FramingSpec, behind: &[u8]) -> usize {
     let FramingSpec::Lines(lines) = spec else { return 0 };
     let end = lines.end.bytes();

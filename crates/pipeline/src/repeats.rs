@@ -6,21 +6,21 @@ use quayline_cobol::layout::FieldIndex;
 use quayline_cobol::{RecordNote, RecordPlan};
 use quayline_core::{ByteOffset, Code, Fault, Finding, Place, Severity};
 
-/// Different findings that are kept apart; what comes beyond is counted together by code.
+/// Maximum number of different findings that are kept; further ones are counted together by code.
 const KEYS_MAX: usize = 1_000;
 
-/// What is the same in findings of one code.
+/// Common property of repeated findings of one code.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum RepeatKey {
     /// A field of the plan of a record type.
     Field(usize, Option<FieldIndex>),
-    /// The value that tells a record's type.
+    /// Value that identifies a record's type.
     Value(String),
-    /// Too many to keep apart.
+    /// Further findings beyond the limit.
     Others,
 }
 
-/// Findings by what is the same in them.
+/// Repeated findings, grouped by their common property.
 #[derive(Clone, Debug, Default)]
 pub struct Repeats(HashMap<(Code, RepeatKey), Repeat>);
 
@@ -31,12 +31,12 @@ struct Repeat {
     words: Words,
 }
 
-/// What a finding says of its count.
+/// Text of a finding about its count.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
-    /// Goes behind `1`.
+    /// Text after `1`.
     pub(crate) one: String,
-    /// Goes behind any other number.
+    /// Text after any other number.
     pub(crate) many: String,
     pub(crate) hint: String,
     pub(crate) severity: Severity,
@@ -47,7 +47,7 @@ impl Repeats {
         self.0.clear();
     }
 
-    /// Counts one more; `words` is asked for the first of its kind only.
+    /// Counts one finding. `words` is called only for the first of its kind.
     pub(crate) fn add(
         &mut self,
         code: Code,
@@ -61,7 +61,7 @@ impl Repeats {
         repeat.count += 1;
     }
 
-    /// What was odd in a record that was converted.
+    /// Adds the notes about a converted record.
     #[cold]
     pub(crate) fn add_notes(&mut self, plan: &RecordPlan, of_type: usize, notes: &[RecordNote], place: &Place) {
         for note in notes {
@@ -78,7 +78,7 @@ impl Repeats {
         }
     }
 
-    /// Takes over what a later lot found.
+    /// Merges the findings of a later lot.
     pub fn merge(&mut self, later: &mut Repeats) {
         for ((code, key), repeat) in later.0.drain() {
             let full = self.0.len() >= KEYS_MAX;
@@ -92,7 +92,7 @@ impl Repeats {
         }
     }
 
-    /// A finding for each, in the order of their first places.
+    /// Returns one finding for each kind, in the order of their first places.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let mut all: Vec<(&Code, &Repeat)> = self.0.iter().map(|((code, _), repeat)| (code, repeat)).collect();

@@ -1,19 +1,19 @@
-//! Output that can be taken back.
+//! Revocable output.
 
 use quayline_edi::{EdiMark, EdiWriter};
 
-/// Output that can be taken back to a mark.
+/// Output that can be reset to a mark.
 ///
-/// A rejected document, a rolled-back unit of work and a resumed run are the same to a writer: what was written since the mark never was.
-/// Marks nest: going back to one makes those after it void.
+/// A rejected document, a rolled-back unit of work and a resumed run are the same for a writer: it discards everything written since the mark.
+/// Marks nest: resetting to one invalidates later ones.
 pub trait Revocable {
     /// A point in the output.
     type Mark;
 
-    /// The point that the output has reached. A writer may first end what is pending there.
+    /// Returns the current end of the output. A writer may first complete pending output.
     fn mark(&mut self) -> Self::Mark;
 
-    /// Takes back everything that was written since the mark.
+    /// Discards everything written since the mark.
     fn back_to(&mut self, mark: Self::Mark);
 
     /// Makes everything so far permanent: earlier marks are void.

@@ -1,4 +1,4 @@
-//! The last word on documents, where an output is interchanges: its writer, which knows what is open, may still refuse a document.
+//! Final decision on documents of interchange outputs: the writer, which tracks the open envelopes, may still refuse a document.
 
 use core::ops::Range;
 use std::io;
@@ -12,21 +12,21 @@ use crate::spool::{Spool, SpoolFiles};
 
 /// An output that may be interchanges.
 pub trait DraftOutput {
-    /// The writer of its interchanges; `None` for other formats.
+    /// Returns the writer of its interchanges; `None` for other formats.
     fn drafts(&mut self) -> Option<Drafts<'_>>;
 }
 
 /// An output of interchanges.
 pub struct Drafts<'w> {
-    /// The writer; it knows which envelopes are open.
+    /// Writer, which tracks the open envelopes.
     pub writer: &'w mut EdiWriter,
-    /// Whether each document is an interchange in a file of its own.
+    /// True if each document is an interchange in a separate file.
     pub is_split: bool,
-    /// Its name in the map, where a map has several outputs.
+    /// Name of the output in the map, if the map has several.
     pub name: Option<&'w str>,
 }
 
-/// What of a run is not settled between two lots.
+/// State of a run that is undecided between two lots.
 #[derive(Debug, Default)]
 pub struct Unsettled {
     /// A transaction of several pages that is being written.
@@ -36,7 +36,7 @@ pub struct Unsettled {
 }
 
 impl Unsettled {
-    /// Whether the run can go on from here without what is in memory.
+    /// Returns true if the run can continue from here without this state.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.document.is_none()
@@ -60,14 +60,14 @@ struct OpenDocument {
     raw: Vec<u8>,
 }
 
-/// What follows a document that was written.
+/// Successor of a written document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Follows {
     /// A further page of its transaction.
     Page,
     /// Another transaction, or nothing.
     Other,
-    /// Nobody knows before the next lot.
+    /// Not known before the next lot.
     Unknown,
 }
 
@@ -153,8 +153,8 @@ pub fn settle<O: DraftOutput>(
     Ok(())
 }
 
-/// The document that the lot before left open: kept, if the first one of this lot is a page of its transaction, and checked to its end
-/// otherwise.
+/// Handles the document that the preceding lot left open: keeps it open if the first document of this lot is a page of its transaction, and otherwise
+/// checks its end.
 fn settle_open<O: DraftOutput>(outputs: &mut [O], lot: &mut Lot, next: Option<&Deferred>, unsettled: &mut Unsettled) {
     let Some(next) = next else { return };
     let draft = next.rejected.is_none().then(|| lot.payload.drafts.first()).flatten();
@@ -163,7 +163,7 @@ fn settle_open<O: DraftOutput>(outputs: &mut [O], lot: &mut Lot, next: Option<&D
     close(&mut output, lot, unsettled, goes_on);
 }
 
-/// Settles what is open behind the last lot.
+/// Handles the documents that are open after the last lot.
 pub fn settle_end<O: DraftOutput>(outputs: &mut [O], lot: &mut Lot, unsettled: &mut Unsettled) {
     if let Some(mut output) = outputs.first_mut().and_then(O::drafts) {
         close(&mut output, lot, unsettled, false);
@@ -207,7 +207,7 @@ fn reject(lot: &mut Lot, document: Deferred, raw: &[u8], findings: Vec<Finding>)
     lot.rejected_already(findings);
 }
 
-/// What the check of an output found, at the source document and the place in the output.
+/// Converts the faults of an outbound check to findings at the source document, with the position in the output.
 fn findings_of(faults: OutboundFaults, place: &Place, output: Option<&str>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::with_capacity(faults.faults.len());
     for fault in faults.faults {
@@ -234,7 +234,7 @@ fn findings_of(faults: OutboundFaults, place: &Place, output: Option<&str>) -> V
     findings
 }
 
-/// Writes a page; where it cannot be written, or the lane rejected it, all of its transaction is taken back. Whether that is so.
+/// Writes a page. If it cannot be written, or the lane rejected it, discards the whole transaction. Returns true in that case.
 fn settle_page<O: DraftOutput>(
     output: &mut O,
     lot: &mut Lot,
@@ -290,12 +290,12 @@ fn settle_page<O: DraftOutput>(
     refused
 }
 
-/// How far an output is in its lot.
+/// Progress of an output in its lot.
 #[derive(Clone, Debug, Default)]
 struct Course {
     /// Drafts that were written or refused.
     drafts: usize,
-    /// Of text: where the last document ends, and what of it is not written.
+    /// For text: the end of the last document, and the length of the unwritten part.
     end: u64,
     dropped: Vec<Range<u64>>,
 }
@@ -307,7 +307,7 @@ fn payload_of(payload: &mut Payload, number: usize) -> &mut Payload {
     }
 }
 
-/// Writes what came of one source document, all of it or nothing. A mark where it begins, if it is right only if a page of its transaction
+/// Writes the results of one source document, all or none. Returns a mark at its beginning if it is valid only if a page of its transaction
 /// follows.
 fn write<O: DraftOutput>(
     outputs: &mut [O],
@@ -374,8 +374,8 @@ fn write<O: DraftOutput>(
     failed.map_or(Ok(mark), Err)
 }
 
-/// Writes drafts of one source document and checks them. Whether they are right only if a page of the last transaction follows; `notes` gets
-/// what is no error.
+/// Writes and checks the drafts of one source document. Returns true if they are valid only if a page of the last transaction follows. `notes`
+/// receives findings that are no errors.
 fn write_drafts(
     output: &mut Drafts<'_>,
     payload: &mut Payload,
@@ -397,7 +397,7 @@ fn write_drafts(
             _ => Follows::Other,
         };
         if split {
-            // Each is an interchange of its own.
+            // Each document is a separate interchange.
             output.writer.finish();
             payload.cuts.push(output.writer.bytes().len());
             payload.names.push(name.cloned().unwrap_or_default());
@@ -451,7 +451,7 @@ fn without(payload: &mut Payload, dropped: &[Range<u64>], files: &dyn SpoolFiles
     Ok(())
 }
 
-/// The parts of a range that lie in none of the others.
+/// Returns the parts of a range outside of all the other ranges.
 fn outside(dropped: &[Range<u64>], of: Range<u64>) -> Vec<Range<u64>> {
     let mut parts = Vec::new();
     let mut at = of.start;

@@ -1,4 +1,4 @@
-//! What the start of a source says of all its documents.
+//! Head of a source: its properties for all documents.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use quayline_json::{JsonStyle, JsonWriter};
 
 use crate::csv_header::CsvHeader;
 
-/// What the start of a source says of all its documents: every lane needs it.
+/// Head of a source, which every lane needs: its properties for all documents.
 #[derive(Debug)]
 pub enum SourceHead {
     /// The first row of CSV.
@@ -18,7 +18,7 @@ pub enum SourceHead {
 }
 
 impl SourceHead {
-    /// The first row, where the source is CSV.
+    /// Returns the first row, if the source is CSV.
     #[must_use]
     pub fn csv(&self) -> Option<&CsvHeader> {
         match self {

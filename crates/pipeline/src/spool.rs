@@ -1,12 +1,12 @@
-//! Bytes that wait until a document that reaches over several blocks has ended: in memory up to a bound, beyond it in a temporary file that
-//! the caller hands in.
+//! Bytes that wait for the end of a document that extends over several blocks: in memory up to a limit, beyond it in a temporary file that
+//! the caller provides.
 
 use core::fmt::Debug;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes kept in memory. 1 MiB: a page of a transaction and what it becomes seldom has more.
+/// Maximum number of bytes kept in memory. 1 MiB: a page of a transaction and its output rarely exceed it.
 const MEMORY_BYTES: usize = 1 << 20;
 
 /// A temporary file.
@@ -18,15 +18,15 @@ pub trait SpoolFile: Read + Write + Seek + Send + Debug {
     fn set_len(&mut self, len: u64) -> io::Result<()>;
 }
 
-/// Where temporary files come from.
+/// Source of temporary files.
 pub trait SpoolFiles: Send + Sync + Debug {
-    /// A new, empty file that is gone when it is dropped.
+    /// Creates an empty file that is deleted when it is dropped.
     ///
     /// # Errors
-    /// The system's.
+    /// Errors of the system.
     fn create(&self) -> io::Result<Box<dyn SpoolFile>>;
 
-    /// Name of the place for messages.
+    /// Returns the name of the folder for messages.
     fn place(&self) -> &Path;
 }
 
@@ -54,28 +54,28 @@ impl SpoolFile for Cursor<Vec<u8>> {
     }
 }
 
-/// Bytes that wait, in order.
+/// Waiting bytes, in order.
 #[derive(Debug, Default)]
 pub struct Spool {
-    /// What came before `memory`.
+    /// Bytes before `memory`.
     file: Option<Box<dyn SpoolFile>>,
     in_file: u64,
     memory: Vec<u8>,
 }
 
 impl Spool {
-    /// How many bytes it holds.
+    /// Returns the number of bytes.
     pub fn len(&self) -> u64 {
         self.in_file + self.memory.len() as u64
     }
 
-    /// Whether it holds nothing.
+    /// Returns true if the spool is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Appends bytes; `files` gives the file where memory does not suffice.
+    /// Appends bytes. `files` provides the file if the memory limit is reached.
     pub fn push(&mut self, bytes: &[u8], files: &dyn SpoolFiles) -> io::Result<()> {
         if self.memory.len() + bytes.len() > MEMORY_BYTES {
             let file = match &mut self.file {
@@ -93,7 +93,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Forgets all behind the first `len` bytes.
+    /// Truncates the spool to its first `len` bytes.
     pub fn truncate(&mut self, len: u64) -> io::Result<()> {
         if len >= self.in_file {
             let kept = usize::try_from(len - self.in_file).unwrap_or(usize::MAX);
@@ -174,7 +174,7 @@ impl Read for SpoolReader {
 pub struct SpoolWriter {
     /// The bytes so far.
     pub spool: Spool,
-    /// Gives the file where memory does not suffice.
+    /// Provides the file if the memory limit is reached.
     pub folder: SpoolFolder,
 }
 

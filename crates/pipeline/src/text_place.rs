@@ -7,16 +7,16 @@ use quayline_core::Place;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct TextPlace {
     line: u64,
-    /// In characters.
+    /// Column in characters.
     column: u64,
 }
 
-/// Bits of a state that hold the column; one that is larger is told as the largest.
+/// Number of bits of a state for the column; a larger column is limited to the maximum.
 const COLUMN_BITS: u32 = 23;
 const COLUMN_MAX: u64 = (1 << COLUMN_BITS) - 1;
 
 impl TextPlace {
-    /// The place behind `text`, which begins here.
+    /// Returns the position after `text`, which begins at this one.
     pub(crate) fn behind(self, text: &[u8]) -> TextPlace {
         match memrchr(b'\n', text) {
             None => TextPlace { line: self.line, column: self.column + characters(text) },
@@ -33,12 +33,12 @@ impl TextPlace {
         place.column = u32::try_from(self.column).ok();
     }
 
-    /// As a number of at most 60 bits; 0 is the start of a text.
+    /// Encodes the position in at most 60 bits; 0 is the start of a text.
     pub(crate) fn state(self) -> u64 {
         (self.line - 1) << COLUMN_BITS | (self.column - 1).min(COLUMN_MAX)
     }
 
-    /// What [`TextPlace::state`] gave.
+    /// Decodes the result of [`TextPlace::state`].
     pub(crate) fn of_state(state: u64) -> TextPlace {
         TextPlace { line: (state >> COLUMN_BITS) + 1, column: (state & COLUMN_MAX) + 1 }
     }

@@ -52,10 +52,10 @@ pub struct MapStep {
 }
 
 impl Pipeline {
-    /// A pipeline without a map: source and target have the shape of `schema`.
+    /// Creates a pipeline without a map: source and target have the shape of `schema`.
     ///
     /// # Errors
-    /// Formats that do not fit the schema, and columns (Parquet, Arrow), which are written for many units at once.
+    /// Formats that do not match the schema, and columns (Parquet, Arrow), which are written for many units at once.
     pub fn new(
         source: SourceFormat,
         schema: Arc<Schema>,
@@ -74,11 +74,11 @@ impl Pipeline {
         .checked()
     }
 
-    /// A pipeline without a map whose documents become rows of a Parquet file, which the caller writes: [`Pipeline::columns`] is what the
-    /// writer needs, [`Pipeline::page_lane`] takes its encoder, and [`OutputBuffer::take_pages`] has what it writes.
+    /// Creates a pipeline without a map whose documents become rows of a Parquet file, which the caller writes: [`Pipeline::columns`] configures the
+    /// writer, [`Pipeline::page_lane`] takes its encoder, and [`OutputBuffer::take_pages`] returns its input.
     ///
     /// # Errors
-    /// A source that does not fit the schema.
+    /// A source that does not match the schema.
     pub fn into_pages(source: SourceFormat, schema: Arc<Schema>, limits: Limits) -> Result<Pipeline, Findings> {
         let pipeline = Pipeline {
             source,
@@ -93,13 +93,13 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// The columns of a pipeline made by [`Pipeline::into_pages`], and how their file is written.
+    /// Returns the columns of a pipeline created by [`Pipeline::into_pages`], and the options of their file.
     ///
     /// # Errors
-    /// A shape that has no form in columns.
+    /// A shape without a columnar form.
     ///
     /// # Panics
-    /// Where the pipeline was made otherwise.
+    /// If the pipeline was created otherwise.
     pub fn columns(&self) -> Result<(Box<ColumnSink>, ParquetOptions), Findings> {
         match self.ends().output(0, Apart::Together).map_err(|error| error.findings())? {
             (OutputStart::Parquet { sink, options }, _) => Ok((sink, options)),
@@ -107,18 +107,18 @@ impl Pipeline {
         }
     }
 
-    /// As [`Pipeline::lane`], of a pipeline made by [`Pipeline::into_pages`].
+    /// Creates a lane like [`Pipeline::lane`], for a pipeline created by [`Pipeline::into_pages`].
     ///
     /// # Errors
-    /// A shape that has no form in columns.
+    /// A shape without a columnar form.
     pub fn page_lane(&self, encoder: ParquetEncoder) -> Result<UnitLane<'_>, Findings> {
         UnitLane::new(self, Some(encoder)).map_err(|error| error.findings())
     }
 
-    /// A pipeline through a map, with the source, the targets and the formats that the map's file names.
+    /// Creates a pipeline with a map, using the source, targets and formats that the map's file names.
     ///
     /// # Errors
-    /// As [`Pipeline::new`]; and shapes that do not say how their documents are read or written.
+    /// Errors of [`Pipeline::new`], and shapes that do not define the format of their documents.
     pub fn through(map: MapFile, world: Arc<World>, limits: Limits) -> Result<Pipeline, Findings> {
         let source = map.source.source()?;
         let targets = map.targets.iter().map(|target| target.shape.target()).collect::<Result<Vec<_>, _>>()?;
@@ -128,13 +128,13 @@ impl Pipeline {
         Pipeline::with_map(source, schema, step, targets, limits)
     }
 
-    /// A pipeline through a map: `schema` is the source's, `targets` are the formats of the map's outputs in its order.
+    /// Creates a pipeline with a map: `schema` is that of the source, `targets` are the formats of the map's outputs in order.
     ///
     /// # Errors
-    /// As [`Pipeline::new`]; and outputs that cannot be written together.
+    /// Errors of [`Pipeline::new`], and outputs that cannot be written together.
     ///
     /// # Panics
-    /// Where the map does not have one output for each target.
+    /// If the number of targets differs from the number of the map's outputs.
     pub fn with_map(
         source: SourceFormat,
         schema: Arc<Schema>,
@@ -165,10 +165,10 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// An empty buffer for each output.
+    /// Creates an empty buffer for each output.
     ///
     /// # Errors
-    /// A format that cannot hold its documents.
+    /// A format that cannot represent its documents.
     pub fn buffers(&self) -> Result<Vec<OutputBuffer>, Findings> {
         let ends = self.ends();
         let buffer = |number| {
@@ -178,10 +178,10 @@ impl Pipeline {
         (0..self.targets.len()).map(buffer).collect()
     }
 
-    /// The compiled loop with its memory, for one thread.
+    /// Creates the compiled loop with its memory, for one thread.
     ///
     /// # Errors
-    /// A format that cannot hold its documents.
+    /// A format that cannot represent its documents.
     pub fn lane(&self) -> Result<UnitLane<'_>, Findings> {
         UnitLane::new(self, None).map_err(|error| error.findings())
     }
@@ -221,18 +221,18 @@ impl Pipeline {
     }
 }
 
-/// The compiled loop of a [`Pipeline`] with its memory. It holds nothing of the units that it has run.
+/// Compiled loop of a [`Pipeline`] with its memory. It keeps nothing of the units that it has run.
 pub struct UnitLane<'p> {
     ends: Ends<'p>,
     outputs: Vec<LaneOutput<'p>>,
     /// Number of bytes in a new buffer of each output. The positions of a trace are relative to it.
     written: Vec<u64>,
-    /// Made for each unit where the unit's first row names the columns.
+    /// Lane; created for each unit if the unit's first row names the columns.
     lane: Option<Box<dyn Lane + 'p>>,
     facts: LaneFacts,
     block: Block,
     lot: Lot,
-    /// Of interchanges: where each unit begins. A unit is one block, so nobody has to look ahead for places where blocks may end.
+    /// For interchanges: the position at the beginning of each unit. A unit is one block, so no look-ahead for the ends of blocks is needed.
     start: Option<Position>,
 }
 
@@ -242,7 +242,7 @@ enum Bytes<'u> {
     Held(&'u mut Vec<u8>),
 }
 
-/// The outcome of one unit. Every byte of the unit is in an output, in the rejects, skipped on purpose, or after the point where the unit was
+/// Result of one unit. Every byte of the unit is in an output, in the rejects, skipped intentionally, or after the point where the unit was
 /// lost.
 #[derive(Debug, Default)]
 pub struct UnitReport {
@@ -254,15 +254,15 @@ pub struct UnitReport {
     pub rejects: Vec<u8>,
     /// Findings about the documents; at most 10,000 of a unit.
     pub findings: Vec<Finding>,
-    /// How often each code was found, those beyond the bound too.
+    /// Number of findings by code, including those beyond the limit.
     pub findings_by_code: Vec<(Code, u64)>,
     repeats: Repeats,
-    /// Set where the rest of the unit could not be read. The documents before it are written.
+    /// Set if the rest of the unit could not be read. The documents before it are written.
     pub lost: Option<Findings>,
 }
 
 impl UnitReport {
-    /// Whether the whole unit was read and no document was rejected.
+    /// Returns true if the complete unit was read and no document was rejected.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.lost.is_none() && self.tally.records_rejected == 0
@@ -313,22 +313,23 @@ impl<'p> UnitLane<'p> {
         Ok(UnitLane { block: ends.block(), ends, outputs, written, lane, facts, lot: Lot::new(), start })
     }
 
-    /// Converts one unit, whose bytes are a whole file of the source format, and appends its documents to `outputs`: those that
-    /// [`Pipeline::buffers`] gave, or gave for another lane of the same pipeline. `name` names the unit in findings.
+    /// Converts one unit, whose bytes are a complete file of the source format, and appends its documents to `outputs`. These are the result of
+    /// [`Pipeline::buffers`], and may have been used with another lane of the same pipeline. `name` names the unit in findings.
     ///
-    /// A document that cannot be read, mapped or written is taken back, in every output; its findings are in the report. To take back the
-    /// whole unit, mark the buffers before and go back to the marks.
+    /// A document that cannot be read, mapped or written is discarded in every output; its findings are in the report. To discard the
+    /// whole unit, mark the buffers before the call and reset them to the marks.
     ///
     /// # Panics
-    /// Where there is not one buffer for each output.
+    /// If the number of buffers differs from the number of outputs.
     pub fn run(&mut self, name: &Arc<str>, unit: &[u8], outputs: &mut [OutputBuffer]) -> UnitReport {
         self.run_bytes(name, Bytes::Lent(unit), outputs)
     }
 
-    /// The same for a unit whose memory the lane may use meanwhile: interchanges of megabytes are not copied. `unit` comes back as it was.
+    /// Converts one unit whose memory the lane may use during the call, so that interchanges of megabytes are not copied. `unit` is unchanged
+    /// afterwards.
     ///
     /// # Panics
-    /// As [`UnitLane::run`].
+    /// See [`UnitLane::run`].
     pub fn run_held(&mut self, name: &Arc<str>, unit: &mut Vec<u8>, outputs: &mut [OutputBuffer]) -> UnitReport {
         self.run_bytes(name, Bytes::Held(unit), outputs)
     }
@@ -412,7 +413,7 @@ impl<'p> UnitLane<'p> {
             self.begin(Some(self.ends.columns_head(&columns)?), report)?;
             Intake::of_rows(columns)
         } else {
-            // A unit of many documents is read in blocks: what waits to be written is that of a block.
+            // A unit of many documents is read in blocks, which limits the output that waits to be written to one block.
             let cutter = self.ends.cutter(&from, first_row.as_deref(), &name)?;
             Intake::new(reader, cutter, BLOCK_BYTES.min(unit.len() + 1), self.ends.limits)
         };
@@ -433,7 +434,7 @@ impl<'p> UnitLane<'p> {
         done
     }
 
-    /// Converts the block that was taken; what ends the unit early, if anything does.
+    /// Converts the block. Returns the error that ends the unit early, if any.
     fn convert_block(
         &mut self,
         taken: Taken,
@@ -456,7 +457,7 @@ impl<'p> UnitLane<'p> {
         Ok(lot.end.take())
     }
 
-    /// The end of a unit.
+    /// Completes the outputs and the report at the end of a unit.
     fn end_unit(
         &mut self,
         outputs: &mut [OutputBuffer],
@@ -489,7 +490,7 @@ impl UnitLane<'_> {
 }
 
 impl UnitReport {
-    /// Adds what came of one block.
+    /// Adds the results of one block.
     fn add(&mut self, lot: &mut Lot, form: &RejectForm, excerpt: &mut ExcerptWriter) -> Result<(), PipelineError> {
         self.tally.add(lot.tally);
         self.documents += lot.documents;
@@ -528,13 +529,13 @@ impl UnitReport {
 pub struct OutputBuffer {
     bytes: Vec<u8>,
     form: Form,
-    /// How often the output was kept or handed out: marks of an earlier count are void.
+    /// Number of times that the output was kept or taken; marks with an earlier number are invalid.
     kept: u64,
-    /// The key of the last document, where documents of several rows have keys.
+    /// Key of the last document, if documents of several rows have keys.
     key: Option<Vec<u8>>,
 }
 
-/// How documents follow each other.
+/// Format in which documents follow each other.
 enum Form {
     Text { prologue: Vec<u8>, epilogue: Vec<u8>, separator: usize },
     Edi(Box<EdiWriter>),
@@ -563,7 +564,7 @@ impl OutputBuffer {
         OutputBuffer { bytes, form, kept: 0, key: None }
     }
 
-    /// The bytes so far: without the end of the output, and of interchanges without the trailers of those that are open.
+    /// Returns the bytes so far, without the epilogue of the output and without the trailers of open interchanges.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -597,7 +598,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Takes over what the writer of interchanges still has.
+    /// Moves the pending bytes of the interchange writer to the buffer.
     fn flush(&mut self) {
         if let Form::Edi(writer) = &mut self.form {
             self.bytes.extend_from_slice(writer.bytes());
@@ -648,7 +649,7 @@ impl Revocable for OutputBuffer {
     }
 
     /// # Panics
-    /// Where the output was kept or handed out since the mark.
+    /// If the output was kept or taken since the mark.
     fn back_to(&mut self, mark: OutputMark) {
         assert_eq!(mark.kept, self.kept, "a mark is void once the output was kept or handed out");
         if let Form::Pages(pages) = &mut self.form {

@@ -10,9 +10,9 @@ pub use quayline_map::{OwnFunction, OwnType};
 pub struct World {
     /// Microseconds since 1970-01-01T00:00:00 in the time zone that the map's dates mean; the same for all documents of a run.
     pub now: i64,
-    /// What ids are made of, with the number of the document: two runs that must not make the same ids need two of them.
+    /// Seed of ids, combined with the number of the document. Runs that must not generate the same ids need different seeds.
     pub seed: u64,
-    /// Envelope values: what maps ask for as `envelope.name`, and header fields of interchanges that are written.
+    /// Envelope values: those that maps read as `envelope.name`, and header fields of written interchanges.
     pub envelope: Vec<(String, String)>,
     /// Tables that maps look up.
     pub lookups: Vec<Box<dyn Lookup>>,
@@ -33,7 +33,7 @@ pub struct UnitWorld {
 }
 
 impl World {
-    /// A world for all documents of a run.
+    /// Creates the world for all documents of a run.
     #[must_use]
     pub fn new(now: i64, seed: u64, envelope: Vec<(String, String)>, lookups: Vec<Box<dyn Lookup>>) -> World {
         World { now, seed, envelope, lookups, functions: Vec::new(), unit: Mutex::new(None) }
@@ -51,35 +51,36 @@ impl World {
     }
 }
 
-/// What computes a function of maps.
+/// Implementation of a map function.
 pub trait FunctionSource: Send + Sync {
-    /// Its name in the map.
+    /// Returns the name of the function in the map.
     fn name(&self) -> &str;
 
-    /// The function for one lane.
+    /// Opens the function for one lane.
     fn open(&self) -> Box<dyn Function>;
 }
 
 /// A function of maps in one lane. Its results depend on nothing but the arguments.
 pub trait Function: Send {
-    /// One call, with arguments and result as text: `-12.50`, `2026-01-31`. `None` is a result without a value. The call ends within a limit of time.
+    /// Calls the function. Arguments and result are texts: `-12.50`, `2026-01-31`. `None` is a result without a value. The call ends within a time
+    /// limit.
     ///
     /// # Errors
-    /// Why there is no result, in words, without payload.
+    /// The reason for the failure, as a phrase without payload.
     fn call(&mut self, of: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String>;
 }
 
 /// A table that maps look up.
 pub trait Lookup: Send + Sync {
-    /// Its name in the map.
+    /// Returns the name of the table in the map.
     fn name(&self) -> &str;
 
-    /// Another of the same, for another lane.
+    /// Creates an equal lookup for another lane.
     fn another(&self) -> Box<dyn Lookup>;
 
-    /// One row: hands each field's value to `row` in the order of the map's declaration. `Ok(false)`: there is no such row.
+    /// Looks up one row: passes each field's value to `row` in declaration order. Returns `Ok(false)` if the row does not exist.
     ///
     /// # Errors
-    /// Why it cannot be looked up, in words, without payload.
+    /// The reason for the failure, as a phrase without payload.
     fn row(&mut self, keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> Result<bool, String>;
 }

@@ -8,7 +8,7 @@ use quayline_flat::{CsvStyle, EndOfInput, FlatFault, RowSplitter, RowStep};
 use crate::block::{Block, DocumentSpan, Position, Units};
 use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
 
-/// Cuts behind the header, which the run has read.
+/// Cuts the rows after the header, which the run has already read.
 pub(crate) struct CsvCutter {
     splitter: RowSplitter,
     offset: ByteOffset,
@@ -18,7 +18,7 @@ pub(crate) struct CsvCutter {
 
 impl CsvCutter {
     pub(crate) fn new(style: CsvStyle, limits: &Limits, from: &Position, file: &Arc<str>) -> Self {
-        // The state is the line; nothing was read yet where it is 0.
+        // The state is the line number, or 0 before anything was read.
         let splitter = match from.state {
             0 => RowSplitter::new(style, limits),
             line => RowSplitter::resume(style, limits, line),

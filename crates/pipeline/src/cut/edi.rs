@@ -8,11 +8,11 @@ use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, GenericOptions};
 use crate::block::{Block, EdiPart, Position, Units};
 use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
 
-/// Runs ahead over the segments to find where a block may end; what it finds wrong, the lane that converts the block finds again, since it
-/// goes on from the same state over the same bytes.
+/// Scans the segments for the positions at which a block may end. The lane that converts the block finds the same faults again, because it
+/// continues from the same state over the same bytes.
 pub(crate) struct EdiCutter {
     reader: DocumentReader,
-    /// The reader where the block begins.
+    /// Reader at the beginning of the block.
     before: Arc<DocumentReader>,
     from: ByteOffset,
     next: RecordNumber,
@@ -21,30 +21,30 @@ pub(crate) struct EdiCutter {
     documents: u64,
     /// Byte of the block up to which the reader was let look for the end of a page, if it comes again.
     page_end: Option<usize>,
-    /// Whether it lies further than a page from the beginning of the document that is open.
+    /// True if the page end is more than one page after the beginning of the open document.
     is_stretched: bool,
-    /// Bytes from which on a block ends behind the next document.
+    /// Size in bytes from which a block ends after the next document.
     enough: usize,
     page_bytes: usize,
-    /// Documents stay whole: one that reaches over blocks goes on in the next.
+    /// Documents are not divided into pages; a document that exceeds a block continues in the next one.
     whole: bool,
 }
 
-/// What a cutter reads by where nobody asks for pages: documents begin and end where they do without guides, which take most of the time.
+/// Returns options for a cutter without paging. Documents begin and end at the same positions without guides, which take most of the time.
 pub(crate) fn without_guides(options: GenericOptions) -> GenericOptions {
     GenericOptions { guides: None, validation: None, page_bytes: None, ..options }
 }
 
-/// Bytes of a transaction behind which a page ends anywhere. By guide, pages end where loops begin, which the reader sees; only where none
-/// begins for long do they end so.
+/// Returns the size of a transaction in bytes after which a page ends at any segment. With guides, pages end where loops begin, which the reader
+/// detects; this larger limit applies only if no loop begins for long.
 pub(crate) fn page_bytes(options: &GenericOptions) -> u64 {
     let pages = if options.guides.is_some() { GUIDE_PAGES } else { 1 };
     options.page_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(pages)).max(1)
 }
 
-/// Where to look after `until`, where no page could end: at `next`, the end of a page that began in the meantime, or, where one segment (or
-/// a gap) takes the whole page, twice as far from the page's beginning. Each byte of such a segment is read a constant number of times, and
-/// where pages end depends on where they begin only.
+/// Returns the position to examine next if no page could end at `until`: `next`, the end of a page that began in the meantime. If one segment (or a
+/// gap) fills the whole page, it is twice as far from the beginning of the page. Each byte of such a segment is read a constant number of times, and
+/// the ends of pages depend only on their beginnings.
 pub(crate) fn next_page_end(next: u64, until: u64, page_bytes: u64) -> u64 {
     if next > until {
         return next;
@@ -53,11 +53,11 @@ pub(crate) fn next_page_end(next: u64, until: u64, page_bytes: u64) -> u64 {
     until.saturating_add((until - begin).max(1))
 }
 
-/// So many times the bytes of a page, a transaction ends as a page anywhere.
+/// Factor for the page size, after which a page of a transaction with guides ends at any segment.
 const GUIDE_PAGES: u64 = 16;
 
 impl EdiCutter {
-    /// A cutter that finds what readers with these options do.
+    /// Creates a cutter that detects the same documents as readers with these options.
     pub(crate) fn new(options: &GenericOptions, block_bytes: usize, from: &Position) -> Self {
         let page_bytes = usize::try_from(page_bytes(options)).unwrap_or(usize::MAX);
         let mut reader = DocumentReader::new(options);
@@ -79,13 +79,13 @@ impl EdiCutter {
         }
     }
 
-    /// Goes to the end of the block; `None` where it needs more bytes.
+    /// Advances to the end of the block; `None` if it needs more bytes.
     fn go(&mut self, input: &[u8], end: SourceEnd) -> Option<EdiPart> {
         let offset =
             |at: ByteOffset, from: ByteOffset| usize::try_from(at.0.saturating_sub(from.0)).unwrap_or(usize::MAX);
         let mut page_end = self.page_end.take().unwrap_or_else(|| self.page_end(self.passed));
         loop {
-            // So far a document that is open may reach before it ends as a page; so where pages end does not depend on blocks.
+            // Limit of an open document before it ends as a page, so the ends of pages do not depend on blocks.
             let until = page_end.min(input.len());
             let is_last = until == input.len() && end == SourceEnd::Yes;
             let end_of_input = if is_last { EndOfInput::Yes } else { EndOfInput::No };
@@ -98,8 +98,8 @@ impl EdiCutter {
                 match step {
                     DocumentStep::Document { page, more, .. } => {
                         self.documents += 1;
-                        // Pages end blocks, so that what waits for a transaction to end can be told from the rest of a block.
-                        // The page of what follows is not as long as that of a segment that took a whole one.
+                        // A page ends its block, so that the part of a transaction that waits for its end is separate from the rest of the block.
+                        // The page after a segment that filled a whole page has the normal size.
                         let enough = self.passed >= self.enough || more || page > 1 || self.is_stretched;
                         if enough && pass.is_between() {
                             // What ends a page by guide is the segment behind it, which the lane does not see.
@@ -139,7 +139,7 @@ impl EdiCutter {
         }
     }
 
-    /// Where the page that is open, or one that begins at `at`, ends.
+    /// Returns the end of the open page, or of a page that begins at `at`.
     fn page_end(&self, at: usize) -> usize {
         let since = self
             .reader

@@ -10,7 +10,7 @@ use quayline_flat::{
 use crate::block::{Block, DocumentSpan, Position, Units};
 use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
 
-/// Cuts behind the header, which the run has read. A block ends behind the last row of a document.
+/// Cuts the rows after the header, which the run has already read. A block ends after the last row of a document.
 pub(crate) struct FamilyCutter {
     style: CsvStyle,
     limits: Limits,
@@ -25,7 +25,7 @@ pub(crate) struct FamilyCutter {
 struct Open {
     start: usize,
     line: u64,
-    /// Where its last row ends, without the line end and with it.
+    /// End of its last row, without and with the line end.
     end: usize,
     behind: usize,
 }
@@ -39,7 +39,7 @@ impl FamilyCutter {
         header: Option<&[u8]>,
         file: &Arc<str>,
     ) -> Result<Self, Findings> {
-        // The state is the line; nothing was read yet where it is 0.
+        // The state is the line number, or 0 before anything was read.
         let splitter = match from.state {
             0 => RowSplitter::new(style, limits),
             line => RowSplitter::resume(style, limits, line),

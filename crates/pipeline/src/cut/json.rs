@@ -20,7 +20,7 @@ pub(crate) struct JsonCutter {
 /// Bits of the state that are the splitter's; above them is the place in the text.
 const SPLITTER_BITS: u32 = 4;
 
-/// The place in the text at which a block of JSON begins.
+/// Returns the position in the text at which a block of JSON begins.
 pub(crate) fn place_at(from: &Position) -> TextPlace {
     TextPlace::of_state(from.state >> SPLITTER_BITS)
 }

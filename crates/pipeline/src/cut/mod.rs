@@ -1,4 +1,4 @@
-//! Cutters: where records and documents lie in the bytes of a source.
+//! Cutters: they locate records and documents in the bytes of a source.
 
 mod csv;
 mod edi;

@@ -14,7 +14,7 @@ use crate::codes;
 use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
 use crate::sink::extent;
 
-/// Cuts a source of framed records. Blocks end where a document begins: a record with children never stands apart from them.
+/// Cuts a source of framed records. Blocks end where a document begins, so a record and its children are always in one block.
 pub(crate) struct RecordCutter {
     spec: FramingSpec,
     limits: Limits,
@@ -82,13 +82,13 @@ impl RecordCutter {
         Finding::error(codes::SHORT_OF_SKIPPED, Fault::Config, message).at(place).hint(hint)
     }
 
-    /// Gives back the records of the last family: more of it may follow. `None` where the block holds only that one.
+    /// Returns the records of the last family to the input, since more of its records may follow. `None` if the block contains only that family.
     fn keep_last_family(&mut self, block: &mut Block, types: &RecordTypes) -> Option<usize> {
         let Units::Records(batch) = &mut block.units else { return None };
         let begins = |i: &usize| types.begins_document(batch.body(&block.bytes, *i));
         let last = (1..batch.len()).rev().find(begins)?;
         let end = batch.span(last).frame as usize;
-        // Cut again up to there, without holding trailers back: those stand behind.
+        // Cut again up to that record, without reserving trailers, which come later.
         let edges = Edges { skip_last: 0, ..self.edges };
         let mut again = splitter(&self.spec, &self.limits, &block.before, edges, self.extent.as_ref()).ok()?;
         let cut = again.block(&block.bytes[..end], EndOfInput::No, batch);
@@ -157,7 +157,7 @@ impl RecordCutter {
             Some(consumed) => Cut { consumed, end },
             None if records == 0 && consumed > 0 => Cut { consumed, end },
             None => {
-                // One family fills the buffer: look again with more of it.
+                // One family fills the buffer: try again with more input.
                 if block.filled > self.limits.record_bytes_max {
                     let place =
                         Place { file: Some(Arc::clone(&self.file)), record: Some(started.next), ..Place::default() };

@@ -60,7 +60,7 @@ impl Cutter for XmlCutter {
         };
         let input = &block.bytes[..block.filled];
         let mut pos = 0;
-        // Blocks end behind a record, where a resumed splitter knows where it is; what is between records opens the next block.
+        // Blocks end after a record, where a resumed splitter knows its position; content between records begins the next block.
         let mut behind_record = None;
         let end = loop {
             match self.splitter.split(&input[pos..], end) {

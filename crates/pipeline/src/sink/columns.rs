@@ -6,7 +6,7 @@ use quayline_core::{Finding, Place};
 use crate::lane::Target;
 use crate::lot::{Columns, Payload};
 
-/// What rows become: the part of a [`ColumnsTarget`] in which pages and batches differ.
+/// Consumer of rows: the part of a [`ColumnsTarget`] in which pages and batches differ.
 pub(crate) trait TakeRows: Send {
     /// Takes the rows of a sink.
     fn take(&mut self, sink: &mut ColumnSink) -> Result<Columns, Vec<Finding>>;
@@ -58,7 +58,7 @@ impl<T: TakeRows> Target for ColumnsTarget<T> {
     #[inline(always)]
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
         accept(&mut self.sink)?;
-        // What leaves depends on the rows of the block only, so that it is the same for any number of lanes.
+        // The output depends only on the rows of the block, so it is the same for any number of lanes.
         if self.sink.is_full() { self.leave() } else { Ok(()) }
     }
 

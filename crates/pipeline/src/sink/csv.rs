@@ -8,12 +8,12 @@ use crate::lot::Payload;
 
 /// A writer of rows: a row for each document, or several.
 pub(crate) trait RowWriter: Sink + Send {
-    /// The whole documents since the last [`RowWriter::clear`].
+    /// Returns the complete documents since the last [`RowWriter::clear`].
     fn bytes(&self) -> &[u8];
     fn clear(&mut self);
-    /// Why the document left last has no rows.
+    /// Returns the fault because of which the last document has no rows.
     fn take_fault(&mut self) -> Option<FlatFault>;
-    /// The keys of the documents.
+    /// Returns the keys of the documents.
     fn keys(&self) -> Option<KeySpan>;
 }
 

@@ -1,4 +1,4 @@
-//! Interchanges: lanes hand documents over, and the writer, which knows what is open, writes them in order.
+//! Interchanges: lanes pass documents to the writer, which tracks the open envelopes and writes them in order.
 
 use quayline_core::Finding;
 use quayline_edi::{EdiDraft, EdiDrafter, EdiWriterOptions};
@@ -39,7 +39,7 @@ impl Target for EdiTarget {
         Ok(())
     }
 
-    /// The writer knows it.
+    /// Returns the number of drafts. The writer knows the position of the output.
     fn mark(&mut self) -> Result<usize, Vec<Finding>> {
         Ok(self.drafts.len())
     }

@@ -10,19 +10,19 @@ use quayline_project::{Schema, SchemaExtent};
 use crate::lane::Target;
 use crate::lot::Payload;
 
-/// What finds the end of a schema's records, where the framing needs it.
+/// Returns the detector of record ends for a schema, if the framing needs one.
 pub(crate) fn extent(spec: &FramingSpec, schema: &Arc<Schema>) -> Option<Arc<dyn RecordExtent>> {
     (*spec == FramingSpec::Layout).then(|| Arc::new(SchemaExtent::new(schema)) as Arc<dyn RecordExtent>)
 }
 
-/// Frames the records of a block. Blocks and segments of the framing end with it, so that a checkpoint may stand there and lanes need not
-/// know of each other.
+/// Frames the records of a block. Blocks and segments of the framing end with it, so that a checkpoint can be written there and lanes are
+/// independent of each other.
 pub(crate) struct Framed {
     framer: Framer,
     out: Vec<u8>,
 }
 
-/// Where the output of a [`Framed`] stood.
+/// State of a [`Framed`] and its output.
 pub(crate) struct FramedMark(Framer, usize);
 
 impl Framed {
@@ -32,13 +32,13 @@ impl Framed {
         limits: &Limits,
         schema: &Arc<Schema>,
     ) -> Result<Self, SpecError> {
-        // The beginning of the file is written by the run, so every lane goes on.
+        // The run writes the beginning of the file, so every lane continues after it.
         let framer = Framer::resume(spec, options, limits, ByteOffset(1), RecordNumber::FIRST)?;
         let framer = framer.with_extent(extent(spec, schema));
         Ok(Framed { framer, out: Vec::new() })
     }
 
-    /// What stands before the first record.
+    /// Returns the content before the first record.
     pub(crate) fn prologue(spec: &FramingSpec, options: FramerOptions, limits: &Limits) -> Result<Vec<u8>, SpecError> {
         let mut prologue = Vec::new();
         Framer::new(spec, options, limits)?.finish(&mut prologue);
@@ -49,18 +49,18 @@ impl Framed {
         self.framer.frame(body, &mut self.out).map_err(|fault| vec![fault.finding()])
     }
 
-    /// Where the output is, to go [`Framed::back_to`].
+    /// Returns the state of the output for [`Framed::back_to`].
     pub(crate) fn mark(&self) -> FramedMark {
         FramedMark(self.framer.clone(), self.out.len())
     }
 
-    /// Takes back what was added since the mark.
+    /// Discards the output since the mark.
     pub(crate) fn back_to(&mut self, mark: FramedMark) {
         let len = mark.1;
         self.back_to_len(mark, len);
     }
 
-    /// The same where bytes were taken since the mark, so that it stands at another length now.
+    /// Discards the output since the mark, if bytes were taken since, so that the mark is now at another length.
     pub(crate) fn back_to_len(&mut self, FramedMark(framer, _): FramedMark, len: usize) {
         self.framer = framer;
         self.out.truncate(len);
@@ -71,12 +71,12 @@ impl Framed {
         self.out.len()
     }
 
-    /// The bytes that were framed, a block that is open included.
+    /// Returns the framed bytes, including an open block.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.out
     }
 
-    /// Forgets them; the framing goes on.
+    /// Discards the bytes; the framing continues.
     pub(crate) fn forget(&mut self) {
         self.out.clear();
     }

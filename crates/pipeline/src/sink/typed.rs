@@ -51,11 +51,11 @@ pub(crate) struct TypedEncoder<'s> {
     group_of: Vec<Option<u16>>,
     encoders: Vec<Option<RecordEncoder>>,
     open: Vec<Open>,
-    /// Bodies of the document's records, each behind those nested in it.
+    /// Bodies of the document's records, each after those nested in it.
     bodies: Vec<u8>,
     /// The records as the document has them: parents before their children.
     records: Vec<Written>,
-    /// Whether a record has a place of its own among the others.
+    /// True if a record has an explicit position among the others.
     has_places: bool,
     findings: Vec<Finding>,
 }
@@ -63,11 +63,11 @@ pub(crate) struct TypedEncoder<'s> {
 /// A record of the document.
 #[derive(Clone, Debug)]
 struct Written {
-    /// Its bytes in `bodies`.
+    /// Range of its bytes in `bodies`.
     body: Range<usize>,
     /// The record that it is nested in, by its place in `records`.
     parent: Option<usize>,
-    /// Its place in the file that the document was made of, kept in `_preserve`.
+    /// Position in the original file, kept in `_preserve`.
     place: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ struct Written {
 struct Open {
     of_type: usize,
     group: NodeId,
-    /// Its place in `records`.
+    /// Index in `records`.
     index: usize,
 }
 
@@ -103,7 +103,7 @@ impl<'s> TypedEncoder<'s> {
         }
     }
 
-    /// Frames the records of the document left last: all of them or none.
+    /// Frames the records of the last document: all or none.
     pub(crate) fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
         if !self.findings.is_empty() {
             return Err(core::mem::take(&mut self.findings));
@@ -125,8 +125,8 @@ impl<'s> TypedEncoder<'s> {
         Ok(())
     }
 
-    /// The records in the order of the file that the document was made of. Below each parent they follow their places; one without a
-    /// place follows the one before it in the document.
+    /// Returns the records in the order of the original file. Children of each parent are sorted by position; a record without a
+    /// position follows its predecessor in the document.
     fn in_places(&self) -> Vec<usize> {
         let mut children: Vec<Vec<(u64, usize)>> = vec![Vec::new(); self.records.len()];
         let mut roots = Vec::new();
@@ -164,7 +164,7 @@ impl<'s> TypedEncoder<'s> {
         Some(behind)
     }
 
-    /// The encoder of the innermost open record, and the node in its own shape.
+    /// Returns the encoder of the innermost open record, and the node in its shape.
     #[inline]
     fn inner(&mut self, node: NodeId) -> Option<(&mut RecordEncoder, NodeId)> {
         let open = self.open.last()?;
@@ -172,7 +172,7 @@ impl<'s> TypedEncoder<'s> {
         Some((encoder, NodeId(node.0 - open.group.0)))
     }
 
-    /// Whether a node is the member of the innermost open record that keeps bytes.
+    /// Returns true if a node is the `_preserve` member of the innermost open record.
     fn is_preserve(&self, node: NodeId) -> bool {
         let plan = self.open.last().and_then(|open| Some((open.group, self.types.plan(open.of_type)?)));
         plan.is_some_and(|(group, plan)| plan.preserve_node().is_some_and(|own| group.0 + own.0 == node.0))
@@ -221,7 +221,7 @@ impl<'s> TypedEncoder<'s> {
     }
 }
 
-/// The finding of a record whose bytes say another type than its document.
+/// Creates the finding for a record whose bytes identify another type than its document.
 #[cold]
 fn other_type(types: &RecordTypes, of_type: usize, read_as: Found) -> Finding {
     let name = |index: usize| types.plan(index).map_or("another", |plan| &plan.shape().node(NodeId::ROOT).name);
@@ -292,7 +292,7 @@ impl Sink for TypedEncoder<'_> {
     }
 
     fn null_branch(&mut self, node: NodeId) {
-        // A record that is null is none; what it held would be a record of its own.
+        // A null record is absent; its content would form a separate record.
         if self.group_of[node.index()].is_none()
             && let Some((encoder, node)) = self.inner(node)
         {

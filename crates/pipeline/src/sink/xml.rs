@@ -9,7 +9,7 @@ use crate::output::Apart;
 
 pub(crate) struct XmlTarget {
     writer: XmlWriter,
-    /// Where documents end, if that is asked for.
+    /// Ends of documents, if requested.
     cuts: Option<Vec<usize>>,
 }
 

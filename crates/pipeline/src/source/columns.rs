@@ -20,7 +20,7 @@ impl ColumnsSource {
 impl Source for ColumnsSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let Units::Rows(Some(batch)) = &block.units else { return block.len() };
-        // The columns are told apart once for all rows.
+        // The columns are resolved once for all rows.
         let mut rows = self.head.rows.rows(batch);
         for row in at..block.len() {
             target.begin(block.number(row), block.offset(row), block);

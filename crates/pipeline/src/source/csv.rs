@@ -13,7 +13,7 @@ pub(crate) struct CsvSource {
 }
 
 impl CsvSource {
-    /// `header` is the file's first row, where it has one.
+    /// Creates a source. `header` is the file's first row, if it has one.
     pub(crate) fn new(
         schema: &Schema,
         style: CsvStyle,
@@ -27,7 +27,7 @@ impl CsvSource {
         Ok(CsvSource { reader })
     }
 
-    /// What is odd about the header.
+    /// Returns warnings about the header.
     pub(crate) fn warnings(&self) -> &[quayline_core::Finding] {
         self.reader.warnings()
     }

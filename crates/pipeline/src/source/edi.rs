@@ -16,20 +16,20 @@ use crate::spool::Spool;
 
 pub(crate) struct EdiSource {
     reader: DocumentReader,
-    /// Whether the block before ended inside a document that goes on, and the document's bytes so far.
+    /// True if the preceding block ended inside a document that continues. `front` has the document's bytes so far.
     goes_on: bool,
     front: Option<Spool>,
-    /// What was found wrong with it so far, as far as a lot would keep it.
+    /// Findings of that document so far, up to the limit of a lot.
     early: Vec<Finding>,
-    /// Set where the cutter does not look for pages.
+    /// Set if the cutter does not detect pages.
     alone: Option<Alone>,
 }
 
-/// What a lane knows of pages that it finds by itself.
+/// State of a lane that detects pages itself.
 struct Alone {
-    /// Bytes of a transaction behind which a page ends anywhere.
+    /// Size of a transaction in bytes after which a page ends at any segment.
     page_bytes: u64,
-    /// Number of the next document, behind the first block.
+    /// Number of the next document, after the first block.
     next: Option<RecordNumber>,
 }
 
@@ -38,17 +38,17 @@ impl EdiSource {
         EdiSource { reader: DocumentReader::new(options), goes_on: false, front: None, early: Vec::new(), alone: None }
     }
 
-    /// The same for a lane that is alone and finds pages by itself.
+    /// Creates a source for a single lane that detects pages itself.
     pub(crate) fn alone(options: &GenericOptions) -> Self {
         EdiSource { alone: Some(Alone { page_bytes: page_bytes(options), next: None }), ..EdiSource::new(options) }
     }
 
-    /// Bytes of a transaction behind which a page ends anywhere, unless the cutter says where.
+    /// Returns the size of a transaction in bytes after which a page ends at any segment, unless the cutter decides it.
     fn page_bytes(&self) -> u64 {
         self.alone.as_ref().map_or(u64::MAX, |alone| alone.page_bytes)
     }
 
-    /// Where a page ends anywhere, if none ended before, seen from byte `at`.
+    /// Returns the position from byte `at` on at which a page ends at any segment, if none ended before.
     fn page_end(&self, at: u64) -> u64 {
         self.reader.open_since().map_or(at, |since| since.0).saturating_add(self.page_bytes())
     }
@@ -68,7 +68,7 @@ impl Source for EdiSource {
         let mut marks = PageMarks::of(part_of(block), number);
         marks.every = self.alone.is_some();
         let mut going = Going { number, marks };
-        // A piece ends where a page may end anywhere; so where pages end does not depend on blocks.
+        // A piece ends where a page may end at any segment, so the ends of pages do not depend on blocks.
         let mut page_end = self.page_end(begin);
         let mut from = 0;
         loop {
@@ -86,15 +86,15 @@ impl Source for EdiSource {
     }
 }
 
-/// Where a lane is in its block.
+/// Progress of a lane in its block.
 struct Going {
     number: RecordNumber,
     marks: PageMarks,
 }
 
 impl EdiSource {
-    /// Converts what begins in a piece of the block; the byte of the block behind its last segment, or `None` behind the last piece and
-    /// where the run stops.
+    /// Converts a piece of the block. Returns the position in the block after its last segment, or `None` after the last piece and
+    /// if the run stops.
     fn piece<T: Target>(
         &mut self,
         facts: &LaneFacts,
@@ -118,7 +118,7 @@ impl EdiSource {
                 lot.end = Some(Findings(found).into());
                 return None;
             }
-            // Of one that goes on it is the same.
+            // For a continued document, nothing changes.
             target.begin(*number, block.before.offset, block);
             let mut step = if ended { DocumentStep::NeedMore } else { pass.read(target.sink()) };
             if step == DocumentStep::NeedMore && !ended {
@@ -222,13 +222,13 @@ impl EdiSource {
     }
 }
 
-/// Where the output of pages lies in that of their block.
+/// Positions of pages in the output of their block.
 pub(crate) struct PageMarks {
     /// The document that begins a transaction of several pages, the last one of its block.
     first: Option<RecordNumber>,
-    /// Where nobody knows that before: all are marked.
+    /// True if the pages are not known in advance, so that every document is marked.
     every: bool,
-    /// Behind the last page, or before the first.
+    /// Position after the last page, or before the first.
     at: usize,
     raw_from: usize,
 }
@@ -239,7 +239,7 @@ impl PageMarks {
         PageMarks { first, every: false, at: 0, raw_from: 0 }
     }
 
-    /// Before a document is sent.
+    /// Marks the output before a document is sent.
     pub(crate) fn before<T: Target>(&mut self, number: RecordNumber, target: &mut T) -> Result<(), Vec<Finding>> {
         if self.every || self.first == Some(number) {
             self.at = target.mark()?;
@@ -274,9 +274,9 @@ impl PageMarks {
 
 /// A page of a transaction, as it ended.
 pub(crate) struct EndedPage {
-    /// From 1.
+    /// Number of the page, from 1.
     pub(crate) page: u64,
-    /// Where another follows: the byte of the block at which its begin.
+    /// If another page follows: the byte of the block at which it begins.
     pub(crate) more: Option<usize>,
     pub(crate) is_bad: bool,
     /// Documents that it became.
@@ -288,7 +288,7 @@ pub(crate) struct EndedPage {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// What the name of a document's file says of it.
+/// Returns the part of a file name that describes the document.
 fn name_of(pass: &DocumentPass<'_>, is_transaction: bool) -> String {
     if !is_transaction {
         return String::new();
@@ -308,7 +308,7 @@ pub(crate) fn end_of(part: EdiPart) -> EndOfInput {
     if part.is_last { EndOfInput::Yes } else { EndOfInput::No }
 }
 
-/// A byte of the source as one of the block.
+/// Converts a byte position of the source to a position in the block.
 pub(crate) fn offset(byte: u64, block: &Block) -> usize {
     usize::try_from(byte - block.before.offset.0).expect("a document lies in its block")
 }
@@ -327,7 +327,7 @@ pub(crate) fn findings_of(
     faults.map(finding).collect()
 }
 
-/// Keeps what is wrong behind the last document. A source without any interchange ends the run.
+/// Keeps the faults after the last document. A source without any interchange ends the run.
 pub(crate) fn keep_between(pass: &mut DocumentPass<'_>, facts: &LaneFacts, number: RecordNumber, lot: &mut Lot) {
     let mut none = None;
     let mut faults = Vec::new();
@@ -345,7 +345,7 @@ pub(crate) fn keep_between(pass: &mut DocumentPass<'_>, facts: &LaneFacts, numbe
     }
 }
 
-/// What a file's name says of a transaction: type and control number, of which only letters, digits and points in the middle are taken.
+/// Returns the part of a file name for a transaction: type and control number, reduced to letters, digits and inner points.
 fn name_of_parts(parts: &[&[u8]]) -> String {
     const PART_MAX: usize = 35;
     let mut name = String::new();

@@ -14,7 +14,7 @@ use crate::lot::Lot;
 pub(crate) struct EdiRowSource {
     documents: DocumentReader,
     rows: RowReader,
-    /// For the judgement.
+    /// Reader that checks a document before it is written.
     trial: RowReader,
 }
 
@@ -62,7 +62,7 @@ impl Source for EdiRowSource {
             let mut refused = errors > 0;
             if is_transaction {
                 let Ok(()) = each_row(&mut trial, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
-                // The trial finds the same of envelopes; what only rows have is too many elements, and characters.
+                // The trial finds the same envelope faults; only rows can have too many elements or invalid characters.
                 let own = trial
                     .take_faults()
                     .filter(|fault| matches!(fault.error, EdiError::Characters | EdiError::Columns { .. }));
@@ -81,7 +81,7 @@ impl Source for EdiRowSource {
                     driven.0.accept()
                 });
                 if let Err(found) = sent {
-                    // Rows that stand in the output already cannot be taken back.
+                    // Rows already in the output cannot be discarded.
                     lot.end = Some(Findings(found).into());
                     return at + 1;
                 }
@@ -151,7 +151,7 @@ impl<T: Target> Sink for Driven<'_, T> {
     }
 }
 
-/// Nobody listens.
+/// A sink that ignores all events.
 struct Nobody;
 
 impl Sink for Nobody {

@@ -15,7 +15,7 @@ pub(crate) struct FamilySource {
 }
 
 impl FamilySource {
-    /// `header` is the file's first row, where it has one.
+    /// Creates a source. `header` is the file's first row, if it has one.
     pub(crate) fn new(
         schema: &Schema,
         families: &Arc<RowFamilies>,
@@ -30,7 +30,7 @@ impl FamilySource {
         Ok(FamilySource { reader })
     }
 
-    /// What is odd about the header.
+    /// Returns warnings about the header.
     pub(crate) fn warnings(&self) -> &[Finding] {
         self.reader.warnings()
     }

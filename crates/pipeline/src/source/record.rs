@@ -10,7 +10,7 @@ use crate::lane::{LaneFacts, Source, Target};
 use crate::lot::{Lot, locate, place_of};
 use crate::repeats::{RepeatKey, Words};
 
-/// A decoder for records in this framing.
+/// Creates a decoder for records in this framing.
 pub(super) fn decoder(plan: &RecordPlan, framing: &FramingSpec) -> RecordDecoder {
     match framing {
         FramingSpec::Lines(_) => RecordDecoder::of_lines(plan),
@@ -30,7 +30,7 @@ pub(super) fn note_carriage_return(lot: &mut Lot, block: &Block, at: usize, fact
     lot.repeats.add(codes::CARRIAGE_RETURN, RepeatKey::Others, || place_of(block, at, &facts.file), words);
 }
 
-/// Whether a CR at the end of a record is a part of its line's end, by mistake.
+/// Returns true if a CR at the end of a record may be a part of the line end that the framing does not remove.
 pub(super) fn may_have_carriage_return(framing: &FramingSpec) -> bool {
     matches!(framing, FramingSpec::Lines(spec) if spec.end == LineEnd::Lf && spec.carriage_return == CarriageReturn::Keep)
 }

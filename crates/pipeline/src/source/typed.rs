@@ -20,14 +20,14 @@ pub(crate) struct TypedSource<'s> {
     types: &'s RecordTypes,
     decoders: Vec<Option<RecordDecoder>>,
     family: Vec<Member>,
-    /// For each type, its place among the children of its parent.
+    /// Rank of each type among the children of its parent.
     ranks: Vec<usize>,
     /// The first record of the family that comes before a sibling which documents show first.
     misordered: Option<usize>,
     notes_carriage_returns: bool,
 }
 
-/// What was found in the records of a family.
+/// Findings in the records of a family.
 #[derive(Debug, Default)]
 struct Family {
     findings: Vec<Finding>,
@@ -40,7 +40,7 @@ struct Member {
     /// Index in the block.
     at: usize,
     of_type: usize,
-    /// How deep it is nested; 0 for the record that begins the document.
+    /// Nesting depth; 0 for the record that begins the document.
     depth: usize,
     /// Number of the record that it is nested in.
     parent: Option<u64>,
@@ -67,7 +67,7 @@ impl<'s> TypedSource<'s> {
         TypedSource { types, decoders, family: Vec::new(), ranks, misordered: None, notes_carriage_returns }
     }
 
-    /// Gathers the records that belong to the one at `at`; skips and rejects those that belong to none. The index behind them.
+    /// Gathers the records that belong to the one at `at`; skips and rejects orphans. Returns the index after them.
     fn gather(&mut self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot) -> usize {
         self.family.clear();
         self.misordered = None;
@@ -181,7 +181,7 @@ impl<'s> TypedSource<'s> {
             let mut opened = false;
             let mut i = range.start + 1;
             while i < range.end {
-                // Descendants of a child stand behind it, deeper than it.
+                // The descendants of a child follow it with a greater depth.
                 let end = (i + 1..range.end).find(|j| self.family[*j].depth <= depth + 1).unwrap_or(range.end);
                 if self.family[i].of_type == *child {
                     if !opened {

@@ -15,7 +15,7 @@ fn source(format: SourceFormat, schema: &Arc<Schema>) -> Pipeline {
     Pipeline::of_source(format, Arc::clone(schema), Limits::default()).unwrap_or_else(|findings| panic!("{findings}"))
 }
 
-/// What a source gives from a place on: documents, and the place after each.
+/// Reads the documents of a source from a position on, and the position after each.
 fn rest(pipeline: &Pipeline, data: &[u8], from: &DocumentsPlace) -> (Vec<Vec<u8>>, Vec<DocumentsPlace>) {
     let name = Arc::from("data");
     let opened = pipeline.documents(Box::new(Cursor::new(data.to_vec())), &name, from);
@@ -36,7 +36,7 @@ fn rest(pipeline: &Pipeline, data: &[u8], from: &DocumentsPlace) -> (Vec<Vec<u8>
     }
 }
 
-/// Each document alone gives what it gives in the file, and a reader that continues at any place gives what is left.
+/// Checks that each document alone has the same result as in the file, and that a reader that continues at any position returns the rest.
 fn check(format: SourceFormat, schema: &Arc<Schema>, data: &[u8], count: usize) {
     let whole = source(format.clone(), schema);
     let convert = pipeline(format, schema, jsonl());
@@ -97,7 +97,7 @@ fn documents_of_texts_are_given_one_by_one() {
     check(SourceFormat::Xml(xml::XmlStyle::default()), &schema, document.as_bytes(), COUNT);
 }
 
-/// Two interchanges of two groups; one transaction is larger than what is read at once.
+/// Builds two interchanges of two groups; one transaction is larger than the read buffer.
 fn interchanges(count: usize) -> String {
     let transaction = |n: usize| {
         let lines = if n == count / 2 { 20_000 } else { 2 };
@@ -123,7 +123,7 @@ fn transactions_are_given_in_interchanges_of_their_own() {
     check(SourceFormat::Edi(EdiRead::default()), &Arc::new(Schema::edi()), interchanges(600).as_bytes(), 2_400);
 }
 
-/// What is wrong between two documents is neither lost nor told of a document.
+/// A fault between two documents is reported, and not attributed to a document.
 #[test]
 fn a_wrong_count_is_told_between_two_documents() {
     let pipeline = source(SourceFormat::Edi(EdiRead::default()), &Arc::new(Schema::edi()));
@@ -167,7 +167,7 @@ fn what_cannot_be_read_is_not_the_end() {
     assert!(matches!(documents.next(&mut document), Next::Lost(_)));
 }
 
-/// A place of another source is refused, not taken for one of this.
+/// A position of another source is refused.
 #[test]
 fn a_place_of_another_source_is_refused() {
     let schema = schema(PERSON, "");

@@ -1,4 +1,4 @@
-//! What formats ask of units.
+//! Requirements of formats on units.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn documents_of_an_array_are_separated_across_units() {
     .assert_eq(&text(&outputs[0].take()));
 }
 
-/// Documents before the place where framing is lost are written, and the report says where it was lost.
+/// Documents before the position where framing is lost are written, and the report has that position.
 #[test]
 fn the_rest_of_a_torn_unit_is_reported() {
     let schema = schema(PERSON, "");

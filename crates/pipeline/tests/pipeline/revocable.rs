@@ -9,7 +9,7 @@ use quayline_project::{EdiRead, JsonWrite, Schema, SourceFormat, TargetFormat, x
 
 use crate::support::{JSON, PERSON, examples, jsonl, pipeline, schema, text};
 
-/// Every text format: what is written after going back is what is written without what was taken back.
+/// Every text format: output after a reset is the same as without the discarded output.
 #[test]
 fn a_unit_that_is_taken_back_never_was() {
     let schema = schema(PERSON, "");

@@ -70,7 +70,7 @@ pub(crate) fn run(pipeline: &Pipeline, unit: &[u8]) -> (UnitReport, Vec<Vec<u8>>
     (report, outputs.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect())
 }
 
-/// The report in lines: the tally, and each finding with its record.
+/// Formats the report: the tally, and each finding with its record.
 pub(crate) fn shown(report: &UnitReport) -> String {
     let tally = report.tally;
     let mut lines = format!(
@@ -85,7 +85,7 @@ pub(crate) fn shown(report: &UnitReport) -> String {
     lines
 }
 
-/// Output that is text.
+/// Returns output as text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text is UTF-8")
 }

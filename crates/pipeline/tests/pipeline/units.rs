@@ -26,7 +26,7 @@ fn an_ebcdic_record_becomes_json_by_its_interface() {
     assert!(report.is_good() && report.rejects.is_empty());
 }
 
-/// The records are read again by the copybook of the map's target: they hold what the map's own case expects.
+/// The records are decoded with the copybook of the map's target: they equal the expected output of the map's test case.
 #[test]
 fn claims_of_an_interchange_become_cobol_records_through_a_map() {
     let map = map("claims.qmap");
@@ -78,7 +78,7 @@ fn a_bad_transaction_takes_back_what_the_map_made_of_it() {
     let claims = claims.unwrap_or_else(|findings| panic!("{findings}"));
     let input = fs::read_to_string(examples().join("maps/maps/tests/claims/two-claims/input.x12")).expect("a case");
     let (_, good) = run(&claims, input.as_bytes());
-    // A second transaction like the first, whose last claim has an amount that is none.
+    // A second transaction like the first, whose last claim has an invalid amount.
     let (head, rest) = input.split_at(input.find("ST*837").expect("a transaction"));
     let (transaction, tail) = rest.split_at(rest.find("GE*").expect("the group's trailer"));
     let claim = transaction.rfind("CLM*").expect("a claim");

@@ -10,14 +10,14 @@ use crate::lot::{Columns, Payload};
 /// Rows of the documents of a lane.
 pub(crate) struct ColumnsPart {
     sink: ColumnSink,
-    /// Of Parquet; absent for Arrow.
+    /// Encoder for Parquet; `None` for Arrow.
     encoder: Option<ParquetEncoder>,
-    /// Documents of the source document, `..used` of them in use.
+    /// Documents of the source document, of which `..used` are in use.
     documents: Vec<Document>,
     used: usize,
     /// Rows of the source document in the sink, which are kept next.
     rows: usize,
-    /// Where a source document goes on: what was kept, and what came of it in earlier blocks, with the number of its rows.
+    /// If a source document continues: kept columns and those made from it in earlier blocks, with the number of its rows.
     encoded: Vec<Columns>,
     waiting: Vec<Columns>,
     waiting_rows: u64,

@@ -1,4 +1,4 @@
-//! Documents as drafts of interchanges: the writer, which knows what is open, writes them.
+//! Documents as drafts of interchanges. The writer, which tracks the open envelopes, writes them.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub(crate) struct EdiPart {
     drafts: Vec<EdiDraft>,
     kept: usize,
     pending: bool,
-    /// What the source document had set when the pending document ended.
+    /// Envelope values that the source document had set when the pending document ended.
     set_before: Vec<(String, String)>,
     /// Documents of the source document before the pending one, each with that. The source document may still set values for them.
     waiting: Vec<(EdiDraft, Vec<(String, String)>)>,
     set: EnvelopeSet,
-    /// What the run says of envelopes, where neither map nor document does.
+    /// Default envelope values of the run, for those that neither map nor document sets.
     defaults: Arc<[(String, String)]>,
     envelope: Vec<(String, String)>,
 }
@@ -47,7 +47,7 @@ impl EdiPart {
 
     /// Fills the header fields that are still empty.
     fn fill_all(&mut self, values: &[(String, String)]) {
-        // An address is one pair: with a party that was named before, the qualifier of another one would name somebody else.
+        // An address is a pair: combined with a party of another source, the qualifier would identify a different party.
         let is_other = |party: &str| {
             let own = self.drafter.field(Level::Interchange, party);
             let given = values.iter().find(|(name, _)| field_name(name) == party);
@@ -63,7 +63,7 @@ impl EdiPart {
         }
     }
 
-    /// The pending document waits for the end of its source document.
+    /// Moves the pending document to those that wait for the end of the source document.
     fn wait_pending(&mut self) {
         if core::mem::take(&mut self.pending) {
             let set = core::mem::take(&mut self.set_before);
@@ -71,7 +71,7 @@ impl EdiPart {
         }
     }
 
-    /// Ends the documents of the source document. What it had set when a document ended counts before what it has set since.
+    /// Ends the documents of the source document. Values set before a document ended take precedence over those set later.
     fn end_all(&mut self) {
         if !self.waiting.is_empty() {
             self.wait_pending();
@@ -97,10 +97,10 @@ impl EdiPart {
     }
 }
 
-/// I05: mutually defined, the qualifier of a party that nobody gives one.
+/// I05, code ZZ: mutually defined; the default qualifier of a party without one.
 const USUAL_QUALIFIER: &str = "ZZ";
 
-/// What header fields hold where nobody says more: what a standard and a guide ask for, and the time of the run.
+/// Returns the default header fields: the values that a standard and a guide require, and the time of the run.
 pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(String, String)> {
     let Some(documents) = &options.guides else { return Vec::new() };
     let guide = documents.guides().compiled(0);
@@ -120,7 +120,7 @@ pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(Strin
     usual.chain(usual_time(guide.standard(), now)).collect()
 }
 
-/// Date and time of headers.
+/// Returns the date and time of headers.
 fn usual_time(standard: Standard, now: i64) -> impl Iterator<Item = (String, String)> {
     let (date, time) = (format_date(now), format_time(now));
     let short = date[2..].to_owned();
@@ -132,7 +132,7 @@ fn usual_time(standard: Standard, now: i64) -> impl Iterator<Item = (String, Str
 
 const DAY: i64 = 86_400_000_000;
 
-/// `CCYYMMDD`, by the civil calendar: days are counted from 1 March of the year 0.
+/// Formats a date as `CCYYMMDD` by the civil calendar; days are counted from 1 March of the year 0.
 fn format_date(micros: i64) -> String {
     let days = micros.div_euclid(DAY) + 719_468;
     let era = days.div_euclid(146_097);
@@ -146,18 +146,18 @@ fn format_date(micros: i64) -> String {
     format!("{year:04}{month:02}{day:02}")
 }
 
-/// `HHMM`.
+/// Formats a time as `HHMM`.
 fn format_time(micros: i64) -> String {
     let minutes = micros.rem_euclid(DAY) / 60_000_000;
     format!("{:02}{:02}", minutes / 60, minutes % 60)
 }
 
-/// The name of a field of the interchange without its level.
+/// Returns the name of an interchange field without its level.
 fn field_name(name: &str) -> &str {
     name.strip_prefix("interchange").and_then(|rest| rest.strip_prefix(['.', '-', '_'])).unwrap_or(name)
 }
 
-/// Sets a header field: `sender`, or with its level in front, `group.sender`, where the document has none.
+/// Sets a header field unless the document has a value: `sender`, or with its level, `group.sender`.
 fn fill(drafter: &mut EdiDrafter, name: &str, value: &str) {
     let found = [Standard::X12, Standard::Edifact].into_iter().find_map(|standard| HeaderField::named(standard, name));
     if let Some((level, field)) = found {
@@ -165,7 +165,7 @@ fn fill(drafter: &mut EdiDrafter, name: &str, value: &str) {
     }
 }
 
-/// Control numbers that the run says where to begin are counted from there; the other values are those of every document.
+/// Moves initial control numbers from the envelope values to the counters; the remaining values apply to every document.
 pub(crate) fn counted_from(
     numbers: &mut CountedNumbers,
     standard: Option<Standard>,

@@ -1,8 +1,8 @@
 //! A map between a source and its outputs: a target whose sink maps.
 //!
-//! A source document may become any number of documents in any number of outputs. They are kept or taken back together: what is wrong with one
-//! of them rejects the source document with all that came of it. Where a source document reaches over several blocks, what came of it so far
-//! waits in spools, so that it can be taken back as well.
+//! A source document can become any number of documents in any number of outputs. They are kept or discarded together: a fault in one
+//! of them rejects the source document with all its results. If a source document extends over several blocks, its results so far
+//! wait in spools, so that they can be discarded as well.
 
 mod columns;
 mod edi;
@@ -35,7 +35,7 @@ pub(crate) use world::RunHost;
 pub(crate) trait Parts: Outputs + Send {
     /// Calls `work` for each, in the map's order.
     fn each(&mut self, work: impl FnMut(usize, &mut dyn Part));
-    /// Whether the writer has the last word on documents of one of them.
+    /// Returns true if the writer makes the final decision on documents of one of them.
     fn defers(&self) -> bool;
 }
 
@@ -61,11 +61,11 @@ impl<P: Part + Sink> Parts for Alone<P> {
     }
 }
 
-/// What a source drives: the map, and where somebody watches, word of where values stand.
+/// Sink of the source: the map, and for traces the positions of values.
 pub(crate) struct Front<'p, O: Parts, V: Waits> {
     mapper: Mapper<'p, O, RunHost, V>,
     places: Option<SharedPlaces>,
-    /// Addresses of the block's bytes, where they stand in the source, and where the document begins.
+    /// Addresses of the block's bytes, their position in the source, and the beginning of the document.
     block: (usize, usize),
     from: (u64, u64),
 }
@@ -82,7 +82,7 @@ impl<O: Parts, V: Waits> Front<'_, O, V> {
         };
         let (start, len) = self.block;
         let inside = (bytes.as_ptr() as usize).checked_sub(start).filter(|at| *at < len && !bytes.is_empty());
-        // What was decoded elsewhere stands behind the value before it, or in the record.
+        // A value that was decoded into other memory is attributed to the position of the preceding value, or of the record.
         if let Some(at) = inside {
             self.from.1 = self.from.0 + at as u64;
         }
@@ -118,7 +118,7 @@ impl<'p, O: Parts, V: Waits> Sink for Front<'p, O, V> {
         self.mapper.discard();
     }
 
-    // A map judges the floats that it reads, and says so where it writes one.
+    // A map checks the floats that it reads, and reports those that it writes.
     const TAKES_NOT_FINITE: bool = true;
     const TAKES_TEXTS: bool = !V::WATCHES && <Mapper<'p, O, RunHost, V> as Sink>::TAKES_TEXTS;
 
@@ -132,7 +132,7 @@ pub(crate) struct MapTarget<'p, O: Parts, V: Waits> {
     front: Front<'p, O, V>,
     outputs: usize,
     defers: bool,
-    /// Of the document accepted last.
+    /// Additional results of the document that was accepted last.
     extra: Option<Extra>,
 }
 
@@ -154,7 +154,7 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
         let _ = mapper.observer().end(false);
     }
 
-    /// Ends what is pending in the outputs, with the envelope values that the document has set.
+    /// Completes pending output, with the envelope values that the document has set.
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
         let mapper = &mut self.front.mapper;
         let envelope = mapper.host().take_envelope();
@@ -234,7 +234,7 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
         self.extra.take()
     }
 
-    /// A map takes transactions whole, so nobody asks.
+    /// A map receives complete transactions, so this is never called.
     fn mark(&mut self) -> Result<usize, Vec<Finding>> {
         Ok(0)
     }
@@ -256,7 +256,7 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
     }
 }
 
-/// A finding of a map at the document that it is about: where in the map goes to the detail, since the place is the document's.
+/// Moves a map's finding to the source document: the position in the map becomes the detail, because the place is that of the document.
 fn of_document(mut finding: Finding) -> Finding {
     let place = &mut finding.place;
     let mut detail = String::new();

@@ -10,42 +10,42 @@ use crate::spool::SpoolFiles;
 
 /// An output that takes documents, and takes them back as long as their source document is not kept.
 pub(crate) trait Part: Send {
-    /// Whether the writer has the last word on its documents.
+    /// Returns true if the writer makes the final decision on its documents.
     fn defers(&self) -> bool {
         false
     }
 
-    /// Where the envelope values are that the source document has set so far; for interchanges.
+    /// Provides the envelope values that the source document sets; for interchanges.
     fn look_at(&mut self, _set: &EnvelopeSet) {}
 
-    /// Envelope values that the source document has set, and the time of its unit where that is not the run's; for interchanges.
+    /// Provides the envelope values that the source document has set, and the time of its unit if it differs from the run's; for interchanges.
     fn envelope(&mut self, _values: &[(String, String)], _now: Option<i64>) {}
 
-    /// Where the output stands since it left the last time; `None` where values have no place yet.
+    /// Returns the position of the output since its last drain; `None` if values have no position yet.
     fn at(&self) -> Option<u64> {
         None
     }
 
-    /// Ends the document that was left last; it cannot be discarded any more.
+    /// Completes the last document; it cannot be discarded any more.
     ///
     /// # Errors
-    /// What the format cannot hold.
+    /// Content that the format cannot represent.
     fn settle(&mut self) -> Result<(), Vec<Finding>>;
 
-    /// The source document is good: all up to here stays.
+    /// Keeps all output so far, because the source document is valid.
     fn keep(&mut self) -> OutputExtent;
 
-    /// The source document is not: goes back to where the last one was kept.
+    /// Discards the output since the last kept document, because the source document is faulty.
     fn back(&mut self);
 
-    /// Hands out what was kept, and keeps what was not for the next block, where the source document goes on.
+    /// Moves the kept output to `payload`. If the source document continues in the next block, keeps the rest for it.
     ///
     /// # Errors
-    /// The spool cannot be written, or the format's.
+    /// The spool cannot be written, or errors of the format.
     fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>>;
 }
 
-/// A spool that cannot be written.
+/// Converts the error of a spool that cannot be written.
 pub(crate) fn spool_error(files: &dyn SpoolFiles) -> impl Fn(std::io::Error) -> Vec<Finding> + '_ {
     move |error| PipelineError::spool(files)(error).findings().0
 }

@@ -11,12 +11,12 @@ use crate::sink::record::{Framed, FramedMark, findings};
 use crate::sink::typed::TypedEncoder;
 use crate::spool::SpoolFolder;
 
-/// What makes the records of a document.
+/// Encoder of a document's records.
 pub(crate) trait Encoder: Sink + Send {
-    /// Frames the records of the document left last.
+    /// Frames the records of the last document.
     ///
     /// # Errors
-    /// What they cannot hold; then none of them is framed.
+    /// Values that the records cannot represent; none of the records is then framed.
     fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>>;
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct RecordPart<E> {
     encoder: E,
     framed: Framed,
     waiting: Waiting,
-    /// Where the framing stood when the source document began, once something of it was framed.
+    /// State of the framing before the first output of the source document.
     mark: Option<FramedMark>,
     pending: bool,
     documents: u64,

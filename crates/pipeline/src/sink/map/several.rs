@@ -29,7 +29,7 @@ pub(crate) enum AnyPart<'s> {
     Columns(Box<ColumnsPart>),
 }
 
-/// The same of whichever it is.
+/// Applies an expression to the contained variant.
 macro_rules! each {
     ($self:expr, $part:ident => $work:expr) => {
         match $self {

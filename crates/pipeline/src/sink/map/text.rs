@@ -16,19 +16,19 @@ use crate::spool::SpoolFolder;
 pub(crate) trait TextWriter: Sink + Send {
     /// Bytes that were written, those of an open document too as far as they can be taken.
     fn written(&self) -> usize;
-    /// Cuts back; what is open is void.
+    /// Truncates the output; the open document is discarded.
     fn back_to(&mut self, len: usize);
-    /// Takes what was written, also within a document.
+    /// Takes the written bytes, even within a document.
     fn take(&mut self, into: &mut Vec<u8>);
-    /// Whether a value stands where it is written at once.
+    /// Returns true if values are written at their final position at once.
     fn is_in_order(&self) -> bool {
         true
     }
-    /// The keys of the documents that [`TextWriter::take`] takes.
+    /// Returns the keys of the documents that [`TextWriter::take`] takes.
     fn keys(&self) -> Option<KeySpan> {
         None
     }
-    /// Why the document left last cannot be written.
+    /// Returns the reason why the last document cannot be written.
     fn refusal(&mut self) -> Option<Finding> {
         None
     }
@@ -94,12 +94,12 @@ text_writer_of_rows!(FamilyWriter, FamilyWriter::key_span);
 pub(crate) struct TextPart<W> {
     writer: W,
     waiting: Waiting,
-    /// Where the document begun last begins, and whether it was left and may still be discarded.
+    /// Beginning of the last document, and whether it is complete and can still be discarded.
     document: u64,
     pending: bool,
     /// Documents of the source document.
     documents: u64,
-    /// Where documents end, if each goes to a file of its own.
+    /// Ends of documents, if each goes to a separate file.
     cuts: Option<Vec<u64>>,
     refused: Vec<Finding>,
     /// The keys of documents that were taken and whose source document is not complete.

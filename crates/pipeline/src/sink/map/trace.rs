@@ -1,6 +1,6 @@
-//! Which statement wrote which bytes, from which bytes: a line of JSON for each value that a map writes.
+//! Trace of the statement and source bytes of each output value: a line of JSON for each value that a map writes.
 //!
-//! Lines wait until their source document is kept; of one that is rejected nothing is told.
+//! Lines wait until their source document is kept; those of a rejected document are discarded.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,15 +18,15 @@ use crate::lane::OutputExtent;
 use crate::lot::Payload;
 use crate::spool::{Spool, SpoolFolder};
 
-/// Where traces go.
+/// Destination of traces.
 pub type TraceOut = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// What the ends of a lane tell its observer.
+/// Positions that the ends of a lane report to its observer.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Byte of the source where the value that comes now stands.
+    /// Position of the current value in the source.
     source: u64,
-    /// Bytes of the output that the value written last has; none where the format places it later.
+    /// Byte range of the last value in the output; `None` if the format determines its position later.
     target: Option<(u64, u64)>,
     /// Documents of each output so far.
     documents: Vec<u64>,
@@ -38,7 +38,7 @@ fn with<T>(places: &SharedPlaces, work: impl FnOnce(&mut Places) -> T) -> T {
     work(&mut places.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Notes where a value of the source stands.
+/// Records the position of a source value.
 pub(crate) fn at_source(places: &SharedPlaces, byte: u64) {
     with(places, |places| places.source = byte);
 }
@@ -62,23 +62,23 @@ impl<'p> Tracer<'p> {
 }
 
 impl Tracer<'_> {
-    /// Counts what runs and what comes.
+    /// Adds the counting of statements and source values.
     pub(crate) fn counting(self, coverage: Option<Arc<Mutex<Coverage>>>) -> Self {
         Tracer { coverage, ..self }
     }
 }
 
-/// An observer that waits with what it tells.
+/// An observer that buffers its output until the source document is decided.
 pub(crate) trait Waits: Observer {
-    /// The source document is kept (or not): what was told of it goes out (or not).
+    /// Writes the buffered output if the source document is kept, and otherwise discards it.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The output cannot be written.
     fn end(&mut self, _kept: bool) -> Result<(), Vec<Finding>> {
         Ok(())
     }
 
-    /// Where it wants to know of places.
+    /// Returns the place to store positions, if the observer needs them.
     fn places(&self) -> Option<&SharedPlaces> {
         None
     }
@@ -154,12 +154,12 @@ impl Observer for Tracer<'_> {
     }
 }
 
-/// An output whose places are told.
+/// An output whose positions are traced.
 pub(crate) struct TracedPart<'s> {
     part: AnyPart<'s>,
     number: usize,
     places: SharedPlaces,
-    /// Where the part's own places begin in the output.
+    /// Position in the output at which the positions of the part begin.
     base: u64,
 }
 
@@ -196,7 +196,7 @@ impl Sink for TracedPart<'_> {
 pub(crate) struct Traced<'s>(Vec<TracedPart<'s>>);
 
 impl<'s> Traced<'s> {
-    /// `bases`: bytes that stand in each output already.
+    /// Creates traced outputs. `bases` has the number of bytes already in each output.
     pub(crate) fn new(parts: Vec<AnyPart<'s>>, bases: &[u64], places: &SharedPlaces) -> Self {
         with(places, |places| places.documents = vec![0; parts.len()]);
         let traced = parts.into_iter().zip(bases).enumerate().map(|(number, (part, base))| TracedPart {

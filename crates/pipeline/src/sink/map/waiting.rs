@@ -1,16 +1,16 @@
-//! Output that waits for the end of its source document, and places in it.
+//! Output that waits for the end of its source document, and positions in it.
 
 use std::io;
 
 use crate::lot::Payload;
 use crate::spool::{Spool, SpoolFiles, SpoolFolder};
 
-/// What was written before the writer's own buffer, since output left the last time. Places count from there.
+/// Output before the writer's buffer, since the last drain. Positions are relative to that drain.
 pub(crate) struct Waiting {
     spool: Option<Spool>,
     folder: SpoolFolder,
     spooled: u64,
-    /// Where what was kept ends.
+    /// End of the kept output.
     pub(crate) mark: u64,
 }
 
@@ -19,13 +19,13 @@ impl Waiting {
         Waiting { spool: None, folder, spooled: 0, mark: 0 }
     }
 
-    /// The place behind `written` bytes of the writer's buffer.
+    /// Returns the position after `written` bytes of the writer's buffer.
     #[inline(always)]
     pub(crate) fn at(&self, written: usize) -> u64 {
         self.spooled + written as u64
     }
 
-    /// How many bytes of the writer's buffer stand before a place; where it lies before the buffer, the spool is cut and it is 0.
+    /// Returns the number of bytes of the writer's buffer before a position. If the position is before the buffer, truncates the spool and returns 0.
     pub(crate) fn cut(&mut self, at: u64) -> io::Result<usize> {
         if let Some(rest) = at.checked_sub(self.spooled) {
             return Ok(usize::try_from(rest).unwrap_or(usize::MAX));
@@ -34,7 +34,7 @@ impl Waiting {
         self.spool.as_mut().map_or(Ok(()), |spool| spool.truncate(at)).map(|()| 0)
     }
 
-    /// Bytes of the buffer wait.
+    /// Appends bytes of the buffer to the spool.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !bytes.is_empty() {
             self.spool.get_or_insert_default().push(bytes, &*self.folder)?;
@@ -43,7 +43,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// What has waited leaves in front of the payload's bytes.
+    /// Moves the spooled output to the payload, where it precedes the payload's bytes.
     pub(crate) fn leave(&mut self, payload: &mut Payload) {
         payload.front = self.spool.take();
         (self.spooled, self.mark) = (0, 0);

@@ -24,7 +24,7 @@ impl EnvelopeSet {
     }
 }
 
-/// Clock, ids, envelope values and lookups, the same for the same document in whatever lane it is mapped.
+/// Clock, ids, envelope values and lookups. They are the same for a document in every lane.
 pub(crate) struct RunHost {
     world: Arc<World>,
     lookups: Vec<Box<dyn Lookup>>,
@@ -51,24 +51,24 @@ impl RunHost {
         }
     }
 
-    /// The source document of this number is mapped next.
+    /// Sets the number of the next source document.
     pub(crate) fn number(&mut self, number: RecordNumber) {
         self.document = number.0;
         self.ids = 0;
         self.forget();
     }
 
-    /// What the document has set.
+    /// Takes the envelope values that the document has set.
     pub(crate) fn take_envelope(&mut self) -> Vec<(String, String)> {
         self.envelope.with(core::mem::take)
     }
 
-    /// What the document sets, for outputs that look at it.
+    /// Returns the shared envelope values of the document, for outputs that read them.
     pub(crate) fn envelope_set(&self) -> EnvelopeSet {
         self.envelope.clone()
     }
 
-    /// The time of the unit, where the caller has set one.
+    /// Returns the time of the unit, if the caller has set one.
     pub(crate) fn unit_time(&self) -> Option<i64> {
         self.world.lock().as_ref().map(|unit| unit.now)
     }
@@ -144,7 +144,7 @@ struct Results {
 }
 
 impl Results {
-    /// Name and arguments, each with its length, so that no two calls have one key.
+    /// Encodes name and arguments with their lengths, so that no two calls have the same key.
     fn key(name: &str, arguments: &[&[u8]]) -> Vec<u8> {
         let mut key = Vec::new();
         for part in core::iter::once(name.as_bytes()).chain(arguments.iter().copied()) {
