@@ -1,9 +1,9 @@
-//! From what is wrong to what acknowledgements say: one total match, so a new error does not compile until its answer is decided.
+//! Mapping of errors to acknowledgment codes: one exhaustive match, so a new error does not compile until its reply is defined.
 
 use crate::fault::{EdiError, ServiceCharacter};
 use crate::level::{Level, Side};
 
-/// The codes that the standards give an error in their acknowledgements; absent where an acknowledgement cannot say it.
+/// Codes of the standards for an error in acknowledgments; `None` if an acknowledgment cannot express it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct AcknowledgmentCodes {
     /// TA105, X12 data element I18: note on an interchange.
@@ -16,20 +16,20 @@ pub struct AcknowledgmentCodes {
     pub segment: Option<&'static str>,
     /// AK403 and IK403, X12 data elements 723 and 621: data element syntax error.
     pub element: Option<&'static str>,
-    /// IK502, X12 data element 618, where 999 says it otherwise than 997: `I5`, `I6`.
+    /// IK502, X12 data element 618, if the code of 999 differs from 997: `I5`, `I6`.
     pub implementation_transaction: Option<&'static str>,
-    /// IK304, X12 data element 620, where 999 says it otherwise than 997: `I4` to `I9`.
+    /// IK304, X12 data element 620, if the code of 999 differs from 997: `I4` to `I9`.
     pub implementation_segment: Option<&'static str>,
-    /// IK403, X12 data element 621, where 999 says it otherwise than 997: `I6` to `I13`.
+    /// IK403, X12 data element 621, if the code of 999 differs from 997: `I6` to `I13`.
     pub implementation_element: Option<&'static str>,
     /// EDIFACT data element 0085 of CONTRL: syntax error.
     pub contrl: Option<&'static str>,
 }
 
 impl EdiError {
-    /// What TA1, 997, 999 and CONTRL say of the error.
+    /// Returns the codes of TA1, 997, 999 and CONTRL for the error.
     ///
-    /// The innermost level that has a code tells of it: a data element, its segment, the transaction, the group, the interchange.
+    /// The innermost level with a code reports it: a data element, its segment, the transaction, the group, the interchange.
     ///
     /// Sources: X12 data elements I18, 716, 718, 720, 723, 618, 620, 621; UN/EDIFACT code list 0085.
     #[must_use]
@@ -51,7 +51,7 @@ impl EdiError {
             EdiError::GroupDiffers { .. } => {
                 AcknowledgmentCodes { transaction: Some("18"), contrl: Some("14"), ..none }
             }
-            // What is wrong there is told by the checks of the guide.
+            // The checks of the guide report this fault.
             EdiError::NotInDocument { .. } => none,
             EdiError::Content(error) => error.acknowledgment(),
             // 022 invalid control structure; 12 invalid value.
@@ -68,7 +68,7 @@ impl EdiError {
             // 15: not supported in this position.
             EdiError::Package => ta1("024", "15"),
             EdiError::Syntax { .. } => ta1("017", "2"),
-            // 8: segment has data element errors; 16 too many constituents; 39 data element too long.
+            // 8: segment has data element errors; 16: too many constituents; 39: data element too long.
             EdiError::SegmentTooLong { .. } => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("39"), ..none }
             }
@@ -119,7 +119,7 @@ impl EdiError {
             EdiError::Nested { .. } => {
                 AcknowledgmentCodes { interchange_note: Some("024"), group: Some("3"), contrl: Some("33"), ..none }
             }
-            // No transaction can tell of what stands outside of all.
+            // No transaction can report a segment outside of all transactions.
             EdiError::Outside { .. } => ta1("024", "33"),
             EdiError::GroupsMixed { .. } => ta1("024", "30"),
             // 28: references do not match.
@@ -186,7 +186,7 @@ fn field(level: Level, name: &str) -> AcknowledgmentCodes {
     }
 }
 
-/// The control segment that an error is about, so that an acknowledgment can point into it; `None` for errors elsewhere.
+/// Returns the control segment that an error concerns, so that an acknowledgment can point to it; `None` for errors elsewhere.
 pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
     match error {
         EdiError::FieldMissing { level, .. }

@@ -1,11 +1,11 @@
-//! Control numbers of what is written.
+//! Control numbers of written interchanges.
 
 use core::fmt;
 
 use crate::delimiters::Standard;
 use crate::level::Level;
 
-/// What a control number is for.
+/// Scope of a control number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ControlKey<'a> {
     /// Standard of the interchange.
@@ -18,28 +18,28 @@ pub struct ControlKey<'a> {
     pub receiver: &'a [u8],
 }
 
-/// Where control numbers stand, to go back to: what its meaning is, the implementation knows.
+/// State of the control numbers, to return to. Only the implementation interprets it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ControlMark(pub [u64; 3]);
 
-/// Gives the control numbers of interchanges, groups and transactions that are written.
+/// Source of control numbers for written interchanges, groups and transactions.
 ///
-/// A writer asks for a number when it needs one and goes back to a mark when it takes back what it wrote. Within a run no number may come
-/// twice for one level, whoever the receiver is.
+/// A writer requests a number when it needs one, and returns to a mark when it discards its output. Within a run, no number may occur
+/// twice at one level, whoever the receiver is.
 pub trait ControlNumbers: fmt::Debug + Send {
-    /// The next number, as it is written: ASCII digits, for X12 at most nine of them. ISA13 is padded with zeros where it is shorter.
+    /// Returns the next number as it is written: ASCII digits, for X12 at most nine. The writer pads ISA13 with zeros.
     fn next(&mut self, key: &ControlKey<'_>) -> String;
 
-    /// A document has its own number, which [`ControlNumbers::next`] must not give any more.
+    /// Reports the number of a document that already has one, so that [`ControlNumbers::next`] must not return it.
     fn given(&mut self, key: &ControlKey<'_>, number: &[u8]);
 
-    /// Where the numbers stand. Checkpoints keep it.
+    /// Returns the current state of the numbers. Checkpoints store it.
     fn mark(&self) -> ControlMark;
 
     /// Numbers that were given since the mark were not used.
     fn back_to(&mut self, mark: ControlMark);
 
-    /// Another of the same that stands where this one stands.
+    /// Returns a copy in the same state.
     fn boxed(&self) -> Box<dyn ControlNumbers>;
 }
 
@@ -49,7 +49,7 @@ impl Clone for Box<dyn ControlNumbers> {
     }
 }
 
-/// Numbers that count up by one for each level, whatever the partners are. 999,999,999 is followed by 1.
+/// Consecutive numbers for each level, regardless of the partners. 999,999,999 is followed by 1.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CountedNumbers {
     /// The next ISA13 or data element 0020 of UNB.
@@ -63,7 +63,7 @@ pub struct CountedNumbers {
 const LAST: u64 = 999_999_999;
 
 impl Default for CountedNumbers {
-    /// From 1.
+    /// Returns counters that begin at 1.
     fn default() -> Self {
         CountedNumbers { interchange: 1, group: 1, transaction: 1 }
     }

@@ -2,7 +2,7 @@
 
 use quayline_charset::DelimiterSet;
 
-/// Which family of standards an interchange follows.
+/// Family of standards that an interchange follows.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Standard {
     /// ASC X12.
@@ -12,7 +12,7 @@ pub enum Standard {
 }
 
 impl Standard {
-    /// `X12` or `EDIFACT`.
+    /// Returns `X12` or `EDIFACT`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -22,9 +22,9 @@ impl Standard {
     }
 }
 
-/// The delimiters of one interchange, as its header gives them.
+/// Delimiters of one interchange, as given in its header.
 ///
-/// Source: X12.5 (ISA11, ISA16, the bytes behind ISA and ISA16), X12.5 ISX01; ISO 9735-1 UNA.
+/// Source: X12.5 (ISA11, ISA16, the bytes after ISA and ISA16), X12.5 ISX01; ISO 9735-1 UNA.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Delimiters {
     /// The family.
@@ -33,18 +33,18 @@ pub struct Delimiters {
     pub element: u8,
     /// Between components.
     pub component: u8,
-    /// Behind segments.
+    /// Segment terminator.
     pub terminator: u8,
     /// Between repetitions: X12 from 00402, EDIFACT from syntax 4.
     pub repetition: Option<u8>,
-    /// Makes the byte behind it data: EDIFACT, and X12 with an ISX segment.
+    /// Release character, which makes the next byte data: EDIFACT, and X12 with an ISX segment.
     pub release: Option<u8>,
-    /// Decimal mark of numbers; `.` except where UNA says `,`.
+    /// Decimal mark of numbers: `.` unless UNA specifies `,`.
     pub decimal_mark: u8,
 }
 
 impl Delimiters {
-    /// What most X12 interchanges use: `*`, `:`, `^`, `~`.
+    /// Usual delimiters of X12: `*`, `:`, `^`, `~`.
     pub const X12: Delimiters = Delimiters {
         standard: Standard::X12,
         element: b'*',
@@ -73,7 +73,7 @@ impl Delimiters {
     pub const EDIFACT_B: Delimiters =
         Delimiters { element: 0x1d, component: 0x1f, terminator: 0x1c, release: None, ..Delimiters::EDIFACT };
 
-    /// Whether the byte has a meaning of its own, so that data must release it or cannot hold it.
+    /// Returns true if the byte is a service character, so that data must release it or cannot contain it.
     #[must_use]
     pub fn is_service(&self, byte: u8) -> bool {
         byte == self.element
@@ -93,7 +93,7 @@ impl Delimiters {
         }
     }
 
-    /// The delimiters as 56 bits, for a checkpoint: element, component, terminator, decimal mark, repetition, release, then bits for
+    /// Encodes the delimiters in 56 bits for a checkpoint: element, component, terminator, decimal mark, repetition, release, then flags for
     /// EDIFACT (1), repetition (2), release (4); low byte first.
     #[must_use]
     pub fn to_bits(&self) -> u64 {
@@ -112,7 +112,7 @@ impl Delimiters {
         ])
     }
 
-    /// What [`Delimiters::to_bits`] gave; the highest byte is not looked at.
+    /// Decodes the result of [`Delimiters::to_bits`], ignoring the highest byte.
     #[must_use]
     pub fn from_bits(bits: u64) -> Self {
         let [element, component, terminator, decimal_mark, repetition, release, flags, _] = bits.to_le_bytes();

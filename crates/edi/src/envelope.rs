@@ -1,4 +1,4 @@
-//! Interchanges, groups and transactions: where they begin and end, whether their counts and control numbers are right.
+//! Interchanges, groups and transactions: their beginnings and ends, and the checks of their counts and control numbers.
 
 mod header;
 mod open;
@@ -20,15 +20,15 @@ use open::Open;
 
 /// Reads the envelopes of a stream of interchanges.
 ///
-/// Events nest: whatever is wrong, each start has its end. What is wrong is put aside ([`EnvelopeReader::take_faults`]); one fault gives one
-/// finding: a missing trailer does not make the counts around it wrong, and a file that is cut off lacks only what it lacked first.
+/// Events nest: each start has an end even in a faulty interchange. Faults are collected for [`EnvelopeReader::take_faults`]. One fault gives one
+/// finding: a missing trailer does not make the counts around it wrong, and for a truncated file only the first missing part is reported.
 ///
 /// # Checks
 /// * Control numbers of header and trailer are equal: ISA13 and IEA02, GS06 and GE02, ST02 and SE02; UNB and UNZ, UNG and UNE, UNH and UNT.
-/// * Counts are right: IEA01 groups, GE01 transaction sets, SE01 segments; UNZ groups or messages, UNE messages, UNT segments.
-/// * Control numbers do not repeat within what is around them, as far as the last 4,096 runs of numbers tell.
-/// * Header fields have the form that the standard gives ([`header_fields`]).
-/// * Levels are closed before others open, and no segment stands outside of a transaction but those that may (TA1, ISX).
+/// * Counts are correct: IEA01 groups, GE01 transaction sets, SE01 segments; UNZ groups or messages, UNE messages, UNT segments.
+/// * Control numbers are unique within the enclosing level, as far as the last 4,096 runs of numbers show.
+/// * Header fields have the format of the standard ([`header_fields`]).
+/// * Levels are closed before others open, and no segment is outside of a transaction except those that may be (TA1, ISX).
 #[derive(Clone, Debug)]
 pub struct EnvelopeReader {
     splitter: SegmentSplitter,
@@ -40,11 +40,11 @@ struct Envelope {
     interchange: Open,
     group: Open,
     transaction: Open,
-    /// The step that the pass made, while what it closes is still being told.
+    /// Current step of the pass, while the levels that it closes are being reported.
     held: Held,
-    /// Something stood outside of transactions; told once until the next header.
+    /// True after a segment outside of transactions; reported once until the next header.
     outside: bool,
-    /// Transactions of the interchange that stand outside of groups.
+    /// Number of transactions of the interchange outside of groups.
     loose: u64,
     mixed: bool,
     /// The interchange was cut off, so nothing more is said of missing trailers.
@@ -59,7 +59,7 @@ enum Held {
     Done,
 }
 
-/// What [`EnvelopePass::advance`] found.
+/// Result of [`EnvelopePass::advance`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
     /// An interchange begins; [`EnvelopePass::interchange`] is its header.
@@ -68,7 +68,7 @@ pub enum Event {
     GroupStart,
     /// A transaction set or message begins; the segment is ST or UNH.
     TransactionStart,
-    /// A segment between the header and trailer of a transaction, or one outside of any: [`EnvelopePass::in_transaction`] tells.
+    /// A segment between the header and trailer of a transaction, or one outside of any; see [`EnvelopePass::in_transaction`].
     Segment,
     /// The transaction ends; with a trailer, the segment is SE or UNT.
     TransactionEnd(Closed),
@@ -82,12 +82,12 @@ pub enum Event {
     Done,
 }
 
-/// How something ended.
+/// How a level ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Closed {
-    /// By its trailer, which is the segment that was found last.
+    /// By its trailer, which is the current segment.
     ByTrailer,
-    /// Because something else began or the source ended.
+    /// By the beginning of another level or the end of the source.
     Unclosed,
 }
 
@@ -110,18 +110,18 @@ impl EnvelopeReader {
         }
     }
 
-    /// Reads EDIFACT's UNOX as bytes, for a caller who knows better what character set it is.
+    /// Reads EDIFACT's UNOX as bytes, for a caller that overrides the character set.
     pub(crate) fn without_code_extension(mut self) -> Self {
         self.splitter.without_code_extension();
         self
     }
 
-    /// Looks at `input`, which begins with the first byte that no pass was done with.
+    /// Begins a pass over `input`, which must begin with the first byte that no pass has consumed.
     pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> EnvelopePass<'s> {
         EnvelopePass { pass: self.splitter.over(input, end), envelope: &mut self.envelope }
     }
 
-    /// The faults since the last call, in the order in which they were found.
+    /// Returns the faults since the last call, in the order in which they were found.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.splitter.take_faults()
     }
@@ -132,32 +132,32 @@ impl EnvelopeReader {
         self.splitter.faults_more()
     }
 
-    /// The first byte that no pass is done with.
+    /// Returns the position of the first byte that no pass has consumed.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.splitter.offset()
     }
 
-    /// Header of the interchange that began last.
+    /// Returns the header of the last interchange that began.
     #[must_use]
     pub fn interchange(&self) -> &Header {
         &self.envelope.interchange.header
     }
 
-    /// A reader that goes on where this one stands, between two passes.
+    /// Returns a copy of the reader in its current state, between two passes.
     #[must_use]
     pub fn snapshot(&mut self) -> EnvelopeReader {
         self.splitter.drop_index();
         self.clone()
     }
 
-    /// Goes on from another reader with the same limits and rules; buffers are kept.
+    /// Copies the state of another reader with the same limits and rules; keeps the buffers.
     pub fn go_to(&mut self, other: &EnvelopeReader) {
         self.splitter.go_to(&other.splitter);
         self.envelope.clone_from(&other.envelope);
     }
 
-    /// Lets go of what a pass looked up, so that a copy is small.
+    /// Drops the index of the last pass, so that a copy is small.
     pub(crate) fn drop_index(&mut self) {
         self.splitter.drop_index();
     }
@@ -171,7 +171,7 @@ pub struct EnvelopePass<'s> {
 }
 
 impl EnvelopePass<'_> {
-    /// Goes to what comes next.
+    /// Advances to the next event.
     #[inline(always)]
     pub fn advance(&mut self) -> Event {
         loop {
@@ -202,72 +202,73 @@ impl EnvelopePass<'_> {
         }
     }
 
-    /// The segment that was found last.
+    /// Returns the current segment.
     ///
     /// # Panics
-    /// If none was.
+    /// If there is none yet.
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
         self.pass.segment()
     }
 
-    /// Position of the segment that was found last.
+    /// Returns the position of the current segment.
     #[must_use]
     pub fn position(&self) -> Position {
         self.envelope.number(self.pass.position())
     }
 
-    /// Header of the interchange that began last.
+    /// Returns the header of the last interchange that began.
     #[must_use]
     pub fn interchange(&self) -> &Header {
         &self.envelope.interchange.header
     }
 
-    /// Header of the group that is open.
+    /// Returns the header of the open group.
     #[must_use]
     pub fn group(&self) -> Option<&Header> {
         self.envelope.group.is_open.then_some(&self.envelope.group.header)
     }
 
-    /// Number of the segment that was found last in its transaction, the header as 1; also of the trailer that ended it just now. 0 for one that
+    /// Returns the number of the current segment in its transaction, counting the header as 1, also for the trailer that has just ended it. 0 for a
+    /// segment that
     /// cut it off, such as the header of another interchange.
     pub(crate) fn segment_in_transaction(&self) -> u64 {
         (self.pass.segment_number() + 1).saturating_sub(self.envelope.transaction.first)
     }
 
-    /// Byte of the file where the segment that was found last begins.
+    /// Returns the byte position of the current segment in the file.
     #[inline(always)]
     pub(crate) fn segment_byte(&self) -> u64 {
         self.pass.segment_byte()
     }
 
-    /// Whether the source ends inside the segment that was found last, so that it is not what it was meant to be.
+    /// Returns true if the source ends inside the current segment, so that it is incomplete.
     #[inline(always)]
     pub(crate) fn is_cut(&self) -> bool {
         self.pass.is_cut_off()
     }
 
-    /// Whether a segment of the envelope opens and closes nothing, because the source ends inside it: its tag may go on (`ST` of `STC`), or what
-    /// it begins is not there.
+    /// Returns true if a segment of the envelope opens and closes nothing, because the source ends inside it: its tag may be incomplete (`ST` of
+    /// `STC`), or the level that it begins is missing.
     fn may_be_another(&self, level: Level, side: Side) -> bool {
         self.pass.is_cut_off()
             && level != Level::Interchange
             && (side == Side::Header || self.pass.segment().element(1).is_none())
     }
 
-    /// Header of the group that began last.
+    /// Returns the header of the last group that began.
     pub(crate) fn last_group(&self) -> &Header {
         &self.envelope.group.header
     }
 
-    /// The delimiters, with what ISX adds.
+    /// Returns the delimiters, including those of ISX.
     #[must_use]
     pub fn delimiters(&self) -> &Delimiters {
         self.pass.delimiters()
     }
 
-    /// Line breaks between segments, and whether there is UNA.
+    /// Returns the line breaks between segments, and whether there is a UNA.
     #[must_use]
     pub fn style(&self) -> (LineBreak, bool) {
         self.pass.style()
@@ -289,7 +290,7 @@ impl EnvelopePass<'_> {
         self.fault(error, at);
     }
 
-    /// The same for the segment that was found last, whose tag acknowledgments repeat.
+    /// Adds a fault of the current segment, whose tag acknowledgments repeat.
     pub fn put_segment_fault(&mut self, error: EdiError, at: Position) {
         let tag = self.pass.segment().tag().iter().take(3).map(|byte| char::from(*byte)).collect();
         let context = FaultContext { tag, ..FaultContext::default() };
@@ -298,25 +299,25 @@ impl EnvelopePass<'_> {
         splitter.number_faults(|at| at);
     }
 
-    /// Header of the transaction that began last.
+    /// Returns the header of the last transaction that began.
     #[must_use]
     pub fn transaction(&self) -> &Header {
         &self.envelope.transaction.header
     }
 
-    /// Whether the segment that was found last lies in a transaction.
+    /// Returns true if the current segment is inside a transaction.
     #[inline(always)]
     #[must_use]
     pub fn in_transaction(&self) -> bool {
         self.envelope.transaction.is_open
     }
 
-    /// The faults since the last call.
+    /// Returns the faults since the last call.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.pass.splitter().take_faults()
     }
 
-    /// Whether there are any.
+    /// Returns true if there are faults.
     #[must_use]
     pub fn has_faults(&mut self) -> bool {
         self.pass.splitter().has_faults()
@@ -328,7 +329,7 @@ impl EnvelopePass<'_> {
         self.pass.segment_start()
     }
 
-    /// The segment as it stands in the input, without its terminator, where that is not its text.
+    /// Returns the original bytes of the segment without its terminator, if they differ from its text.
     pub(crate) fn source(&self) -> Option<&[u8]> {
         self.pass.source()
     }
@@ -340,13 +341,13 @@ impl EnvelopePass<'_> {
         self.pass.consumed()
     }
 
-    /// Ends the pass; the caller drops so many bytes from the start of its buffer.
+    /// Ends the pass. The caller drops the returned number of bytes from the start of its buffer.
     #[must_use]
     pub fn finish(self) -> usize {
         self.pass.finish()
     }
 
-    /// A segment outside of transactions.
+    /// Handles a segment outside of transactions.
     #[cold]
     fn outside(&mut self) -> Event {
         let standard = self.pass.segment().delimiters.standard;
@@ -372,7 +373,7 @@ impl EnvelopePass<'_> {
         Event::Segment
     }
 
-    /// The elements of an interchange acknowledgment, which no guide is asked about.
+    /// Checks the elements of an interchange acknowledgment, for which no guide applies.
     fn check_ta1(&mut self) {
         let (standard, level) = (Standard::X12, Level::Interchange);
         let at = self.position();

@@ -6,7 +6,7 @@ use crate::level::Level;
 use crate::splitter::LineBreak;
 use crate::state::{StateReader, StateWriter};
 
-/// The headers around a document as they stand in the file.
+/// Headers of the levels around a document, as they are in the file.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Surroundings {
     delimiters: Delimiters,
@@ -17,11 +17,11 @@ pub struct Surroundings {
 
 #[derive(Clone, Eq, PartialEq)]
 struct HeaderCopy {
-    /// Which one it is, in the file or in the interchange.
+    /// Number in the file or in the interchange.
     number: u64,
-    /// With its terminator and line break; of an interchange also UNA.
+    /// Text with terminator and line break; for an interchange, also UNA.
     text: Vec<u8>,
-    /// The control number as it stands there.
+    /// The control number as written there.
     control: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Surroundings {
             interchange.text = [b"UNA", &una[..], line_break.bytes(), &interchange.text].concat();
         }
         if let (Standard::X12, Some(release)) = (delimiters.standard, delimiters.release) {
-            // The release character of X12 stands in a segment of its own.
+            // The release character of X12 is in a separate segment.
             interchange.text.extend_from_slice(&[b'I', b'S', b'X', delimiters.element, release, delimiters.terminator]);
             interchange.text.extend_from_slice(line_break.bytes());
         }
@@ -69,9 +69,9 @@ impl HeaderCopy {
     }
 }
 
-/// Writes transactions as they stand into interchanges that hold only these: headers are copied, trailers count what is there.
+/// Copies transactions unchanged into interchanges that contain only these: headers are copied, trailers have new counts.
 ///
-/// Transactions of one interchange or group, one after the other, go into one.
+/// Consecutive transactions of one interchange or group share one copy of the header.
 #[derive(Clone, Debug, Default)]
 pub struct ExcerptWriter {
     open: Option<Surroundings>,
@@ -81,7 +81,7 @@ pub struct ExcerptWriter {
 }
 
 impl ExcerptWriter {
-    /// A writer in which nothing is open.
+    /// Creates a writer without an open interchange.
     #[must_use]
     pub fn new() -> Self {
         ExcerptWriter::default()
@@ -95,8 +95,8 @@ impl ExcerptWriter {
         }
     }
 
-    /// Appends what stands in front of a document whose bytes begin with `raw`; the caller appends the bytes, and then calls
-    /// [`ExcerptWriter::end`]. False: they are left out, and nothing follows.
+    /// Appends the headers before a document whose bytes begin with `raw`. The caller appends the bytes, and then calls
+    /// [`ExcerptWriter::end`]. If it returns false, the caller omits the bytes and the call of `end`.
     pub fn begin(&mut self, around: &Surroundings, is_transaction: bool, raw: &[u8], out: &mut Vec<u8>) -> bool {
         let same = self.open.as_ref().is_some_and(|open| open.interchange == around.interchange);
         if !same {
@@ -113,14 +113,14 @@ impl ExcerptWriter {
                 self.in_interchange += 1;
             }
         }
-        // A document without segments has the bytes of its header, which stands there already.
+        // A document without segments has the bytes of its header, which is already written.
         let header = [Level::Interchange, Level::Group].iter().any(|level| {
             raw.starts_with(level.header(around.delimiters.standard).as_bytes()) || raw.starts_with(b"UNA")
         });
         !header || is_transaction
     }
 
-    /// Appends what stands behind the bytes of the document that was begun.
+    /// Appends the line break after the document, and counts it.
     pub fn end(&mut self, around: &Surroundings, is_transaction: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(around.line_break.bytes());
         if is_transaction {
@@ -128,7 +128,7 @@ impl ExcerptWriter {
         }
     }
 
-    /// Closes what is open.
+    /// Closes the open group and interchange.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.close_group(out);
         if let Some(open) = self.open.take() {
@@ -150,7 +150,7 @@ impl ExcerptWriter {
         }
     }
 
-    /// What is open as bytes, for a checkpoint.
+    /// Encodes the open levels for a checkpoint.
     #[must_use]
     pub fn state(&self) -> Vec<u8> {
         let mut out = StateWriter::new();
@@ -169,7 +169,7 @@ impl ExcerptWriter {
         out.bytes
     }
 
-    /// Goes on behind what [`ExcerptWriter::state`] gave. `None` for bytes that it did not give.
+    /// Continues from the result of [`ExcerptWriter::state`]. `None` for other bytes.
     #[must_use]
     pub fn resume(state: &[u8]) -> Option<Self> {
         let mut from = StateReader::new(state);

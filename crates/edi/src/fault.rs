@@ -1,4 +1,4 @@
-//! What can be wrong with an interchange: where, by which clause, whose fault, what to do.
+//! Faults of an interchange: position, clause, responsible party and remedy.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use crate::validate::ContentError;
 /// One thing that is wrong at a place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EdiFault {
-    /// What.
+    /// The error.
     pub error: EdiError,
-    /// Where.
+    /// Its position.
     pub at: Position,
-    /// How bad: under strict rules, leniencies are errors.
+    /// Its severity. Under strict rules, leniencies are errors.
     pub severity: Severity,
-    /// What acknowledgements say of it besides its code; guides' checks fill it.
+    /// Details for acknowledgments in addition to the code; set by the checks of guides.
     pub context: Option<Box<FaultContext>>,
 }
 
-/// What acknowledgements repeat of a fault (AK3, AK4, IK3, IK4, CTX; UCS, UCD).
+/// Details of a fault that acknowledgments repeat (AK3, AK4, IK3, IK4, CTX; UCS, UCD).
 #[derive(Clone, Default, Eq, PartialEq)]
 pub struct FaultContext {
     /// Tag of the segment; of a missing one, the tag that was expected.
     pub tag: String,
-    /// Innermost loop that the segment stands in.
+    /// Innermost loop that contains the segment.
     pub loop_id: Option<String>,
     /// Number of the data element in the standard's directory (AK402): `98`, `3035`.
     pub data_element: Option<String>,
-    /// The value as it stands in the interchange (AK404, at most 99 bytes). It is payload: acknowledgements may repeat it, findings do not.
+    /// Original value (AK404, at most 99 bytes). It is payload: acknowledgments may repeat it, findings do not.
     pub copy: Vec<u8>,
-    /// What made a situational requirement true (CTX): segment tag, position in the transaction and element.
+    /// Trigger of a situational requirement (CTX): segment tag, position in the transaction and element.
     pub trigger: Option<(String, Position)>,
 }
 
@@ -46,7 +46,7 @@ impl core::fmt::Debug for FaultContext {
 }
 
 impl EdiFault {
-    /// As a finding for people; `file` is the name as the user gave it.
+    /// Converts the fault to a finding; `file` is the name as the user gave it.
     #[must_use]
     pub fn finding(&self, file: Option<&Arc<str>>) -> Finding {
         let mut finding = Finding::error(self.error.code(), Fault::Sender, self.error.to_string());
@@ -60,7 +60,7 @@ impl EdiFault {
     }
 }
 
-/// One of the service characters of an interchange.
+/// Service character of an interchange.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ServiceCharacter {
     /// Between elements.
@@ -69,7 +69,7 @@ pub enum ServiceCharacter {
     Component,
     /// Between repetitions.
     Repetition,
-    /// Behind segments.
+    /// Segment terminator.
     Terminator,
     /// Release character.
     Release,
@@ -87,11 +87,11 @@ impl ServiceCharacter {
     }
 }
 
-/// The repertoires of ISO 9735 that are smaller than printable ASCII.
+/// Character repertoires of ISO 9735 that are smaller than printable ASCII.
 ///
-/// Level A has capital letters, digits, the space and `. , - ( ) / = ' + : ? ! " % & * ; < >`; level B has small letters besides. Many partners
-/// name level A and send small letters, and nobody fails to read them, so what is beyond is a leniency: a warning, and an error under strict
-/// rules.
+/// Level A has capital letters, digits, the space and `. , - ( ) / = ' + : ? ! " % & * ; < >`; level B also has small letters. Many partners declare
+/// level A and send small letters, which every receiver can read. Therefore a character outside of the level is a leniency: a warning, and an error
+/// under strict rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SyntaxLevel {
     /// `UNOA`.
@@ -101,7 +101,7 @@ pub enum SyntaxLevel {
 }
 
 impl SyntaxLevel {
-    /// The level that a syntax identifier names, if it is one of these.
+    /// Returns the level of a syntax identifier, if it is one of these.
     #[must_use]
     pub fn of(identifier: &[u8]) -> Option<Self> {
         match identifier {
@@ -111,10 +111,11 @@ impl SyntaxLevel {
         }
     }
 
-    /// Whether ASCII, line breaks and service characters aside, is all of the level: no control character is. Other bytes are not looked at.
+    /// Returns true if all ASCII bytes, except line breaks and service characters, are in the level; no control character is. Other bytes are
+    /// ignored.
     #[must_use]
     pub fn has_all(self, text: &[u8]) -> bool {
-        // Ranges, so that the compiler makes vectors of it.
+        // Ranges, so that the compiler vectorizes the loop.
         let beyond = |byte: u8| {
             matches!(byte, b'#' | b'$' | b'@' | b'[' | b'\\' | b']' | b'^' | b'_' | b'`' | b'{' | b'|' | b'}' | b'~')
         };
@@ -140,14 +141,14 @@ impl core::fmt::Display for SyntaxLevel {
     }
 }
 
-/// What is wrong. `Display` is the message without the place; it never holds data.
+/// Kind of error. `Display` gives the message without the position; it never contains data.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EdiError {
     /// `EDI-001`: bytes between interchanges.
     #[error("{bytes} bytes here are neither white space nor part of an interchange")]
     Noise {
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// `EDI-002`: nothing in the file is an interchange.
@@ -164,7 +165,7 @@ pub enum EdiError {
     Header {
         /// Standard that it seems to be of.
         standard: Standard,
-        /// What was expected and found.
+        /// Expected and found.
         why: &'static str,
     },
     /// `EDI-005`: a service character that is a letter, digit or space.
@@ -172,7 +173,7 @@ pub enum EdiError {
     DelimiterKind {
         /// Standard.
         standard: Standard,
-        /// Which.
+        /// The service character.
         which: ServiceCharacter,
         /// `letter`, `digit` or `space`.
         kind: &'static str,
@@ -187,7 +188,7 @@ pub enum EdiError {
         /// The other.
         second: ServiceCharacter,
     },
-    /// `EDI-007`: a letter where the repetition separator stands.
+    /// `EDI-007`: a letter at the position of the repetition separator.
     #[error("ISA11 is a letter or digit, expected a repetition separator in this version")]
     RepetitionKind,
     /// `EDI-008`: a syntax identifier or version that ISO 9735 does not have.
@@ -217,7 +218,7 @@ pub enum EdiError {
     /// `EDI-013`: line breaks inside a segment.
     #[error("a line break is inside a segment; it is left out, here and later in this interchange")]
     LineBreakInside,
-    /// `EDI-014`: line breaks or blanks behind a terminator, under strict rules.
+    /// `EDI-014`: line breaks or spaces after a terminator, under strict rules.
     #[error("white space follows a segment terminator")]
     BreakBehind,
     /// `EDI-015`: a binary segment without a usable length.
@@ -226,7 +227,7 @@ pub enum EdiError {
     /// `EDI-016`: binary data longer than the limit.
     #[error("the binary data has {declared} bytes by its length, more than {limit}")]
     BinaryTooLong {
-        /// What the segment says.
+        /// Length that the segment declares.
         declared: u64,
         /// `Limits::record_bytes_max`.
         limit: usize,
@@ -234,9 +235,9 @@ pub enum EdiError {
     /// `EDI-017`: the input ends inside binary data.
     #[error("the binary data has {declared} bytes by its length, but only {found} are left in the file")]
     BinaryCut {
-        /// What the segment says.
+        /// Value that the segment declares.
         declared: u64,
-        /// What there is.
+        /// Actual value.
         found: u64,
     },
     /// `EDI-018`: a missing terminator after binary data, or a missing UNP after the object of a package.
@@ -248,7 +249,7 @@ pub enum EdiError {
         /// Bytes before the first separator.
         bytes: usize,
     },
-    /// `EDI-020`: a terminator directly behind another.
+    /// `EDI-020`: a terminator directly after another.
     #[error("a segment is empty")]
     Empty,
     /// `EDI-030`: a header without its trailer.
@@ -256,7 +257,7 @@ pub enum EdiError {
     TrailerMissing {
         /// Standard.
         standard: Standard,
-        /// What is not closed.
+        /// The unclosed level.
         level: Level,
     },
     /// `EDI-031`: a trailer without its header.
@@ -264,7 +265,7 @@ pub enum EdiError {
     TrailerAlone {
         /// Standard.
         standard: Standard,
-        /// What is not open.
+        /// The level that is not open.
         level: Level,
     },
     /// `EDI-032`: control numbers of header and trailer differ.
@@ -272,19 +273,19 @@ pub enum EdiError {
     ControlDiffers {
         /// Standard.
         standard: Standard,
-        /// Of what.
+        /// The level.
         level: Level,
     },
-    /// `EDI-033`: a trailer counts something else.
+    /// `EDI-033`: the count in a trailer is wrong.
     #[error("{} declares {declared} {}, counted {counted}", level.trailer_count(*standard), level.counted(*standard))]
     CountDiffers {
         /// Standard.
         standard: Standard,
-        /// Whose trailer.
+        /// Level of the trailer.
         level: Level,
-        /// What the trailer says.
+        /// Count in the trailer.
         declared: u64,
-        /// What there is.
+        /// Actual count.
         counted: u64,
     },
     /// `EDI-034`: a count that is not a number.
@@ -292,9 +293,9 @@ pub enum EdiError {
     CountFormat {
         /// Standard.
         standard: Standard,
-        /// Whose trailer.
+        /// Level of the trailer.
         level: Level,
-        /// What there is.
+        /// Actual count.
         counted: u64,
     },
     /// `EDI-035`: a segment outside of transactions that does not belong there.
@@ -308,7 +309,7 @@ pub enum EdiError {
     Nested {
         /// Standard.
         standard: Standard,
-        /// What is nested.
+        /// The nested level.
         level: Level,
     },
     /// `EDI-037`: a header element that is missing.
@@ -316,21 +317,21 @@ pub enum EdiError {
     FieldMissing {
         /// Standard.
         standard: Standard,
-        /// Where.
+        /// Level of the header.
         level: Level,
-        /// Its name in the standard, such as `GS06`.
+        /// Name in the standard, such as `GS06`.
         name: &'static str,
     },
-    /// `EDI-038`: a header element that is not what it must be.
+    /// `EDI-038`: a header element does not have the required format.
     #[error("{name} is not {expected}")]
     FieldFormat {
         /// Standard.
         standard: Standard,
-        /// Where.
+        /// Level of the header.
         level: Level,
-        /// Its name in the standard.
+        /// Name in the standard.
         name: &'static str,
-        /// What it must be.
+        /// Required format.
         expected: &'static str,
     },
     /// `EDI-039`: a control number that stood before.
@@ -338,7 +339,7 @@ pub enum EdiError {
     ControlTwice {
         /// Standard.
         standard: Standard,
-        /// Of what.
+        /// Level of the control number.
         level: Level,
     },
     /// `EDI-040`: groups and messages side by side, or a transaction set outside of a group.
@@ -357,7 +358,7 @@ pub enum EdiError {
     HeaderElements {
         /// Standard.
         standard: Standard,
-        /// Whose header.
+        /// Level of the header.
         level: Level,
     },
     /// `EDI-043`: more elements than the table has columns.
@@ -373,19 +374,19 @@ pub enum EdiError {
         standard: Standard,
         /// Transaction and version that the headers name.
         asked: Box<str>,
-        /// What the guides are for.
+        /// Transactions that have guides.
         known: Box<str>,
     },
-    /// `EDI-045`: something that documents by guide have no place for.
+    /// `EDI-045`: content that documents by guide cannot represent.
     #[error("{}", if *together { "the loop recurs after others; documents by guide have its repetitions together, so it is left out" } else { "the guide has no place for this; the document leaves it out" })]
     NotInDocument {
-        /// It is a loop whose repetitions stand apart.
+        /// True for a loop whose repetitions are not adjacent.
         together: bool,
     },
     /// `EDI-046`: text by code extension that cannot be read.
     #[error("{problem}; what cannot be read is left out")]
     CodeExtension {
-        /// What is not known, or wrong.
+        /// The unknown or wrong code.
         problem: CodeProblem,
     },
     /// `EDI-047`: a transaction set of another implementation guide than its group.
@@ -402,7 +403,7 @@ pub enum EdiError {
     GroupDiffers {
         /// ST01.
         transaction: Box<str>,
-        /// What the guide for it has as GS01.
+        /// GS01 of the guide for it.
         expected: Box<str>,
     },
     /// `EDI-021`: a package (UNO to UNP), which Quayline does not support.
@@ -414,7 +415,7 @@ pub enum EdiError {
 }
 
 impl EdiError {
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub const fn code(&self) -> Code {
         Code(match self {
@@ -463,7 +464,7 @@ impl EdiError {
         })
     }
 
-    /// Whether we read on as if nothing were wrong unless strict rules are asked for.
+    /// Returns true if reading continues as if there were no error, unless strict rules apply.
     #[must_use]
     pub fn is_leniency(&self) -> bool {
         matches!(
@@ -481,7 +482,7 @@ impl EdiError {
         )
     }
 
-    /// The clause that is broken, where there is one.
+    /// Returns the violated clause, if there is one.
     #[must_use]
     pub fn clause(&self) -> Option<&'static str> {
         use Standard::{Edifact, X12};
@@ -534,7 +535,7 @@ impl EdiError {
         }
     }
 
-    /// What can be done.
+    /// Returns the remedy.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {

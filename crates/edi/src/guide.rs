@@ -1,4 +1,4 @@
-//! Guides: what a transaction set or message may hold.
+//! Guides: the allowed content of a transaction set or message.
 
 mod balances;
 mod built_in;

@@ -2,7 +2,7 @@
 
 use crate::delimiters::Standard;
 
-/// What a header opens and a trailer closes.
+/// Level that a header opens and a trailer closes.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Level {
     /// ISA to IEA, UNB to UNZ.
@@ -14,7 +14,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level and whether it is a header, for a tag of an envelope segment.
+    /// Returns the level and side of an envelope segment by its tag.
     #[inline(always)]
     pub(crate) fn of(standard: Standard, tag: &[u8]) -> Option<(Level, Side)> {
         let found = match (standard, tag) {
@@ -112,7 +112,7 @@ impl Level {
         }
     }
 
-    /// Element of the header that holds the control number.
+    /// Returns the number of the element with the control number in the header.
     pub(crate) fn control_element(self, standard: Standard) -> u32 {
         match (self, standard) {
             (Level::Interchange, Standard::X12) => 13,
@@ -124,7 +124,7 @@ impl Level {
     }
 }
 
-/// Which end.
+/// Side of a level.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Side {
     Header,

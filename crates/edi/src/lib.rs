@@ -4,23 +4,23 @@
 //! * [`Segment`] and [`Element`] are spans into the input; nothing is copied or allocated for them.
 //! * [`EnvelopeReader`] finds interchanges, groups and transactions and checks their counts and control numbers.
 //! * [`DocumentReader`] drives any [`quayline_core::Sink`] with one document per transaction, without a guide; [`EdiWriter`] is the sink that
-//!   makes interchanges of them again; [`RowReader`] gives one row per segment.
+//!   converts them back to interchanges; [`RowReader`] gives one row per segment.
 //! * [`acknowledge`] writes TA1, 997, 999 and CONTRL while interchanges are read.
-//! * [`Validator`] checks transactions by a [`guide::CompiledGuide`], one fault once; [`guide::Walk`] finds the places of segments only.
-//! * [`EdiFault`] is one thing that is wrong: a code, a [`Position`], the clause, a remedy, and the codes that acknowledgements give.
+//! * [`Validator`] checks transactions by a [`guide::CompiledGuide`] and reports each fault once; [`guide::Walk`] only finds the places of segments.
+//! * [`EdiFault`] is one fault: a code, a [`Position`], the clause, a remedy, and the codes of acknowledgments.
 //!
-//! Sans-IO: bytes come in, events go out. Partners, files and guides are not known here.
+//! Sans-IO: bytes come in, events go out. This crate has no concept of partners, files or guide folders.
 //!
 //! Sources: ASC X12.5 and X12.6 (interchange control and application syntax), ISO 9735 (EDIFACT application level syntax rules) versions
 //! 1 to 4.
 //!
 //! # Leniencies
-//! Each is a fault of severity warning, or an error by [`Rules::Strict`]:
-//! * bytes between interchanges ([`EdiError::Noise`]); white space there, a UTF-8 byte order mark, NUL and 0x1A are nothing at all;
+//! Each is a fault of severity warning, or an error with [`Rules::Strict`]:
+//! * bytes between interchanges ([`EdiError::Noise`]); white space there, a UTF-8 byte order mark, NUL and 0x1A are ignored;
 //! * an ISA whose elements do not have their fixed widths;
 //! * a letter as ISA11 where a repetition separator is expected;
-//! * a syntax identifier or version that UNB should not have;
-//! * line breaks inside segments, which are left out; line breaks and spaces behind terminators are nothing at all unless rules are strict;
+//! * an invalid syntax identifier or version in UNB;
+//! * line breaks inside segments, which are skipped; line breaks and spaces after terminators are ignored unless rules are strict;
 //! * empty segments;
 //! * a last trailer without its terminator.
 

@@ -1,8 +1,9 @@
-//! What is written is checked by what checks what is read: one envelope reader and one validator go over the bytes of each document once,
+//! Checks of written interchanges by the code that checks received ones: one envelope reader and one validator process the bytes of each document
+//! once,
 //! before the document is kept.
 //!
-//! Memory is that of one transaction's checks, however long the transaction is. A document that is taken back takes its part of the state with
-//! it: counts, control numbers and, within a transaction of several pages, the place in the guide.
+//! Memory is that of the checks of one transaction, regardless of its length. Discarding a document also discards its part of the
+//! state: counts, control numbers and, within a transaction of several pages, the place in the guide.
 
 use std::sync::Arc;
 
@@ -16,12 +17,12 @@ use crate::splitter::{EndOfInput, Rules};
 use crate::state::{StateReader, StateWriter};
 use crate::validate::{CharacterRules, ValidationLevel, Validator, ValidatorOptions};
 
-/// How interchanges that are written are checked.
+/// Options for the checks of written interchanges.
 #[derive(Clone, Debug, Default)]
 pub struct OutboundOptions {
-    /// How much is checked; what each level checks is the same as of interchanges that are read.
+    /// Extent of the checks; each level checks the same as for received interchanges.
     pub level: ValidationLevel,
-    /// How departures from the standards are judged.
+    /// Handling of departures from the standards.
     pub rules: Rules,
     /// Bounds of segments, elements and binary data. Findings have their own bound, [`OutboundFaults::KEPT_MAX`] a document.
     pub limits: Limits,
@@ -30,11 +31,11 @@ pub struct OutboundOptions {
 /// Faults of one document that was written.
 #[derive(Clone, Debug, Default)]
 pub struct OutboundFaults {
-    /// In the order of the output, at most [`OutboundFaults::KEPT_MAX`]. Positions are those of the output.
+    /// Faults in the order of the output, at most [`OutboundFaults::KEPT_MAX`]. Positions are those of the output.
     pub faults: Vec<EdiFault>,
     /// Faults beyond those.
     pub more: u64,
-    /// Whether one of all these is an error.
+    /// True if one of all faults is an error.
     pub has_errors: bool,
 }
 
@@ -57,7 +58,7 @@ impl OutboundFaults {
         later.faults.into_iter().for_each(|fault| self.put(fault));
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no faults.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.faults.is_empty()
@@ -75,7 +76,7 @@ pub(crate) struct OutboundCheck {
     /// Bytes that no pass is done with: a line break after the last segment.
     rest: Vec<u8>,
     found: OutboundFaults,
-    /// The state, if it was asked for since the last bytes came.
+    /// The state, if it was requested since the last bytes.
     mark: Option<Arc<OutboundMark>>,
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct OutboundMark {
 }
 
 impl OutboundCheck {
-    /// `charset` is the set that the output is written in where the user names one.
+    /// Creates the check. `charset` is the character set of the output, if the user names one.
     pub(crate) fn new(
         options: &OutboundOptions,
         guides: Option<&Arc<GuideDocuments>>,
@@ -107,7 +108,7 @@ impl OutboundCheck {
         }
     }
 
-    /// Checks what was written next: whole segments.
+    /// Checks the next written segments, which must be complete.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -149,12 +150,12 @@ impl OutboundCheck {
         self.rest = input;
     }
 
-    /// The faults since the last call.
+    /// Returns the faults since the last call.
     pub(crate) fn take_faults(&mut self) -> OutboundFaults {
         core::mem::take(&mut self.found)
     }
 
-    /// What would be found if the transaction that is open ended by `trailer`.
+    /// Returns the faults that would be found if `trailer` ended the open transaction.
     pub(crate) fn trial(&self, trailer: &[u8]) -> OutboundFaults {
         let mut trial = self.clone();
         trial.found = OutboundFaults::default();
@@ -189,7 +190,7 @@ impl OutboundCheck {
         self.mark = Some(Arc::clone(mark));
     }
 
-    /// Between transactions, or where the trailer of the one that is open is all that may follow.
+    /// Writes the state. Call it between transactions, or when only the trailer of the open one can follow.
     pub(crate) fn put_state(&self, out: &mut StateWriter) {
         out.number(self.reader.offset().0);
         out.text(&self.rest);

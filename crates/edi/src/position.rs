@@ -1,4 +1,4 @@
-//! Where in a file of interchanges something stands.
+//! Positions in a file of interchanges.
 
 use core::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub struct Position {
     pub interchange: u32,
     /// Functional group in the interchange.
     pub group: u32,
-    /// Transaction set or message: in the group, or in the interchange where there are no groups.
+    /// Number of the transaction set or message in the group, or in the interchange if there are no groups.
     pub transaction: u32,
     /// Segment: in the transaction with its header as 1, or, outside of transactions, in the interchange with its header as 1.
     pub segment: u64,
@@ -27,19 +27,19 @@ pub struct Position {
 }
 
 impl Position {
-    /// The same with an element.
+    /// Returns the position with another element.
     #[must_use]
     pub fn element(self, element: u32) -> Self {
         Position { element, ..self }
     }
 
-    /// The same with a component.
+    /// Returns the position with another component.
     #[must_use]
     pub fn component(self, component: u32) -> Self {
         Position { component, ..self }
     }
 
-    /// As the place of a finding.
+    /// Converts the position to the place of a finding.
     #[must_use]
     pub fn place(&self, file: Option<&Arc<str>>) -> Place {
         let path = self.to_string();
@@ -48,7 +48,7 @@ impl Position {
     }
 }
 
-/// `interchange 1, group 1, transaction 2, segment 14, element 5, repetition 1, component 2`, without what is 0 and without the byte.
+/// Formats the position as `interchange 1, group 1, transaction 2, segment 14, element 5, repetition 1, component 2`, omitting zeros and the byte.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [

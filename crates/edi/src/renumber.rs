@@ -7,11 +7,11 @@ use crate::envelope::{Closed, EnvelopeReader, Event};
 use crate::level::Level;
 use crate::splitter::{EndOfInput, Rules};
 
-/// Interchanges with the control numbers that `take` gives for each interchange and group, in their order: in ISA13 and IEA02, GS06 and GE02, data
-/// elements 0020 of UNB and UNZ, 0048 of UNG and UNE. Nothing else changes.
+/// Replaces the control numbers of interchanges and groups by those that `take` returns, in order: in ISA13 and IEA02, GS06 and GE02, data
+/// elements 0020 of UNB and UNZ, 0048 of UNG and UNE. All other bytes are unchanged.
 ///
 /// # Errors
-/// What `take` refuses.
+/// Errors of `take`.
 pub fn renumbered<E>(edi: &[u8], limits: &Limits, take: &mut dyn FnMut(Level) -> Result<u64, E>) -> Result<Vec<u8>, E> {
     let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
     let mut pass = reader.over(edi, EndOfInput::Yes);
@@ -38,7 +38,7 @@ pub fn renumbered<E>(edi: &[u8], limits: &Limits, take: &mut dyn FnMut(Level) ->
         };
         let start = pass.segment_start();
         let segment = pass.segment();
-        // In text by code extension, the segment is what its bytes say, and not these.
+        // For text with code extension, use the original bytes of the segment.
         let raw = pass.source().unwrap_or(segment.raw());
         out.extend_from_slice(&edi[copied..start]);
         out.extend_from_slice(&with_element(raw, pass.delimiters(), element, number.as_bytes()));
@@ -50,8 +50,8 @@ pub fn renumbered<E>(edi: &[u8], limits: &Limits, take: &mut dyn FnMut(Level) ->
 
 const ESCAPE: u8 = 0x1b;
 
-/// Bytes from an escape sequence of ISO 2022 to behind the one that returns to a set of one byte for each character: between them, bytes
-/// of delimiters are parts of characters. At least the escape itself.
+/// Returns the number of bytes from an escape sequence of ISO 2022 to the end of the one that returns to a single-byte set. Between them, bytes
+/// of delimiters are parts of characters. The result is at least 1, for the escape character itself.
 fn designated(text: &[u8]) -> usize {
     if text.get(1) != Some(&b'$') {
         return 1;
@@ -60,7 +60,7 @@ fn designated(text: &[u8]) -> usize {
     back.map_or(text.len(), |at| (at + 3).min(text.len()))
 }
 
-/// Range of an element of a segment, the tag as number 0, release characters minded.
+/// Returns the range of an element of a segment, counting the tag as number 0 and honoring release characters.
 fn element_range(segment: &[u8], delimiters: &Delimiters, number: usize) -> Option<core::ops::Range<usize>> {
     let (mut at, mut start, mut count) = (0, 0, 0);
     while at <= segment.len() {
@@ -85,7 +85,7 @@ fn element_range(segment: &[u8], delimiters: &Delimiters, number: usize) -> Opti
     None
 }
 
-/// A segment with another value in an element, the tag as number 0; as it is where it has no such element.
+/// Replaces the value of an element, counting the tag as number 0. Returns the segment unchanged if it has no such element.
 pub fn with_element(segment: &[u8], delimiters: &Delimiters, number: usize, value: &[u8]) -> Vec<u8> {
     match element_range(segment, delimiters, number) {
         Some(range) => [&segment[..range.start], value, &segment[range.end..]].concat(),
@@ -108,7 +108,7 @@ mod tests {
         let expected = "UNA:+.? 'UNB+UNOA:3+A?+:14+B+260401:1200+41'UNH+1+CONTRL:D:3:UN'UCI+1+A+B+7'UNT+3+1'UNZ+1+41'";
         assert_eq!(String::from_utf8(out.expect("numbers")).expect("text"), expected);
     }
-    /// Numbers went to other places where a character of several bytes stood before them.
+    /// Regression: numbers were written to other positions if a multi-byte character preceded them.
     #[test]
     fn numbers_are_replaced_in_text_by_code_extension() {
         let edi = b"UNB+UNOX:4+\x1b$B$++'\x1b(B:14+\x1b-A\x1b.A:14+260401:1200+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++\x1b$B$+\x1b(B'UNT+3+1'UNZ+1+1'";

@@ -12,30 +12,30 @@ use crate::delimiters::Delimiters;
 /// Elements count from 1 as in the standards (`CLM05` is `element(5)`); 0 is the tag.
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
-    /// The tag where it does not stand in `text` as it is; otherwise empty.
+    /// The tag if it differs from `text`; otherwise empty.
     pub(crate) own_tag: &'a [u8],
     pub(crate) text: &'a [u8],
     pub(crate) start: u32,
-    /// At least one; positions rise from `start` and lie in `text`.
+    /// Ends of the elements, at least one; positions in `text` that rise from `start`.
     pub(crate) ends: Ends<'a>,
     pub(crate) parts: &'a [u32],
     pub(crate) marks: &'a [u32],
     pub(crate) delimiters: &'a Delimiters,
     /// The last element is binary data.
     pub(crate) binary: bool,
-    /// All of it is known to be printable ASCII; of other segments nobody knows yet.
+    /// True if the segment is known to be printable ASCII; false means unknown.
     pub(crate) printable: bool,
 }
 
 impl<'a> Segment<'a> {
-    /// The tag: `ST`, `NM1`, `UNH`.
+    /// Returns the tag: `ST`, `NM1`, `UNH`.
     #[inline(always)]
     #[must_use]
     pub fn tag(&self) -> &'a [u8] {
         if self.own_tag.is_empty() { &self.text[self.start as usize..self.ends[0] as usize] } else { self.own_tag }
     }
 
-    /// The tag with what lies behind it.
+    /// Returns the tag with the bytes after it.
     #[inline(always)]
     #[must_use]
     pub fn tag_run(&self) -> Run<'a> {
@@ -46,7 +46,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Number of elements, the tag not counted.
+    /// Returns the number of elements without the tag.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a segment is never empty: it has a tag")]
@@ -54,7 +54,7 @@ impl<'a> Segment<'a> {
         self.ends.len() - 1
     }
 
-    /// An element by its number; `None` where the segment ends before.
+    /// Returns an element by its number; `None` if the segment ends before it.
     #[inline(always)]
     #[must_use]
     pub fn element(&self, number: usize) -> Option<Element<'a>> {
@@ -64,7 +64,7 @@ impl<'a> Segment<'a> {
         Some(Element { text: self.text, start, end, parts, marks, delimiters: self.delimiters })
     }
 
-    /// All elements from number 1.
+    /// Iterates over all elements from number 1.
     #[inline(always)]
     #[must_use]
     pub fn elements(&self) -> Elements<'a> {
@@ -76,13 +76,13 @@ impl<'a> Segment<'a> {
         Elements { text: self.text, start, ends: rest.iter(), parts, marks, delimiters: self.delimiters }
     }
 
-    /// Bytes of each element from number 1 as they stand in the input, delimiters between components and release characters included.
+    /// Iterates over the original bytes of the elements from number 1, including component separators and release characters.
     #[inline(always)]
     pub fn raw_elements(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         self.ends.between(self.text)
     }
 
-    /// The same with what lies behind each.
+    /// Iterates over the original bytes of the elements, each with the bytes after it.
     #[inline(always)]
     pub fn raw_runs(&self) -> impl ExactSizeIterator<Item = Run<'a>> + use<'a> {
         let text = self.text;
@@ -96,44 +96,44 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// The segment as it stands in the input, without its terminator.
+    /// Returns the original bytes of the segment without its terminator.
     #[must_use]
     pub fn raw(&self) -> &'a [u8] {
         &self.text[self.start as usize..self.end() as usize]
     }
 
-    /// Whether every element is plain: no components, repetitions, release characters or line breaks.
+    /// Returns true if every element is plain: no components, repetitions, release characters or line breaks.
     #[inline(always)]
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.parts.is_empty() && self.marks.is_empty()
     }
 
-    /// Whether all of it is printable ASCII.
+    /// Returns true if the segment is printable ASCII.
     #[inline(always)]
     pub(crate) fn is_printable(&self) -> bool {
         self.printable || scan::is_ascii_printable(self.raw())
     }
 
-    /// What stands from `start` to before `end`, with the separators in there; the segment has no marks.
+    /// Returns the element from `start` up to `end`, with the separators inside; the segment must have no marks.
     #[inline(always)]
     pub(crate) fn span(&self, start: u32, end: u32, parts: &'a [u32]) -> Element<'a> {
         Element { text: self.text, start, end, parts, marks: &[], delimiters: self.delimiters }
     }
 
-    /// Whether there are release characters or line breaks in it.
+    /// Returns true if the segment contains release characters or line breaks.
     #[inline(always)]
     pub(crate) fn is_marked(&self) -> bool {
         !self.marks.is_empty()
     }
 
-    /// The bytes of the last element where they were counted and not looked at (BIN, BDS).
+    /// Returns the bytes of the last element if they are length-counted binary data (BIN, BDS).
     #[must_use]
     pub fn binary(&self) -> Option<&'a [u8]> {
         if self.binary { self.element(self.len()).map(|element| element.raw()) } else { None }
     }
 
-    /// The delimiters of its interchange.
+    /// Returns the delimiters of its interchange.
     #[must_use]
     pub fn delimiters(&self) -> &'a Delimiters {
         self.delimiters
@@ -158,7 +158,7 @@ impl fmt::Debug for Segment<'_> {
     }
 }
 
-/// The positions of a rising list from `start` to before `end`.
+/// Returns the positions of a sorted list from `start` up to `end`.
 #[inline(always)]
 fn inside(positions: &[u32], start: u32, end: u32) -> &[u32] {
     if positions.is_empty() {
@@ -175,7 +175,7 @@ pub struct Elements<'a> {
     text: &'a [u8],
     start: u32,
     ends: core::slice::Iter<'a, u32>,
-    /// From the next element on.
+    /// Separators from the next element on.
     parts: &'a [u32],
     marks: &'a [u32],
     delimiters: &'a Delimiters,
@@ -223,37 +223,37 @@ pub struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// The bytes as they stand in the input.
+    /// Returns the original bytes.
     #[inline(always)]
     #[must_use]
     pub fn raw(&self) -> &'a [u8] {
         &self.text[self.start as usize..self.end as usize]
     }
 
-    /// The bytes as they stand in the input, with what lies behind them.
+    /// Returns the original bytes, with the bytes after them.
     #[inline(always)]
     #[must_use]
     pub fn run(&self) -> Run<'a> {
         Run::new(&self.text[self.start as usize..], (self.end - self.start) as usize)
     }
 
-    /// Whether nothing stands there, or only line breaks of a wrapped file.
+    /// Returns true if the element is empty, or contains only line breaks of a wrapped file.
     #[inline(always)]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.start == self.end || self.marks.len() == (self.end - self.start) as usize
     }
 
-    /// Whether it has one repetition of one component.
+    /// Returns true if the element has one repetition with one component.
     #[inline(always)]
     #[must_use]
     pub fn is_simple(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// The data: release characters and line breaks removed, through `scratch` where there are any, otherwise the span itself.
+    /// Returns the data without release characters and line breaks, using `scratch` if there are any, and otherwise the span itself.
     ///
-    /// Of an element with parts it is all of them with their separators; take [`Element::repetitions`] and [`Element::components`] first.
+    /// For an element with parts, this is all of them with their separators; use [`Element::repetitions`] and [`Element::components`] first.
     #[inline(always)]
     #[must_use]
     pub fn data<'s>(&self, scratch: &'s mut Vec<u8>) -> Run<'s>
@@ -266,7 +266,7 @@ impl<'a> Element<'a> {
         self.unmarked(scratch)
     }
 
-    /// Whether it has more than one repetition.
+    /// Returns true if the element has more than one repetition.
     #[inline(always)]
     #[must_use]
     pub fn is_repeated(&self) -> bool {
@@ -275,7 +275,7 @@ impl<'a> Element<'a> {
             .is_some_and(|separator| self.parts.iter().any(|at| self.text[*at as usize] == separator))
     }
 
-    /// The repetitions; one where the element is not repeated.
+    /// Iterates over the repetitions; one if the element is not repeated.
     #[inline(always)]
     #[must_use]
     pub fn repetitions(&self) -> Parts<'a> {
@@ -283,14 +283,14 @@ impl<'a> Element<'a> {
         self.split(self.delimiters.repetition.unwrap_or(self.delimiters.element))
     }
 
-    /// The components; one where the element is not a composite.
+    /// Iterates over the components; one if the element is not a composite.
     #[inline(always)]
     #[must_use]
     pub fn components(&self) -> Parts<'a> {
         self.split(self.delimiters.component)
     }
 
-    /// A component by its number, from 1.
+    /// Returns a component by its number, from 1.
     #[must_use]
     pub fn component(&self, number: usize) -> Option<Element<'a>> {
         self.components().nth(number.checked_sub(1)?)
@@ -323,9 +323,9 @@ impl<'a> Element<'a> {
 pub struct Parts<'a> {
     whole: Element<'a>,
     separator: u8,
-    /// Of the next one.
+    /// Start of the next part.
     start: Option<u32>,
-    /// Its first separator in the whole's.
+    /// Index of its first separator among those of the whole.
     from: usize,
 }
 
@@ -369,10 +369,10 @@ pub(crate) struct SegmentBuffer {
     kept: Vec<Kept>,
 }
 
-/// Where a segment lies in the buffer.
+/// Position of a segment in the buffer.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// First byte; behind the segment, up to `tag_end`, its tag where that does not stand in it as it is.
+    /// First byte. The segment is followed, up to `tag_end`, by its tag if that differs from the segment's text.
     text: usize,
     end: usize,
     tag_end: usize,
@@ -411,10 +411,10 @@ impl SegmentBuffer {
         let text = self.text.len();
         self.text.extend_from_slice(segment.raw());
         let end = self.text.len();
-        // Most tags stand in the text.
+        // Most tags equal the text.
         self.text.extend_from_slice(segment.own_tag);
         let tag_end = self.text.len();
-        // Blocks of 16 bytes can be read of whatever stands in it.
+        // Padding, so that blocks of 16 bytes can be read at any position of the content.
         self.text.extend_from_slice(&[0; 16]);
         let mut put = |positions: &[u32]| {
             let from = self.positions.len();

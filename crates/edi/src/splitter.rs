@@ -2,34 +2,34 @@
 //!
 //! # Notes for the next editor
 //!
-//! **The law.** However the caller cuts the input, a stream gives the same steps, positions and faults. Before a segment's terminator
-//! is in the input, the splitter may report nothing about the segment that a look at the whole of it would not report, or would
-//! report in another order. `an_early_look_says_what_a_late_one_says` lists the cases that once broke the law. Three tests hold it:
-//! `trace_all_ways` reads each vector whole, byte by byte and cut at each place; `any_chunking_gives_the_same_events` cuts random
+//! **The law.** A stream gives the same steps, positions and faults for any division of the input. Before a segment's terminator
+//! is in the input, the splitter may report nothing about the segment that it would not report for the complete segment, or would
+//! report in another order. `an_early_look_says_what_a_late_one_says` lists the cases that once broke the law. Three tests check it:
+//! `trace_all_ways` reads each vector whole, byte by byte and cut at each position; `any_chunking_gives_the_same_events` cuts random
 //! text; the fuzz target `edi` cuts its input.
 //!
-//! **Two ways to a segment.** `Pass::plain` takes a segment by its number in the index and changes `next`, nothing else.
+//! **Two ways to a segment.** `Pass::plain` takes a segment by its number in the index and changes only `next`.
 //! `Pass::other` handles everything else. `found`, `at` and the splitter's `segment` therefore lag behind `next` until `settle` runs,
-//! which is the first thing that `other` does. Outside of `other`, read positions through `segment_start`, `segment_number` and
+//! which is the first action of `other`. Outside of `other`, read positions through `segment_start`, `segment_number` and
 //! `consumed`: they add the difference. `plain_segments_are_found_as_by_the_careful_way` compares both ways; it lowers `elements_max`
 //! below the elements of a window, which sends every segment the careful way.
 //!
-//! * `plain` is right only below the limit of the index, which `other` sets: data segments of an open interchange, without code
+//! * `plain` is correct only below the limit of the index, which `other` sets: data segments of an open interchange, without code
 //!   extension, in a window that has no more elements than one segment may have, and before the first mark (a release character or
 //!   line break).
 //! * No segment of the index is too long, because a window has at most `segment_bytes_max + 1` bytes, the terminator included. Only a
-//!   scan that finds no terminator has to look at the limit.
-//! * `OF_NOTE` may send a harmless segment the careful way, never the other way round. A tag that needs a closer look goes into its
+//!   scan that finds no terminator has to check the limit.
+//! * `OF_NOTE` may send a harmless segment the careful way, never the other way round. A tag that needs more checks belongs in its
 //!   list.
 //!
 //! **Positions are relative.** Those of the index count from `base` and belong to `text`. Code that moves `at` by other means and
 //! stays in `Mode::Inside` must leave the index without a next segment: `forget_index`, or a scan that found none. Two cases
-//! surprise: in text by code extension, `text` is the segment as UTF-8, so its positions say nothing about the input (`source` has
-//! the bytes); and in binary data (BIN, BDS) the index finds delimiters that are data, so `special` asks `binary` before it judges
+//! are surprising: in text with code extension, `text` is the segment as UTF-8, so its positions do not apply to the input (`source` has
+//! the bytes); and in binary data (BIN, BDS) the index finds delimiters that are data, so `special` calls `binary` before it checks
 //! elements, line breaks or the tag.
 //!
-//! **Cost.** The caller holds at most one segment, and each byte is looked at a constant number of times however few arrive at once:
-//! `looked` remembers how far the open segment is known, `leave_gap` drops white space as it comes. The tests in `gaps.rs` time both.
+//! **Cost.** The caller holds at most one segment, and each byte is examined a constant number of times however few arrive at once:
+//! `looked` records how far the open segment is known, `leave_gap` drops white space as it comes. The tests in `gaps.rs` time both.
 //! An earlier version read the open segment again with every piece that arrived, which grew with the square of its length.
 //!
 //! **Checkpoints.** A field that outlives a segment and changes later steps or faults belongs in `put_state` and `from_state`
@@ -37,7 +37,7 @@
 //! an interchange have their flag in `Told`, which each header resets.
 //!
 //! **Speed.** Earlier versions kept a cursor of four positions, later all of `Found`, for every plain segment. The store of the
-//! cursor stalled the next load, so a plain segment is a number now. A window of 8 KiB is as fast as one of 4 KiB; 16 KiB is a tenth
+//! cursor stalled the next load, so a plain segment is now identified by a number. A window of 8 KiB is as fast as one of 4 KiB; 16 KiB is a tenth
 //! slower.
 
 mod between;
@@ -57,16 +57,16 @@ use crate::position::Position;
 use crate::segment::Segment;
 use extended::Extended;
 
-/// Finds interchanges, segments and elements in a byte stream, of both standards, one interchange behind another.
+/// Finds interchanges, segments and elements in a byte stream, of both standards, with any number of consecutive interchanges.
 ///
-/// It holds no text: [`SegmentSplitter::over`] looks at what the caller has, and says how much of that is done with; the caller keeps the
-/// rest, appends what comes next and calls again. The rest is no more than one segment, which [`Limits::segment_bytes_max`] bounds, or one
-/// piece of binary data or object of a package, bounded by [`Limits::record_bytes_max`]. Further memory: some positions per byte of a window of 4
+/// It keeps no text: [`SegmentSplitter::over`] processes the caller's buffer and returns how much of it is consumed. The caller keeps the
+/// rest, appends more bytes and calls again. The rest is at most one segment, limited by [`Limits::segment_bytes_max`], or one
+/// piece of binary data or object of a package, limited by [`Limits::record_bytes_max`]. Further memory: some positions per byte of a window of 4
 /// KiB, and more only for a longer segment.
 ///
-/// What is wrong is put aside ([`SegmentSplitter::take_faults`]) and passed over, so one fault costs one segment at most:
-/// * bytes that are no interchange, up to the next one;
-/// * a header that cannot be used, and all up to the next interchange;
+/// Faults are collected ([`SegmentSplitter::take_faults`]) and skipped, so one fault costs one segment at most:
+/// * bytes outside of interchanges, up to the next one;
+/// * an unusable header, and all bytes up to the next interchange;
 /// * a segment that is too long or has too many elements.
 ///
 /// ```
@@ -91,11 +91,11 @@ pub struct SegmentSplitter {
     faults_max: usize,
     mode: Mode,
     delimiters: Delimiters,
-    /// Of the first byte that no pass is done with.
+    /// Position of the first byte that no pass has consumed.
     offset: u64,
     interchange: u32,
     segment: u64,
-    /// What stands behind the first terminator of the interchange.
+    /// White space after the first terminator of the interchange.
     pub(crate) line_break: LineBreak,
     /// The interchange begins with UNA.
     pub(crate) una: bool,
@@ -103,7 +103,7 @@ pub struct SegmentSplitter {
     looked: usize,
     /// Number of the segment behind which a gap of white space was dropped.
     gap_behind: Option<u64>,
-    /// Faults that are told once in an interchange.
+    /// Flags of faults that are reported once in an interchange.
     told: Told,
     faults: Vec<EdiFault>,
     faults_more: u64,
@@ -111,7 +111,7 @@ pub struct SegmentSplitter {
     numbered: usize,
     /// The source ends inside a segment.
     pub(crate) cut: bool,
-    /// The segment found last is what is left at the end of the source; it has no terminator.
+    /// True if the current segment is the rest of the source and has no terminator.
     pub(crate) open_end: bool,
     index: DelimiterIndex,
     /// The window of the index is printable ASCII, but for line breaks.
@@ -119,26 +119,26 @@ pub struct SegmentSplitter {
     extended: Extended,
 }
 
-/// Whether the input is all there will be.
+/// Whether the input is the rest of the source.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndOfInput {
     /// More may follow.
     No,
-    /// The source has ended behind the input.
+    /// The source ends after the input.
     Yes,
 }
 
-/// How departures from the standards are judged; what is read is the same.
+/// Handling of departures from the standards; the data that is read is the same.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Rules {
     /// Leniencies are warnings, white space between segments is nothing.
     #[default]
     Lenient,
-    /// All are errors.
+    /// All departures are errors.
     Strict,
 }
 
-/// What [`Pass::advance`] found.
+/// Result of [`Pass::advance`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Step {
     /// An interchange begins; its header is the next segment.
@@ -157,11 +157,11 @@ enum Mode {
     First,
     /// Between interchanges: nothing but white space so far.
     Between,
-    /// Between interchanges, behind bytes from `from` that are none; `told` once they have a fault; `before` is the last of them.
+    /// Between interchanges, after other bytes from `from` on; `told` is true once they have a fault; `before` is the last of them.
     Noise { from: u64, told: bool, before: u8 },
     /// Before the first segment of an interchange.
     Header,
-    /// Behind the first segment.
+    /// After the first segment.
     Inside,
     /// In a segment that is too long.
     PassOver { released: bool },
@@ -169,14 +169,14 @@ enum Mode {
     PassBytes { left: u64 },
     /// Before the object of a package, with its number of bytes from UNO.
     Object { declared: u64 },
-    /// Behind everything.
+    /// After the end.
     Done,
 }
 
-/// Line ends behind segment terminators.
+/// Line ends after segment terminators.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LineBreak {
-    /// Nothing: segments stand directly behind each other.
+    /// No line end: segments are adjacent.
     #[default]
     None,
     /// LF.
@@ -186,7 +186,7 @@ pub enum LineBreak {
 }
 
 impl LineBreak {
-    /// Its bytes.
+    /// Returns the bytes of the line end.
     #[must_use]
     pub fn bytes(self) -> &'static [u8] {
         match self {
@@ -242,7 +242,8 @@ impl SegmentSplitter {
         }
     }
 
-    /// Starts at `offset` with what [`SegmentSplitter::state`] gave there. Interchanges and segments count from there.
+    /// Creates a splitter that continues at `offset` from the result of [`SegmentSplitter::state`] there. Interchanges and segments are counted from
+    /// there.
     #[must_use]
     pub fn resume(limits: &Limits, rules: Rules, offset: ByteOffset, state: u64) -> Self {
         let mut splitter = SegmentSplitter::new(limits, rules);
@@ -259,10 +260,10 @@ impl SegmentSplitter {
         splitter
     }
 
-    /// State for a checkpoint between two segments: the delimiters ([`Delimiters::to_bits`]) and, in the highest byte, whether it lies at the
-    /// start (0), between interchanges (1), before (2) or behind (3) the first segment of one, or at the end (4); with its highest bit where the
-    /// interchange's text is by code extension. `None` while something too long is being passed over, and where an escape sequence before
-    /// this place is still in effect.
+    /// Encodes the state for a checkpoint between two segments: the delimiters ([`Delimiters::to_bits`]) and, in the highest byte, its position: at
+    /// the start (0), between interchanges (1), before (2) or after (3) the first segment of one, or at the end (4). The highest bit is set if the
+    /// interchange's text uses code extension. `None` while an overlong segment is being skipped, and if an earlier escape sequence is still in
+    /// effect.
     #[must_use]
     pub fn state(&self) -> Option<u64> {
         let place = match self.mode {
@@ -277,25 +278,25 @@ impl SegmentSplitter {
         self.extended.is_at_start().then(|| (place | extended) << 56 | self.delimiters.to_bits())
     }
 
-    /// Reads text by code extension (ISO 2022, EDIFACT's UNOX) as bytes, for a caller who knows better what character set it is. Delimiters
-    /// are then found wherever their bytes stand.
+    /// Reads text with code extension (ISO 2022, EDIFACT's UNOX) as bytes, for a caller that overrides the character set. Delimiters
+    /// are then found at every occurrence of their bytes.
     pub(crate) fn without_code_extension(&mut self) {
         self.extended.switch_off();
     }
 
-    /// The first byte that no pass is done with.
+    /// Returns the position of the first byte that no pass has consumed.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         ByteOffset(self.offset)
     }
 
-    /// The delimiters of the interchange that began last.
+    /// Returns the delimiters of the last interchange that began.
     #[must_use]
     pub fn delimiters(&self) -> &Delimiters {
         &self.delimiters
     }
 
-    /// Looks at `input`, which begins with the first byte that no pass was done with.
+    /// Begins a pass over `input`, which must begin with the first byte that no pass has consumed.
     pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> Pass<'s> {
         // Positions have 32 bits.
         let most = (u32::MAX >> 1) as usize;
@@ -316,14 +317,14 @@ impl SegmentSplitter {
         }
     }
 
-    /// The faults since the last call, in the order of the file, at most `Limits::findings_max` of a file.
+    /// Returns the faults since the last call, in file order, at most `Limits::findings_max` for a file.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.faults_max = self.faults_max.saturating_sub(self.faults.len());
         self.numbered = 0;
         self.faults.drain(..)
     }
 
-    /// Whether there are any.
+    /// Returns true if there are faults.
     #[inline(always)]
     #[must_use]
     pub fn has_faults(&self) -> bool {
@@ -371,18 +372,18 @@ pub struct Pass<'s> {
     splitter: &'s mut SegmentSplitter,
     input: &'s [u8],
     end: EndOfInput,
-    /// First byte of the input behind the last segment.
+    /// First byte of the input after the last segment.
     at: usize,
-    /// Byte of the input where the positions of the index begin.
+    /// Byte of the input at which the positions of the index begin.
     base: usize,
     /// The input from there.
     text: &'s [u8],
     window: usize,
-    /// Number in the index of the segment behind the one that was found last.
+    /// Number in the index of the segment after the current one.
     next: u32,
-    /// The same when `found`, `at` and the splitter's `segment` were set: [`Pass::plain`] leaves them behind.
+    /// Value of `next` when `found`, `at` and the splitter's `segment` were set; [`Pass::plain`] does not update them.
     settled: u32,
-    /// Number in the index of the first mark behind the segment that was found last.
+    /// Number in the index of the first mark after the current segment.
     next_mark: u32,
     /// The segment that was found last, if not by [`Pass::plain`].
     found: Found,
@@ -395,16 +396,16 @@ struct Found {
     begin: usize,
     /// Its number in the index.
     number: u32,
-    /// Its first byte from `Pass::base` on.
+    /// Its first byte relative to `Pass::base`.
     start: u32,
-    /// What the index does not have of it.
+    /// Properties that the index does not have.
     own: Own,
-    /// Numbers of its first mark and of the one behind its last.
+    /// Numbers of its first mark and of the one after its last.
     marks: (u32, u32),
 }
 
-/// What the index does not have of a segment: its tag, where that has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT
-/// dropped), behind it how many bytes that has; 0 where the tag is as it stands; [`Own::BINARY`] where the last element is binary data.
+/// Properties of a segment that the index does not have: its tag, if that contains a line break or explicit nesting (`LIN:1`, which syntax 4 of
+/// EDIFACT dropped), followed by its length; 0 if the tag equals the text; [`Own::BINARY`] if the last element is binary data.
 #[derive(Clone, Copy, Debug, Default)]
 struct Own([u8; 4]);
 
@@ -416,16 +417,16 @@ impl Own {
     }
 }
 
-/// What became of a segment that the index has.
+/// Result of handling a segment of the index.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Verdict {
     Step(Step),
-    /// It is passed over, or the index does not hold any more.
+    /// The segment is skipped, or the index is no longer valid.
     Again,
 }
 
 impl Pass<'_> {
-    /// Goes to what comes next.
+    /// Advances to the next step.
     #[inline(always)]
     pub fn advance(&mut self) -> Step {
         loop {
@@ -438,10 +439,10 @@ impl Pass<'_> {
         }
     }
 
-    /// The segment that [`Pass::advance`] found last.
+    /// Returns the last segment that [`Pass::advance`] found.
     ///
     /// # Panics
-    /// If it did not find one.
+    /// If the last step was not a segment.
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
@@ -466,7 +467,7 @@ impl Pass<'_> {
         let [tag @ .., tag_len] = own;
         let own_tag = tag.get(..usize::from(*tag_len)).unwrap_or_default();
         let text = self.splitter.extended.text().unwrap_or(text);
-        // The range is right; `get` lets the compiler drop what the caller does not look at.
+        // The range is valid; `get` lets the compiler drop values that the caller does not use.
         let marks = index.marks().get(marks.0 as usize..marks.1 as usize).unwrap_or_default();
         Segment {
             own_tag,
@@ -481,7 +482,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Position of the segment that was found last, by interchange and segment in it.
+    /// Returns the position of the current segment, by interchange and segment in it.
     #[must_use]
     pub fn position(&self) -> Position {
         Position {
@@ -492,7 +493,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Number of the segment that was found last, in its interchange, the header as 1.
+    /// Returns the number of the current segment in its interchange, counting the header as 1.
     #[inline(always)]
     #[must_use]
     pub fn segment_number(&self) -> u64 {
@@ -509,13 +510,13 @@ impl Pass<'_> {
         self.base + self.splitter.index.behind(self.next - 1) as usize
     }
 
-    /// Byte of the file where the segment that was found last begins.
+    /// Returns the position of the current segment in the file.
     #[inline(always)]
     pub(crate) fn segment_byte(&self) -> u64 {
         self.splitter.offset + self.segment_start() as u64
     }
 
-    /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.
+    /// Returns the position of the last result in the file: of the segment or, at the end, of the bytes after the last one.
     pub(crate) fn end_byte(&self) -> ByteOffset {
         let at = match self.splitter.mode {
             Mode::Done | Mode::Header => self.consumed(),
@@ -532,25 +533,25 @@ impl Pass<'_> {
         if self.next == self.settled { self.at } else { behind() }
     }
 
-    /// The splitter, for its faults and delimiters.
+    /// Returns the splitter, for its faults and delimiters.
     #[must_use]
     pub fn splitter(&mut self) -> &mut SegmentSplitter {
         self.splitter
     }
 
-    /// Whether the segment that was found last was cut off by the end of the source, and told to be.
+    /// Returns true if the end of the source truncates the current segment, which is reported.
     #[inline(always)]
     pub(crate) fn is_cut_off(&self) -> bool {
         self.splitter.cut
     }
 
-    /// The segment that was found last as it stands in the input, without its terminator, where that is not its text.
+    /// Returns the original bytes of the current segment without its terminator, if they differ from its text.
     pub(crate) fn source(&self) -> Option<&[u8]> {
         self.splitter.extended.text()?;
         self.input.get(self.found.begin..self.at - usize::from(!self.splitter.open_end))
     }
 
-    /// Whether it has no terminator; that of an interchange's trailer may be left out.
+    /// Returns true if the segment has no terminator; that of an interchange's trailer is optional.
     pub(crate) fn is_open_end(&self) -> bool {
         self.splitter.open_end
     }
@@ -575,13 +576,13 @@ impl Pass<'_> {
         self.forget_index();
     }
 
-    /// Ends the pass; the caller drops so many bytes from the start of its buffer.
+    /// Ends the pass. The caller drops the returned number of bytes from the start of its buffer.
     pub fn finish(self) -> usize {
         // `drop` moves the splitter's offset.
         self.consumed()
     }
 
-    /// Goes to the next segment of the index if it has one that is certainly plain data. Each instruction here counts.
+    /// Moves to the next segment of the index if it is certainly plain data. This is the hot path; each instruction counts.
     #[inline(always)]
     fn plain(&mut self) -> bool {
         let number = self.next;
@@ -595,7 +596,7 @@ impl Pass<'_> {
         true
     }
 
-    /// Goes to what comes next by the long way.
+    /// Moves to the next step on the careful path.
     #[inline(never)]
     fn other(&mut self) -> Verdict {
         self.settle();
@@ -616,7 +617,7 @@ impl Pass<'_> {
         verdict
     }
 
-    /// Brings what [`Pass::plain`] leaves behind to where it is.
+    /// Updates the fields that [`Pass::plain`] does not.
     fn settle(&mut self) {
         self.found.begin = self.segment_start();
         self.at = self.consumed();
@@ -624,12 +625,12 @@ impl Pass<'_> {
         self.settled = self.next;
     }
 
-    /// The number in the index of the segment that comes next, where everything else is set by hand.
+    /// Sets the number of the next segment in the index; the caller sets all other fields.
     fn go_on_at(&mut self, next: u32) {
         (self.next, self.settled) = (next, next);
     }
 
-    /// The next segment of the index, if it has one.
+    /// Handles the next segment of the index, if there is one.
     fn indexed(&mut self) -> Option<Verdict> {
         let splitter = &mut *self.splitter;
         let index = &splitter.index;
@@ -653,7 +654,7 @@ impl Pass<'_> {
         Some(if self.is_released_data() { Verdict::Step(Step::Segment) } else { self.special() })
     }
 
-    /// Whether the segment that was found last is data without faults: its marks are release characters behind the tag.
+    /// Returns true if the current segment is valid data whose only marks are release characters after the tag.
     #[inline]
     fn is_released_data(&self) -> bool {
         let index = &self.splitter.index;
@@ -669,12 +670,12 @@ impl Pass<'_> {
             && marks.iter().all(released)
     }
 
-    /// Makes the next step scan from behind the segment that was found.
+    /// Makes the next step scan from the end of the current segment.
     fn forget_index(&mut self) {
         self.go_on_at(u32::MAX);
     }
 
-    /// Whether an interchange begins at a byte of the input, so that the one before has no trailer; the caller goes there then.
+    /// Returns true if an interchange begins at a byte of the input, so that the preceding one has no trailer. The caller then moves there.
     fn begins(&mut self, begin: usize) -> bool {
         let text = &self.input[begin..];
         let header = matches!(text.first_chunk::<3>(), Some(b"ISA" | b"UNA" | b"UNB"))
@@ -693,19 +694,19 @@ impl Drop for Pass<'_> {
 }
 
 impl SegmentSplitter {
-    /// Number of white space characters at the start of `text` that are not delimiters.
+    /// Returns the number of white space characters at the start of `text` that are not delimiters.
     fn blanks(&self, text: &[u8]) -> usize {
         let set = self.delimiters;
         let blank = |byte: &u8| matches!(byte, b'\r' | b'\n' | b' ' | b'\t') && !set.is_service(*byte);
         text.iter().take_while(|byte| blank(byte)).count()
     }
 
-    /// Whether white space before this place was dropped already: what is left of it says nothing about line breaks.
+    /// Returns true if white space before this position was already dropped, so that the rest of it does not show the line break.
     fn is_in_gap(&self) -> bool {
         self.gap_behind == Some(self.segment)
     }
 
-    /// Counts the white space at the start of a segment and tells of it; `at` is its byte in the input.
+    /// Counts the white space at the start of a segment and reports it; `at` is its byte in the input.
     #[cold]
     fn blanks_behind(&mut self, text: &[u8], at: usize) -> u32 {
         let blanks = self.blanks(text);
@@ -725,7 +726,7 @@ impl SegmentSplitter {
     }
 }
 
-/// Whether a segment is certainly not one of the envelope or with binary data, and has a tag.
+/// Returns true if a segment has a tag and is certainly neither of the envelope nor with binary data.
 #[inline(always)]
 fn is_data(text: &[u8], start: u32, ends: &[u32]) -> bool {
     let start = start as usize;

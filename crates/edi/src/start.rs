@@ -10,15 +10,15 @@ use crate::EndOfInput;
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::{EdiError, ServiceCharacter};
 
-/// What stands at a place where an interchange may begin.
+/// Result of examining a position at which an interchange may begin.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Start {
-    /// Too few bytes to tell.
+    /// More bytes are needed.
     NeedMore,
     /// No header.
     No,
-    /// A header. Its first segment stands `skip` bytes on (behind UNA); `leniencies` were needed.
-    /// `extended` says that its text is by code extension.
+    /// A header. Its first segment begins after `skip` bytes (after UNA); `leniencies` were applied.
+    /// `extended` is true if its text uses code extension.
     Yes { delimiters: Delimiters, skip: usize, extended: bool, leniencies: Vec<EdiError> },
     /// A header that cannot be used.
     Refused(EdiError),
@@ -27,8 +27,8 @@ pub(crate) enum Start {
 /// Bytes within which an interchange's first segment must end.
 pub(crate) const HEADER_BYTES_MAX: usize = 1024;
 
-/// Looks at the start of `text`. `certain` says that nothing but an interchange may stand here, so that `ISA` followed by a letter is a
-/// header with a bad separator and not a word.
+/// Examines the start of `text`. `certain` is `Yes` if only an interchange may begin here, so that `ISA` followed by a letter is a
+/// header with an invalid separator and not a word.
 pub(crate) fn at(text: &[u8], end: EndOfInput, certain: Certain) -> Start {
     let Some(tag) = text.first_chunk::<3>() else {
         let cut = end == EndOfInput::No && [&b"ISA"[..], b"UNA", b"UNB"].iter().any(|tag| tag.starts_with(text));
@@ -48,11 +48,11 @@ pub(crate) fn at(text: &[u8], end: EndOfInput, certain: Certain) -> Start {
     }
 }
 
-/// Whether the text begins with a header that cannot be part of a word: ISA with its fixed widths, `UNB+UNOC:3+`, or UNA directly before
-/// UNB. `None` if there are too few bytes to tell.
+/// Returns true if the text begins with a header that cannot be part of a word: ISA with its fixed widths, `UNB+UNOC:3+`, or UNA directly before
+/// UNB. `None` if there are too few bytes.
 pub(crate) fn sure(text: &[u8], end: EndOfInput) -> Option<bool> {
     let is_mark = |byte: u8| bad_kind(byte).is_none();
-    // What is missing at the end of the bytes is not against it.
+    // Bytes beyond the end of the input count as matching.
     let has = |at: usize, test: &dyn Fn(u8) -> bool| text.get(at).is_none_or(|byte| test(*byte));
     let says = |at: usize, word: &[u8]| word.iter().zip(at..).all(|(byte, at)| has(at, &|found| found == *byte));
     let same = |a: usize, b: usize| text.get(a).zip(text.get(b)).is_none_or(|(a, b)| a == b);
@@ -82,11 +82,11 @@ pub(crate) fn sure(text: &[u8], end: EndOfInput) -> Option<bool> {
     }
 }
 
-/// How sure it is that an interchange must begin here.
+/// Whether an interchange must begin here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Certain {
     Yes,
-    /// Behind bytes that are no interchange.
+    /// After bytes outside of an interchange.
     No,
 }
 
@@ -188,7 +188,7 @@ fn isa_fields(text: &[u8], element: u8, end: EndOfInput) -> Result<Isa<'_>, Star
     })
 }
 
-/// UNA: component, element, decimal mark, release, reserved or repetition, terminator; then UNB.
+/// Parses UNA: component, element, decimal mark, release, reserved or repetition, terminator; then UNB.
 fn una(text: &[u8], end: EndOfInput) -> Start {
     let Some([component, element, decimal_mark, release, repetition, terminator]) =
         text.get(3..9).and_then(|characters| characters.first_chunk::<6>()).copied()
@@ -213,7 +213,7 @@ fn una(text: &[u8], end: EndOfInput) -> Start {
     unb_with(unb, end, delimiters, skip, Some(repetition))
 }
 
-/// UNB without UNA: the byte behind it tells which defaults apply.
+/// Parses UNB without UNA: the byte after the tag determines the default delimiters.
 fn unb_alone(text: &[u8], end: EndOfInput) -> Start {
     let delimiters = match text[3] {
         b'+' => Delimiters::EDIFACT,
@@ -267,7 +267,8 @@ fn unb_with(unb: &[u8], end: EndOfInput, mut delimiters: Delimiters, skip: usize
     }
 }
 
-/// By code extension, service characters are graphic characters of ISO 646 or information separators: other bytes mean something else there.
+/// Checks delimiters for code extension: they must be graphic characters of ISO 646 or information separators, because other bytes have another
+/// meaning there.
 fn check_extended(delimiters: &Delimiters) -> Option<EdiError> {
     let which = [
         (ServiceCharacter::Element, Some(delimiters.element)),
@@ -289,7 +290,7 @@ fn refuse(why: &'static str) -> Start {
     Start::Refused(EdiError::Header { standard: Standard::Edifact, why })
 }
 
-/// The first thing that is wrong with a set of delimiters: letters, digits and spaces are data, and each must be a byte of its own.
+/// Returns the first fault of a set of delimiters: letters, digits and spaces are data, and all delimiters must be different.
 pub(crate) fn check(delimiters: &Delimiters) -> Option<EdiError> {
     let standard = delimiters.standard;
     let all = [
@@ -333,12 +334,12 @@ pub enum CharacterSet {
     Utf8,
     /// UNOX: ISO 2022 code extension.
     Iso2022,
-    /// UNOY: ISO 10646-1 in octets, which is UTF-8 too: what begins with `UNB` as ISO 646 has it cannot be of 16 or 32 bits.
+    /// UNOY: ISO 10646-1 in octets, which is read as UTF-8: text that begins with `UNB` in ISO 646 cannot have 16 or 32 bits per character.
     Iso10646,
 }
 
 impl CharacterSet {
-    /// The set that a syntax identifier names; `None` for one that ISO 9735 does not have.
+    /// Returns the character set of a syntax identifier; `None` for one that ISO 9735 does not have.
     #[must_use]
     pub fn of(identifier: &[u8]) -> Option<Self> {
         Some(match identifier {
@@ -361,7 +362,7 @@ impl CharacterSet {
         })
     }
 
-    /// Whether it has characters beyond ISO 646.
+    /// Returns true if the set has characters beyond ISO 646.
     pub(crate) fn has_more_than_ascii(self) -> bool {
         !matches!(self, CharacterSet::A | CharacterSet::B)
     }

@@ -1,8 +1,8 @@
 //! State of readers and writers as bytes, for checkpoints.
 //!
-//! A sequence of numbers (seven bits a byte, low ones first, the highest bit says that more follow) and of byte strings (their length as a
-//! number, then the bytes), in the order in which the structures have their fields. It is no format for exchange: a checkpoint is read by the
-//! version that wrote it, which the digest of its settings sees to.
+//! A sequence of numbers (seven bits in each byte, low ones first; the highest bit means that more follow) and of byte strings (their length as a
+//! number, then the bytes), in the order of the fields of the structures. It is not an exchange format: a checkpoint is read by the
+//! version that wrote it, which the digest of its settings ensures.
 
 /// Writes a state.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl StateWriter {
     }
 }
 
-/// Reads what [`StateWriter`] wrote; `None` for anything else.
+/// Reads the output of [`StateWriter`]; `None` for other bytes.
 #[derive(Debug)]
 pub(crate) struct StateReader<'a> {
     bytes: &'a [u8],

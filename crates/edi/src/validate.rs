@@ -1,4 +1,4 @@
-//! Whether transactions are what their guides say.
+//! Validation of transactions by their guides.
 
 mod characters;
 mod constant;
@@ -36,21 +36,21 @@ use hl::{HlCheck, Level};
 pub use options::{ValidationLevel, ValidatorOptions};
 use rules::{RuleFault, RuleRun};
 
-/// Checks transactions by their guides, in one pass and without an allocation per segment of good data.
+/// Validates transactions by their guides, in one pass and without an allocation per segment of valid data.
 ///
-/// Feed it the events of an [`crate::EnvelopeReader`]: [`Validator::begin`] where a transaction starts, [`Validator::segment`] for each of its
-/// segments, [`Validator::end`] where it ends. Findings come out of [`Validator::take_faults`], each fault once: where a segment has no place,
-/// the segments behind it tell what was meant, so a finding may come some segments later than its place.
+/// Pass it the events of an [`crate::EnvelopeReader`]: [`Validator::begin`] at the start of a transaction, [`Validator::segment`] for each of its
+/// segments, [`Validator::end`] at its end. [`Validator::take_faults`] returns each fault once: for a segment without a place,
+/// the following segments show the intended meaning, so a finding may come some segments after its place.
 #[derive(Clone, Debug)]
 pub struct Validator {
     options: ValidatorOptions,
-    /// Of the guide that was used last.
+    /// Walk through the guide that was used last.
     walk: Option<Walk>,
     /// The transaction that is open has a guide.
     active: bool,
     settings: Settings,
     characters: CharacterCheck,
-    /// Of the transaction's header.
+    /// Position of the transaction's header.
     base: Position,
     standard: Standard,
     hl: HlCheck,
@@ -65,7 +65,7 @@ pub struct Validator {
     more: u64,
 }
 
-/// What is wrong with the elements of a segment, if its place is this one.
+/// Faults of the elements of a segment at one possible place.
 #[derive(Clone, Debug)]
 struct Held {
     segment: u64,
@@ -116,7 +116,7 @@ impl Validator {
             of_group.or_else(|| day_of(&pass.interchange().field("date")))
         });
         let delimiters = pass.interchange().delimiters();
-        // From syntax 4 on, comma and point are the same, and what UNA says of them is not looked at (ISO 9735-1).
+        // From syntax 4 on, comma and point are equivalent, and the decimal mark of UNA is ignored (ISO 9735-1).
         let is_either =
             delimiters.standard == Standard::Edifact && pass.interchange().field("syntax_version")[..] >= b"4"[..];
         let mark = if is_either { b',' } else { delimiters.decimal_mark };
@@ -132,8 +132,8 @@ impl Validator {
         }
     }
 
-    /// A transaction begins, checked by that one of `guides` which its headers ask for, or, as an acknowledgment, by a built-in guide, which
-    /// is returned. Where there are guides and none is for it, that is a fault of the pass.
+    /// Begins a transaction and returns its guide: the one of `guides` that its headers request, or, for an acknowledgment, a built-in guide.
+    /// If there are guides but none matches, this is a fault of the pass.
     pub fn begin_by(&mut self, guides: Option<&GuideSet>, pass: &mut EnvelopePass<'_>) -> Option<Arc<CompiledGuide>> {
         if !self.is_for_guides() {
             self.begin(None, pass);
@@ -141,8 +141,8 @@ impl Validator {
         }
         let header = pass.transaction();
         let chosen = guides.and_then(|guides| Some((guides, guides.choose(header, pass.group())?)));
-        // Acknowledgments have guides of ours. A guide that a user wrote goes before them; one that was imported does only if it is for a
-        // longer version, since what dictionaries have of acknowledgments is less than what is shipped.
+        // Acknowledgments have built-in guides. A guide that a user wrote takes precedence; an imported one does only for a
+        // longer version, since dictionaries contain less about acknowledgments than the built-in guides.
         let shipped = acknowledgment_guide(header, pass.group());
         let chosen = chosen.filter(|(guides, number)| {
             let is_longer =
@@ -165,7 +165,7 @@ impl Validator {
         other.cloned()
     }
 
-    /// The transaction that is open is taken back: nothing of it is checked or told.
+    /// Abandons the open transaction, which was discarded: nothing of it is checked or reported.
     pub(crate) fn abandon(&mut self) {
         self.active = false;
         self.faults.clear();
@@ -173,7 +173,7 @@ impl Validator {
         self.rules.stop();
     }
 
-    /// The next segment of the transaction.
+    /// Validates the next segment of the transaction.
     #[inline(always)]
     pub fn segment(&mut self, pass: &EnvelopePass<'_>) -> Placement {
         let placement = self.place(pass);
@@ -181,18 +181,19 @@ impl Validator {
         placement
     }
 
-    /// What is wrong with the characters of the segment, where the options ask for that, and where: each kind is told once in a transaction,
+    /// Returns the fault of the segment's characters with its position, if the options request the check. Each kind is reported once in a
+    /// transaction,
     /// with a guide or without.
     #[inline(always)]
     pub fn characters(&mut self, pass: &EnvelopePass<'_>) -> Option<(EdiError, Position)> {
         self.characters.look(&pass.segment(), || pass.position())
     }
 
-    /// Where the next segment of the transaction stands; [`Validator::check`] or [`Validator::pass_over`] is to follow.
+    /// Places the next segment of the transaction; [`Validator::check`] or [`Validator::pass_over`] must follow.
     #[inline(always)]
     pub(crate) fn place(&mut self, pass: &EnvelopePass<'_>) -> Placement {
         let nowhere = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
-        // What is left of a segment that was cut off is neither right nor wrong.
+        // The rest of a truncated segment is neither valid nor faulty.
         let Some(walk) = self.walk.as_mut().filter(|_| self.active && !pass.is_cut()) else { return nowhere };
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
         walk.place(&pass.segment(), at)
@@ -224,7 +225,7 @@ impl Validator {
         }
     }
 
-    /// As [`Validator::check`], for one that another validator checks: only what those behind it are checked by.
+    /// Skips a segment that another validator checks: updates only the state that later segments are checked against.
     #[inline(always)]
     pub(crate) fn pass_over(&mut self, pass: &EnvelopePass<'_>, placement: Placement) {
         let Some(walk) = self.walk.as_ref().filter(|_| self.active && !pass.is_cut()) else { return };
@@ -243,19 +244,19 @@ impl Validator {
         self.faults.clear();
     }
 
-    /// Whether transactions are checked by guides at all.
+    /// Returns true if transactions are checked by guides at all.
     pub(crate) fn is_for_guides(&self) -> bool {
         self.options.level > ValidationLevel::Envelope
     }
 
-    /// The transaction ends; before its trailer, or where it was cut off.
+    /// Ends the transaction, before its trailer or at a truncation.
     pub fn end(&mut self, closed: Closed, pass: &EnvelopePass<'_>) -> Placement {
         let nothing = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
         let Some(walk) = self.walk.as_mut().filter(|_| self.active) else { return nothing };
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
         let placement = walk.finish_at(at);
         if closed == Closed::Unclosed {
-            // What was cut off is not missing besides.
+            // Items after a truncation are not reported as missing.
             walk.forgive(at);
         }
         self.structure();
@@ -274,13 +275,13 @@ impl Validator {
         placement
     }
 
-    /// The findings since the last call, in the order of the file.
+    /// Returns the findings since the last call, in file order.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.faults.sort_by_key(|fault| (fault.at.byte, fault.at.element));
         self.faults.drain(..)
     }
 
-    /// Whether there are any.
+    /// Returns true if there are findings.
     #[inline(always)]
     #[must_use]
     pub fn has_faults(&self) -> bool {
@@ -293,13 +294,13 @@ impl Validator {
         self.more
     }
 
-    /// The walk of the transaction that is open, for its loops.
+    /// Returns the walk of the open transaction, for its loops.
     #[must_use]
     pub fn walk(&self) -> Option<&Walk> {
         self.walk.as_ref().filter(|_| self.active)
     }
 
-    /// A segment that is not quickly seen to be right, or that came after something was wrong; whether its elements are right.
+    /// Handles a segment that the quick check did not accept, or that follows a fault. Returns true if its elements are valid.
     #[cold]
     #[inline(never)]
     fn doubtful(&mut self, placement: Placement, segment: &Segment<'_>, at: Mark, right: bool) -> bool {
@@ -319,7 +320,7 @@ impl Validator {
             self.elements(place, &guide, segment, at);
             self.hold(at, place.0);
         }
-        // Last, since the check of levels looks at what was told.
+        // Last, since the check of levels uses the reported faults.
         let good = placement.item.is_none_or(|item| {
             let good = self.elements((item, qualifier), &guide, segment, at);
             self.hold(at, item);
@@ -329,7 +330,7 @@ impl Validator {
         good
     }
 
-    /// Keeps what was found at a place that is not decided.
+    /// Holds the faults found at a place that is undecided.
     fn hold(&mut self, at: Mark, item: ItemId) {
         let faults = core::mem::take(&mut self.faults);
         if !faults.is_empty() {
@@ -337,7 +338,7 @@ impl Validator {
         }
     }
 
-    /// Tells what was held, of the reading that was right.
+    /// Reports the held faults of the reading that was decided.
     fn release(&mut self) {
         let Some(walk) = self.walk.as_ref().filter(|walk| !walk.is_open()) else { return };
         for held in self.held.drain(..) {
@@ -349,7 +350,8 @@ impl Validator {
         }
     }
 
-    /// Tells what is wrong with the elements of a segment at a place, with the qualifier for which it has no other; whether they are right.
+    /// Reports the faults of a segment's elements at a place, with the qualifier because of which it has no other. Returns true if the elements are
+    /// valid.
     fn elements(
         &mut self,
         (item, qualifier): (ItemId, Option<(usize, usize)>),
@@ -368,10 +370,10 @@ impl Validator {
         };
         explanation(item).explain(&mut explained);
         if qualifier.is_some() && segment.raw_elements().all(<[u8]>::is_empty) {
-            // All of it is missing, and the structure tells that of the element that decides the place.
+            // The segment is completely empty, and the structure reports the element that decides the place.
             explained.clear();
         } else if qualifier.is_some() {
-            // It may have been meant as any of its kind: what is right for one of them is not wrong besides.
+            // The segment may have been meant as any of its kind: a value that is valid for one of them is not reported.
             let found = guide.item(item);
             let kin = guide.children(found.parent).filter(|kin| *kin != item && guide.item(*kin).id == found.id);
             for kin in kin.filter(|kin| guide.item(*kin).kind == ItemKind::Segment) {
@@ -387,7 +389,7 @@ impl Validator {
         self.told = explained.iter().fold(0, |told, fault| told | 1u64.checked_shl(count(fault.element)).unwrap_or(0));
         let good = explained.iter().all(|fault| fault.kind == ContentErrorKind::TrailingSeparators);
         for fault in explained.drain(..) {
-            // A wrong qualifier is told by the structure.
+            // The structure reports a wrong qualifier.
             if qualifier != Some((fault.element, fault.component)) && qualifier != Some((fault.element, 1)) {
                 self.element_fault(guide, item, segment, at, fault);
             }
@@ -396,7 +398,7 @@ impl Validator {
         good
     }
 
-    /// A segment that rules need, or one that ends or begins loops.
+    /// Evaluates rules at a segment that they need, or that ends or begins loops.
     #[inline(never)]
     fn rule(&mut self, placement: Placement, segment: &Segment<'_>, at: Mark, right: bool) {
         for fault in self.rules.segment(&placement, segment, at, right) {
@@ -450,7 +452,7 @@ impl Validator {
         self.put(kind, name, None, loops, severity, at, context);
     }
 
-    /// An HL segment.
+    /// Checks an HL segment.
     #[cold]
     #[inline(never)]
     fn level(&mut self, item: ItemId, level: u8, placement: Placement, segment: &Segment<'_>, at: Mark) {
@@ -481,7 +483,7 @@ impl Validator {
         );
     }
 
-    /// Takes what the walk found.
+    /// Takes the faults that the walk found.
     #[cold]
     #[inline(never)]
     fn structure(&mut self) {
@@ -494,7 +496,7 @@ impl Validator {
         }
         let guide = Arc::clone(walk.guide());
         let faults: Vec<StructureFault> = walk.take_faults().collect();
-        // Segments before and behind EDIFACT's UNS have the same tags, so without it nobody knows whether what belongs behind it is there.
+        // Segments before and after EDIFACT's UNS have the same tags, so without UNS it is unknown whether the items after it are present.
         let is_uns = |fault: &&StructureFault| matches!(fault.kind, StructureKind::Missing(item) if &*guide.item(item).id == "UNS");
         let separator = faults.iter().find(is_uns).copied();
         let depends = |fault: &StructureFault| match (fault.kind, separator.map(|uns| (uns.kind, uns.at == fault.at))) {
@@ -631,7 +633,7 @@ impl Validator {
         self.faults.push(EdiFault { error: EdiError::Content(Box::new(error)), at, severity, context });
     }
 
-    /// The place of a segment.
+    /// Returns the position of a segment.
     fn at(&self, mark: Mark) -> Position {
         Position {
             byte: ByteOffset(mark.byte),
@@ -648,7 +650,7 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// The innermost loop around an item.
+/// Returns the id of the innermost loop around an item.
 fn loop_id(guide: &CompiledGuide, item: ItemId) -> Option<String> {
     let parent = guide.item(item).parent;
     (parent != ItemId::TRANSACTION).then(|| guide.item(parent).id.to_string())
@@ -658,7 +660,7 @@ fn text_of(tag: [u8; 3]) -> String {
     tag.iter().filter(|byte| **byte > b' ').map(|byte| char::from(*byte)).collect()
 }
 
-/// `YYMMDD` or `CCYYMMDD` as a number.
+/// Parses `YYMMDD` or `CCYYMMDD` as an integer.
 fn day_of(text: &[u8]) -> Option<u32> {
     if !element::is_date(text) {
         return None;
@@ -667,7 +669,7 @@ fn day_of(text: &[u8]) -> Option<u32> {
     Some(if text.len() == 6 { 20_000_000 + number } else { number })
 }
 
-/// The day of a header, for callers that look codes up by themselves.
+/// Returns the day of a header, for callers that look up codes themselves.
 #[must_use]
 pub fn header_day(header: &Header) -> Option<u32> {
     day_of(&header.field("date"))

@@ -1,4 +1,4 @@
-//! Sorts what is found in an interchange by what it is acknowledged with.
+//! Collects the faults of an interchange by the level that acknowledges them.
 
 use quayline_core::Severity;
 
@@ -16,14 +16,14 @@ use crate::level::{Level, Side};
 use crate::position::Position;
 use crate::splitter::LineBreak;
 
-/// Text that is held here before an output holds it.
+/// Maximum size in bytes of the text that is buffered here before it goes to the output.
 pub(super) const HOLD_BYTES: usize = 16 << 10;
 
 /// Writes the acknowledgments of interchanges while they are read.
 ///
-/// Feed it each event of an [`crate::EnvelopeReader`] with the faults that were found on the way to it, those of the envelope and those of
-/// validation. Let the reader give all faults (`Limits::findings_max`), since a fault that is not told here does not reject; memory is
-/// bounded here by [`AcknowledgmentOptions::notes_max`].
+/// Pass it each event of an [`crate::EnvelopeReader`] with the faults found since the preceding event, both of the envelope and of
+/// validation. The reader must report all faults (`Limits::findings_max`), because an unreported fault does not reject;
+/// [`AcknowledgmentOptions::notes_max`] limits the memory used here.
 ///
 /// ```
 /// use quayline_core::Limits;
@@ -58,14 +58,14 @@ pub struct Acknowledger {
     pub(super) interchange: Interchange,
     pub(super) group: Group,
     pub(super) transaction: Transaction,
-    /// What is held of the innermost group or interchange.
+    /// Buffered text of the innermost group or interchange.
     pub(super) body: Text,
-    /// For heads and tails.
+    /// Buffer for heads and tails.
     pub(super) head: Text,
     pub(super) tail: Text,
-    /// X12: what the acknowledging interchange has so far.
+    /// X12: the acknowledging interchange so far.
     pub(super) answers: Answers,
-    /// Line breaks of the interchange that is open, and whether it has UNA. When it ends without its trailer, the pass has those of the next.
+    /// Line breaks of the open interchange, and whether it has UNA. When it ends without a trailer, the pass already has those of the next one.
     pub(super) style: (LineBreak, bool),
     /// Headers that cannot be used, to be answered when the interchange before them is.
     pub(super) refused: Vec<EdiFault>,
@@ -79,7 +79,7 @@ pub(super) struct Interchange {
     pub(super) notes: Notes,
     /// Groups of acknowledgments; CONTRL messages.
     pub(super) acknowledgments: u64,
-    /// TA1 stands in it.
+    /// True if it contains TA1.
     pub(super) has_ta1: bool,
     /// Groups or messages to be acknowledged.
     pub(super) subjects: u64,
@@ -92,7 +92,7 @@ pub(super) struct Interchange {
 pub(super) struct Group {
     pub(super) is_open: bool,
     number: u32,
-    /// What it is answered with; an acknowledgment itself is not.
+    /// Kind of reply; `None` for a group of acknowledgments.
     pub(super) answer: Option<Functional>,
     pub(super) notes: Notes,
     pub(super) received: u64,
@@ -101,7 +101,7 @@ pub(super) struct Group {
     pub(super) with_errors: bool,
     pub(super) declared: Option<u64>,
     pub(super) security: Option<SecurityFailure>,
-    /// Segments of the acknowledgment before what is held of this group (EDIFACT).
+    /// Number of segments in the acknowledgment before the buffered text of this group (EDIFACT).
     pub(super) before: u64,
 }
 
@@ -110,23 +110,23 @@ pub(super) struct Group {
 pub(super) struct Transaction {
     pub(super) is_open: bool,
     number: u32,
-    /// It is answered: not an acknowledgment, not one of nothing.
+    /// True if it gets a reply: it is neither an acknowledgment nor empty.
     pub(super) answered: bool,
     pub(super) notes: Notes,
     pub(super) security: Option<SecurityFailure>,
-    /// What the caller decided, in place of the policy.
+    /// Decision of the caller, which overrides the policy.
     decision: Option<OnError>,
     /// The element that names units of business.
     pub(super) unit: Option<&'static Unit>,
-    /// The tag of its segment, zeros where there is none.
+    /// Tag of the unit's segment; zeros without a unit.
     watched: [u8; 3],
-    /// The last units: the segment that names each, and its value. Faults may be told some segments late.
+    /// Last units: the segment that identifies each, and its value. Faults may be reported some segments late.
     units: [(u64, Vec<u8>); UNITS_KEPT],
-    /// How many there were.
+    /// Number of units so far.
     unit_count: usize,
 }
 
-/// Which element of a transaction names the unit of business that a 999 tells of (CTX, data element 9999).
+/// Element that identifies the business unit of a transaction in a 999 (CTX, data element 9999).
 #[derive(Debug)]
 pub(super) struct Unit {
     /// ST01.
@@ -158,7 +158,7 @@ const UNIT_BYTES_MAX: usize = 35;
 const UNITS_KEPT: usize = 8;
 
 impl Transaction {
-    /// The unit of business that a segment is of: its name and value.
+    /// Returns the name and value of the business unit that contains a segment.
     fn unit_at(&self, segment: u64) -> Option<(&'static str, Box<[u8]>)> {
         let name = self.unit?.name;
         let kept = self.unit_count.min(UNITS_KEPT);
@@ -176,7 +176,7 @@ impl Acknowledger {
         Acknowledger::with_numbers(options, numbers)
     }
 
-    /// The same with control numbers from elsewhere.
+    /// Creates an acknowledger with external control numbers.
     #[must_use]
     pub fn with_numbers(options: AcknowledgmentOptions, numbers: Box<dyn ControlNumbers>) -> Self {
         Acknowledger {
@@ -195,26 +195,26 @@ impl Acknowledger {
         }
     }
 
-    /// What was acknowledged so far.
+    /// Returns the counts of acknowledged units so far.
     #[must_use]
     pub fn tally(&self) -> AcknowledgmentTally {
         self.tally
     }
 
-    /// Where the control numbers stand.
+    /// Returns the state of the control numbers.
     #[must_use]
     pub fn numbers(&self) -> ControlMark {
         self.numbers.mark()
     }
 
-    /// The next control number of an answer to what `sender` sent to `receiver`: it goes the other way.
+    /// Returns the next control number for a reply to a transmission from `sender` to `receiver`, that is, for the opposite direction.
     pub(super) fn next_number(&mut self, standard: Standard, level: Level, sender: &[u8], receiver: &[u8]) -> String {
         let key = ControlKey { standard, level, sender: receiver.trim_ascii_end(), receiver: sender.trim_ascii_end() };
         self.numbers.next(&key)
     }
 
-    /// Tells of faults of the transaction, or else the group or interchange, that is open, which the caller counted but does not have: it is
-    /// judged as if it had been given one.
+    /// Reports faults of the open transaction, or otherwise group or interchange, that the caller counted but no longer has. They are
+    /// judged as errors.
     pub fn unseen(&mut self, faults: u64) {
         let level = if self.transaction.is_open {
             Level::Transaction
@@ -236,8 +236,8 @@ impl Acknowledger {
         self.tally.untold += faults;
     }
 
-    /// Tells what became of the security of the transaction, or else the group, that is open (S3S, S4S): `M`, `W` and `X` of AK5, IK5 and AK9,
-    /// with the code that says why. CONTRL rejects with error 27.
+    /// Reports the security failure of the open transaction or otherwise group (S3S, S4S): `M`, `W` and `X` of AK5, IK5 and AK9,
+    /// with the code for the reason. CONTRL rejects with error 27.
     pub fn security(&mut self, failure: SecurityFailure) {
         if self.transaction.is_open {
             self.transaction.security = Some(failure);
@@ -246,8 +246,8 @@ impl Acknowledger {
         }
     }
 
-    /// Decides about the transaction that is open, in place of [`AcknowledgmentOptions::outcomes`]: a caller who knows only at its end what
-    /// rejects it. Call it before the event that ends the transaction. A trailer that is missing and a failure of security reject in any case.
+    /// Decides on the open transaction, overriding [`AcknowledgmentOptions::outcomes`], for a caller that knows the outcome only at
+    /// its end. Call it before the event that ends the transaction. A missing trailer and a security failure reject in any case.
     pub fn decide(&mut self, decision: OnError) {
         if self.transaction.is_open {
             self.transaction.decision = Some(decision);
@@ -396,7 +396,7 @@ impl Acknowledger {
         }
     }
 
-    /// Looks whether the segment names a unit of business.
+    /// Records the business unit if the segment identifies one.
     #[cold]
     fn remember_unit(&mut self, pass: &EnvelopePass<'_>) {
         let Some(unit) = self.transaction.unit else { return };
@@ -415,7 +415,7 @@ impl Acknowledger {
         }
     }
 
-    /// Sorts a fault to the innermost level that it stands in and that has a code for it.
+    /// Assigns a fault to the innermost open level that has a code for it.
     fn fault(&mut self, fault: &EdiFault) {
         let at = fault.at;
         if !self.interchange.is_open || at.interchange != self.interchange.number {
@@ -442,7 +442,7 @@ impl Acknowledger {
         let Some(judgment) = judge(&self.options.outcomes, level, fault.severity).filter(|_| told) else { return };
         let mut note = Note::of(fault);
         if matches!(fault.error, EdiError::Unterminated | EdiError::BinaryCut { .. }) {
-            // The file ends here, so what is missed is the trailer of what is open.
+            // The file ends here, so the missing part is the trailer of the open level.
             note.service = Some((level, Side::Trailer));
         }
         let notes = match level {
@@ -466,7 +466,7 @@ impl Acknowledger {
             Some(OnError::Accept) => notes.judgment = notes.judgment.min(Judgment::WithErrors),
             Some(OnError::Reject) if notes.judgment < Judgment::Rejected => {
                 notes.judgment = Judgment::Rejected;
-                // The answer needs a reason, and what it says of segments and elements is not one.
+                // The reply needs a reason, and its notes about segments and elements are not one.
                 notes.more += 1;
             }
             Some(OnError::Reject) | None => {}
@@ -536,7 +536,7 @@ impl Acknowledger {
         self.interchange.is_open = false;
     }
 
-    /// Gives the text so far to the output, which holds it.
+    /// Passes the buffered text to the output.
     pub(super) fn hold(&mut self, level: Level, output: &mut impl AcknowledgmentOutput) {
         if !self.body.bytes.is_empty() {
             output.hold(level, &self.body.bytes);
@@ -544,14 +544,14 @@ impl Acknowledger {
         }
     }
 
-    /// Takes back all that is held of an interchange.
+    /// Discards all buffered text of an interchange.
     pub(super) fn discard_interchange(&mut self, output: &mut impl AcknowledgmentOutput) {
         self.body.bytes.clear();
         output.release(Level::Interchange, b"", Held::Discard, b"");
     }
 }
 
-/// What ends without its trailer has that fault, even where nothing is said of it since the file was cut off further inside.
+/// Adds the fault of a missing trailer to a level that ends without one, even if the reader reported only a truncation further inside.
 fn unclosed(notes: &mut Notes, closed: Closed, standard: Standard, level: Level, policy: &OutcomePolicy) {
     let trailer = Some((level, Side::Trailer));
     if closed == Closed::ByTrailer || notes.list.iter().any(|note| note.service == trailer) {
@@ -564,7 +564,7 @@ fn unclosed(notes: &mut Notes, closed: Closed, standard: Standard, level: Level,
     }
 }
 
-/// The count of the trailer that was found last.
+/// Returns the count in the last trailer.
 fn count(pass: &EnvelopePass<'_>) -> Option<u64> {
     let segment = pass.segment();
     let digits = segment.element(1)?.raw();

@@ -11,12 +11,12 @@ use crate::level::{Level, Side};
 
 /// Data element 0083: this level and all below it are rejected.
 const REJECTED: &[u8] = b"4";
-/// This level is acknowledged, and those below it that are not rejected.
+/// Action code 7: this level is acknowledged, and so are those below it that are not rejected.
 const ACKNOWLEDGED: &[u8] = b"7";
-/// The interchange was received; nothing is said of what it holds.
+/// Action code 8: the interchange was received, without a statement about its content.
 const RECEIVED: &[u8] = b"8";
 
-/// Data element 0085: something is wrong that is not said.
+/// Data element 0085, code 18: unspecified error.
 const UNSPECIFIED: &[u8] = b"18";
 /// Data element 0085: a security function failed.
 const SECURITY: &[u8] = b"27";
@@ -41,7 +41,7 @@ const MESSAGE_3: [Part; 5] = [(6, "0"), (3, "0"), (3, "0"), (2, "0"), (6, "")];
 const MESSAGE_4: [Part; 7] = [(6, "0"), (3, "0"), (3, "0"), (3, "0"), (6, ""), (6, ""), (6, "")];
 
 impl Acknowledger {
-    /// UCM to UCD of the message that ends. One without faults is acknowledged by what is around it.
+    /// Writes UCM to UCD of the message that ends. A message without faults is acknowledged by its enclosing level.
     pub(super) fn answer_message(&mut self, pass: &EnvelopePass<'_>) {
         let notes = &mut self.transaction.notes;
         if notes.judgment != Judgment::Rejected {
@@ -79,7 +79,7 @@ impl Acknowledger {
         }
     }
 
-    /// UCF of the group that ends, with what is held of its messages.
+    /// Writes UCF of the group that ends, with the buffered text of its messages.
     pub(super) fn answer_edifact_group(&mut self, pass: &EnvelopePass<'_>, output: &mut impl AcknowledgmentOutput) {
         let version = syntax_version(pass.interchange());
         let segment = pass.last_group().segment();
@@ -105,7 +105,7 @@ impl Acknowledger {
         output.release(Level::Group, &self.head.bytes, held, b"");
     }
 
-    /// UNB to UNZ.
+    /// Writes UNB to UNZ.
     pub(super) fn answer_edifact_interchange(
         &mut self,
         pass: &EnvelopePass<'_>,
@@ -160,7 +160,7 @@ impl Acknowledger {
         self.tally.written += 1;
     }
 
-    /// UNB: partners change places.
+    /// Writes UNB with sender and receiver exchanged.
     fn unb(&mut self, received: &Header, version: u8, control: &[u8]) {
         let stamp = self.options.stamp;
         let date = if version == 4 { stamp.date() } else { stamp.short_date() };
@@ -183,14 +183,14 @@ impl Acknowledger {
 }
 
 impl Note {
-    /// Position of the segment; of one that is missing, that of the one before (data element 0096).
+    /// Returns the position of the segment; for a missing one, that of its predecessor (data element 0096).
     fn contrl_segment(&self) -> u64 {
         // 3: mandatory segment missing.
         let is_missing = self.codes.segment == Some("3") && self.at.element == 0;
         if is_missing { self.at.segment.saturating_sub(1).max(1) } else { self.at.segment.max(1) }
     }
 
-    /// Data element 0085, as far as the version has it; 12, invalid value, in place of the others.
+    /// Returns the code of data element 0085. Codes that the version lacks become 12, invalid value.
     fn contrl_code(&self, version: u8) -> Option<&'static str> {
         Some(match (self.codes.contrl?, version) {
             ("45" | "46" | "47" | "48", ..4) | ("19", 4..) => "12",
@@ -199,7 +199,7 @@ impl Note {
     }
 }
 
-/// Action code, error code, service segment and element of UCI, UCF or UCM.
+/// Writes action code, error code, service segment and element of UCI, UCF or UCM.
 fn answer(
     text: &mut Text,
     notes: &Notes,
@@ -232,7 +232,7 @@ fn answer(
     text.end();
 }
 
-/// S011: position of the element, the tag as 1, and of the component; occurrence from version 4 on.
+/// Writes S011: position of the element, counting the tag as 1, and of the component; the occurrence from version 4 on.
 fn place(text: &mut Text, note: &Note, version: u8) {
     let at = note.at;
     if at.element == 0 || at.element > 998 {
@@ -252,7 +252,7 @@ fn syntax_version(interchange: &Header) -> u8 {
     if &interchange.component(1, 2)[..] == b"4" { 4 } else { 3 }
 }
 
-/// Whether a reader without UNA would take other delimiters.
+/// Returns true if a reader would assume other delimiters without UNA.
 fn needs_una(delimiters: &Delimiters, version: u8) -> bool {
     let default = if version == 4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
     *delimiters != default && *delimiters != Delimiters::EDIFACT_B

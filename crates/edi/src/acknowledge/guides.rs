@@ -21,12 +21,12 @@ const FILES: [(&str, &str); 8] = [
 
 const DICTIONARY: &str = "x12-acknowledgments.guide";
 
-/// The guides of 997, 999 and CONTRL: what acknowledgments that are received, and all that we write, are validated by.
+/// Returns the guides of 997, 999 and CONTRL, which validate received acknowledgments and all those written here.
 ///
-/// TA1 stands outside of transactions; the [`crate::EnvelopeReader`] checks its elements.
+/// TA1 is outside of transactions; the [`crate::EnvelopeReader`] checks its elements.
 ///
 /// # Panics
-/// Never: a test reads them all.
+/// Never: a test reads all of them.
 #[must_use]
 pub fn acknowledgment_guides() -> Vec<Guide> {
     let files = MemoryGuides(FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect());
@@ -37,10 +37,10 @@ pub fn acknowledgment_guides() -> Vec<Guide> {
     guides.map(read).collect()
 }
 
-/// The shipped guide for a transaction that is an acknowledgment; `None` for any other. They are made ready when the first one asks.
+/// Returns the built-in guide for a transaction that is an acknowledgment; `None` for any other. The guides are compiled at the first call.
 ///
 /// # Panics
-/// Never: a test compiles them all.
+/// Never: a test compiles all of them.
 #[must_use]
 pub fn acknowledgment_guide(transaction: &Header, group: Option<&Header>) -> Option<&'static Arc<CompiledGuide>> {
     static GUIDES: OnceLock<GuideSet> = OnceLock::new();

@@ -1,4 +1,4 @@
-//! The codes that acknowledgments use, list by list, and what each means in plain words.
+//! Code lists of acknowledgments, with the meaning of each code in plain words.
 
 /// A code list of the standards.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -49,7 +49,7 @@ impl AcknowledgmentList {
         AcknowledgmentList::SyntaxError,
     ];
 
-    /// Number of the data element in the standard's directory.
+    /// Returns the number of the data element in the standard's directory.
     #[must_use]
     pub fn data_element(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl AcknowledgmentList {
         }
     }
 
-    /// Each code with what it means, in our words; numbers in their order, then letters.
+    /// Returns each code with its meaning in our words; numbers in order, then letters.
     #[must_use]
     pub fn codes(self) -> &'static [(&'static str, &'static str)] {
         match self {
@@ -89,7 +89,7 @@ impl AcknowledgmentList {
         }
     }
 
-    /// What a code means; `None` where the list does not have it.
+    /// Returns the meaning of a code; `None` if the list does not contain it.
     #[must_use]
     pub fn words(self, code: &str) -> Option<&'static str> {
         self.codes().iter().find(|(known, _)| *known == code).map(|(_, words)| *words)

@@ -1,4 +1,4 @@
-//! The faults of one level, as many as an acknowledgment tells.
+//! Faults of one level, up to the number that an acknowledgment can report.
 
 use quayline_core::Severity;
 
@@ -8,12 +8,12 @@ use crate::fault::{EdiFault, FaultContext};
 use crate::level::{Level, Side};
 use crate::position::Position;
 
-/// One fault, with what acknowledgments say of it.
+/// A fault, with its codes in acknowledgments.
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     pub(super) codes: AcknowledgmentCodes,
     pub(super) at: Position,
-    /// The control segment that it is in, where it is.
+    /// Control segment that contains the fault, if any.
     pub(super) service: Option<(Level, Side)>,
     pub(super) context: Option<Box<FaultContext>>,
     /// Business unit that was open (CTX): its name and value, such as that of CLM01.
@@ -41,7 +41,7 @@ pub(super) struct Notes {
     pub(super) judgment: Judgment,
 }
 
-/// What the faults lead to.
+/// Judgment of a level by its faults.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Judgment {
     #[default]
@@ -67,7 +67,7 @@ impl Notes {
     }
 }
 
-/// What a fault leads to at a level; `None` where it is not to be told.
+/// Returns the judgment that a fault causes at a level; `None` if it is not reported.
 pub(super) fn judge(policy: &OutcomePolicy, level: Level, severity: Severity) -> Option<Judgment> {
     let on_error = match level {
         Level::Interchange => policy.interchange,

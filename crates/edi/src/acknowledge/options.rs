@@ -1,30 +1,30 @@
-//! What is acknowledged, how, and with which numbers.
+//! Options of acknowledgments: which ones, when, and with which numbers.
 
 use crate::control::CountedNumbers;
 use crate::envelope::Check;
 
-/// What the caller decides.
+/// Options that the caller chooses.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcknowledgmentOptions {
-    /// What X12 functional groups are answered with.
+    /// Reply to X12 functional groups.
     pub functional: Functional,
-    /// When X12 interchanges are answered with TA1. What is wrong with an envelope is told unless `Never`; `Asked` looks at ISA14.
+    /// Condition for TA1 in reply to X12 interchanges. Envelope faults are reported unless `Never`; `Asked` reads ISA14.
     pub interchange: When,
-    /// When EDIFACT interchanges are answered with CONTRL. `Asked` looks at data element 0031 of UNB; what is wrong is told unless `Never`.
+    /// Condition for CONTRL in reply to EDIFACT interchanges. `Asked` reads data element 0031 of UNB; faults are reported unless `Never`.
     pub contrl: When,
-    /// What errors lead to.
+    /// Outcomes of errors.
     pub outcomes: OutcomePolicy,
     /// Date and time of the acknowledgment.
     pub stamp: Stamp,
     /// The next control numbers, unless [`super::Acknowledger::with_numbers`] is given others.
     pub numbers: CountedNumbers,
-    /// Faults of one transaction that are told one by one; more are counted ([`AcknowledgmentTally::untold`]) and lead to the same outcome.
-    /// Default 999, what CONTRL has room for.
+    /// Maximum number of faults reported individually for one transaction. Further ones are counted ([`AcknowledgmentTally::untold`]) and have the
+    /// same effect on the outcome. Default 999, the capacity of CONTRL.
     pub notes_max: usize,
 }
 
 impl AcknowledgmentOptions {
-    /// 999 where the version has it, TA1 where it is asked for, CONTRL always; errors reject; control numbers from 1.
+    /// Returns the defaults: 999 if the version has it, TA1 if requested, CONTRL always; errors reject; control numbers from 1.
     #[must_use]
     pub fn new(stamp: Stamp) -> Self {
         AcknowledgmentOptions {
@@ -38,7 +38,7 @@ impl AcknowledgmentOptions {
         }
     }
 
-    /// By the name of an acknowledgment, as a command line gives it: `997`, `999`, `ta1` (nothing but TA1, always), `contrl` (EDIFACT only).
+    /// Returns options by the name used on the command line: `997`, `999`, `ta1` (only TA1, always), `contrl` (EDIFACT only).
     #[must_use]
     pub fn by_name(name: &str, stamp: Stamp) -> Option<Self> {
         let base = AcknowledgmentOptions::new(stamp);
@@ -57,10 +57,10 @@ impl AcknowledgmentOptions {
     }
 }
 
-/// What X12 functional groups are answered with.
+/// Reply to X12 functional groups.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Functional {
-    /// Nothing.
+    /// No reply.
     None,
     /// 997 in the version of the group.
     Functional,
@@ -69,18 +69,18 @@ pub enum Functional {
     Implementation,
 }
 
-/// When to answer.
+/// Condition for a reply.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum When {
-    /// Not at all.
+    /// No reply.
     Never,
-    /// Where the header asks for it, or something is wrong.
+    /// If the header requests it, or there is a fault.
     Asked,
     /// Each time.
     Always,
 }
 
-/// What errors lead to at each level. Warnings lead to nothing unless they are to be told.
+/// Outcome of errors at each level. Warnings have no effect unless they are reported.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OutcomePolicy {
     /// Errors of the interchange's envelope.
@@ -89,7 +89,7 @@ pub struct OutcomePolicy {
     pub group: OnError,
     /// Errors in a transaction.
     pub transaction: OnError,
-    /// Whether warnings are told as errors that do not reject.
+    /// Whether warnings are reported as errors that do not reject.
     pub warnings: Warnings,
 }
 
@@ -104,28 +104,28 @@ impl Default for OutcomePolicy {
     }
 }
 
-/// What an error leads to.
+/// Outcome of an error.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OnError {
     /// Rejected: `R`, CONTRL 4.
     Reject,
-    /// Accepted with errors told: `E`; CONTRL, which cannot say that, acknowledges.
+    /// Accepted with errors: `E`. CONTRL has no such code and acknowledges.
     Accept,
 }
 
-/// Why security rejects a transaction or a group.
+/// Security failure that rejects a transaction or a group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SecurityFailure {
     /// `M`: the message authentication code is wrong.
     Authentication,
     /// `W`: the assurance is not valid.
     Assurance,
-    /// `X`: what was decrypted cannot be read.
+    /// `X`: the decrypted content cannot be read.
     Decryption,
 }
 
 impl SecurityFailure {
-    /// Data elements 715 and 717.
+    /// Returns the code of data elements 715 and 717.
     pub(super) fn status(self) -> &'static [u8] {
         match self {
             SecurityFailure::Authentication => b"M",
@@ -134,7 +134,7 @@ impl SecurityFailure {
         }
     }
 
-    /// Data element 718 (and 618).
+    /// Returns the code of data element 718 (and 618).
     pub(super) fn transaction_code(self) -> Option<&'static str> {
         match self {
             SecurityFailure::Authentication => Some("13"),
@@ -143,7 +143,7 @@ impl SecurityFailure {
         }
     }
 
-    /// Data element 716.
+    /// Returns the code of data element 716.
     pub(super) fn group_code(self) -> Option<&'static str> {
         match self {
             SecurityFailure::Authentication => Some("18"),
@@ -153,12 +153,12 @@ impl SecurityFailure {
     }
 }
 
-/// What acknowledgments say of warnings.
+/// Handling of warnings in acknowledgments.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Warnings {
-    /// Nothing.
+    /// Warnings are not reported.
     Untold,
-    /// They are told; what has nothing worse is accepted with errors.
+    /// Warnings are reported; a unit without errors is accepted with errors.
     Told,
 }
 
@@ -172,7 +172,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// From `CCYYMMDD` and `HHMM`; `None` for what is not a date or time.
+    /// Creates a stamp from `CCYYMMDD` and `HHMM`; `None` for an invalid date or time.
     #[must_use]
     pub fn new(date: &str, time: &str) -> Option<Self> {
         let stamp = Stamp { date: date.as_bytes().try_into().ok()?, time: time.as_bytes().try_into().ok()? };
@@ -180,7 +180,7 @@ impl Stamp {
         good.then_some(stamp)
     }
 
-    /// From seconds since 1970-01-01T00:00:00Z, in UTC; years after 9999 are 9999.
+    /// Creates a stamp from seconds since 1970-01-01T00:00:00Z, in UTC; years after 9999 become 9999.
     #[must_use]
     pub fn from_unix(seconds: u64) -> Self {
         let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -202,19 +202,19 @@ impl Stamp {
         stamp
     }
 
-    /// CCYYMMDD.
+    /// Returns the date as CCYYMMDD.
     #[must_use]
     pub fn date(&self) -> &[u8] {
         &self.date
     }
 
-    /// YYMMDD.
+    /// Returns the date as YYMMDD.
     #[must_use]
     pub fn short_date(&self) -> &[u8] {
         &self.date[2..]
     }
 
-    /// HHMM.
+    /// Returns the time as HHMM.
     #[must_use]
     pub fn time(&self) -> &[u8] {
         &self.time
@@ -229,26 +229,26 @@ fn digits(to: &mut [u8], mut number: u64) {
     }
 }
 
-/// What was acknowledged.
+/// Counts of acknowledged units.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct AcknowledgmentTally {
     /// Interchanges received, those whose header is unreadable too.
     pub interchanges: u64,
-    /// Of them rejected.
+    /// Number of rejected interchanges.
     pub interchanges_rejected: u64,
     /// Groups received.
     pub groups: u64,
-    /// Of them rejected, for their envelope or because all that they hold is.
+    /// Number of rejected groups, because of their envelope or because all their transactions are rejected.
     pub groups_rejected: u64,
     /// Transactions received.
     pub transactions: u64,
-    /// Of them accepted with errors.
+    /// Number of transactions accepted with errors.
     pub transactions_with_errors: u64,
-    /// Of them rejected for what is wrong with them; not those of a rejected group or interchange.
+    /// Number of transactions rejected for their own faults, without those of a rejected group or interchange.
     pub transactions_rejected: u64,
-    /// Of them right or acceptable, and rejected with their group or interchange.
+    /// Number of valid or acceptable transactions that are rejected with their group or interchange.
     pub transactions_rejected_with: u64,
-    /// Faults beyond [`AcknowledgmentOptions::notes_max`], which no acknowledgment tells one by one.
+    /// Number of faults beyond [`AcknowledgmentOptions::notes_max`], which no acknowledgment reports individually.
     pub untold: u64,
     /// Acknowledging interchanges written.
     pub written: u64,

@@ -1,26 +1,26 @@
-//! Where acknowledgments go.
+//! Outputs of acknowledgments.
 
 use crate::level::Level;
 
-/// What an [`super::Acknowledger`] writes to: it holds text whose beginning is not known yet.
+/// Output of an [`super::Acknowledger`]. It holds text until the preceding text is known.
 ///
-/// Calls nest: text is held for a group or an interchange, and when that ends, it is released with what comes before and behind it: what was
-/// held of a group goes behind what is held of the interchange, what was held of the interchange behind what is written. An output that
-/// writes files holds in memory or, past some size, in a file of its own; one that can fail keeps the error until its caller asks.
+/// Calls nest: text is held for a group or an interchange. When the level ends, its text is released between a head and a tail: the text
+/// of a group is appended to the held text of the interchange, the text of an interchange to the written text. An output that
+/// writes files holds text in memory or, above some size, in a separate file. One that can fail keeps the error until its caller requests it.
 pub trait AcknowledgmentOutput {
-    /// Text of a group or interchange, behind what is held of it already.
+    /// Appends text to the held text of a group or interchange.
     fn hold(&mut self, level: Level, text: &[u8]);
 
-    /// A group or interchange ends: `head`, what is held of it if it is kept, and `tail` go on. Nothing is held of it then.
+    /// Ends a group or interchange: passes on `head`, the held text if it is kept, and `tail`. No text of the level is held afterwards.
     fn release(&mut self, level: Level, head: &[u8], held: Held, tail: &[u8]);
 }
 
-/// What becomes of text that is held.
+/// Whether held text is kept or discarded.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Held {
-    /// It goes on.
+    /// The text is passed on.
     Keep,
-    /// It is taken back.
+    /// The text is discarded.
     Discard,
 }
 
@@ -33,13 +33,13 @@ pub struct MemoryOutput {
 }
 
 impl MemoryOutput {
-    /// Whole acknowledging interchanges, those that were written so far.
+    /// Returns the acknowledging interchanges that are complete so far.
     #[must_use]
     pub fn written(&self) -> &[u8] {
         &self.written
     }
 
-    /// Forgets what was written; what is held stays.
+    /// Discards the written text; held text stays.
     pub fn clear(&mut self) {
         self.written.clear();
     }

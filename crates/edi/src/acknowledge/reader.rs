@@ -13,10 +13,10 @@ use crate::segment::{Element, Segment};
 /// Segments and elements that are kept of one transaction's report.
 const PARTS_MAX: usize = 10_000;
 
-/// Turns TA1, 997, 999 and CONTRL into [`Report`]s, while the interchanges that hold them are read.
+/// Converts TA1, 997, 999 and CONTRL into [`Report`]s while the interchanges that contain them are read.
 ///
-/// It takes what senders write: unknown segments are passed over, segments that belong to nothing are counted ([`AcknowledgmentReader::stray`]).
-/// Whether an acknowledgment keeps the rules of its own guide is for validation to tell.
+/// It is tolerant: it skips unknown segments and counts segments without a context ([`AcknowledgmentReader::stray`]).
+/// Validation, not this reader, checks an acknowledgment against the guide for it.
 ///
 /// ```
 /// use quayline_core::Limits;
@@ -247,7 +247,7 @@ impl AcknowledgmentReader {
         }
     }
 
-    /// CTX: the business unit of a segment, or what triggered a requirement of it or of its element.
+    /// Reads CTX: the business unit of a segment, or the trigger of a requirement on it or its element.
     fn context(&mut self, segment: &Segment<'_>) {
         let Some(note) = self.transaction.as_mut().and_then(|report| report.segments.last_mut()) else {
             self.stray += 1;
@@ -369,7 +369,7 @@ fn codes(
     codes.map(|code| AcknowledgmentCode { list, code }).collect()
 }
 
-/// Tag and S011 of a service segment.
+/// Reads the tag and S011 of a service segment.
 fn service(segment: &Segment<'_>, element: usize) -> Option<ServicePlace> {
     let tag = some(text(segment, element, 1))?;
     let (position, component, _) = place(segment, element + 1);
@@ -377,7 +377,7 @@ fn service(segment: &Segment<'_>, element: usize) -> Option<ServicePlace> {
     Some(ServicePlace { tag, element: position.saturating_sub(1), component })
 }
 
-/// C030 or S011: element, component, repetition.
+/// Reads C030 or S011: element, component, repetition.
 fn place(segment: &Segment<'_>, element: usize) -> (u32, u32, u32) {
     let part = |component| {
         number(&text(segment, element, component)).and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
@@ -394,7 +394,7 @@ fn some(text: String) -> Option<String> {
     if text.is_empty() { None } else { Some(text) }
 }
 
-/// The data of a component, blanks at its end trimmed.
+/// Returns the data of a component without trailing spaces.
 fn text(segment: &Segment<'_>, element: usize, component: usize) -> String {
     let element = segment.element(element).and_then(|element| element.component(component));
     element.map_or(String::new(), |element: Element<'_>| {
@@ -403,7 +403,7 @@ fn text(segment: &Segment<'_>, element: usize, component: usize) -> String {
     })
 }
 
-/// Codes, tags and numbers are ASCII; what else a copy holds is read as ISO-8859-1.
+/// Converts bytes to text. Codes, tags and numbers are ASCII; other bytes of a copy are read as ISO-8859-1.
 fn characters(bytes: &[u8]) -> String {
     bytes.trim_ascii_end().iter().map(|byte| char::from(*byte)).collect()
 }

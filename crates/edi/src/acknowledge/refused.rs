@@ -1,4 +1,4 @@
-//! Interchanges whose header cannot be used: as long as it says who sent what, they are answered too.
+//! Interchanges with an unusable header: they get a reply as well if the header identifies sender and control number.
 
 use super::collector::Acknowledger;
 use super::options::When;
@@ -9,7 +9,7 @@ use crate::fault::EdiFault;
 use crate::splitter::LineBreak;
 use crate::{EdiError, Level};
 
-/// Refused headers that wait for the end of the interchange before them; more are not answered.
+/// Maximum number of refused headers that wait for the end of the preceding interchange; further ones get no reply.
 pub(super) const REFUSED_MAX: usize = 64;
 
 /// Offsets of the element separators in an ISA of fixed widths.
@@ -38,7 +38,7 @@ impl Acknowledger {
         }
     }
 
-    /// ISA, TA1, IEA.
+    /// Writes ISA, TA1, IEA.
     fn refuse_x12(&mut self, text: &[u8], note: &str, output: &mut impl AcknowledgmentOutput) {
         let Some((fields, delimiters)) = isa_fields(text) else { return };
         let control = self.next_number(Standard::X12, Level::Interchange, &fields.0[6], &fields.0[8]);
@@ -51,7 +51,7 @@ impl Acknowledger {
         self.tally.written += 1;
     }
 
-    /// UNB to UNZ around a CONTRL that rejects.
+    /// Writes UNB to UNZ around a CONTRL that rejects.
     fn refuse_edifact(&mut self, text: &[u8], code: &str, error: &EdiError, output: &mut impl AcknowledgmentOutput) {
         let Some(fields) = UnbFields::of(text) else { return };
         let partner = |parts: &[&[u8]]| parts.first().map_or_else(Vec::new, |part| part.to_vec());
@@ -78,7 +78,7 @@ impl Acknowledger {
     }
 }
 
-/// Whether the fault is that of a header that cannot be used, so that no interchange begins.
+/// Returns true if the fault is that of an unusable header, so that no interchange begins.
 pub(super) fn is_refusal(fault: &EdiFault) -> bool {
     standard_of(&fault.error).is_some()
 }
@@ -92,7 +92,7 @@ fn standard_of(error: &EdiError) -> Option<Standard> {
     }
 }
 
-/// The elements of an ISA with fixed widths, or with enough separators to find the partners and the control number.
+/// Returns the elements of an ISA with fixed widths, or with enough separators to find the partners and the control number.
 fn isa_fields(text: &[u8]) -> Option<(IsaFields, Delimiters)> {
     let separator = *text.get(3)?;
     let fixed = ISA_SEPARATORS.iter().all(|at| text.get(*at) == Some(&separator));
@@ -117,14 +117,14 @@ fn isa_fields(text: &[u8]) -> Option<(IsaFields, Delimiters)> {
     let usual = Delimiters { repetition: repetition.and(Delimiters::X12.repetition), ..Delimiters::X12 };
     let delimiters = if usable { delimiters } else { usual };
     let named = [6, 8, 13].iter().all(|number| !fields[*number].is_empty());
-    // Where separators are missing, or a letter is one, what looks like an element may be anything.
+    // If separators are missing, or a letter is one, an apparent element may have any content.
     let plain = |byte: &u8| (b' '..0x7f).contains(byte) && !delimiters.is_service(*byte);
     let trusted = (fixed || !separator.is_ascii_alphanumeric())
         && [5, 6, 7, 8, 13].iter().all(|number| fields[*number].iter().all(plain));
     (named && trusted).then_some((IsaFields(fields), delimiters))
 }
 
-/// What a UNB says of its interchange.
+/// Fields of a UNB.
 struct UnbFields<'a> {
     syntax: Vec<&'a [u8]>,
     sender: Vec<&'a [u8]>,
@@ -133,10 +133,10 @@ struct UnbFields<'a> {
 }
 
 impl<'a> UnbFields<'a> {
-    /// From UNB, or UNA and UNB, as far as its separators can be guessed.
+    /// Parses UNB, or UNA and UNB, with guessed separators.
     fn of(text: &'a [u8]) -> Option<Self> {
         let unb = memchr::memmem::find(text, b"UNB")?;
-        // UNA's component separator, where it is one that UNB uses.
+        // UNA's component separator, if UNB uses it.
         let una = text.starts_with(b"UNA").then(|| text.get(3..9)).flatten();
         let text = &text[unb + 3..];
         let element = *text.first()?;

@@ -1,12 +1,12 @@
-//! What a received acknowledgment says, as types.
+//! Content of a received acknowledgment, as types.
 
 use core::fmt;
 
 use super::list::AcknowledgmentList;
 use crate::position::Position;
 
-/// One thing that a received acknowledgment says. Transactions come before the group that they are of (X12), or behind it (EDIFACT, whose
-/// groups and interchanges are judged first).
+/// One statement of a received acknowledgment. Transactions come before their group (X12), or after it (EDIFACT, which judges
+/// groups and interchanges first).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Report {
     /// TA1 or UCI.
@@ -17,7 +17,7 @@ pub enum Report {
     Transaction(TransactionReport),
 }
 
-/// Which acknowledgment it is.
+/// Kind of acknowledgment.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum AcknowledgmentKind {
     /// TA1 segment.
@@ -30,7 +30,7 @@ pub enum AcknowledgmentKind {
     Contrl,
 }
 
-/// What becomes of an interchange, a group or a transaction.
+/// Outcome of an interchange, a group or a transaction.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Outcome {
     /// `A`; CONTRL 7.
@@ -45,9 +45,9 @@ pub enum Outcome {
     AuthenticationFailed,
     /// `W`: rejected, the assurance is not valid.
     AssuranceFailed,
-    /// `X`: rejected, what was decrypted is not readable.
+    /// `X`: rejected, the decrypted content is not readable.
     NotReadable,
-    /// CONTRL 8: received, nothing more is said.
+    /// CONTRL 8: received, without further statement.
     Received,
     /// A code that the standard does not have.
     Other(String),
@@ -68,7 +68,7 @@ impl Outcome {
         }
     }
 
-    /// Whether all of it is rejected.
+    /// Returns true if the unit is rejected completely.
     #[must_use]
     pub fn is_rejected(&self) -> bool {
         matches!(
@@ -97,14 +97,14 @@ impl fmt::Display for Outcome {
 /// An error code of one of the lists.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AcknowledgmentCode {
-    /// Which list it is of.
+    /// Code list.
     pub list: AcknowledgmentList,
-    /// As it stands there.
+    /// The code as received.
     pub code: String,
 }
 
 impl AcknowledgmentCode {
-    /// What it means.
+    /// Returns the meaning of the code.
     #[must_use]
     pub fn words(&self) -> &'static str {
         self.list.words(&self.code).unwrap_or("a code that the standard does not have")
@@ -117,37 +117,37 @@ impl fmt::Display for AcknowledgmentCode {
     }
 }
 
-/// What TA1 or UCI says.
+/// Content of TA1 or UCI.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct InterchangeReport {
     /// TA1 or CONTRL.
     pub kind: AcknowledgmentKind,
-    /// Where it says so.
+    /// Position of the statement.
     pub at: Position,
-    /// Who sent the interchange that it is about.
+    /// Sender of the acknowledged interchange.
     pub sender: String,
-    /// Who received it.
+    /// Receiver of that interchange.
     pub receiver: String,
-    /// ISA13 or data element 0020 of it.
+    /// ISA13 or data element 0020 of that interchange.
     pub control_number: String,
-    /// ISA09 of it (TA102).
+    /// ISA09 of that interchange (TA102).
     pub date: Option<String>,
-    /// ISA10 of it (TA103).
+    /// ISA10 of that interchange (TA103).
     pub time: Option<String>,
-    /// What becomes of it.
+    /// Outcome of that interchange.
     pub outcome: Outcome,
-    /// What is wrong.
+    /// Reported faults.
     pub codes: Vec<AcknowledgmentCode>,
-    /// Where in its service segments.
+    /// Position in its service segments.
     pub service: Option<ServicePlace>,
 }
 
-/// What AK1 and AK9, or UCF, say.
+/// Content of AK1 and AK9, or of UCF.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct GroupReport {
     /// 997, 999 or CONTRL.
     pub kind: AcknowledgmentKind,
-    /// Where it says so.
+    /// Position of the statement.
     pub at: Position,
     /// GS01 of the group; EDIFACT does not say it.
     pub functional_id: Option<String>,
@@ -155,7 +155,7 @@ pub struct GroupReport {
     pub control_number: String,
     /// GS08.
     pub version: Option<String>,
-    /// What becomes of it; `None` where the acknowledgment ends before it says so.
+    /// Outcome of the group; `None` if the acknowledgment ends before it.
     pub outcome: Option<Outcome>,
     /// Transactions that the group's trailer declared.
     pub declared: Option<u64>,
@@ -163,18 +163,18 @@ pub struct GroupReport {
     pub received: Option<u64>,
     /// Transactions accepted.
     pub accepted: Option<u64>,
-    /// What is wrong.
+    /// Reported faults.
     pub codes: Vec<AcknowledgmentCode>,
-    /// Where in its service segments.
+    /// Position in its service segments.
     pub service: Option<ServicePlace>,
-    /// Transactions that the acknowledgment told of one by one.
+    /// Number of transactions that the acknowledgment reported individually.
     pub told: u64,
-    /// Of them rejected.
+    /// Number of those that are rejected.
     pub told_rejected: u64,
 }
 
 impl GroupReport {
-    /// Where the numbers of the acknowledgment do not agree with each other or with the outcome; a careful receiver asks then.
+    /// Returns a contradiction between the counts of the acknowledgment, or between them and the outcome. A careful receiver inquires in that case.
     #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {
         if self.kind == AcknowledgmentKind::Contrl {
@@ -201,12 +201,12 @@ impl GroupReport {
     }
 }
 
-/// What AK2 to AK5, IK5 or UCM to UCD say.
+/// Content of AK2 to AK5, of AK2 to IK5, or of UCM to UCD.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TransactionReport {
     /// 997, 999 or CONTRL.
     pub kind: AcknowledgmentKind,
-    /// Where it says so.
+    /// Position of the statement.
     pub at: Position,
     /// Control number of the group that the transaction is of.
     pub group: Option<String>,
@@ -218,13 +218,13 @@ pub struct TransactionReport {
     pub version: Option<String>,
     /// ST02 or data element 0062.
     pub control_number: String,
-    /// What becomes of it; `None` where the acknowledgment ends before it says so.
+    /// Outcome of the transaction; `None` if the acknowledgment ends before it.
     pub outcome: Option<Outcome>,
-    /// What is wrong with it.
+    /// Reported faults of the transaction.
     pub codes: Vec<AcknowledgmentCode>,
-    /// Where in its service segments.
+    /// Position in its service segments.
     pub service: Option<ServicePlace>,
-    /// What is wrong with its segments.
+    /// Reported faults of its segments.
     pub segments: Vec<SegmentReport>,
     /// Segments and elements beyond those that a reader keeps.
     pub more: u64,
@@ -233,7 +233,7 @@ pub struct TransactionReport {
 /// A place in a service segment (UCI, UCF, UCM).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ServicePlace {
-    /// Its tag: `UNB`, `UNT`.
+    /// Tag: `UNB`, `UNT`.
     pub tag: String,
     /// Element, from 1; 0 is the segment.
     pub element: u32,
@@ -241,63 +241,63 @@ pub struct ServicePlace {
     pub component: u32,
 }
 
-/// What AK3, IK3 or UCS says.
+/// Content of AK3, IK3 or UCS.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SegmentReport {
     /// Tag; EDIFACT does not say it.
     pub tag: Option<String>,
-    /// Position in the transaction, its header as 1. Of a missing segment: where it should be (X12), or the one before (EDIFACT).
+    /// Position in the transaction, counting its header as 1. For a missing segment: its expected position (X12), or the preceding one (EDIFACT).
     pub position: u64,
     /// Loop.
     pub loop_id: Option<String>,
-    /// What is wrong.
+    /// Reported faults.
     pub codes: Vec<AcknowledgmentCode>,
-    /// What made a situational requirement true (CTX).
+    /// Triggers of a situational requirement (CTX).
     pub triggers: Vec<TriggerReport>,
     /// The unit of business that the segment is of (CTX).
     pub unit: Option<UnitReport>,
-    /// What is wrong with its elements.
+    /// Reported faults of its elements.
     pub elements: Vec<ElementReport>,
 }
 
 /// The unit of business that a fault is in, such as a claim.
 #[derive(Clone, Eq, PartialEq)]
 pub struct UnitReport {
-    /// Which element names it: `CLM01`.
+    /// Element that identifies the unit: `CLM01`.
     pub name: String,
-    /// Its value. It is payload.
+    /// Value of that element. It is payload.
     pub value: String,
 }
 
-/// What made a situational requirement true.
+/// Trigger of a situational requirement.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TriggerReport {
     /// Tag of the segment.
     pub tag: String,
     /// Position in the transaction.
     pub position: u64,
-    /// Its loop.
+    /// Loop that contains it.
     pub loop_id: Option<String>,
-    /// Element, component and repetition, from 1; 0 is none.
+    /// Element, component and repetition, from 1; 0 if absent.
     pub place: (u32, u32, u32),
 }
 
-/// What AK4, IK4 or UCD says.
+/// Content of AK4, IK4 or UCD.
 #[derive(Clone, Eq, PartialEq)]
 pub struct ElementReport {
     /// Element in its segment, from 1.
     pub element: u32,
     /// Component, from 1; 0 is the element.
     pub component: u32,
-    /// Repetition, from 1; 0 where it is not said.
+    /// Repetition, from 1; 0 if absent.
     pub repetition: u32,
     /// Number of the data element in the standard's directory.
     pub data_element: Option<String>,
-    /// What is wrong.
+    /// Reported fault.
     pub code: AcknowledgmentCode,
     /// The value that is wrong. It is payload.
     pub copy: Option<String>,
-    /// What made a situational requirement true (CTX).
+    /// Triggers of a situational requirement (CTX).
     pub triggers: Vec<TriggerReport>,
 }
 
@@ -322,7 +322,7 @@ impl fmt::Debug for ElementReport {
     }
 }
 
-/// For people: what became of what, why and where, one line for each; never a value of the data.
+/// Formats the report as one line for each statement: unit, outcome, reason and position, never a value of the data.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

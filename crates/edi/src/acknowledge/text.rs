@@ -1,4 +1,4 @@
-//! Segments of an acknowledgment as text, with the delimiters of what it answers.
+//! Segments of an acknowledgment as text, with the delimiters of the acknowledged interchange.
 
 use quayline_charset::ExtendedText;
 
@@ -8,10 +8,10 @@ use crate::segment::Element;
 use crate::splitter::LineBreak;
 use crate::start::CharacterSet;
 
-/// A component: the most bytes that it may have, and what stands for it where it must not be empty.
+/// A component: its maximum length in bytes, and the substitute for an empty value if it is mandatory.
 pub(super) type Part = (usize, &'static str);
 
-/// Segments as they are written.
+/// Segments under construction.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     pub(super) delimiters: Delimiters,
@@ -39,7 +39,7 @@ impl Text {
 
     /// Begins with nothing, for an interchange with these delimiters.
     pub(super) fn restart(&mut self, delimiters: &Delimiters, line_break: LineBreak) {
-        // What we write has no ISX.
+        // Written interchanges have no ISX.
         let release = if delimiters.standard == Standard::X12 { None } else { delimiters.release };
         self.delimiters = Delimiters { release, ..*delimiters };
         self.line_break = line_break;
@@ -61,14 +61,14 @@ impl Text {
         self
     }
 
-    /// An element of data; EDIFACT releases service characters, X12 has blanks in their place.
+    /// Writes a data element. In EDIFACT, service characters are released; in X12, they are replaced by spaces.
     pub(super) fn element(&mut self, data: &[u8]) -> &mut Self {
         self.bytes.push(self.delimiters.element);
         self.data(data);
         self
     }
 
-    /// An element of components; empty ones at the end are left out.
+    /// Writes a composite element without empty components at its end.
     pub(super) fn composite(&mut self, components: &[&[u8]]) -> &mut Self {
         self.bytes.push(self.delimiters.element);
         let len = components.iter().rposition(|component| !component.is_empty()).map_or(0, |last| last + 1);
@@ -81,7 +81,7 @@ impl Text {
         self
     }
 
-    /// A composite of an interchange again, each component as long as it may be, and with what stands for those that must not be empty.
+    /// Copies a composite of an interchange, with each component cut to its maximum length, and with substitutes for empty mandatory ones.
     pub(super) fn parts(&mut self, element: Option<Element<'_>>, parts: &[Part]) -> &mut Self {
         self.bytes.push(self.delimiters.element);
         let start = self.bytes.len();
@@ -95,7 +95,7 @@ impl Text {
             let component = components.as_mut().and_then(Iterator::next);
             let data = component.map_or(&b""[..], |component| component.data(&mut scratch).bytes());
             let data = cut(data, *most);
-            // Blanks alone are no value.
+            // Spaces alone are not a value.
             let is_blank = data.iter().all(|byte| *byte == b' ');
             self.data(if is_blank { otherwise.as_bytes() } else { data });
             if self.solid > end {
@@ -118,7 +118,7 @@ impl Text {
         self.segments += 1;
     }
 
-    /// A whole segment without its terminator.
+    /// Writes a complete segment without its terminator.
     pub(super) fn raw(&mut self, segment: &[u8]) {
         self.bytes.extend_from_slice(segment);
         self.solid = self.bytes.len();
@@ -135,7 +135,7 @@ impl Text {
         self.bytes_of(data);
     }
 
-    /// Text that was read by code extension is written so; what cannot be read of it was told.
+    /// Writes text that was read with code extension. Its unreadable characters were already reported.
     fn extended(&mut self, text: &str) {
         let mut writer = ExtendedText::default();
         for char in text.chars() {
@@ -167,7 +167,7 @@ impl Text {
     }
 }
 
-/// At most so many characters, which are bytes where the data is not UTF-8.
+/// Cuts data to this many characters, or to bytes if it is not UTF-8.
 fn cut(data: &[u8], most: usize) -> &[u8] {
     let len = match core::str::from_utf8(data) {
         Ok(text) => text.char_indices().nth(most).map_or(data.len(), |(at, _)| at),

@@ -10,13 +10,13 @@ use crate::delimiters::Standard;
 use crate::envelope::{Check, EnvelopePass, Header};
 use crate::level::Level;
 
-/// What the acknowledging interchange has so far.
+/// The acknowledging interchange so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answers {
     /// The group of acknowledgments that is open.
     group: Option<AnsweringGroup>,
     groups: u64,
-    /// Where the control numbers stood before the first group, for the case that all are taken back.
+    /// State of the control numbers before the first group, in case all groups are discarded.
     first: Option<ControlMark>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Answers {
 struct AnsweringGroup {
     control: String,
     sets: u64,
-    /// GS02, GS03, GS07 and GS08: another group is opened where they differ.
+    /// GS02, GS03, GS07 and GS08: a different value opens another group.
     sender: Vec<u8>,
     receiver: Vec<u8>,
     agency: Vec<u8>,
@@ -33,9 +33,9 @@ struct AnsweringGroup {
 
 /// Most codes of AK5, IK5 and AK9.
 const CODES_MAX: usize = 5;
-/// Most AK4 or IK4 behind one AK3 or IK3 (X12.20; unbounded in later versions).
+/// Maximum number of AK4 or IK4 after one AK3 or IK3 (X12.20; unbounded in later versions).
 const ELEMENTS_MAX: usize = 99;
-/// Most CTX behind IK3, the one of the business unit not counted, and behind IK4.
+/// Maximum number of CTX after IK3, without that of the business unit, and after IK4.
 const CONTEXTS_MAX: usize = 9;
 /// The largest count that data elements 97, 123 and 2 hold.
 const COUNT_MAX: u64 = 999_999;
@@ -49,7 +49,7 @@ const COPY_BYTES_MAX: usize = 99;
 const HIPAA_999: &[u8] = b"005010X231A1";
 
 impl Acknowledger {
-    /// What a group is answered with; `None` where nothing is.
+    /// Returns the kind of reply to a group; `None` for no reply.
     pub(super) fn functional_of(&self, group: &Header) -> Option<Functional> {
         match self.options.functional {
             Functional::None => None,
@@ -60,7 +60,7 @@ impl Acknowledger {
         }
     }
 
-    /// AK2 to AK5 or IK5 of the transaction that ends.
+    /// Writes AK2 to AK5 or IK5 of the transaction that ends.
     pub(super) fn answer_transaction(&mut self, pass: &EnvelopePass<'_>) {
         let header = pass.transaction();
         let version = Version::of(&pass.last_group().component(8, 1));
@@ -75,7 +75,7 @@ impl Acknowledger {
             text.element(&implementation[..implementation.len().min(35)]);
         }
         text.end();
-        // A missing segment is noticed at the one behind it, a repeated one where it stands: by position they are in order.
+        // A missing segment is detected at its successor, a repeated one at its own position: sorting restores the order of positions.
         notes.list.sort_by_key(|note| note.at.segment);
         let dialect = Dialect { is_999, version };
         let mut codes = Vec::new();
@@ -109,7 +109,7 @@ impl Acknowledger {
         text.end();
     }
 
-    /// ST to SE of the group that ends.
+    /// Writes ST to SE of the group that ends.
     pub(super) fn answer_group(&mut self, pass: &EnvelopePass<'_>, output: &mut impl AcknowledgmentOutput) {
         let header = pass.last_group();
         let received = header.component(8, 1);
@@ -176,7 +176,7 @@ impl Acknowledger {
         output.release(Level::Group, &self.head.bytes, held, &self.tail.bytes);
     }
 
-    /// GS, unless one with the same partners and version is open already; then GE of the one before.
+    /// Opens a group unless one with the same partners and version is open; first closes the preceding one.
     fn open_answering_group(&mut self, header: &Header, ids: [Vec<u8>; 2], agency: Vec<u8>, version: Vec<u8>) {
         let [sender, receiver] = ids;
         let same = self.answers.group.as_ref().is_some_and(|open| {
@@ -198,12 +198,12 @@ impl Acknowledger {
         self.answers.group = Some(AnsweringGroup { control, sets: 0, sender, receiver, agency, version });
     }
 
-    /// ISA to IEA.
+    /// Writes ISA to IEA.
     pub(super) fn answer_interchange(&mut self, pass: &EnvelopePass<'_>, output: &mut impl AcknowledgmentOutput) {
         let header = pass.interchange();
         let judgment = self.interchange.notes.judgment;
         let state = &self.interchange;
-        // An interchange of acknowledgments is answered only where it asks or something is wrong, one of TA1 never.
+        // An interchange of acknowledgments gets a reply only if requested or faulty, one of TA1 never.
         let is_acknowledgment = state.subjects == 0 && (state.acknowledgments > 0 || state.has_ta1);
         let only_ta1 = state.subjects == 0 && state.acknowledgments == 0 && state.has_ta1;
         let is_asked = judgment != Judgment::Accepted || &header.component(14, 1)[..] == b"1";
@@ -244,7 +244,7 @@ impl Acknowledger {
         self.tally.written += 1;
     }
 
-    /// ISA: partners change places, what is no secret stays as it is.
+    /// Writes ISA with sender and receiver exchanged; fields other than the security information are copied.
     pub(super) fn isa(&mut self, received: &IsaFields, control: &str) {
         let value = |number: usize| &received.0[number][..];
         let qualifier = |number: usize| fit(value(number), Check::Text(2, 2), b"ZZ");
@@ -273,7 +273,7 @@ impl Acknowledger {
             &partner(6),
             stamp.short_date(),
             stamp.time(),
-            // ISA11: U, where it is no repetition separator.
+            // ISA11: U, if it is not a repetition separator.
             &[repetition.unwrap_or(b'U')],
             version,
             control.as_bytes(),
@@ -290,7 +290,7 @@ impl Acknowledger {
         text.raw(&isa);
     }
 
-    /// TA1: status and note.
+    /// Writes TA1 with status and note.
     pub(super) fn ta1(&mut self, received: &IsaFields, status: &str, note: &str) {
         let stamp = self.options.stamp;
         let value = |number: usize| &received.0[number][..];
@@ -303,10 +303,10 @@ impl Acknowledger {
         self.head.element(status.as_bytes()).element(note.as_bytes()).end();
     }
 
-    /// What TA1 says of the interchange that ends.
+    /// Returns the status and note of TA1 for the interchange that ends.
     fn interchange_note(&self) -> (&'static str, &'static str) {
         let notes = &self.interchange.notes;
-        // TA1 has room for one note: of what was found first.
+        // TA1 has room for one note: that of the first fault.
         let first = notes.list.iter().find_map(|note| note.codes.interchange_note);
         match notes.judgment {
             Judgment::Accepted => ("A", "000"),
@@ -326,7 +326,7 @@ impl IsaFields {
 }
 
 impl Answers {
-    /// GE of the group of acknowledgments that is open.
+    /// Writes GE of the open group of acknowledgments.
     fn close(&mut self, text: &mut Text) {
         if let Some(open) = self.group.take() {
             text.begin("GE").number(open.sets).element(open.control.as_bytes()).end();
@@ -334,7 +334,7 @@ impl Answers {
     }
 }
 
-/// How codes are said by a 997 or 999 of a version.
+/// Code usage of a 997 or 999 of a version.
 #[derive(Clone, Copy)]
 struct Dialect {
     is_999: bool,
@@ -342,7 +342,7 @@ struct Dialect {
 }
 
 impl Dialect {
-    /// Data element 718 or 618.
+    /// Returns the code of data element 718 or 618.
     fn transaction_code(self, note: &Note) -> Option<&'static str> {
         let codes = &note.codes;
         let code = if self.is_999 { codes.implementation_transaction.or(codes.transaction) } else { codes.transaction };
@@ -354,24 +354,24 @@ impl Dialect {
         })
     }
 
-    /// Data element 720 or 620.
+    /// Returns the code of data element 720 or 620.
     fn segment_code(self, note: &Note) -> Option<&'static str> {
         let codes = &note.codes;
         if self.is_999 { codes.implementation_segment.or(codes.segment) } else { codes.segment }
     }
 
-    /// Data element 723 or 621.
+    /// Returns the code of data element 723 or 621.
     fn element_code(self, note: &Note) -> Option<&'static str> {
         let codes = &note.codes;
         let code = if self.is_999 { codes.implementation_element.or(codes.element) } else { codes.element };
         match code {
-            // Too many repetitions, too many components: too many data elements before.
+            // Earlier versions report too many repetitions or components as too many data elements.
             Some("12" | "13") if !self.version.has_repetition() => Some("3"),
             code => code,
         }
     }
 
-    /// AK3 or IK3 of one segment, with an AK4 or IK4 for each fault of its elements.
+    /// Writes AK3 or IK3 of one segment, with an AK4 or IK4 for each fault of its elements.
     fn segment(self, text: &mut Text, notes: &[Note]) {
         let Some((first, _)) = notes.split_first() else { return };
         let in_element = first.is_element();
@@ -417,7 +417,7 @@ impl Dialect {
         }
     }
 
-    /// C030: element, component, repetition.
+    /// Writes C030: element, component, repetition.
     fn place(self, text: &mut Text, element: u32, component: u32, repetition: u32) {
         let number =
             |number: u32, most: u32| if (1..=most).contains(&number) { number.to_string() } else { String::new() };
@@ -427,7 +427,7 @@ impl Dialect {
         text.composite(&[element.as_bytes(), component.as_bytes(), repetition.as_bytes()]);
     }
 
-    /// CTX for what made a situational requirement true.
+    /// Writes CTX for the triggers of situational requirements.
     fn triggers(self, text: &mut Text, notes: &[Note]) {
         let triggers = notes.iter().filter_map(|note| note.context.as_ref()?.trigger.as_ref());
         for (tag, at) in triggers.take(CONTEXTS_MAX) {
@@ -442,7 +442,7 @@ impl Dialect {
         }
     }
 
-    /// CTX for the business unit.
+    /// Writes CTX for the business unit.
     fn unit(self, text: &mut Text, note: &Note) {
         if let Some((name, value)) = &note.unit {
             let value = copy(value, text);
@@ -454,7 +454,7 @@ impl Dialect {
 }
 
 impl Note {
-    /// Whether it is about an element of a segment, not about the segment.
+    /// Returns true if the fault concerns an element of a segment, not the segment as a whole.
     fn is_element(&self) -> bool {
         self.codes.element.or(self.codes.implementation_element).is_some() && self.at.element > 0
     }
@@ -473,17 +473,17 @@ impl Version {
         self.0 >= *version
     }
 
-    /// AK103 and AK203.
+    /// Returns true if the version has AK103 and AK203.
     fn has_implementation(self) -> bool {
         self.is_from(b"004041")
     }
 
-    /// C030 in AK401, which was one element.
+    /// Returns true if AK401 is the composite C030 and not a simple element.
     fn has_component(self) -> bool {
         self.is_from(b"003050")
     }
 
-    /// The repetition in C030, and repeated elements at all.
+    /// Returns true if the version has repeated elements, and the repetition in C030.
     fn has_repetition(self) -> bool {
         self.is_from(b"004030")
     }
@@ -492,19 +492,19 @@ impl Version {
         self.is_from(b"005010")
     }
 
-    /// Data element 719.
+    /// Returns the maximum of data element 719.
     fn position_max(self) -> u64 {
         if self.is_from(b"005010") { 9_999_999_999 } else { 999_999 }
     }
 
-    /// Data element 447: four characters, six from version 008010 on; longer ids (`2010AA`) are cut.
+    /// Returns the loop id for data element 447: four characters, six from version 008010 on; longer ids (`2010AA`) are cut.
     fn loop_id(self, id: &str) -> &[u8] {
         let most = if self.is_from(b"008010") { 6 } else { 4 };
         let good = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if good { &id.as_bytes()[..id.len().min(most)] } else { b"" }
     }
 
-    /// Data element 716. Code 19 meant something else before 005010; 6 says that the control number violates syntax.
+    /// Returns the code of data element 716. Before 005010, code 19 had another meaning; 6 means that the control number violates the syntax.
     fn group_code(self, code: &'static str) -> &'static str {
         if code == "19" && !self.is_from(b"005010") { "6" } else { code }
     }
@@ -517,23 +517,23 @@ fn base(received: &[u8]) -> [u8; 6] {
     }
 }
 
-/// GS08 of a 997: the version of the group without the guide that its transactions have.
+/// Returns GS08 of a 997: the version of the group without the guide of its transactions.
 fn version_of_997(received: &[u8]) -> Vec<u8> {
     base(received).to_vec()
 }
 
-/// GS08 of a 999.
+/// Returns GS08 of a 999.
 fn version_of_999(received: &[u8]) -> Vec<u8> {
     if received.starts_with(b"005010X") { HIPAA_999.to_vec() } else { base(received).to_vec() }
 }
 
-/// A value to be repeated, or what stands in its place where it is not of its form.
+/// Returns a value to be repeated, or the substitute if its format is invalid.
 fn fit<'a>(value: &'a [u8], check: Check, otherwise: &'a [u8]) -> &'a [u8] {
     let good = check.expected(value).is_none() && value.iter().all(u8::is_ascii_graphic);
     if good { value } else { otherwise }
 }
 
-/// AK202: at least four characters, so zeros are put before fewer.
+/// Returns AK202, padded with zeros to its minimum of four characters.
 fn set_control<'a>(received: &'a [u8], padded: &'a mut [u8; 4]) -> &'a [u8] {
     let good = received.len() <= 9 && received.iter().all(u8::is_ascii_graphic);
     match received.len() {
@@ -551,7 +551,7 @@ fn is_tag(tag: &[u8]) -> bool {
     matches!(tag.len(), 2 | 3) && tag.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// Data element 724 as far as it can be repeated: not where it holds delimiters or control characters.
+/// Returns the copy for data element 724; empty if the value contains delimiters or control characters.
 fn copy<'a>(value: &'a [u8], text: &Text) -> &'a [u8] {
     let value = &value[..value.len().min(COPY_BYTES_MAX)];
     let good = value.iter().all(|byte| *byte >= b' ' && *byte != 0x7f && !text.delimiters.is_service(*byte));

@@ -1,4 +1,4 @@
-//! The headers of interchanges, groups and transactions: which element says what, and what it must be.
+//! Headers of interchanges, groups and transactions: their elements and the required formats.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ pub struct HeaderField {
 }
 
 impl HeaderField {
-    /// What is expected, where a value to be written is not it. Fields of ISA are padded to their widths when they are written.
+    /// Returns the expected format if a value to be written does not have it. The writer pads fields of ISA to their widths.
     #[must_use]
     pub fn expected(&self, value: &[u8]) -> Option<&'static str> {
         match (self.check, self.reference) {
@@ -40,13 +40,13 @@ impl HeaderField {
         }
     }
 
-    /// Whether it consists of digits.
+    /// Returns true if the field consists of digits.
     pub(crate) fn has_digits(&self) -> bool {
         matches!(self.check, Check::Digits(..) | Check::Date | Check::Time)
     }
 
-    /// The field that a person means by `sender`, a field of the interchange, or with its level before it, `group.sender`; the parts of names
-    /// may be joined by `-` or `_` as well.
+    /// Finds a field by the name that users write: `sender` for the interchange, or with its level, `group.sender`. The parts of a name
+    /// may also be joined by `-` or `_`.
     #[must_use]
     pub fn named(standard: Standard, name: &str) -> Option<(Level, &'static HeaderField)> {
         let levels =
@@ -60,16 +60,16 @@ impl HeaderField {
     }
 }
 
-/// What a field must be.
+/// Required format of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Check {
     /// Anything or nothing.
     Any,
-    /// Something.
+    /// Any non-empty value.
     Present,
-    /// So many letters, digits or signs.
+    /// Letters, digits or special characters, with minimum and maximum length.
     Text(usize, usize),
-    /// So many digits.
+    /// Digits, with minimum and maximum length.
     Digits(usize, usize),
     /// One of these characters.
     OneOf(&'static str),
@@ -84,7 +84,7 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// What is expected, where `value` is not it.
+    /// Returns the expected format if `value` does not have it.
     pub(crate) fn expected(self, value: &[u8]) -> Option<&'static str> {
         let digits = value.iter().all(u8::is_ascii_digit);
         let within = |low: usize, high: usize| (low..=high).contains(&value.len());
@@ -148,7 +148,7 @@ fn is_time(digits: &[u8]) -> bool {
         && digits.get(4..6).is_none_or(|seconds| number(seconds) < 60)
 }
 
-/// The fields of a header, in its order.
+/// Returns the fields of a header, in order.
 #[must_use]
 pub fn header_fields(standard: Standard, level: Level) -> &'static [HeaderField] {
     match (standard, level) {
@@ -180,8 +180,8 @@ static AUTHORIZATION: [[u8; 2]; 7] = [*b"00", *b"01", *b"02", *b"03", *b"04", *b
 /// X12 data element I03.
 static SECURITY: [[u8; 2]; 2] = [*b"00", *b"01"];
 
-/// X12 data element I05, all versions. It is closed although headers' code lists are open elsewhere: partners cannot agree on a qualifier of
-/// their own, for which there is `ZZ`, and a wrong one sends the answer to nobody.
+/// X12 data element I05, all versions. The list is closed, although the code lists of headers are otherwise open: partners cannot define a private
+/// qualifier, because `ZZ` is for that purpose, and a wrong one makes the reply undeliverable.
 #[rustfmt::skip]
 static PARTNER: [[u8; 2]; 42] = [
     *b"01", *b"02", *b"03", *b"04", *b"07", *b"08", *b"09", *b"10", *b"11", *b"12", *b"13", *b"14", *b"15", *b"16",
@@ -299,7 +299,7 @@ pub struct Header {
     delimiters: Delimiters,
     tag: Vec<u8>,
     text: Vec<u8>,
-    /// As it stands in the input, where that is not the text.
+    /// Original bytes, if they differ from the text.
     source: Vec<u8>,
     ends: Vec<u32>,
     parts: Vec<u32>,
@@ -321,7 +321,7 @@ impl Header {
         }
     }
 
-    /// `source`: the segment as it stands in the input, where that is not its text.
+    /// Stores a segment. `source` is its original bytes if they differ from its text.
     pub(crate) fn set(&mut self, segment: &Segment<'_>, source: Option<&[u8]>, at: Position) {
         let from = segment.start;
         let copy = |to: &mut Vec<u32>, positions: &[u32]| {
@@ -386,36 +386,36 @@ impl Header {
         good.then_some(header)
     }
 
-    /// What it opens.
+    /// Returns the level that the header opens.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// Where it stands.
+    /// Returns the position of the header.
     #[must_use]
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// Its first byte in the file and the one behind its terminator.
+    /// Returns the positions of its first byte in the file and of the byte after its terminator.
     pub(crate) fn bytes(&self) -> (ByteOffset, ByteOffset) {
         let from = self.at.byte;
         (from, ByteOffset(from.0 + self.source().len() as u64 + 1))
     }
 
-    /// The segment as it stands in the input, without its terminator.
+    /// Returns the original bytes of the segment without its terminator.
     pub(crate) fn source(&self) -> &[u8] {
         if self.source.is_empty() { &self.text } else { &self.source }
     }
 
-    /// The delimiters of its interchange.
+    /// Returns the delimiters of its interchange.
     #[must_use]
     pub fn delimiters(&self) -> &Delimiters {
         &self.delimiters
     }
 
-    /// The segment.
+    /// Returns the segment.
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
         Segment {
@@ -431,12 +431,12 @@ impl Header {
         }
     }
 
-    /// Whether control characters stand in it: in a value, or as delimiters.
+    /// Returns true if the segment contains control characters, in a value or as delimiters.
     pub(crate) fn has_controls(&self) -> bool {
         self.text.iter().any(u8::is_ascii_control)
     }
 
-    /// The data of a component, release characters removed and, for X12, blanks at its end trimmed; empty where there is none.
+    /// Returns the data of a component without release characters and, for X12, without trailing spaces; empty if it is absent.
     #[must_use]
     pub fn component(&self, element: usize, component: usize) -> Cow<'_, [u8]> {
         let segment = self.segment();
@@ -454,7 +454,7 @@ impl Header {
         }
     }
 
-    /// The value of a field by its name in documents; empty where the header does not have it.
+    /// Returns the value of a field by its name in documents; empty if the header does not have it.
     #[must_use]
     pub fn field(&self, name: &str) -> Cow<'_, [u8]> {
         let fields = header_fields(self.delimiters.standard, self.level);
@@ -464,31 +464,31 @@ impl Header {
         }
     }
 
-    /// Identification of who sends.
+    /// Returns the identification of the sender.
     #[must_use]
     pub fn sender(&self) -> Cow<'_, [u8]> {
         self.field("sender")
     }
 
-    /// Identification of who receives.
+    /// Returns the identification of the receiver.
     #[must_use]
     pub fn receiver(&self) -> Cow<'_, [u8]> {
         self.field("receiver")
     }
 
-    /// ISA13, GS06, ST02; data elements 0020, 0048, 0062.
+    /// Returns the control number: ISA13, GS06, ST02; data elements 0020, 0048, 0062.
     #[must_use]
     pub fn control_number(&self) -> Cow<'_, [u8]> {
         self.component(self.level.control_element(self.delimiters.standard) as usize, 1)
     }
 
-    /// Of a transaction: ST01 (`837`) or the message type (`ORDERS`).
+    /// Returns the type of a transaction: ST01 (`837`) or the message type (`ORDERS`).
     #[must_use]
     pub fn transaction_type(&self) -> Cow<'_, [u8]> {
         self.field("type")
     }
 
-    /// Of an interchange: whether it is marked as a test (ISA15 `T`, data element 0035 `1`).
+    /// Returns true for an interchange that is marked as a test (ISA15 `T`, data element 0035 `1`).
     #[must_use]
     pub fn is_test(&self) -> bool {
         matches!(&self.field("test")[..], b"T" | b"1")

@@ -1,4 +1,4 @@
-//! What a control segment opens and closes, and what is checked then.
+//! Opening and closing of levels by control segments, and the checks at these points.
 
 use super::header::{Check, Header, header_fields};
 use super::seen::Seen;
@@ -14,17 +14,17 @@ use crate::state::{StateReader, StateWriter};
 pub(super) struct Open {
     pub(super) is_open: bool,
     pub(super) header: Header,
-    /// Which one it is in what is around it, from 1.
+    /// Number of the level within the enclosing one, from 1.
     pub(super) number: u64,
     /// Number of its header among the segments of the interchange.
     pub(super) first: u64,
-    /// What its trailer counts.
+    /// Number of units that its trailer counts.
     counted: u64,
-    /// Something is wrong inside, so that the count may be meant otherwise.
+    /// True after a fault inside, so that the count may refer to something else.
     uncertain: bool,
-    /// Control numbers of what stands inside; of the interchange, those of the file.
+    /// Control numbers inside the level; for the interchange, those of the file.
     seen: Seen,
-    /// A trailer that stands alone belongs to one of these.
+    /// Number of levels to which a trailer without a header may belong.
     forgiven: u64,
 }
 
@@ -85,7 +85,7 @@ impl Envelope {
         }
     }
 
-    /// What is around a level now.
+    /// Returns the enclosing level of a level.
     fn around(&mut self, level: Level) -> &mut Open {
         if level == Level::Transaction && self.group.is_open { &mut self.group } else { &mut self.interchange }
     }
@@ -99,7 +99,7 @@ impl Envelope {
         }
     }
 
-    /// A position with the numbers of group and transaction.
+    /// Adds the numbers of group and transaction to a position.
     pub(super) fn number(&self, mut at: Position) -> Position {
         if at.interchange != self.interchange.header.position().interchange {
             return at;
@@ -116,7 +116,7 @@ impl Envelope {
     }
 }
 
-/// Bytes of the version, release and subrelease with which GS08 begins; what follows names an implementation guide.
+/// Length in bytes of the version, release and subrelease at the beginning of GS08; the rest names an implementation guide.
 const STANDARD_VERSION_BYTES: usize = 6;
 
 impl EnvelopePass<'_> {
@@ -127,7 +127,7 @@ impl EnvelopePass<'_> {
         splitter.number_faults(|at| at);
     }
 
-    /// The next event of the step that is held: what it closes, then what it is; `None` once it is done with.
+    /// Returns the next event of the current step: the levels that it closes, then the step itself; `None` when it is complete.
     #[inline(never)]
     pub(super) fn held(&mut self) -> Option<Event> {
         let event = match self.envelope.held {
@@ -135,7 +135,7 @@ impl EnvelopePass<'_> {
             Held::Control(level, Side::Header) => self.header(level),
             Held::Control(level, Side::Trailer) => return self.trailer(level),
             Held::Interchange | Held::Done => {
-                // What is not closed here was cut off: only what is missed first is told.
+                // A level that is not closed here was cut off: only the first missing part is reported.
                 self.envelope.cut |= self.pass.splitter().cut;
                 let closed = self.close_down_to(Level::Interchange);
                 self.envelope.cut |= closed.is_some();
@@ -171,7 +171,7 @@ impl EnvelopePass<'_> {
         None
     }
 
-    /// A header: what it closes, then what it opens.
+    /// Handles a header: closes levels first, then opens its own.
     fn header(&mut self, level: Level) -> Option<Event> {
         let standard = self.pass.delimiters().standard;
         let nested = level == Level::Group && self.envelope.group.is_open && !self.envelope.transaction.is_open;
@@ -280,8 +280,8 @@ impl EnvelopePass<'_> {
         }
     }
 
-    /// ST03 names the implementation guide of one transaction set and goes before GS08, but all of a group are of one guide. A group that names
-    /// the standard only (`005010`) says nothing of guides, so any guide of that standard may stand in it.
+    /// Checks ST03, which names the implementation guide of one transaction set and overrides GS08, while all transaction sets of a group have the
+    /// same guide. A group that names only the standard (`005010`) allows any guide of that standard.
     fn check_implementation(&mut self, at: Position) {
         if !self.envelope.group.is_open {
             return;
@@ -315,7 +315,7 @@ impl EnvelopePass<'_> {
         }
     }
 
-    /// A trailer: what it closes before its own level, then that.
+    /// Handles a trailer: closes the levels inside first, then its own.
     fn trailer(&mut self, level: Level) -> Option<Event> {
         let standard = self.pass.delimiters().standard;
         if !self.envelope.level(level).is_open {
@@ -345,7 +345,7 @@ impl EnvelopePass<'_> {
 
     #[cold]
     fn trailer_alone(&mut self, level: Level, standard: Standard) {
-        // The trailer of segments that were told to stand outside, or of something that was closed already.
+        // The trailer of segments that were reported as outside, or of a level that was already closed.
         let outside = level == Level::Transaction && core::mem::take(&mut self.envelope.outside);
         self.envelope.around(level).uncertain = true;
         let open = self.envelope.level(level);
@@ -386,7 +386,7 @@ impl EnvelopePass<'_> {
         };
         let number = open.header.control_number();
         let same = same_control(standard, level, &number, control);
-        // Where the source ends inside the trailer, its last element may go on.
+        // If the source ends inside the trailer, its last element may be incomplete.
         let (is_open, counts_last) = (self.pass.is_open_end(), segment.element(2).is_none());
         let control_goes_on = is_open && number.starts_with(control);
         let cut = (wrong.is_some() && is_open && counts_last) || (!same && control_goes_on);
@@ -403,7 +403,7 @@ impl EnvelopePass<'_> {
     }
 }
 
-/// Numeric control numbers (ISA13, GS06) are equal as numbers, the others as text.
+/// Compares control numbers: numeric ones (ISA13, GS06) as numbers, others as text.
 fn same_control(standard: Standard, level: Level, header: &[u8], trailer: &[u8]) -> bool {
     let trailer = if standard == Standard::X12 { trailer.trim_ascii_end() } else { trailer };
     if header == trailer {

@@ -1,8 +1,8 @@
-//! Which control numbers stood before, in bounded memory.
+//! Record of earlier control numbers, in bounded memory.
 
 use crate::state::{StateReader, StateWriter};
 
-/// Runs of control numbers. Numbers that count up, as nearly all do, are one run, whatever their number.
+/// Runs of control numbers. Consecutive numbers, by far the most frequent case, form one run of any length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// Disjoint, in order.
@@ -11,7 +11,7 @@ pub(crate) struct Seen {
     last: usize,
 }
 
-/// Runs that are kept; further numbers are not looked for. A repetition that far apart is a matter for the register of control numbers.
+/// Maximum number of runs; further numbers are not checked. Detecting more distant repetitions is the task of the register of control numbers.
 const RUNS_MAX: usize = 4096;
 
 impl Seen {
@@ -20,7 +20,7 @@ impl Seen {
         self.last = 0;
     }
 
-    /// Starts of runs and their lengths, each counted from the end of the one before.
+    /// Writes the starts of runs and their lengths, each relative to the end of the preceding run.
     pub(crate) fn put_state(&self, out: &mut StateWriter) {
         out.number(self.runs.len() as u64);
         out.number(self.last as u64);
@@ -86,7 +86,7 @@ impl Seen {
     }
 }
 
-/// Numbers are themselves, so that they form runs; anything else is a hash in the upper half.
+/// Converts a control number to an integer so that consecutive numbers form runs; other values become a hash in the upper half.
 fn number(control: &[u8]) -> u64 {
     if control.len() < 19 && !control.is_empty() && control.iter().all(u8::is_ascii_digit) {
         return control.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'));

@@ -18,7 +18,7 @@ impl EnvelopeReader {
         out.number(match envelope.held {
             Held::No => 0,
             Held::Interchange => 1,
-            // What a control segment closes is told before anything else is read, so nobody stops there.
+            // The levels that a control segment closes are reported before anything else is read, so no checkpoint occurs here.
             Held::Control(..) => 2,
             Held::Done => 3,
         });

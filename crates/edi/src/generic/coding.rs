@@ -1,4 +1,4 @@
-//! Text as it is written: in the character set of its interchange, with service characters released.
+//! Encoding of text: in the character set of the interchange, with service characters released.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use crate::delimiters::{Delimiters, Standard};
 use crate::splitter::LineBreak;
 use crate::start::CharacterSet;
 
-/// What characters are written as.
+/// Encoding of characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Coding {
     Charset(Charset),
-    /// By code extension.
+    /// Code extension (ISO 2022).
     Extended,
 }
 
 impl Coding {
-    /// The set that the user names, or else the one that UNB names, or else ISO-8859-1.
+    /// Returns the character set that the user names, otherwise the one that UNB names, otherwise ISO-8859-1.
     pub(super) fn of(named: Option<Charset>, standard: Standard, set: Option<CharacterSet>) -> Self {
         Coding::Charset(match (named, standard, set) {
             (Some(charset), _, _) => charset,
@@ -41,10 +41,11 @@ pub struct CharacterMissing {
     pub offset: usize,
 }
 
-/// The text of an EDIFACT message as an interchange with another syntax identifier has it: `UNOC`, `UNOW`. ASCII is the same in all sets.
+/// Converts the text of an EDIFACT message for an interchange with another syntax identifier, such as from `UNOC` to `UNOW`. ASCII is the same in all
+/// sets.
 ///
 /// # Errors
-/// The first character that the other set does not have, or that is none of its own set. Code extension (UNOX) is not converted.
+/// The first character that the other set does not have, or that is invalid in its own set. Code extension (UNOX) is not converted.
 pub fn in_character_set<'t>(text: &'t [u8], from: &[u8], to: &[u8]) -> Result<Cow<'t, [u8]>, CharacterMissing> {
     let Some(offset) = text.iter().position(|byte| !byte.is_ascii()) else { return Ok(Cow::Borrowed(text)) };
     let (from, to) = (CharacterSet::of(from), CharacterSet::of(to));
@@ -72,13 +73,13 @@ pub fn in_character_set<'t>(text: &'t [u8], from: &[u8], to: &[u8]) -> Result<Co
     Ok(Cow::Owned(out))
 }
 
-/// How text is written.
+/// Text settings of an interchange.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page {
     pub(super) delimiters: Delimiters,
     pub(super) charset: Coding,
     pub(super) line_break: LineBreak,
-    /// Bytes that cannot be written as they are, byte n as bit n: service characters, and line breaks, which readers leave out.
+    /// Bitmap of bytes that cannot be written unchanged: service characters, and line breaks, which readers skip.
     marked: [u64; 4],
 }
 
@@ -106,8 +107,8 @@ impl Page {
             let error = EdiWriteError::Character { charset: charset.name() };
             let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
             if charset.encode_into(text, encoded).is_err() {
-                // Bytes that the set does not have are read as ISO-8859-1, and come back the same. Where it has them all, they would come
-                // back as other letters.
+                // Bytes that the set does not have are read as ISO-8859-1 and are written back unchanged. With a set that has all bytes, they would
+                // be written back as other letters.
                 let is_named = matches!(charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
                 encoded.clear();
                 let latin = Charset::SingleByte(CodePage::LATIN1).encode_into(text, encoded);
@@ -119,14 +120,14 @@ impl Page {
         self.release(bytes, out)
     }
 
-    /// Text by code extension: bytes of characters beyond ASCII are no service characters, whatever they look like.
+    /// Writes text with code extension: bytes of characters beyond ASCII are never service characters.
     fn extended(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
         let error = || EdiWriteError::Character { charset: "ISO 2022 (UNOX)" };
         let text = core::str::from_utf8(text).map_err(|_| error())?;
         let mut writer = ExtendedText::default();
         for char in text.chars() {
             match u8::try_from(char).ok().filter(u8::is_ascii) {
-                // A control character that would switch sets is none of a text.
+                // A control character that would switch sets is not valid in text.
                 Some(0x0e | 0x0f | 0x1b) => return Err(error()),
                 Some(byte) => {
                     writer.ascii(out);

@@ -1,4 +1,4 @@
-//! A document on its way to an interchange: what a sink was sent, in arenas that are used again.
+//! Drafts of documents for an interchange: the events that a sink received, in reusable arenas.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::envelope::header_fields;
 use crate::guide::{GuideDocuments, GuideDraft};
 use crate::level::Level;
 
-/// A generic document that was sent and not yet written: [`EdiDrafter`] makes it, [`super::EdiWriter::write`] writes it. So what makes the
-/// documents and what writes them may be different threads.
+/// A generic document that is complete but not yet written: [`EdiDrafter`] makes it, [`super::EdiWriter::write`] writes it. Therefore documents can
+/// be made and written by different threads.
 #[derive(Clone, Debug)]
 pub struct EdiDraft {
     pub(super) draft: Draft,
@@ -37,15 +37,15 @@ impl EdiDraft {
 #[derive(Clone, Debug)]
 pub struct EdiDrafter {
     pub(super) nodes: Arc<Nodes>,
-    /// Nodes of generic documents; those of guides, behind them, are no fields of headers.
+    /// Number of nodes of generic documents; the later nodes belong to guides and are no header fields.
     len: usize,
     pub(super) draft: Draft,
-    /// Forms that the current element has, a bit each. An empty list is none: XML cannot tell it from one that is absent.
+    /// Forms that the current element has, one bit each. An empty list is absent, because XML cannot distinguish the two.
     forms: u32,
     parts_from: u32,
     pub(super) errors: Vec<EdiWriteError>,
     complete: bool,
-    /// Nodes behind this one are those of guides.
+    /// Last generic node; nodes after it belong to guides.
     last: NodeId,
     guide: Option<Box<GuideDraft>>,
 }
@@ -70,7 +70,7 @@ impl EdiDrafter {
         }
     }
 
-    /// A drafter of documents by guide; they are written by a writer with the same guides.
+    /// Creates a drafter of documents by guide; a writer with the same guides writes them.
     #[must_use]
     pub fn by_guide(documents: &Arc<GuideDocuments>) -> Self {
         let mut drafter = EdiDrafter::of(Arc::clone(&documents.nodes));
@@ -78,13 +78,13 @@ impl EdiDrafter {
         drafter
     }
 
-    /// A drafter of generic documents.
+    /// Creates a drafter of generic documents.
     #[must_use]
     pub fn new() -> Self {
         EdiDrafter::of(Arc::new(Nodes::build().1))
     }
 
-    /// The document that was sent, if it is complete and was not discarded. `used` is one that was written, whose memory is used again.
+    /// Returns the last document if it is complete and was not discarded. `used` is a written draft whose memory is reused.
     pub fn take(&mut self, used: Option<EdiDraft>) -> Option<EdiDraft> {
         if !core::mem::take(&mut self.complete) {
             return None;
@@ -94,15 +94,15 @@ impl EdiDrafter {
         Some(EdiDraft { draft: other, errors: core::mem::take(&mut self.errors) })
     }
 
-    /// The document that was sent last is one that was taken: its header can be filled, and it can be taken again.
+    /// Makes a draft that was taken the last document again: its header can be filled, and it can be taken again.
     pub fn put_back(&mut self, draft: EdiDraft) {
         (self.draft, self.errors, self.complete) = (draft.draft, draft.errors, true);
     }
 }
 
 impl EdiDrafter {
-    /// Gives a header field of the document that was sent last a value where it has none; a group is written then. `level` and `name` are those
-    /// of [`crate::header_fields`], such as `sender` of the interchange. False: there is no such field.
+    /// Sets a header field of the last document if it has no value; a group is then written. `level` and `name` are those of
+    /// [`crate::header_fields`], such as `sender` of the interchange. Returns false if the field does not exist.
     pub fn fill(&mut self, level: Level, name: &str, text: &[u8]) -> bool {
         let nodes = match level {
             Level::Interchange => &self.nodes.interchange,
@@ -125,7 +125,7 @@ impl EdiDrafter {
         !found.is_empty()
     }
 
-    /// What the document that was sent last has in a field of a header, blanks at its end removed; empty without the field.
+    /// Returns the value of a header field of the last document without trailing spaces; empty without the field.
     #[must_use]
     pub fn field(&self, level: Level, name: &str) -> &[u8] {
         let nodes = match level {
@@ -139,7 +139,7 @@ impl EdiDrafter {
         fields.map(|(_, node)| self.draft.field(*node).trim_ascii_end()).find(|text| !text.is_empty()).unwrap_or(b"")
     }
 
-    /// Gives the X12 document that was sent last a group, from and to whom its interchange goes, where it has none that says so.
+    /// Adds a group to the last X12 document, with sender and receiver of its interchange, unless it already has them.
     pub fn fill_group(&mut self) {
         for name in ["sender", "receiver"] {
             let fields = header_fields(Standard::X12, Level::Interchange);
@@ -294,9 +294,9 @@ pub(crate) struct Draft {
     fields: Vec<Option<Span>>,
     pub(crate) text: Vec<u8>,
     pub(crate) segments: Vec<DraftSegment>,
-    /// What generic segments consist of.
+    /// Parts of generic segments.
     parts: Vec<Part>,
-    /// What segments by guide hold.
+    /// Values of segments by guide.
     pub(crate) slots: Vec<Slot>,
     pub(crate) has_group: bool,
     pub(crate) has_transaction: bool,
@@ -312,7 +312,7 @@ pub(crate) struct Span {
 impl Span {
     pub(crate) const EMPTY: Span = Span { start: 0, len: 0 };
 
-    /// From `start` to the end of the text; of a text beyond 4 GiB, which no writer is given, anything.
+    /// Returns the span from `start` to the end of the text. For a text above 4 GiB, which no writer receives, the result is arbitrary.
     pub(crate) fn behind(start: usize, text: &[u8]) -> Self {
         Span { start: number(start), len: number(text.len() - start) }
     }
@@ -323,7 +323,7 @@ impl Span {
     }
 }
 
-/// The number of something in a draft, [`u32::MAX`] where a draft has too many to be written.
+/// Converts an index in a draft; [`u32::MAX`] if the draft is too large to be written.
 pub(crate) fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -335,7 +335,7 @@ pub(crate) struct DraftSegment {
     pub(crate) content: Content,
 }
 
-/// What a segment consists of, from one number to before another.
+/// Content of a segment, as a range of indexes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
     /// Numbers of parts.
@@ -350,26 +350,26 @@ impl Default for Content {
     }
 }
 
-/// A value of a segment, and where it stands there.
+/// A value of a segment with its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) text: Span,
-    /// From 0.
+    /// Repetition, from 0.
     pub(crate) repetition: u16,
-    /// From 1.
+    /// Element, from 1.
     pub(crate) element: u8,
-    /// From 1; 0 of a simple element.
+    /// Component, from 1; 0 for a simple element.
     pub(crate) component: u8,
     pub(crate) form: Form,
 }
 
-/// How a value is written.
+/// Form in which a value is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Form {
     Text,
-    /// With a point before its decimal places.
+    /// A number, with a point before its decimal places.
     Number,
-    /// As it is.
+    /// Unchanged bytes.
     Binary,
 }
 
@@ -384,7 +384,7 @@ pub(crate) enum Part {
     Component(Span),
     /// A component that is a number, with a point before its decimal places.
     Number(Span),
-    /// Bytes that are written as they are.
+    /// Bytes that are written unchanged.
     Binary(Span),
 }
 
@@ -407,12 +407,12 @@ impl Draft {
         span.of(&self.text)
     }
 
-    /// Whether there is more of something than its numbers can tell.
+    /// Returns true if a count exceeds the range of its indexes.
     fn is_too_long(&self) -> bool {
         [self.text.len(), self.parts.len(), self.slots.len()].into_iter().any(|len| u32::try_from(len).is_err())
     }
 
-    /// The steps in writing a segment; `scratch` is memory.
+    /// Returns the parts of a segment in writing order; `scratch` is reusable memory.
     pub(super) fn parts<'d>(&'d self, segment: DraftSegment, scratch: &'d mut Vec<Part>) -> &'d [Part] {
         match segment.content {
             Content::Parts(from, to) => &self.parts[from as usize..to as usize],
@@ -424,12 +424,12 @@ impl Draft {
         }
     }
 
-    /// A header field, empty where it is absent.
+    /// Returns a header field; empty if it is absent.
     pub(crate) fn field(&self, node: NodeId) -> &[u8] {
         self.fields[node.index()].map_or(b"", |span| self.bytes(span))
     }
 
-    /// Which page of its transaction the document is, from 1.
+    /// Returns the page number of the document in its transaction, from 1.
     pub(crate) fn page(&self, node: NodeId) -> Result<u64, EdiWriteError> {
         match self.field(node) {
             b"" => Ok(1),
@@ -451,7 +451,7 @@ impl Draft {
         Span::behind(start, &self.text)
     }
 
-    /// Whether some data or header field holds a byte, binary data apart.
+    /// Returns true if data or a header field contains a byte; binary data is excluded.
     pub(super) fn holds(&self, byte: u8) -> bool {
         let inside = |span: Span| memchr::memchr(byte, self.bytes(span)).is_some();
         let parts = self.parts.iter().any(|part| match part {
@@ -463,7 +463,7 @@ impl Draft {
     }
 }
 
-/// Elements, repetitions and components up to the last that holds something.
+/// Appends elements, repetitions and components up to the last non-empty one.
 fn put_parts(slots: &[Slot], parts: &mut Vec<Part>) {
     let (mut element, mut repetition, mut component) = (0u8, 0u16, 0u8);
     for (i, slot) in slots.iter().enumerate() {

@@ -3,30 +3,30 @@
 //! # Notes for the next editor
 //!
 //! **One loop, two uses.** `read` and `skip` are the same code, `go::<S, SEND>`. Readers that cut a file into blocks call `skip`;
-//! other readers go to their snapshots and call `read`. So both must stop at the same places. Keep what decides steps, pages, ranges
-//! and state outside of `if SEND`. Only what is sent and what is only a finding may depend on it: characters, header elements without
-//! a field, the closing checks of a guide. `pages_end_before_loops_and_repeat_their_heads` runs both side by side;
+//! other readers resume from their snapshots and call `read`. Therefore both must stop at the same places. Keep code that determines steps, pages,
+//! ranges and state outside of `if SEND`. Only events and mere findings may depend on it: characters, header elements without a field, the closing
+//! checks of a guide. `pages_end_before_loops_and_repeat_their_heads` runs both in parallel;
 //! `nothing_is_lost_without_an_error` edits the segments at random and also checks the contract of the sink.
 //!
 //! **A fault belongs to one document.** `keep_faults` runs after each event and before the event is handled, because handling may end
 //! one document and begin the next. A fault at or after the header of a transaction that begins counts for that transaction
-//! (`header_errors`), apart from `GroupsMixed`. A document outside of transactions begins after its segment was judged; a cut segment
-//! is counted by hand there.
+//! (`header_errors`), except `GroupsMixed`. A document outside of transactions begins after its segment was checked; a truncated segment
+//! is counted separately there.
 //!
 //! **State between two calls.**
 //! * `pending`: a transaction began while a document outside of transactions was open. That document ended; the next call begins the
 //!   transaction without another event.
 //! * `page`: the next document continues a transaction, so `begin` must not choose its guide again. The guide's body keeps its loops
 //!   open.
-//! * `Sent::Page`: the page ended before a segment that was placed already. The segment is put back, and the body keeps its
+//! * `Sent::Page`: the page ended before a segment that was already placed. The segment is put back, and the body keeps its
 //!   placement, so that the walk does not place it twice.
 //!
 //! **Checkpoints.** A field that outlives a document belongs in `state`, `resume` and, if a reader without guides may have another
-//! value, `go_to`. `a_reader_goes_on_from_any_place` stops at every byte. `to` of a document moves with `pass_on`; a document without
-//! segments has the place of its header, since a later look at more bytes would not know the last segment any more.
+//! value, `go_to`. `a_reader_goes_on_from_any_place` stops at every byte. `to` of a document advances with `pass_on`; a document without
+//! segments has the position of its header, since a later pass over more bytes no longer has the last segment.
 //!
 //! **Three ways to send a segment**, all with the events of `send_any`: `send_plain` for printable ASCII without components and
-//! releases, `send_ascii` for printable ASCII, `State::send` for the rest. Rare work is `#[cold]` and not inlined; the code that runs
+//! releases, `send_ascii` for printable ASCII, `State::send` for other segments. Rare work is `#[cold]` and not inlined; the code that runs
 //! for each segment is `inline(always)`, so that the loop is compiled with its sink.
 //!
 //! **Tried.** The loop compiled for AVX-512 as well: generic JSON took 38.9 instead of 36.9 instructions a byte, JSON by guide 97.2
@@ -55,27 +55,27 @@ use crate::validate::ValidatorOptions;
 pub struct GenericOptions {
     /// Bounds.
     pub limits: Limits,
-    /// How departures are judged.
+    /// Handling of departures from the standard.
     pub rules: Rules,
-    /// The character set of all interchanges; absent, UNB says it, and bytes beyond what it says are read as ISO-8859-1.
+    /// Character set of all interchanges. `None`: UNB specifies it, and bytes outside of that set are read as ISO-8859-1.
     pub charset: Option<Charset>,
     /// Documents by guide; absent, all are as without one.
     pub guides: Option<Arc<GuideDocuments>>,
-    /// How much of transactions is checked by their guides, in the same pass. Only by guide.
+    /// Extent of the validation of transactions by their guides, in the same pass. Only by guide.
     pub validation: Option<ValidatorOptions>,
-    /// Bytes of a transaction from which on it is sent in pages, each a document of its own: a page ends where, behind so many bytes, a loop
-    /// begins that may come a thousand times or more, or any loop behind four times as many. Each page repeats what stands before the first
-    /// loop in the transaction and in the loops that it goes on in. Absent, a transaction is one document, and a page that
+    /// Size of a transaction in bytes from which on it is sent in pages, each as a separate document. A page ends where, after this many bytes, a
+    /// loop begins that may repeat a thousand times or more, or any loop after four times as many bytes. Each page repeats the segments before the
+    /// first loop in the transaction and in the loops that it continues. With `None`, a transaction is one document, and a page that
     /// [`DocumentPass::break_page`] begins repeats nothing. Only by guide.
     pub page_bytes: Option<u64>,
 }
 
-/// Drives a sink of [`super::generic_shape`] with one document per transaction.
+/// Drives a sink of [`super::generic_shape`] with one document for each transaction.
 ///
-/// Segments outside of transactions (TA1) are documents without `transaction`; a group or interchange without any document of its own is a
-/// document without segments. So nothing that an interchange holds is lost.
+/// Segments outside of transactions (TA1) are documents without `transaction`. A group or interchange that contains no other document is a
+/// document without segments. Therefore no content of an interchange is lost.
 ///
-/// A document is sent as its segments come, so memory does not depend on its length.
+/// A document is sent while its segments are read, so memory does not depend on its length.
 #[derive(Clone, Debug)]
 pub struct DocumentReader {
     envelope: EnvelopeReader,
@@ -87,17 +87,17 @@ pub struct DocumentReader {
 struct State {
     nodes: Arc<Nodes>,
     shape: Arc<Shape>,
-    /// By guide.
+    /// Body of documents by guide.
     body: Option<Box<GuideBody>>,
     characters: Characters,
     told: bool,
     open: Option<Draft>,
-    /// The page of the transaction that begins next, where the one before it was ended by [`DocumentPass::break_page`].
+    /// Page number of the transaction that begins next, if [`DocumentPass::break_page`] ended the preceding page.
     page: Option<u64>,
     /// Errors in the header of a document that is to begin.
     header_errors: u64,
     last_in_group: bool,
-    /// A document that begins once the one before it was handed out.
+    /// True if a document begins when the preceding one has been returned.
     pending: bool,
     in_group: u64,
     in_interchange: u64,
@@ -111,7 +111,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Draft {
     from: ByteOffset,
-    /// Behind its last segment so far.
+    /// End of its last segment so far.
     to: ByteOffset,
     is_transaction: bool,
     has_segments: bool,
@@ -119,22 +119,22 @@ struct Draft {
     page: u64,
 }
 
-/// What [`DocumentPass::read`] did.
+/// Result of [`DocumentPass::read`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DocumentStep {
     /// A document was sent.
     Document {
-        /// Its first byte in the file: of the transaction's header.
+        /// First byte in the file: that of the transaction's header.
         from: ByteOffset,
-        /// The byte behind its last segment.
+        /// Byte after its last segment.
         to: ByteOffset,
-        /// Whether it is a transaction.
+        /// True for a transaction.
         is_transaction: bool,
         /// Errors found in it; the caller may discard it for them.
         errors: u64,
-        /// Which page of the transaction it is, from 1; 1 also where it is the whole.
+        /// Page number in the transaction, from 1; 1 for a complete transaction.
         page: u64,
-        /// Whether another page follows.
+        /// True if another page follows.
         more: bool,
     },
     /// The input ends before the document does: finish the pass and begin another, with the same sink and more bytes.
@@ -178,13 +178,13 @@ impl DocumentReader {
         }
     }
 
-    /// The shape of the documents.
+    /// Returns the shape of the documents.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.state.shape
     }
 
-    /// Looks at `input`, which begins with the first byte that no pass was done with.
+    /// Begins a pass over `input`, which must begin with the first byte that no pass has consumed.
     pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> DocumentPass<'s> {
         let offset = self.envelope.offset();
         let pass = self.envelope.over(input, end);
@@ -196,33 +196,34 @@ impl DocumentReader {
         self.state.faults.drain(..)
     }
 
-    /// The first byte that no pass is done with.
+    /// Returns the position of the first byte that no pass has consumed.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.envelope.offset()
     }
 
-    /// The envelope as it stands here, for another reader that goes on from it.
+    /// Returns the state of the envelope, for another reader that continues from it.
     #[must_use]
     pub fn envelope(&self) -> &EnvelopeReader {
         &self.envelope
     }
 
-    /// First byte of the document that is open.
+    /// Returns the first byte of the open document.
     #[must_use]
     pub fn open_since(&self) -> Option<ByteOffset> {
         self.state.open.map(|open| open.from)
     }
 
-    /// A reader that goes on from here, for another thread; between two passes and, but for [`DocumentPass::break_page`], two documents.
+    /// Returns a copy that continues from here, for another thread. Call it between two passes and, except with [`DocumentPass::break_page`], two
+    /// documents.
     #[must_use]
     pub fn snapshot(&mut self) -> DocumentReader {
         self.envelope.drop_index();
         self.clone()
     }
 
-    /// Goes on from a snapshot of another reader with the same options; buffers are kept. Between two documents, but not two pages, the other
-    /// may be one without guides: transactions begin and end at the same places.
+    /// Copies the state of a snapshot of another reader with the same options; keeps the buffers. Between two documents, but not two pages, the other
+    /// reader may be one without guides, because transactions begin and end at the same positions.
     pub fn go_to(&mut self, snapshot: &DocumentReader) {
         self.envelope.go_to(&snapshot.envelope);
         self.charset = snapshot.charset;
@@ -239,10 +240,10 @@ impl DocumentReader {
         (state.scratch, state.decoded) = buffers;
     }
 
-    /// The place between two documents as bytes, for a checkpoint; some hundred of them, more where control numbers do not count up.
+    /// Encodes the position between two documents for a checkpoint. The result has some hundred bytes, more if control numbers are not consecutive.
     /// `None` inside a document.
     ///
-    /// Source of the form: `state.rs`.
+    /// Source of the format: `state.rs`.
     #[must_use]
     pub fn state(&self) -> Option<Vec<u8>> {
         let state = &self.state;
@@ -258,7 +259,7 @@ impl DocumentReader {
         })
     }
 
-    /// Goes on at `offset` with what [`DocumentReader::state`] gave there. `None` for bytes that it did not give.
+    /// Continues at `offset` from the result of [`DocumentReader::state`] there. `None` for other bytes.
     #[must_use]
     pub fn resume(options: &GenericOptions, offset: ByteOffset, state: &[u8]) -> Option<Self> {
         let mut from = StateReader::new(state);
@@ -283,7 +284,7 @@ pub struct DocumentPass<'s> {
 }
 
 impl DocumentPass<'_> {
-    /// Sends what comes next, up to the end of a document.
+    /// Sends events up to the end of a document.
     pub fn read<S: Sink>(&mut self, sink: &mut S) -> DocumentStep {
         self.go::<S, true>(sink)
     }
@@ -301,7 +302,7 @@ impl DocumentPass<'_> {
         Some(self.page_end::<S, true>(sink))
     }
 
-    /// [`DocumentPass::break_page`] for [`DocumentPass::skip`].
+    /// Skips to the end of a page: [`DocumentPass::break_page`] for [`DocumentPass::skip`].
     pub fn skip_page(&mut self) -> Option<DocumentStep> {
         self.state.open?;
         Some(self.page_end::<Nobody, false>(&mut Nobody))
@@ -337,7 +338,7 @@ impl DocumentPass<'_> {
                     if self.state.open.is_none() {
                         let from = self.pass.position().byte;
                         self.begin::<S, SEND>(sink, (from, from), false, self.pass.group().is_some());
-                        // What is wrong with the segment was told before the document was there.
+                        // The fault of the segment was reported before the document existed.
                         if let Some(open) = self.state.open.as_mut().filter(|_| self.pass.is_cut()) {
                             open.errors += 1;
                         }
@@ -416,7 +417,7 @@ impl DocumentPass<'_> {
         self.pass.transaction()
     }
 
-    /// What is around the document that ended last, as it stands in the file.
+    /// Returns the headers around the last document that ended, as they are in the file.
     #[must_use]
     pub fn surroundings(&self) -> Surroundings {
         Surroundings::of(&self.pass, self.state.last_in_group)
@@ -428,25 +429,25 @@ impl DocumentPass<'_> {
         self.pass.consumed()
     }
 
-    /// First byte of the document that is open.
+    /// Returns the first byte of the open document.
     #[must_use]
     pub fn open_since(&self) -> Option<ByteOffset> {
         self.state.open.map(|open| open.from)
     }
 
-    /// Whether nothing that was read is still to be told: here a reader may be left for another to go on.
+    /// Returns true if everything read was reported, so that another reader may continue here.
     #[must_use]
     pub fn is_between(&self) -> bool {
         self.state.open.is_none() && !self.state.pending && self.pass.is_between()
     }
 
-    /// Ends the pass; the caller drops so many bytes from the start of its buffer.
+    /// Ends the pass. The caller drops the returned number of bytes from the start of its buffer.
     #[must_use]
     pub fn finish(self) -> usize {
         self.pass.finish()
     }
 
-    /// `begins`: behind the header of a transaction, whose faults are those of the document that begins.
+    /// Collects faults. `begins` is true after the header of a transaction, whose faults belong to the document that begins.
     #[cold]
     fn keep_faults(&mut self, begins: bool) {
         let header = self.pass.transaction().position().byte;
@@ -469,7 +470,7 @@ impl DocumentPass<'_> {
         self.keep_faults(false);
     }
 
-    /// The document reaches behind what was found last.
+    /// Extends the open document to the current position.
     #[inline(always)]
     fn pass_on(&mut self) {
         if let Some(open) = &mut self.state.open {
@@ -477,7 +478,7 @@ impl DocumentPass<'_> {
         }
     }
 
-    /// A header without its terminator, where the source ends in it, reaches to the end only.
+    /// Limits a range to the consumed bytes, for a header that the source truncates before its terminator.
     fn within(&self, (from, to): (ByteOffset, ByteOffset)) -> (ByteOffset, ByteOffset) {
         (from, to.min(ByteOffset(self.offset.0 + self.pass.consumed() as u64)))
     }
@@ -487,7 +488,7 @@ impl DocumentPass<'_> {
         self.begin::<S, SEND>(sink, at, true, self.pass.group().is_some());
     }
 
-    /// `in_group`: also where the group was closed just now.
+    /// Begins a document. `in_group` is also true if the group has just been closed.
     fn begin<S: Sink, const SEND: bool>(
         &mut self,
         sink: &mut S,
@@ -533,7 +534,7 @@ impl DocumentPass<'_> {
         self.fault(error, at);
     }
 
-    /// A segment of a transaction that has a guide.
+    /// Handles a segment of a transaction with a guide.
     #[inline(always)]
     fn by_guide<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> Sent {
         let state = &mut *self.state;
@@ -553,7 +554,7 @@ impl DocumentPass<'_> {
         sent
     }
 
-    /// What the checks of the guide found.
+    /// Collects the faults found by the checks of the guide.
     #[cold]
     fn keep_found(&mut self) {
         let state = &mut *self.state;
@@ -581,7 +582,7 @@ impl DocumentPass<'_> {
             self.fault(EdiError::Characters, at);
         }
         let Sent::Part(_, left) = sent else { return };
-        // The guide's own checks tell what it has no place for.
+        // The guide's own checks report content without a place.
         let checked = self.state.body.as_mut().is_some_and(|body| body.validator().is_some());
         if SEND && (!checked || left == Left::Loop) {
             let at = if let Left::Element(number) = left { at.element(number.into()) } else { at };
@@ -684,13 +685,13 @@ impl DocumentPass<'_> {
     }
 }
 
-/// A reader of envelopes; a character set that the user names goes before that of UNB.
+/// Creates a reader of envelopes. A character set that the user names overrides that of UNB.
 pub(super) fn envelope(options: &GenericOptions) -> EnvelopeReader {
     let reader = EnvelopeReader::new(&options.limits, options.rules);
     if options.charset.is_some() { reader.without_code_extension() } else { reader }
 }
 
-/// Nobody listens.
+/// A sink that ignores all events.
 struct Nobody;
 
 impl Sink for Nobody {
@@ -702,7 +703,7 @@ impl Sink for Nobody {
     fn discard(&mut self) {}
 }
 
-/// A segment of simple elements in printable ASCII.
+/// Sends a segment of simple elements in printable ASCII.
 #[inline(always)]
 fn send_plain<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) -> Fit {
     sink.enter(nodes.segments);
@@ -716,7 +717,7 @@ fn send_plain<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) -> Fi
     Fit::Fits
 }
 
-/// A segment in printable ASCII.
+/// Sends a segment in printable ASCII.
 fn send_ascii<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>, scratch: &mut Vec<u8>) -> Fit {
     let tag = Value::Ascii(segment.tag_run());
     if !segment.is_marked() && segment.len() > 0 {
@@ -727,7 +728,7 @@ fn send_ascii<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>, scrat
     Fit::Fits
 }
 
-/// A segment in printable ASCII that stands in the input as it is.
+/// Sends a segment in printable ASCII whose text equals the input.
 #[inline(always)]
 fn send_unmarked<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) {
     sink.enter(nodes.segments);
@@ -758,7 +759,7 @@ fn send_unmarked<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) {
 }
 
 impl State {
-    /// Any segment.
+    /// Sends any segment.
     fn send<S: Sink>(&mut self, sink: &mut S, segment: &Segment<'_>) -> Fit {
         let mut tag = Vec::new();
         let (tag, mut fit) = self.characters.value(segment.tag_run(), &mut tag);
@@ -773,7 +774,7 @@ impl State {
     }
 }
 
-/// A segment whose texts `text` sends.
+/// Sends a segment whose texts are sent by `text`.
 #[inline(always)]
 fn send_any<S: Sink>(
     sink: &mut S,
@@ -821,7 +822,7 @@ fn send_any<S: Sink>(
     sink.leave(nodes.segments);
 }
 
-/// Sends the fields of a header; false if it has elements that no field holds.
+/// Sends the fields of a header. Returns false if it has elements without a field.
 fn send_header<S: Sink>(
     sink: &mut S,
     nodes: &HeaderNodes,

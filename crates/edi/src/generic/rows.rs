@@ -15,8 +15,8 @@ pub const ROW_ELEMENTS: usize = 50;
 const NAMES: [&str; 9] =
     ["standard", "sender", "receiver", "interchange", "group", "type", "transaction", "segment", "tag"];
 
-/// The shape of rows: one segment of a transaction, with who sent it and the control numbers around it, and its elements `e01`, `e02`, … as
-/// they stand in the interchange, separators between components and release characters included.
+/// Returns the shape of rows: one segment of a transaction with its sender and the control numbers of its envelope, and its elements `e01`, `e02`, …
+/// as they are in the interchange, including component separators and release characters.
 #[must_use]
 pub fn row_shape() -> Shape {
     let mut shape = Shape::builder("segment");
@@ -41,7 +41,7 @@ pub struct RowReader {
     decoded: Vec<u8>,
 }
 
-/// What [`RowPass::read`] did.
+/// Result of [`RowPass::read`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RowStep {
     /// A row was sent.
@@ -65,7 +65,7 @@ impl RowReader {
         }
     }
 
-    /// Looks at `input`, which begins with the first byte that no pass was done with.
+    /// Begins a pass over `input`, which must begin with the first byte that no pass has consumed.
     pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> RowPass<'s> {
         RowPass {
             pass: self.envelope.over(input, end),
@@ -76,12 +76,12 @@ impl RowReader {
         }
     }
 
-    /// The faults since the last call.
+    /// Returns the faults since the last call.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.envelope.take_faults()
     }
 
-    /// Goes on from where another reader stands.
+    /// Continues from the state of another reader.
     pub fn go_to(&mut self, envelope: &EnvelopeReader) {
         self.envelope.go_to(envelope);
         self.characters = Characters::of(self.envelope.interchange(), self.options.charset);
@@ -123,7 +123,7 @@ impl RowPass<'_> {
         }
     }
 
-    /// The faults since the last call.
+    /// Returns the faults since the last call.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.pass.take_faults()
     }
@@ -134,7 +134,7 @@ impl RowPass<'_> {
         self.pass.consumed()
     }
 
-    /// Ends the pass; the caller drops so many bytes from the start of its buffer.
+    /// Ends the pass. The caller drops the returned number of bytes from the start of its buffer.
     #[must_use]
     pub fn finish(self) -> usize {
         self.pass.finish()

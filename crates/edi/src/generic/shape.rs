@@ -10,13 +10,13 @@ use crate::envelope::header_fields;
 use crate::guide::CompiledGuide;
 use crate::level::Level;
 
-/// The shape of generic documents: one transaction with its envelope, or what stands outside of transactions.
+/// Returns the shape of generic documents: one transaction with its envelope, or content outside of transactions.
 #[must_use]
 pub fn generic_shape() -> Shape {
     Nodes::build().0
 }
 
-/// The nodes of the head of a document: what is around the segments.
+/// Nodes of the head of a document, which describes the envelope of the segments.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadNodes {
     pub(super) standard: NodeId,
@@ -50,7 +50,7 @@ pub(crate) struct Nodes {
 }
 
 impl HeadNodes {
-    /// The nodes of a header, in the order of [`header_fields`].
+    /// Returns the nodes of a header, in the order of [`header_fields`].
     pub(crate) fn fields(&self, standard: Standard, level: Level) -> &[NodeId] {
         match level {
             Level::Interchange => self.interchange.fields(standard),
@@ -59,17 +59,17 @@ impl HeadNodes {
         }
     }
 
-    /// Number of the page of a transaction.
+    /// Returns the node of the page number in a transaction.
     pub(crate) fn page(&self) -> NodeId {
         self.transaction.page
     }
 
-    /// Number of segments that a page repeats.
+    /// Returns the node of the number of segments that a page repeats.
     pub(crate) fn repeated(&self) -> NodeId {
         self.transaction.repeated
     }
 
-    /// What a guide knows of the head, where the document does not say it.
+    /// Fills missing fields of the head from a guide.
     pub(crate) fn fill(&self, guide: &CompiledGuide, draft: &mut Draft) {
         let mut set = |node: NodeId, text: &str| {
             if draft.field(node).is_empty() && !text.is_empty() {
@@ -110,7 +110,7 @@ impl core::ops::Deref for Nodes {
     }
 }
 
-/// Whether pages of a transaction repeat the heads of the loops that they go on in.
+/// Whether pages of a transaction repeat the heads of the loops that they continue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Paged {
     Whole,
@@ -122,11 +122,11 @@ pub(crate) enum Paged {
 pub(crate) struct HeaderNodes {
     pub(super) group: NodeId,
     pub(super) position: NodeId,
-    /// Of a transaction: which page of it, from 2. Of the others, the position.
+    /// For a transaction: its page number, from 2. For other levels, the position.
     pub(super) page: NodeId,
-    /// Of a transaction by guide: segments that are repeated from pages before. Of the others, the position.
+    /// For a transaction by guide: number of segments repeated from earlier pages. For other levels, the position.
     pub(super) repeated: NodeId,
-    /// In the order of [`header_fields`] of X12 and EDIFACT.
+    /// Fields in the order of [`header_fields`] of X12 and EDIFACT.
     pub(super) x12: Vec<NodeId>,
     pub(super) edifact: Vec<NodeId>,
 }
@@ -147,7 +147,7 @@ impl Nodes {
         (shape.finish(), nodes)
     }
 
-    /// The shape without a guide, built once: readers of small units are made by the thousand.
+    /// Returns the shape without a guide. It is built once, because readers of small units are created by the thousand.
     pub(super) fn shared() -> (Arc<Shape>, Arc<Nodes>) {
         static GENERIC: OnceLock<(Arc<Shape>, Arc<Nodes>)> = OnceLock::new();
         let (shape, nodes) = GENERIC.get_or_init(|| {

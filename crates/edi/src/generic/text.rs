@@ -7,25 +7,25 @@ use crate::delimiters::Standard;
 use crate::envelope::Header;
 use crate::start::CharacterSet;
 
-/// How the bytes of an interchange are read.
+/// Decoding of the bytes of an interchange.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Characters {
-    /// For bytes that are not ASCII.
+    /// Character set of bytes that are not ASCII.
     pub(crate) charset: Charset,
-    /// Whether such bytes are in the set that the interchange names, or in the one that the user names.
+    /// True if such bytes are in the set that the interchange or the user names.
     declared: bool,
 }
 
-/// Whether a text was in its character set.
+/// Whether a text was valid in its character set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Fit {
     Fits,
-    /// It was read as ISO-8859-1.
+    /// The text was read as ISO-8859-1.
     Foreign,
 }
 
 impl Characters {
-    /// The set that the user names, or else the one that UNB names. X12 names none: ASCII.
+    /// Returns the set that the user names, otherwise the one that UNB names. X12 names none, which means ASCII.
     pub(crate) fn of(header: &Header, named: Option<Charset>) -> Self {
         if let Some(charset) = named {
             return Characters { charset, declared: true };
@@ -45,7 +45,7 @@ impl Characters {
             Some(CharacterSet::Iso8859(15)) => {
                 Characters { charset: Charset::SingleByte(CodePage::LATIN9), declared: true }
             }
-            // The splitter has read what is by code extension.
+            // The splitter has already decoded code extension.
             Some(CharacterSet::Utf8 | CharacterSet::Iso10646 | CharacterSet::Iso2022) => {
                 Characters { charset: Charset::Utf8, declared: true }
             }
@@ -53,7 +53,7 @@ impl Characters {
         }
     }
 
-    /// The value of some bytes, through `scratch` where they must be translated.
+    /// Returns the value of some bytes, using `scratch` if they must be converted.
     #[inline(always)]
     pub(crate) fn value<'a>(self, data: Run<'a>, scratch: &'a mut Vec<u8>) -> (Value<'a>, Fit) {
         if scan::is_ascii_printable(data.bytes()) {
@@ -79,12 +79,12 @@ impl Characters {
     }
 }
 
-/// A delimiter in a document: the character itself if it is printable, otherwise two hexadecimal digits.
+/// Returns the name of a delimiter in documents: the character itself if it is printable, otherwise two hexadecimal digits.
 pub(crate) fn delimiter_name(byte: u8) -> String {
     if byte.is_ascii_graphic() || byte == b' ' { char::from(byte).to_string() } else { format!("{byte:02x}") }
 }
 
-/// The inverse of [`delimiter_name`].
+/// Parses the result of [`delimiter_name`].
 pub(crate) fn delimiter_of(name: &str) -> Option<u8> {
     match name.as_bytes() {
         [byte] => Some(*byte),

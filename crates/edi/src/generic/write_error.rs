@@ -1,15 +1,15 @@
-//! Why a generic document cannot be written.
+//! Errors of writing a generic document.
 
 use quayline_core::{Code, Fault, Finding, Place};
 
-/// Why a document cannot be written.
+/// Error of writing a document.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EdiWriteError {
     /// `EDI-050`: `standard` is missing or unknown.
     #[error("the document's `standard` is not X12 or EDIFACT")]
     Standard,
-    /// `EDI-051`: a delimiter that is none.
+    /// `EDI-051`: an unusable delimiter.
     #[error(
         "`delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different"
     )]
@@ -17,30 +17,30 @@ pub enum EdiWriteError {
     /// `EDI-052`: a header field that must be there.
     #[error("`{path}` is missing ({reference})")]
     FieldMissing {
-        /// Its path in documents.
+        /// Path in documents.
         path: String,
-        /// Its name in the standard.
+        /// Name in the standard.
         reference: &'static str,
     },
     /// `EDI-053`: a header field that does not fit into a fixed width.
     #[error("`{path}` has {found} characters, {reference} has room for {width}")]
     FieldTooLong {
-        /// Its path in documents.
+        /// Path in documents.
         path: String,
-        /// Its name in the standard.
+        /// Name in the standard.
         reference: &'static str,
         /// Characters.
         found: usize,
         /// Room.
         width: usize,
     },
-    /// `EDI-054`: data holds a delimiter and there is no release character.
+    /// `EDI-054`: data contains a delimiter and there is no release character.
     #[error("the data holds the character that is the {what}, and the interchange has no release character")]
     Collision {
-        /// Which delimiter.
+        /// The delimiter.
         what: &'static str,
     },
-    /// `EDI-055`: a tag that is none.
+    /// `EDI-055`: an invalid tag.
     #[error("the tag of a segment is not two or three capital letters or digits")]
     Tag,
     /// `EDI-056`: an element in several forms.
@@ -63,15 +63,15 @@ pub enum EdiWriteError {
     /// `EDI-061`: a number with more decimal places than its element has.
     #[error("`{path}` has more decimal places than the {places} of its element")]
     Places {
-        /// Its path in documents.
+        /// Path in documents.
         path: String,
         /// Places that the guide gives the element.
         places: u8,
     },
-    /// `EDI-060`: a page of a transaction that does not follow the one before it.
+    /// `EDI-060`: a page of a transaction that does not follow its predecessor.
     #[error("page {page} of a transaction does not follow the previous page")]
     Page {
-        /// Which; 0 is none that can be.
+        /// Page number; 0 for an impossible one.
         page: u64,
     },
     /// `EDI-063`: a line break in a text.
@@ -88,10 +88,10 @@ pub enum EdiWriteError {
 }
 
 impl EdiWriteError {
-    /// The code of [`EdiWriteError::FieldMissing`], for who knows where to name the field.
+    /// Code of [`EdiWriteError::FieldMissing`], for callers that know the location of the field.
     pub const FIELD_MISSING: Code = Code("EDI-052");
 
-    /// The stable code.
+    /// Returns the stable code.
     #[must_use]
     pub fn code(&self) -> Code {
         Code(match self {
@@ -113,7 +113,7 @@ impl EdiWriteError {
         })
     }
 
-    /// As a finding at the place of the document.
+    /// Converts the error to a finding at the place of the document.
     #[must_use]
     pub fn finding(&self, place: Place) -> Finding {
         let finding = Finding::error(self.code(), Fault::Sender, self.to_string()).at(place);

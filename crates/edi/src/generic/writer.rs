@@ -25,26 +25,26 @@ use crate::state::{StateReader, StateWriter};
 /// Choices of an [`EdiWriter`].
 #[derive(Clone, Debug, Default)]
 pub struct EdiWriterOptions {
-    /// Delimiters for documents that bring none; absent, usual ones that the first document of an interchange does not hold.
+    /// Delimiters for documents without any. `None`: usual delimiters that do not occur in the first document of an interchange.
     pub delimiters: Option<Delimiters>,
-    /// Line breaks behind segments of documents that do not say.
+    /// Line breaks after segments of documents that do not specify them.
     pub line_break: LineBreak,
-    /// The character set; absent, the one that UNB names, and ISO-8859-1 where there is none.
+    /// Character set. `None`: the one that UNB names, otherwise ISO-8859-1.
     pub charset: Option<Charset>,
     /// The guides of the documents; absent, they are documents without one.
     pub guides: Option<Arc<GuideDocuments>>,
-    /// How what is written is checked, by the guides where there are any; absent, it is not.
+    /// Options for checking the output, using guides if there are any. `None`: the output is not checked.
     pub check: Option<OutboundOptions>,
-    /// Control numbers of headers that bring none, unless [`EdiWriter::with_numbers`] is given others.
+    /// Control numbers of headers without one, unless [`EdiWriter::with_numbers`] provides others.
     pub numbers: CountedNumbers,
 }
 
 /// Writes documents of [`super::generic_shape`] as interchanges.
 ///
-/// Documents with the same interchange and group stand in one: `position`, the header fields and the delimiters tell. Trailers, counts and
-/// control numbers are written by themselves; a missing control number is the next one. What was read from a canonical interchange is
-/// written byte for byte as it was: fixed widths in ISA, release characters before service characters only, no superfluous segments,
-/// line breaks behind every segment or none.
+/// Documents of the same interchange and group share its envelope, as determined by `position`, the header fields and the delimiters. Trailers,
+/// counts and control numbers are written automatically; a missing control number becomes the next one. A canonical interchange that was read is
+/// written back byte for byte: fixed widths in ISA, release characters only before service characters, no superfluous segments, line breaks after
+/// every segment or none.
 #[derive(Clone, Debug)]
 pub struct EdiWriter {
     nodes: Arc<Nodes>,
@@ -54,8 +54,8 @@ pub struct EdiWriter {
     /// A draft that was written, for its memory.
     used: Option<EdiDraft>,
     out: Vec<u8>,
-    /// What was open before the document begun last, so that it can be taken back; `None` where nothing can be, since nothing was begun. What is
-    /// saved includes the state of the check, which costs more than a short document's bytes.
+    /// State before the last document began, so that it can be discarded; `None` if no document was begun. The saved state includes that of the
+    /// check, which costs more than the bytes of a short document.
     before: Option<Saved>,
     open: Saved,
     errors: Vec<EdiWriteError>,
@@ -65,28 +65,28 @@ pub struct EdiWriter {
     check: Option<Box<OutboundCheck>>,
     /// Bytes of `out` that the check has seen.
     checked: usize,
-    /// What was found when a transaction of several pages ended.
+    /// Faults found when a transaction of several pages ended.
     late: OutboundFaults,
     /// Characters that the interchange names no set for, found without a check.
     foreign: Vec<EdiFault>,
-    /// A transaction is open whose beginning the check has not seen: the run went on behind it.
+    /// True if a transaction is open whose beginning the check has not seen, because the run resumed after it.
     check_lost: bool,
 }
 
-/// What is open behind the last document.
+/// Open levels after the last document.
 #[derive(Clone, Debug, Default)]
 struct Saved {
     out_len: usize,
     interchange: Option<OpenHeader>,
     group: Option<OpenHeader>,
-    /// Its trailer is written once no further page of it comes.
+    /// Open transaction; its trailer is written when no further page follows.
     transaction: Option<OpenTransaction>,
-    /// Where control numbers and the check stand, of what was saved.
+    /// Saved state of the control numbers and the check.
     numbers: ControlMark,
     check: Option<Arc<OutboundMark>>,
 }
 
-/// Where the output of an [`EdiWriter`] stood.
+/// Saved output position of an [`EdiWriter`].
 #[derive(Clone, Debug)]
 pub struct EdiMark(Saved);
 
@@ -97,7 +97,7 @@ impl EdiMark {
         self.0.out_len
     }
 
-    /// The bytes up to the mark were taken, and the writer was cleared.
+    /// Adjusts the mark after the bytes up to it were taken and the writer was cleared.
     pub fn taken(&mut self) {
         self.0.out_len = 0;
     }
@@ -125,14 +125,14 @@ struct OpenHeader {
 }
 
 impl EdiWriter {
-    /// A writer of documents whose control numbers count up from those of the options.
+    /// Creates a writer whose control numbers continue from those of the options.
     #[must_use]
     pub fn new(options: EdiWriterOptions) -> Self {
         let numbers = Box::new(options.numbers);
         EdiWriter::with_numbers(options, numbers)
     }
 
-    /// A writer of documents whose control numbers come from elsewhere.
+    /// Creates a writer with external control numbers.
     #[must_use]
     pub fn with_numbers(options: EdiWriterOptions, numbers: Box<dyn ControlNumbers>) -> Self {
         let (shape, nodes, drafter) = match &options.guides {
@@ -170,13 +170,13 @@ impl EdiWriter {
         }
     }
 
-    /// The shape of the documents.
+    /// Returns the shape of the documents.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// What is written so far and was not taken; the last document may still be discarded, so take this before the next one begins.
+    /// Returns the written bytes that were not taken. The last document may still be discarded, so take them before the next one begins.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.out
@@ -190,7 +190,7 @@ impl EdiWriter {
         self.before = None;
     }
 
-    /// Forgets the bytes before the mark, once they are taken; what was written since can still be taken back.
+    /// Drops the bytes before the mark after they were taken; bytes written since can still be discarded.
     pub fn clear_to(&mut self, mark: &mut EdiMark) {
         self.out.drain(..mark.0.out_len);
         self.open.out_len -= mark.0.out_len;
@@ -199,12 +199,12 @@ impl EdiWriter {
         self.before = None;
     }
 
-    /// Why the last document was not written, if it was not; it left no bytes then.
+    /// Returns the errors because of which the last document was not written; it left no bytes in that case.
     pub fn take_errors(&mut self) -> Vec<EdiWriteError> {
         core::mem::take(&mut self.errors)
     }
 
-    /// Closes what is open: call behind the last document.
+    /// Closes all open levels; call it after the last document.
     pub fn finish(&mut self) {
         self.end_transaction();
         self.close_interchange();
@@ -213,11 +213,11 @@ impl EdiWriter {
         self.before = None;
     }
 
-    /// Writes a document that an [`EdiDrafter`] took. What the check finds is in [`EdiWriter::take_faults`]; whether the document is kept then
-    /// is up to the caller ([`EdiWriter::back_to`]).
+    /// Writes a document that was taken from an [`EdiDrafter`]. [`EdiWriter::take_faults`] returns the faults found by the check; the caller decides
+    /// whether to discard the document ([`EdiWriter::back_to`]).
     ///
     /// # Errors
-    /// Why it cannot be written; it left no bytes then.
+    /// The reason why it cannot be written; it left no bytes in that case.
     pub fn write(&mut self, draft: &EdiDraft) -> Result<(), EdiWriteError> {
         if self.check.is_some() && self.open.transaction.is_some() && !self.continues(draft) {
             // Its faults are not those of this document.
@@ -241,14 +241,14 @@ impl EdiWriter {
         done
     }
 
-    /// Whether a document is a further page of its transaction. Before it is written, the writer does not know whether a transaction that is
-    /// open has ended.
+    /// Returns true if a document is a further page of its transaction. The writer learns only from the next document whether the open transaction
+    /// has ended.
     #[must_use]
     pub fn continues(&self, draft: &EdiDraft) -> bool {
         draft.draft.page(self.nodes.transaction.page).is_ok_and(|page| page > 1)
     }
 
-    /// No further page of the transaction that is open comes: its trailer is written, and it is checked to its end.
+    /// Ends the open transaction, which has no further page: writes its trailer, and completes its check.
     pub fn end_transaction(&mut self) {
         if self.open.transaction.is_some() {
             self.close_transaction();
@@ -257,25 +257,25 @@ impl EdiWriter {
         }
     }
 
-    /// Whether what is written is checked.
+    /// Returns true if the output is checked.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.check.is_some()
     }
 
-    /// What the check found since the last call; without one, characters that the interchange names no set for.
+    /// Returns the faults found by the check since the last call; without a check, characters outside of the interchange's character set.
     pub fn take_faults(&mut self) -> OutboundFaults {
         let mut faults = self.check.as_mut().map(|check| check.take_faults()).unwrap_or_default();
         faults.faults.append(&mut self.foreign);
         faults
     }
 
-    /// What the check found at the end of transactions of several pages: documents that were kept already, so they cannot be taken back.
+    /// Returns the faults found at the end of transactions of several pages. Their documents were already kept, so they cannot be discarded.
     pub fn take_late_faults(&mut self) -> OutboundFaults {
         core::mem::take(&mut self.late)
     }
 
-    /// What the check would find if the transaction that is open ended now. Nothing changes.
+    /// Returns the faults that the check would find if the open transaction ended now. Changes nothing.
     #[must_use]
     pub fn faults_at_end(&self) -> OutboundFaults {
         let (Some(check), Some(_)) = (&self.check, &self.open.transaction) else { return OutboundFaults::default() };
@@ -285,7 +285,7 @@ impl EdiWriter {
         check.trial(&trial.out)
     }
 
-    /// Without a check, letters that the interchange names no set for are told all the same: they may be read as others.
+    /// Reports characters outside of the interchange's character set even without a check, because a receiver may read them as other letters.
     fn look_at_characters(&mut self, draft: &EdiDraft) {
         let from = self.open.out_len;
         if self.check.is_some() || self.options.charset.is_some() || self.out[from..].is_ascii() {
@@ -306,19 +306,19 @@ impl EdiWriter {
         }
     }
 
-    /// What is open, to go back to.
+    /// Returns a copy of the open state.
     fn saved(&mut self) -> Saved {
         let check = self.check.as_mut().map(|check| check.mark());
         Saved { check, numbers: self.numbers.mark(), ..self.open.clone() }
     }
 
-    /// Where the output stands, to go [`EdiWriter::back_to`] before it is taken.
+    /// Returns the output position, for [`EdiWriter::back_to`] before the output is taken.
     #[must_use]
     pub fn mark(&mut self) -> EdiMark {
         EdiMark(self.saved())
     }
 
-    /// Takes back what was written since the mark.
+    /// Discards the output since the mark.
     pub fn back_to(&mut self, mark: EdiMark) {
         self.before = Some(mark.0);
         self.back();
@@ -328,7 +328,7 @@ impl EdiWriter {
     fn back(&mut self) {
         self.foreign.clear();
         let Some(before) = &self.before else {
-            // What was found since belongs to what is taken back: nothing.
+            // Faults found since belong to the discarded output.
             if let Some(check) = &mut self.check {
                 drop(check.take_faults());
             }
@@ -343,7 +343,7 @@ impl EdiWriter {
         }
     }
 
-    /// What is open as bytes, for a checkpoint behind what was taken.
+    /// Encodes the open state for a checkpoint after the taken output.
     #[must_use]
     pub fn state(&self) -> Vec<u8> {
         let mut out = StateWriter::new();
@@ -376,7 +376,7 @@ impl EdiWriter {
         out.bytes
     }
 
-    /// Goes on behind what [`EdiWriter::state`] gave. `None` for bytes that it did not give.
+    /// Continues from the result of [`EdiWriter::state`]. `None` for other bytes.
     #[must_use]
     pub fn resume(options: EdiWriterOptions, state: &[u8]) -> Option<Self> {
         let mut from = StateReader::new(state);
@@ -470,7 +470,7 @@ impl EdiWriter {
         self.transaction(draft, &nodes, page, page_number)
     }
 
-    /// The control number of a header that begins: the document's own, or the next one.
+    /// Returns the control number of a header that begins: that of the document, or the next one.
     fn control(&mut self, draft: &Draft, nodes: &Nodes, standard: Standard, level: Level) -> Vec<u8> {
         let fields = header_fields(standard, Level::Interchange);
         let partner = |name: &str| {
@@ -493,7 +493,7 @@ impl EdiWriter {
 
     fn group(&mut self, draft: &Draft, nodes: &Nodes, standard: Standard, page: Page) -> Result<(), EdiWriteError> {
         if !draft.has_group {
-            // A further page of a message that stands in no group leaves it open.
+            // A further page of a message outside of a group leaves the message open.
             if self.open.group.is_some() || self.open.transaction.is_none() {
                 self.close_group();
             }
@@ -618,13 +618,13 @@ impl EdiWriter {
                     if !core::mem::replace(&mut first_component, false) {
                         self.out.push(page.delimiters.component);
                     }
-                    // A decimal mark is no delimiter (ISO 9735-1, service characters).
+                    // A decimal mark is not a delimiter (ISO 9735-1, service characters).
                     let mark = page.delimiters.decimal_mark;
                     let text = draft.bytes(*span);
                     let number: Vec<u8> = text.iter().map(|byte| if *byte == b'.' { mark } else { *byte }).collect();
                     page.text(&number, &mut self.encoded, &mut self.out)?;
                 }
-                // Only these two give the length of what they hold.
+                // Only these two segments contain the length of their data.
                 Part::Binary(span) if matches!(tag, b"BIN" | b"BDS") => self.out.extend_from_slice(draft.bytes(*span)),
                 Part::Binary(span) => page.release(draft.bytes(*span), &mut self.out)?,
             }
@@ -650,7 +650,7 @@ impl EdiWriter {
         }
     }
 
-    /// A header without its terminator.
+    /// Writes a header without its terminator.
     fn header(
         &mut self,
         draft: &Draft,
@@ -669,7 +669,7 @@ impl EdiWriter {
         for (field, node) in fields.iter().zip(nodes.fields(standard)) {
             let value = if field.name == "control_number" { control } else { draft.field(*node) };
             if value.is_empty() {
-                // What is told of a group or interchange rejects no transaction, so it can be written as it was read.
+                // A fault of a group or interchange rejects no transaction, so the header can be written as it was read.
                 let must = level == Level::Transaction && !matches!(field.check, Check::Any);
                 if must || matches!(field.check, Check::Present) {
                     return Err(self.missing(*node, field.reference));
@@ -689,7 +689,7 @@ impl EdiWriter {
         Ok(out)
     }
 
-    /// ISA with its fixed widths.
+    /// Writes ISA with its fixed widths.
     fn isa(
         &mut self,
         draft: &Draft,
@@ -721,7 +721,7 @@ impl EdiWriter {
             };
             out.push(d.element);
             let from = out.len();
-            // The repetition separator stands for itself.
+            // The repetition separator is the value itself.
             if field.element == 11 {
                 out.extend_from_slice(value)
             } else {
@@ -788,7 +788,7 @@ impl EdiWriter {
         self.end_segment(page);
     }
 
-    /// The delimiters of the document, of the open interchange, or some that its data does not hold.
+    /// Returns the delimiters of the document, those of the open interchange, or some that do not occur in its data.
     fn delimiters(&self, draft: &Draft, nodes: &Nodes, standard: Standard) -> Result<Delimiters, EdiWriteError> {
         let one = |node| {
             let text = draft.field(node);
@@ -827,7 +827,7 @@ impl EdiWriter {
     }
 }
 
-/// Usual delimiters, or others where data holds those.
+/// Returns the usual delimiters, or others if the data contains those.
 fn free_delimiters(draft: &Draft, nodes: &Nodes, standard: Standard) -> Delimiters {
     if standard == Standard::Edifact {
         let version_4 = draft.field(nodes.interchange.edifact[1]) == b"4";

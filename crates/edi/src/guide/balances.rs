@@ -1,4 +1,4 @@
-//! Balances of health care transactions (SNIP type 3), as rules that are added to a guide of theirs.
+//! Balances of health care transactions (SNIP type 3), as rules that are added to a guide.
 
 use quayline_core::{Findings, Limits};
 
@@ -13,12 +13,12 @@ const BALANCES: [(&str, &[&str], &str); 4] = [
     ("837", &["005010X224", "004010X097"], include_str!("../../guides/balances/837d.guide")),
 ];
 
-/// What the name of a guide with balances ends with.
+/// Suffix of the name of a guide with balances.
 const SUFFIX: &str = "+balances";
 
-/// The guide with the rules of balances for its transaction, named `NAME+balances`; `None` if there are none for it.
+/// Returns the guide with the balance rules for its transaction, named `NAME+balances`; `None` if there are none for it.
 ///
-/// A guide that somebody wrote or imported needs the loops of the implementation guide: 2100 and 2110 in 835, 2300, 2320, 2400 and 2430 in 837.
+/// A user's or imported guide needs the loops of the implementation guide: 2100 and 2110 in 835, 2300, 2320, 2400 and 2430 in 837.
 ///
 /// Source: WEDI SNIP type 3; ASC X12 005010X221, 1.10.2 (balancing), and 005010X222, X223 and X224, 1.4.4 (balancing).
 ///

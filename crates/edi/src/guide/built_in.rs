@@ -4,13 +4,13 @@ use quayline_core::Limits;
 
 use super::{Guide, GuideResolver, GuideText, ResolveError, parse_guide};
 
-/// Before the name of a guide that comes with Quayline, instead of the path of a guide file: `builtin:850-004010`.
+/// Prefix of the name of a built-in guide, in place of the path of a guide file: `builtin:850-004010`.
 pub const BUILT_IN: &str = "builtin:";
 
 /// A guide that comes with Quayline.
 #[derive(Debug)]
 pub struct BuiltInGuide {
-    /// Its name: transaction set and version.
+    /// Name: transaction set and version.
     pub name: &'static str,
     text: &'static str,
 }
@@ -20,7 +20,7 @@ impl BuiltInGuide {
         BuiltInGuide { name, text }
     }
 
-    /// The text of its file.
+    /// Returns the text of its file.
     #[must_use]
     pub fn text(&self) -> &'static str {
         self.text
@@ -37,13 +37,13 @@ impl BuiltInGuide {
     }
 }
 
-/// The guides that come with Quayline, by name, without those of acknowledgments.
+/// Returns the built-in guides by name, without those of acknowledgments.
 #[must_use]
 pub fn built_in_guides() -> &'static [BuiltInGuide] {
     const { &GUIDES }
 }
 
-/// Guides and dictionaries that come with Quayline, by the names that include or overlay them: `builtin:NAME`, or NAME from another of them.
+/// Resolver of built-in guides and dictionaries by the names in include and overlay lines: `builtin:NAME`, or NAME inside another of them.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltInFiles;
 
@@ -60,7 +60,7 @@ impl GuideResolver for BuiltInFiles {
     }
 }
 
-/// What the guides include.
+/// Dictionaries that the guides include.
 const DICTIONARIES: [(&str, &str); 3] = [
     ("x12-004010", include_str!("../../guides/standard/x12-004010.guide")),
     ("x12-005010-health", include_str!("../../guides/standard/x12-005010-health.guide")),

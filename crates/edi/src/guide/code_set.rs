@@ -8,18 +8,18 @@ pub(crate) struct CodeSet {
     shift: u32,
     /// Values of more than eight bytes, in order.
     long: Vec<Box<[u8]>>,
-    /// First and last day by slot, then by `long`; empty where no code has any.
+    /// First and last valid day by slot, then by `long`; empty if no code is limited.
     days: Vec<(u32, u32)>,
 }
 
-/// A value as it is looked up: up to eight bytes, low byte first; 0 for longer ones.
+/// A value for lookup: up to eight bytes, low byte first; 0 for longer values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key<'a> {
     pub(crate) word: u64,
     pub(crate) bytes: &'a [u8],
 }
 
-/// Where a value stands in a set.
+/// Status of a value in a set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Standing {
     Absent,
@@ -33,7 +33,7 @@ impl<'a> Key<'a> {
         Key { word: word(bytes), bytes }
     }
 
-    /// The value of `len` bytes at `start` of `text`.
+    /// Creates the key of the value of `len` bytes at `start` of `text`.
     #[inline(always)]
     pub(crate) fn within(text: &'a [u8], start: usize, len: usize) -> Self {
         let tail = &text[start..];
@@ -70,7 +70,7 @@ fn word(bytes: &[u8]) -> u64 {
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl CodeSet {
-    /// The values with their days, where they have any.
+    /// Creates a set of values with their optional first and last days.
     pub(crate) fn new<'v>(values: impl IntoIterator<Item = (&'v str, Option<u32>, Option<u32>)>) -> Self {
         let values: Vec<_> = values.into_iter().filter(|(value, ..)| !value.is_empty()).collect();
         let dated = values.iter().any(|(_, from, until)| from.is_some() || until.is_some());
@@ -121,7 +121,7 @@ impl CodeSet {
         self.find(key).is_some()
     }
 
-    /// Whether it is listed, and valid on a day (`YYYYMMDD`) where one is given.
+    /// Returns whether a value is listed, and valid on a day (`YYYYMMDD`) if one is given.
     #[inline(always)]
     pub(crate) fn standing(&self, key: Key<'_>, day: Option<u32>) -> Standing {
         match self.find(key) {

@@ -1,4 +1,4 @@
-//! A guide as flat tables: what its items are, what each segment leads to, what its elements must be.
+//! Compilation of a guide to flat tables: its items, the transitions of each segment, and the requirements on its elements.
 
 mod ambiguity;
 mod cell;
@@ -29,15 +29,15 @@ use crate::delimiters::Standard;
 pub(crate) use levels::FlatLevels;
 use levels::HlLevels;
 
-/// A guide ready for use: the structure as transitions by tag and qualifier, the elements as tables.
+/// A compiled guide: the structure as transitions by tag and qualifier, the elements as tables.
 ///
-/// Compiling finds all that is wrong with a guide at once. What works but may not be what was meant are [`CompiledGuide::warnings`], above all
-/// [`CompiledGuide::ambiguities`]: segments that could stand at two places.
+/// Compiling reports all errors of a guide at once. Valid but suspicious definitions are [`CompiledGuide::warnings`], above all
+/// [`CompiledGuide::ambiguities`]: segments that match two places.
 ///
-/// # How a segment finds its place
-/// Of the loops that are open, the innermost one first; in it, of the places that are not behind us, the first with the segment's tag whose
-/// qualifier fits and that is not full. Siblings next to each other with the same position come in any order. Where several places are left
-/// that ask something different of the segment's elements, the one that the elements fit best is taken, and the first of those alike.
+/// # Placement of a segment
+/// Open loops are searched from the innermost outward. Within a loop, the segment takes the first place at or after the current one that has the
+/// segment's tag, a matching qualifier and room for another occurrence. Adjacent siblings with the same position come in any order. If several places
+/// remain that have different requirements on the segment's elements, the one with the best match is taken, and the first of equal ones.
 #[derive(Debug)]
 pub struct CompiledGuide {
     name: Box<str>,
@@ -49,7 +49,7 @@ pub struct CompiledGuide {
     pub(crate) transitions: Transitions,
     pub(crate) layouts: Layouts,
     pub(crate) rules: RulePlan,
-    /// By item: levels of HL around it and its own; empty where HL loops do not nest.
+    /// By item: its HL level including the enclosing ones; empty if HL loops do not nest.
     hl: HlLevels,
     warnings: Vec<Finding>,
     ambiguities: Vec<Ambiguity>,
@@ -60,7 +60,7 @@ pub struct CompiledGuide {
 pub struct ItemId(pub u32);
 
 impl ItemId {
-    /// The transaction, which holds all others.
+    /// The transaction, which contains all other items.
     pub const TRANSACTION: ItemId = ItemId(0);
 
     pub(crate) fn index(self) -> usize {
@@ -71,37 +71,37 @@ impl ItemId {
 /// A segment or loop of a guide's structure.
 #[derive(Clone, Debug)]
 pub struct CompiledItem {
-    /// Which of both.
+    /// Loop or segment.
     pub kind: ItemKind,
     /// Tag of the segment, id of the loop.
     pub id: Box<str>,
     /// Name for people.
     pub name: Option<Box<str>>,
-    /// The loop that it stands in; of the transaction, itself.
+    /// Loop that contains it; for the transaction, itself.
     pub parent: ItemId,
     /// The first item that is not inside it.
     pub end: ItemId,
-    /// Loops around it; 0 for the transaction and 1 for what stands directly in it.
+    /// Number of enclosing loops; 0 for the transaction and 1 for its direct children.
     pub depth: u32,
-    /// Whether it must stand there.
+    /// Whether it is mandatory.
     pub requirement: Requirement,
     /// Most occurrences; `None` is unbounded.
     pub max: Option<u32>,
-    /// Whether it opens the loop that it stands in.
+    /// True if it opens the loop that contains it.
     pub is_trigger: bool,
-    /// Its place in `Transitions::slots`.
+    /// Index in `Transitions::slots`.
     pub(crate) slot: u32,
-    /// Its place among its siblings: those with the same rank come in any order.
+    /// Rank among its siblings: those with the same rank come in any order.
     pub(crate) rank: u32,
-    /// Of loops: its number among loops.
+    /// For loops: its number among loops.
     pub(crate) loop_number: u32,
-    /// Conditions that tell the segment from others: range of `Transitions::conditions`.
+    /// Conditions that distinguish the segment from others: range of `Transitions::conditions`.
     pub(crate) conditions: (u32, u32),
-    /// What decides where conditions do not: range of `Transitions::deciders`.
+    /// Deciders for cases that the conditions leave open: range of `Transitions::deciders`.
     pub(crate) deciders: (u32, u32),
 }
 
-/// What an item is.
+/// Kind of an item.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ItemKind {
     /// A segment.
@@ -148,52 +148,52 @@ impl CompiledGuide {
         })
     }
 
-    /// The guide's name.
+    /// Returns the guide's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// X12 or EDIFACT.
+    /// Returns the standard, X12 or EDIFACT.
     #[must_use]
     pub fn standard(&self) -> Standard {
         self.standard
     }
 
-    /// What an interchange names to ask for it ([`Guide::version`]).
+    /// Returns the version by which an interchange selects it ([`Guide::version`]).
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// ST01 or UNH 0065.
+    /// Returns the transaction type: ST01 or UNH 0065.
     #[must_use]
     pub fn transaction(&self) -> &str {
         &self.transaction
     }
 
-    /// GS01.
+    /// Returns the functional group, GS01.
     #[must_use]
     pub fn functional_group(&self) -> Option<&str> {
         self.functional_group.as_deref()
     }
 
-    /// All items; [`ItemId`] is the index.
+    /// Returns all items; [`ItemId`] is the index.
     #[must_use]
     pub fn items(&self) -> &[CompiledItem] {
         &self.items
     }
 
-    /// An item.
+    /// Returns an item.
     ///
     /// # Panics
-    /// If it is one of another guide.
+    /// If it belongs to another guide.
     #[must_use]
     pub fn item(&self, id: ItemId) -> &CompiledItem {
         &self.items[id.index()]
     }
 
-    /// The items directly in a loop.
+    /// Iterates over the direct children of a loop.
     pub fn children(&self, of: ItemId) -> impl Iterator<Item = ItemId> + '_ {
         let end = self.item(of).end;
         let mut next = ItemId(of.0 + 1);
@@ -212,24 +212,24 @@ impl CompiledGuide {
         path(&self.items, id)
     }
 
-    /// Of an HL segment that opens a loop: levels of HL around it and its own; 0 for others, and where there is only one.
+    /// Returns the HL level of an HL segment that opens a loop, including the enclosing levels; 0 for other segments, and if there is only one level.
     #[inline(always)]
     pub(crate) fn hl_level(&self, id: ItemId) -> u8 {
         self.hl.level(id)
     }
 
-    /// Where HL loops follow each other: what the guide says of their levels.
+    /// Returns the guide's definition of levels if HL loops are consecutive rather than nested.
     pub(crate) fn flat_levels(&self) -> Option<&FlatLevels> {
         self.hl.flat()
     }
 
-    /// What works but may not be what was meant.
+    /// Returns the warnings about valid but suspicious definitions.
     #[must_use]
     pub fn warnings(&self) -> &[Finding] {
         &self.warnings
     }
 
-    /// Places that a segment cannot tell apart.
+    /// Returns pairs of places that a segment cannot distinguish.
     #[must_use]
     pub fn ambiguities(&self) -> &[Ambiguity] {
         &self.ambiguities
@@ -248,7 +248,7 @@ pub(crate) fn path(items: &[CompiledItem], id: ItemId) -> String {
     loops.join("/")
 }
 
-/// Where something stands, for findings.
+/// Returns the place of an item for findings.
 pub(crate) fn place(items: &[CompiledItem], id: ItemId) -> String {
     let item = &items[id.index()];
     let path = path(items, id);

@@ -2,14 +2,14 @@
 
 use core::cmp::Ordering;
 
-/// `units × 10^-scale`. Every operation says when it cannot be exact.
+/// Exact decimal `units × 10^-scale`. Every operation reports if its result would be inexact.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decimal {
     units: i128,
     scale: u32,
 }
 
-/// Digits behind the point that a result may have.
+/// Maximum number of decimal places of a result.
 const SCALE_MAX: u32 = 24;
 
 impl Decimal {
@@ -19,7 +19,7 @@ impl Decimal {
         Decimal { units: n.into(), scale: 0 }
     }
 
-    /// Digits with a minus sign, a decimal mark, an exponent of X12, and `implied` further places; `None` for anything else.
+    /// Parses digits with a minus sign, a decimal mark, an exponent (X12), and `implied` further places; `None` for other text.
     #[inline]
     pub(crate) fn parse(text: &[u8], mark: u8, implied: u32) -> Option<Self> {
         match text.iter().position(|byte| *byte == b'E') {
@@ -31,7 +31,7 @@ impl Decimal {
         }
     }
 
-    /// The number times ten to a power.
+    /// Returns the number times ten to a power.
     fn shifted(self, exponent: i32) -> Option<Self> {
         if self.units == 0 {
             return Some(Decimal::ZERO);
@@ -52,7 +52,7 @@ impl Decimal {
         };
         let (units, behind, any) = match digits.len() {
             0 | 35.. => return None,
-            // As many as surely fit.
+            // This number of digits always fits.
             1..=19 => {
                 let (units, behind, any) = units(digits, mark, 0u64, |units, digit| units * 10 + u64::from(digit))?;
                 (i128::from(units), behind, any)
@@ -63,7 +63,7 @@ impl Decimal {
         any.then_some(Decimal { units: if negative { -units } else { units }, scale })
     }
 
-    /// The same with a scale of at least `scale`.
+    /// Returns the units with a scale of at least `scale`.
     fn at(self, scale: u32) -> Option<i128> {
         let power = 10i128.checked_pow(scale.checked_sub(self.scale)?)?;
         self.units.checked_mul(power)
@@ -92,7 +92,7 @@ impl Decimal {
         Some(Decimal { units: self.units.checked_abs()?, ..self })
     }
 
-    /// Half away from zero.
+    /// Rounds half away from zero.
     pub(crate) fn round(self, places: u32) -> Option<Decimal> {
         if self.scale <= places {
             return Some(self);
@@ -114,7 +114,7 @@ impl Decimal {
 
 quayline_core::packed!(struct Decimal { units, scale });
 
-/// The digits as a number, how many stand behind the mark, and whether there are any.
+/// Returns the digits as an integer, the number of digits after the mark, and whether there are any digits.
 #[inline(always)]
 fn units<N: Copy>(digits: &[u8], mark: u8, zero: N, push: impl Fn(N, u8) -> N) -> Option<(N, u32, bool)> {
     let (mut units, mut behind, mut step, mut any) = (zero, 0, 0, false);

@@ -1,4 +1,4 @@
-//! Documents by guide: what they look like, how transactions become documents and documents transactions.
+//! Documents by guide: their shape, and the conversion from and to transactions.
 
 pub(crate) mod body;
 pub(crate) mod draft;
@@ -14,13 +14,13 @@ use super::{GuideSet, Item};
 use crate::generic::{Nodes, Paged};
 pub(crate) use plan::{ElementPlan, ItemPlan, Kind, Plan};
 
-/// The documents of a set of guides: one shape for all of them.
+/// Documents of a set of guides, with one shape for all of them.
 ///
-/// A document has the same head as one without a guide (`standard`, `delimiters`, `interchange`, `group`, `transaction`), and then the items
-/// of its guide: loops by their ids, segments by the names that [`super::item_names`] gives them, elements as `NM103`, components as
-/// `CLM05-1` in a group `CLM05`. What may stand more than once is a list. Numbers (R, N0 to N9, `n`) are exact decimals, with the places that
-/// N1 to N9 imply; everything else is text. With several guides each has a group of its own, named by the guide. `segments` holds the
-/// transaction as without a guide where no guide fits, and what stands outside of transactions.
+/// A document has the same head as one without a guide (`standard`, `delimiters`, `interchange`, `group`, `transaction`), followed by the items of
+/// its guide: loops by id, segments by the names from [`super::item_names`], elements as `NM103`, components as `CLM05-1` in a group `CLM05`.
+/// Repeatable items are lists. Numbers (R, N0 to N9, `n`) are exact decimals, with the implied places of N1 to N9; all other values are text. With
+/// several guides, each has a group named after the guide. `segments` contains the transaction as without a guide if no guide matches, and content
+/// outside of transactions.
 #[derive(Debug)]
 pub struct GuideDocuments {
     set: GuideSet,
@@ -29,13 +29,13 @@ pub struct GuideDocuments {
     pub(crate) plans: Vec<Plan>,
 }
 
-/// How the parts of documents are called.
+/// Naming of the parts of documents.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum NodeNames {
-    /// By the standard's references: `NM103`, `2010AA`.
+    /// References of the standard: `NM103`, `2010AA`.
     #[default]
     References,
-    /// By the names that the guide gives them, in lower case with underscores: `name_last_or_organization_name`; by reference where it has none.
+    /// Names in the guide, in lower case with underscores: `name_last_or_organization_name`; the reference for items without a name.
     Words,
 }
 
@@ -66,7 +66,7 @@ impl GuideDocuments {
         GuideDocuments { set, shape: Arc::new(shape.finish()), nodes: Arc::new(nodes), plans }
     }
 
-    /// The shape of the documents.
+    /// Returns the shape of the documents.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -76,7 +76,7 @@ impl GuideDocuments {
         Arc::clone(&self.shape)
     }
 
-    /// The guides.
+    /// Returns the guides.
     #[must_use]
     pub fn guides(&self) -> &GuideSet {
         &self.set
@@ -103,7 +103,7 @@ impl Packed for GuideDocuments {
 /// Names below the root that are taken.
 const HEAD: [&str; 6] = ["standard", "delimiters", "interchange", "group", "transaction", "segments"];
 
-/// The place among siblings of each item: those with the same may come in any order.
+/// Returns the rank of each item among its siblings: those with the same rank may come in any order.
 pub(crate) fn ranks(items: &[Item]) -> Vec<u32> {
     let (mut rank, mut before) = (0, 0);
     items

@@ -1,4 +1,4 @@
-//! A guide as data: what guide files, importers and overlays make, and what is compiled.
+//! Data model of guides: the output of guide files, importers and overlays, and the input of the compiler.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,27 @@ use quayline_core::packed;
 
 use crate::delimiters::Standard;
 
-/// What one transaction set or message of one version may hold.
+/// Allowed content of one transaction set or message of one version.
 ///
-/// Envelope segments (ST and SE, UNH and UNT) are not part of it. Names and descriptions are for people; nothing depends on them.
+/// Envelope segments (ST and SE, UNH and UNT) are not part of it. Names and descriptions are informative; nothing depends on them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Guide {
     /// Short name, unique among the guides in use: `837P`, `ORDERS-D96A`.
     pub name: String,
-    /// For people.
+    /// Descriptive title.
     pub title: Option<String>,
     /// X12 or EDIFACT.
     pub standard: Standard,
-    /// What an interchange names to ask for this guide. X12: GS08 or ST03 (`005010X222A1`), or a prefix of it (`005010`).
-    /// EDIFACT: version, release and agency of UNH S009, and the association code where there is one (`D:96A:UN`, `D:96A:UN:EAN008`).
+    /// Version by which an interchange selects this guide. X12: GS08 or ST03 (`005010X222A1`), or a prefix of it (`005010`).
+    /// EDIFACT: version, release and agency of UNH S009, and the association code if there is one (`D:96A:UN`, `D:96A:UN:EAN008`).
     pub version: String,
     /// ST01 (`837`) or UNH 0065 (`ORDERS`).
     pub transaction: String,
     /// GS01 (`HC`).
     pub functional_group: Option<String>,
-    /// Where it was imported from: package, version, licence.
+    /// Source of an imported guide: package, version, licence.
     pub source: Option<String>,
-    /// What the structure refers to.
+    /// Definitions that the structure refers to.
     pub dictionary: Dictionary,
     /// Segments and loops in order.
     pub structure: Vec<Item>,
@@ -37,20 +37,20 @@ pub struct Guide {
 /// Elements, composites, segments and code lists by their ids.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Dictionary {
-    /// By data element number: `98`, `3035`.
+    /// Elements by data element number: `98`, `3035`.
     pub elements: BTreeMap<String, ElementDef>,
-    /// By id: `C040`, `C082`.
+    /// Composites by id: `C040`, `C082`.
     pub composites: BTreeMap<String, CompositeDef>,
-    /// By tag: `NM1`, `NAD`.
+    /// Segments by tag: `NM1`, `NAD`.
     pub segments: BTreeMap<String, SegmentDef>,
-    /// By name, mostly the number of the element.
+    /// Code lists by name, usually the number of the element.
     pub codes: BTreeMap<String, CodeList>,
 }
 
 /// A simple data element.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ElementDef {
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
     /// Representation.
     pub data_type: DataType,
@@ -69,9 +69,9 @@ pub enum DataType {
     Text,
     /// X12 `ID`: a code.
     Identifier,
-    /// X12 `N`, `N0` to `N9`: an integer with so many implied decimal places.
+    /// X12 `N`, `N0` to `N9`: an integer with this many implied decimal places.
     Implied(u8),
-    /// X12 `R`: a number with a decimal point where it needs one.
+    /// X12 `R`: a number with a decimal point if needed.
     Decimal,
     /// X12 `DT`: YYMMDD or CCYYMMDD.
     Date,
@@ -90,20 +90,20 @@ pub enum DataType {
 /// Codes of an element.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CodeList {
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
     /// Codes in order, each once.
     pub codes: Vec<CodeEntry>,
-    /// Maintained outside (ICD-10, ISO 3166): what is not listed here is no error.
+    /// Maintained externally (ICD-10, ISO 3166): an unlisted code is no error.
     pub open: bool,
 }
 
 /// One code.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CodeEntry {
-    /// As it stands in an element.
+    /// Value in an element.
     pub value: String,
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
     /// First day on which it is valid, `YYYYMMDD`.
     pub from: Option<u32>,
@@ -114,9 +114,9 @@ pub struct CodeEntry {
 /// Several components in one element.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CompositeDef {
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
-    /// In order; always of simple elements.
+    /// Components in order; always simple elements.
     pub components: Vec<ElementUse>,
     /// Notes between components.
     pub notes: Vec<SyntaxNote>,
@@ -125,9 +125,9 @@ pub struct CompositeDef {
 /// A segment as the dictionary has it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SegmentDef {
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
-    /// In order from element 1.
+    /// Elements in order, from element 1.
     pub elements: Vec<ElementUse>,
     /// Notes between elements.
     pub notes: Vec<SyntaxNote>,
@@ -136,17 +136,17 @@ pub struct SegmentDef {
 /// An element in a segment, or a component in a composite.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ElementUse {
-    /// Which.
+    /// The element or composite.
     pub of: ElementOf,
-    /// For people, where it differs from the element's own.
+    /// Descriptive name, if it differs from the element's own.
     pub name: Option<String>,
-    /// Whether it must stand there.
+    /// Whether it is mandatory.
     pub requirement: Requirement,
     /// Most repetitions; `None` is unbounded. 1 for components.
     pub repeat: Option<u32>,
 }
 
-/// What an element is.
+/// Kind of an element in a segment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ElementOf {
     /// Simple, by data element number.
@@ -155,7 +155,7 @@ pub enum ElementOf {
     Composite(String),
 }
 
-/// Whether something must, may or must not stand there.
+/// Whether an item is mandatory, optional or not used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Requirement {
     /// X12 `M`, guides' `R`.
@@ -169,7 +169,7 @@ pub enum Requirement {
 /// A syntax note: X12 `P0304`, EDIFACT `D1(010,020)`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SyntaxNote {
-    /// What it asks.
+    /// Kind of the requirement.
     pub kind: NoteKind,
     /// Elements (or components) by their number from 1, in the note's order.
     pub elements: Vec<u8>,
@@ -178,7 +178,7 @@ pub struct SyntaxNote {
 /// Kind of a syntax note (X12.6 clause 3.8.4.3 and ISO 9735-1 dependency notes).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NoteKind {
-    /// X12 P, EDIFACT D2: if any stands there, all must.
+    /// X12 P, EDIFACT D2: if any is present, all must be.
     AllOrNone,
     /// X12 R, EDIFACT D3: at least one.
     OneOrMore,
@@ -186,11 +186,11 @@ pub enum NoteKind {
     OneOrNone,
     /// EDIFACT D1: exactly one.
     ExactlyOne,
-    /// X12 C, EDIFACT D5: if the first stands there, all others must.
+    /// X12 C, EDIFACT D5: if the first is present, all others must be.
     IfFirstThenAll,
-    /// X12 L, EDIFACT D6: if the first stands there, at least one other must.
+    /// X12 L, EDIFACT D6: if the first is present, at least one other must be.
     IfFirstThenOne,
-    /// EDIFACT D7: if the first stands there, none of the others may.
+    /// EDIFACT D7: if the first is present, none of the others may be.
     IfFirstThenNone,
 }
 
@@ -208,19 +208,19 @@ pub enum Item {
 pub struct SegmentUse {
     /// Tag, also the dictionary's key.
     pub tag: String,
-    /// Name in documents where siblings have the same tag (`REF_PriorAuthorization`); the compiler makes one from the qualifier otherwise.
+    /// Name in documents among siblings with the same tag (`REF_PriorAuthorization`); by default the compiler derives one from the qualifier.
     pub id: Option<String>,
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
-    /// Whether it must stand there.
+    /// Whether it is mandatory.
     pub requirement: Requirement,
     /// Most occurrences in a row; `None` is unbounded.
     pub max: Option<u32>,
-    /// Place among its siblings; those that stand next to each other with the same position may come in any order. 0: after those before it.
+    /// Position among its siblings; adjacent ones with the same position may come in any order. 0: after the preceding ones.
     pub position: u32,
-    /// What tells it from siblings with the same tag. Without one the compiler takes the first element whose codes differ.
+    /// Condition that distinguishes it from siblings with the same tag. By default the compiler uses the first element whose codes differ.
     pub qualifier: Option<Qualifier>,
-    /// Where its elements differ from the dictionary's.
+    /// Differences of its elements from the dictionary.
     pub changes: Vec<ElementChange>,
     /// Notes in place of the dictionary's.
     pub notes: Option<Vec<SyntaxNote>>,
@@ -231,32 +231,32 @@ pub struct SegmentUse {
 pub struct Qualifier {
     /// Element from 1.
     pub element: u8,
-    /// Component from 1; 0 where the element is simple.
+    /// Component from 1; 0 for a simple element.
     pub component: u8,
     /// Any of these.
     pub values: Vec<String>,
 }
 
-/// Where an element differs from the dictionary's at one place of the structure.
+/// Difference of an element from the dictionary at one place of the structure.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ElementChange {
     /// Element from 1.
     pub element: u8,
     /// Component from 1; 0 is the element itself.
     pub component: u8,
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
-    /// In place of the dictionary's.
+    /// Requirement, overriding the dictionary.
     pub requirement: Option<Requirement>,
-    /// In place of the dictionary's: fewest characters.
+    /// Minimum number of characters, overriding the dictionary.
     pub min: Option<u32>,
-    /// In place of the dictionary's: most characters.
+    /// Maximum number of characters, overriding the dictionary.
     pub max: Option<u32>,
-    /// In place of the dictionary's: most repetitions.
+    /// Maximum number of repetitions, overriding the dictionary.
     pub repeat: Option<u32>,
-    /// In place of the dictionary's.
+    /// Codes, overriding the dictionary.
     pub codes: Option<Codes>,
-    /// In place of the dictionary's: another representation, such as a date in an AN element.
+    /// Representation, overriding the dictionary, such as a date in an AN element.
     pub data_type: Option<DataType>,
 }
 
@@ -265,7 +265,7 @@ pub struct ElementChange {
 pub enum Codes {
     /// A code list of the dictionary.
     List(String),
-    /// Only these.
+    /// Only these codes.
     These(Vec<String>),
     /// Any value.
     Any,
@@ -276,28 +276,28 @@ pub enum Codes {
 pub struct LoopUse {
     /// `2010AA`, `N1`, `SG25`.
     pub id: String,
-    /// For people.
+    /// Descriptive name.
     pub name: Option<String>,
-    /// Whether it must stand there.
+    /// Whether it is mandatory.
     pub requirement: Requirement,
     /// Most repetitions; `None` is unbounded.
     pub repeat: Option<u32>,
-    /// As a segment's.
+    /// Position, as for a segment.
     pub position: u32,
-    /// Of a loop that begins with HL and is repeated for each level: which levels there are, and which may stand below which. Empty: any.
+    /// For a loop that begins with HL and is repeated for each level: the levels, and their allowed parents. Empty: any.
     pub levels: Vec<HlLevel>,
     /// Segments and loops in order.
     pub items: Vec<Item>,
 }
 
-/// `level P in O T`: a level of a hierarchy whose HL loops follow each other, told by HL03.
+/// `level P in O T`: a level of a hierarchy with consecutive HL loops, identified by HL03.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct HlLevel {
     /// HL03.
     pub code: String,
-    /// Whether it may have no level above.
+    /// True if it may be without a parent level.
     pub top: bool,
-    /// The levels that it may stand below.
+    /// The allowed parent levels.
     pub within: Vec<String>,
 }
 
@@ -308,9 +308,9 @@ pub struct Rule {
     pub name: String,
     /// Loop whose every repetition is checked; empty is the transaction.
     pub at: String,
-    /// The expression as written: what must be true.
+    /// The expression as written, which must be true.
     pub expression: String,
-    /// For people: what is wrong where it is not.
+    /// Message for a violation.
     pub message: Option<String>,
     /// A warning rather than an error.
     pub warning: bool,

@@ -1,14 +1,14 @@
-//! How segments and loops are called among their siblings, in documents, overlays and messages.
+//! Names of segments and loops among their siblings, in documents, overlays and messages.
 
 use std::collections::BTreeMap;
 
 use super::{Codes, Item, SegmentUse};
 
-/// A name for each item, unique among these siblings.
+/// Returns a name for each item, unique among these siblings.
 ///
-/// A loop is called by its id, a segment by its own `id` if it has one, by its tag where no sibling has the same, and otherwise by tag and
-/// first qualifying code (`REF_D9`), which is that of its qualifier or else the first code of the first element that has codes in all siblings
-/// with that tag. Where that is not enough, a number follows: `REF_2`.
+/// The name of a loop is its id. The name of a segment is its `id` if it has one, its tag if no sibling has the same tag, and otherwise the tag and
+/// its first qualifying code (`REF_D9`): the code of its qualifier, or the first code of the first element that has codes in all siblings with that
+/// tag. If that is ambiguous, a number is appended: `REF_2`.
 #[must_use]
 pub fn item_names(items: &[Item]) -> Vec<String> {
     let mut tags: BTreeMap<&str, Vec<&SegmentUse>> = BTreeMap::new();
@@ -30,7 +30,7 @@ pub fn item_names(items: &[Item]) -> Vec<String> {
         .collect()
 }
 
-/// The name, or with a number behind it where it is taken.
+/// Returns the name, with a numeric suffix if it is taken.
 fn unique(name: String, used: &mut BTreeMap<String, u32>) -> String {
     if !used.contains_key(&name) {
         used.insert(name.clone(), 1);
@@ -64,7 +64,7 @@ fn segment_name(segment: &SegmentUse, siblings: &[&SegmentUse]) -> String {
     }
 }
 
-/// The first element that all siblings without a qualifier have codes for.
+/// Returns the first element for which all siblings without a qualifier have codes.
 fn telling_place(siblings: &[&SegmentUse]) -> Option<(u8, u8)> {
     let open: Vec<&&SegmentUse> = siblings.iter().filter(|segment| segment.qualifier.is_none()).collect();
     let mut places: Vec<(u8, u8)> =

@@ -9,31 +9,31 @@ use super::compile::{CompiledItem, ItemId, ItemKind};
 use super::decimal::Decimal;
 use super::model::Guide;
 
-/// All rules of a guide, and what they need of segments.
+/// All rules of a guide, and their inputs from segments.
 #[derive(Debug, Default)]
 pub(crate) struct RulePlan {
     pub(crate) rules: Vec<CompiledRule>,
     pub(crate) operands: Vec<Operand>,
-    /// Those of one item next to each other.
+    /// Feeds; those of one item are adjacent.
     pub(crate) feeds: Vec<Feed>,
-    /// By item: range of `feeds`. Empty where there are no rules.
+    /// Range of `feeds` by item. Empty if there are no rules.
     pub(crate) feeds_of: Vec<(u32, u32)>,
-    /// By item: operands that begin anew with a loop.
+    /// By item: operands that are reset by a loop.
     pub(crate) resets_of: Vec<Vec<u32>>,
-    /// By item: rules that are decided where a loop ends, or at a segment.
+    /// By item: rules that are evaluated at the end of a loop, or at a segment.
     pub(crate) rules_of: Vec<Vec<u32>>,
-    /// By item: whether rules look at it at all.
+    /// By item: whether rules use it at all.
     pub(crate) weights: Vec<Weight>,
 }
 
-/// Whether rules look at an item.
+/// Uses of an item by rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weight {
-    /// At the segment: something is taken of it, or decided at it.
+    /// True if the segment feeds an operand, or rules are evaluated at it.
     pub(crate) segment: bool,
-    /// At the loop: operands begin anew with it, or rules are decided at its end or at segments in it.
+    /// True if the loop resets operands, or rules are evaluated at its end or at segments in it.
     pub(crate) inside: bool,
-    /// At the loop that the segment opens.
+    /// True if the same applies to the loop that the segment opens.
     pub(crate) trigger: bool,
 }
 
@@ -46,16 +46,16 @@ pub(crate) struct CompiledRule {
     pub(crate) test: Expression,
     /// The operand whose place a finding has, the first one that is there.
     pub(crate) places: Vec<u32>,
-    /// An element of the segment that the rule stands at.
+    /// Element of the segment at which the rule is evaluated.
     pub(crate) here: Option<(usize, usize)>,
     pub(crate) asks: Asks,
 }
 
-/// What a rule asks for, in the end.
+/// Requirement that a violated rule reports.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Asks {
     Value,
-    /// Something to be there, or not: tag or loop, element, component (0 and 0 of a segment or loop).
+    /// Presence or absence: tag or loop, element, component (0 and 0 for a segment or loop).
     Presence {
         there: bool,
         tag: Box<str>,
@@ -64,7 +64,7 @@ pub(crate) enum Asks {
     },
 }
 
-/// What is kept of segments.
+/// Value accumulated from segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub(crate) kind: OperandKind,
@@ -84,11 +84,11 @@ pub(crate) enum OperandKind {
     Most,
 }
 
-/// How a value is read.
+/// Representation of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Data {
     Text,
-    /// A number with so many implied places.
+    /// A number with this many implied places.
     Number(u32),
 }
 
@@ -97,7 +97,7 @@ pub(crate) enum Data {
 pub(crate) struct Feed {
     pub(crate) item: ItemId,
     pub(crate) operand: u32,
-    /// Only if this is true of the segment.
+    /// Applied only if this is true for the segment.
     pub(crate) filter: Option<Expression>,
     pub(crate) take: Take,
 }
@@ -106,19 +106,19 @@ pub(crate) struct Feed {
 pub(crate) enum Take {
     /// The segment itself.
     Segment,
-    /// An element (component 0 is the first) of it.
+    /// An element of the segment (component 0 is the first).
     Element { element: usize, component: usize },
-    /// Something computed of it.
+    /// An expression over the segment.
     Computed(Expression),
 }
 
-/// What is computed.
+/// A compiled expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Expression {
     Number(Decimal),
     Text(Box<[u8]>),
     Operand(u32),
-    /// An element of the segment at hand.
+    /// An element of the current segment.
     Here {
         element: usize,
         component: usize,
@@ -146,7 +146,7 @@ pub(crate) enum Expression {
     Not(Box<Expression>),
     /// If the first, then the second.
     Implies(Box<(Expression, Expression)>),
-    /// Whether a text is a national provider identifier with the right check digit.
+    /// True if a text is a national provider identifier with a correct check digit.
     ProviderIdentifier(Box<Expression>),
 }
 

@@ -1,4 +1,4 @@
-//! Which guide a transaction asks for.
+//! Selection of the guide for a transaction.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,27 +10,27 @@ use crate::delimiters::Standard;
 use crate::envelope::Header;
 use crate::fault::EdiError;
 
-/// Guides that a message names: it is told for each transaction, and folders hold hundreds.
+/// Maximum number of guides in a message, which appears for each transaction; folders can contain hundreds.
 const KNOWN_MAX: usize = 5;
 
-/// What begins the origin of guides that were imported from a dictionary of a whole standard. They describe the standard at large, as our own
-/// do, unlike guides that somebody wrote or that come from a partner's schema.
+/// Origins of guides imported from a dictionary of a whole standard. Like the built-in guides they describe the general standard, unlike
+/// guides that a user wrote or that come from a partner's schema.
 const DICTIONARIES_OF_STANDARDS: [&str; 2] = ["pyx12", "x12-types"];
 
-/// What begins the origin of guides that come with Quayline.
+/// Origin of built-in guides.
 const BUILT_IN_SOURCE: &str = "written for Quayline";
 
 /// Two guides that answer to the same.
 const SAME: Code = Code("GDE-015");
 
-/// Guides, of which a transaction's version chooses one.
+/// A set of guides from which a transaction's version selects one.
 ///
-/// A guide fits where standard and transaction are those of the header and its version is that of the header or begins it: for X12 ST03, or
-/// else GS08, letter by letter (`005010` fits `005010X222A1`); for EDIFACT version, release, agency and association code of UNH S009 part
-/// by part (`D:96A:UN` fits `D:96A:UN:EAN008`). Of those that fit, the longest version is taken; of two with the same, one whose functional
-/// group is that of GS01.
+/// A guide matches if standard and transaction are those of the header and its version is equal to that of the header or a prefix of it: for X12, of
+/// ST03 or otherwise GS08, by character (`005010` matches `005010X222A1`); for EDIFACT, of version, release, agency and association code of UNH S009,
+/// by component (`D:96A:UN` matches `D:96A:UN:EAN008`). Among the matching guides, the one with the longest version is taken; among equal ones, one
+/// whose functional group equals GS01.
 ///
-/// Of guides for the same, one that somebody wrote, or that comes from a schema, goes before one that comes with Quayline, and that before one
+/// Among guides for the same version, one that a user wrote or that comes from a schema takes precedence over a built-in one, and that over one
 /// that was imported from a dictionary of a whole standard.
 #[derive(Clone, Debug, Default)]
 pub struct GuideSet {
@@ -39,7 +39,7 @@ pub struct GuideSet {
 
 #[derive(Debug)]
 struct Entry {
-    /// Only writers of guides and makers of documents look at it, so one from bytes is read when it is first asked for.
+    /// The guide. Only writers of guides and shapes of documents use it, so a serialized guide is decoded at the first use.
     guide: OnceLock<Guide>,
     packed: Box<[u8]>,
     compiled: Arc<CompiledGuide>,
@@ -48,14 +48,14 @@ struct Entry {
 /// Standard, transaction, version and functional group.
 type Key = (&'static str, String, String, Option<String>);
 
-/// Where a guide comes from: a later one goes before an earlier one.
+/// Origin of a guide, in ascending order of precedence.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Origin {
     /// Imported from a dictionary of a whole standard.
     Dictionary,
     /// Comes with Quayline.
     BuiltIn,
-    /// Somebody wrote it, or it comes from a schema.
+    /// Written by a user, or converted from a schema.
     Own,
 }
 
@@ -80,7 +80,7 @@ impl GuideSet {
     /// Compiles the guides.
     ///
     /// # Errors
-    /// All that is wrong with any of them, and `GDE-015` where two of the same origin answer to the same standard, transaction, version and
+    /// All errors of all guides, and `GDE-015` for two guides of the same origin with the same standard, transaction, version and
     /// group.
     pub fn new(guides: impl IntoIterator<Item = Guide>) -> Result<Self, Findings> {
         let mut set = GuideSet::default();
@@ -128,43 +128,43 @@ impl GuideSet {
         Ok(set)
     }
 
-    /// Number of guides.
+    /// Returns the number of guides.
     #[must_use]
     pub fn len(&self) -> usize {
         self.guides.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.guides.is_empty()
     }
 
-    /// A guide, by its number from 0.
+    /// Returns a guide by its number, from 0.
     ///
     /// # Panics
-    /// If there is no such guide.
+    /// If the guide does not exist.
     #[must_use]
     pub fn guide(&self, number: usize) -> &Guide {
         self.guides[number].guide()
     }
 
-    /// A guide ready for use, by its number from 0.
+    /// Returns a compiled guide by its number, from 0.
     ///
     /// # Panics
-    /// If there is no such guide.
+    /// If the guide does not exist.
     #[must_use]
     pub fn compiled(&self, number: usize) -> &Arc<CompiledGuide> {
         &self.guides[number].compiled
     }
 
-    /// The number of the guide for a transaction, by its header and that of its group.
+    /// Returns the number of the guide for a transaction, by its header and that of its group.
     #[must_use]
     pub fn choose(&self, transaction: &Header, group: Option<&Header>) -> Option<usize> {
         self.choose_asked(&Asked::of(transaction, group))
     }
 
-    /// The number of the guide for a transaction set whose functional group is of another kind (GS01): one that fits but for that.
+    /// Returns the number of the guide for a transaction set with another functional group (GS01): one that matches otherwise.
     #[must_use]
     pub fn choose_of_another_group(&self, transaction: &Header, group: Option<&Header>) -> Option<usize> {
         let asked = Asked::of(transaction, group);
@@ -172,7 +172,7 @@ impl GuideSet {
         self.choose_asked(&Asked { group: None, ..asked })
     }
 
-    /// The number of the guide for what is asked for.
+    /// Returns the number of the guide for a request.
     #[must_use]
     pub fn choose_asked(&self, asked: &Asked) -> Option<usize> {
         let fits = |(number, entry): (usize, &Arc<Entry>)| {
@@ -187,14 +187,14 @@ impl GuideSet {
             let longest =
                 asked.versions.iter().enumerate().find(|(_, version)| begins(asked.standard, guide.version(), version));
             let (nearness, _) = longest?;
-            // The guide's own version may be long; which of the header's it fits says more.
+            // The guide's own version may be long; the header version that it matches is more significant.
             Some((guide.version().len(), usize::MAX - nearness, group.is_some(), usize::MAX - number))
         };
         let best = self.guides.iter().enumerate().filter_map(fits).max()?;
         Some(usize::MAX - best.3)
     }
 
-    /// Why no guide is for a transaction: its functional group is of another kind, or there is none.
+    /// Returns the error for a transaction without a guide: its functional group differs, or no guide matches.
     #[must_use]
     pub fn none_for(&self, transaction: &Header, group: Option<&Header>) -> EdiError {
         let asked = Asked::of(transaction, group);
@@ -206,7 +206,7 @@ impl GuideSet {
         EdiError::NoGuide { standard: asked.standard, asked: asked.words().into(), known }
     }
 
-    /// What the guides are for, in words, for messages: those for the transaction that is asked for first, and no more than some.
+    /// Describes the transactions of the guides for messages: those of the requested transaction first, limited in number.
     #[must_use]
     pub fn known(&self, asked: &Asked) -> String {
         let mut guides: Vec<&CompiledGuide> = self.guides.iter().map(|entry| &*entry.compiled).collect();
@@ -241,7 +241,7 @@ impl Packed for GuideSet {
     }
 }
 
-/// Whether a guide's version begins the one that is asked for.
+/// Returns true if a guide's version is a prefix of the requested one.
 fn begins(standard: Standard, guide: &str, asked: &str) -> bool {
     match standard {
         Standard::X12 => asked.starts_with(guide),
@@ -251,7 +251,7 @@ fn begins(standard: Standard, guide: &str, asked: &str) -> bool {
     }
 }
 
-/// What the headers of a transaction ask for.
+/// Guide requested by the headers of a transaction.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Asked {
     /// X12 or EDIFACT.
@@ -265,7 +265,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What a transaction's header and that of its group ask for.
+    /// Returns the guide requested by a transaction's header and that of its group.
     #[must_use]
     pub fn of(transaction: &Header, group: Option<&Header>) -> Self {
         let text = |bytes: &[u8]| {
@@ -290,7 +290,7 @@ impl Asked {
         Asked { standard, transaction: text(&transaction.transaction_type()), group, versions }
     }
 
-    /// For messages: `837 005010X222A1`.
+    /// Formats the request for messages: `837 005010X222A1`.
     #[must_use]
     pub fn words(&self) -> String {
         let version = self.versions.first().map_or("", String::as_str);

@@ -1,8 +1,8 @@
-//! The file form of guides, `.guide`: text that people write, compare and put into version control.
+//! File format of guides, `.guide`: text that users write, compare and keep under version control.
 //!
-//! A line says one thing; indentation by spaces says what belongs to what. `docs/reference/guides.md` explains the form with examples.
+//! A line makes one statement; indentation by spaces defines the nesting. `docs/reference/guides.md` explains the format with examples.
 //!
-//! Laws: what [`write_guide`] writes, [`parse_guide`] reads as the same guide. Expressions of rules are kept line by line without white space
+//! Laws: [`parse_guide`] reads the output of [`write_guide`] as the same guide. Expressions of rules are kept line by line, without white space
 //! around lines, empty lines, and lines that begin with `#`.
 
 mod changes;
@@ -27,10 +27,10 @@ pub use write::{write_dictionary, write_guide, write_guide_including};
 
 /// Finds the files that guides include or overlay. Implementations own the I/O; this crate does none.
 pub trait GuideResolver {
-    /// The file `name` as a line of the file `from` names it; `from` is what this function gave it, or the caller's name of the outermost file.
+    /// Reads the file `name` that a line of the file `from` names. `from` is a result of this function, or the caller's name of the outermost file.
     ///
     /// # Errors
-    /// [`ResolveError`] says which names were tried, or why the one found cannot be read.
+    /// [`ResolveError`] lists the names that were tried, or the reason why the file cannot be read.
     fn read(&self, name: &str, from: &str) -> Result<GuideText, ResolveError>;
 }
 
@@ -39,26 +39,26 @@ pub trait GuideResolver {
 pub struct GuideText {
     /// Under which it is shown in findings; the same file must always have the same.
     pub name: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// Why there is no text.
+/// Error of reading a file.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// No such file.
+    /// The file does not exist.
     #[error("no such file")]
     NotFound {
         /// Names that were looked for, as the user would name them.
         tried: Vec<String>,
     },
-    /// There is one, but it cannot be read.
+    /// The file exists but cannot be read.
     #[error("{name} cannot be read: {reason}")]
     Unreadable {
         /// The name it was found under.
         name: String,
-        /// Why, in words.
+        /// Reason, as a phrase.
         reason: String,
     },
 }
@@ -86,10 +86,10 @@ impl GuideResolver for MemoryGuides {
     }
 }
 
-/// Reads a guide: the file `text`, called `name` in findings, with what it includes and overlays.
+/// Parses a guide: the file `text`, named `name` in findings, with its includes and overlays.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the places; codes `GDE-001` to `GDE-014`.
+/// All errors in the order of their places; codes `GDE-001` to `GDE-014`.
 pub fn parse_guide(name: &str, text: &str, resolver: &dyn GuideResolver, limits: &Limits) -> Result<Guide, Findings> {
     Loader::new(resolver, limits).guide_file(name, text)
 }

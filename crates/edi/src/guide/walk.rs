@@ -1,4 +1,4 @@
-//! Where each segment of a transaction stands in its guide.
+//! Placement of each segment of a transaction in its guide.
 
 mod repair;
 mod state;
@@ -15,9 +15,9 @@ use state::State;
 
 /// Follows a transaction through its guide, segment by segment.
 ///
-/// The path of good data allocates nothing. Where a segment has no place, the likeliest mistakes are tried side by side (a missing trigger, a
-/// segment too many, a wrong order, a wrong qualifier, a segment that does not belong here) until the segments that follow tell which it was,
-/// so that one fault is told once.
+/// Valid data causes no allocation. If a segment has no place, the most likely mistakes are evaluated in parallel (a missing trigger, a
+/// superfluous segment, a wrong order, a wrong qualifier, a foreign segment) until the following segments show which one occurred,
+/// so that one fault is reported once.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -51,23 +51,23 @@ pub struct Walk {
     decided: Vec<(u64, ItemId)>,
     /// Faults of the transaction that are decided.
     told: u32,
-    /// Of the segment, where the caller tells it.
+    /// Position of the segment, if the caller provides it.
     at: Mark,
 }
 
-/// Where a segment stands.
+/// Placement of a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Placement {
-    /// Its place in the guide; `None` where it has none.
+    /// Item of the guide; `None` if the segment has no place.
     pub item: Option<ItemId>,
-    /// So many loops end before it, the innermost first.
+    /// Number of loops that end before it, the innermost first.
     pub left: u32,
-    /// So many loops begin with it, after those that end: the innermost ones around `item`. One where it is a trigger; more where triggers
-    /// are missing, whose loops begin all the same.
+    /// Number of loops that begin with it, after those that end: the innermost ones around `item`. 1 for a trigger; more if triggers
+    /// are missing, whose loops begin nevertheless.
     pub entered: u32,
     /// Number of this segment, or of the loop that it opens, from 1 in the loop around it.
     pub occurrence: u32,
-    /// Something is wrong with the place, or was not long before: the path may not be the one that was meant.
+    /// True if the placement or a recent one is faulty, so that the path may not be the intended one.
     pub doubtful: bool,
 }
 
@@ -94,13 +94,13 @@ impl Walk {
         }
     }
 
-    /// The guide.
+    /// Returns the guide.
     #[must_use]
     pub fn guide(&self) -> &Arc<CompiledGuide> {
         &self.guide
     }
 
-    /// Begins a transaction, behind its header (ST, UNH).
+    /// Begins a transaction, after its header (ST, UNH).
     pub fn start(&mut self) {
         self.state.start(&self.guide.transitions);
         self.rivals.clear();
@@ -117,7 +117,7 @@ impl Walk {
         self.place(segment, at)
     }
 
-    /// Places the next segment, which stands at `at`.
+    /// Places the next segment, whose position is `at`.
     #[inline(always)]
     pub(crate) fn place(&mut self, segment: &Segment<'_>, at: Mark) -> Placement {
         if at.segment != self.at.segment + 1 {
@@ -140,7 +140,7 @@ impl Walk {
                 return Placement { doubtful: true, ..placement };
             }
         }
-        // Not as a whole: then the place of good data would lie in memory too, written in parts and read as one, for which processors wait.
+        // Not as a struct: the placement of valid data would then also be in memory, written in parts and read as a whole, which stalls processors.
         let (item, left, entered, occurrence, doubtful) = self.repaired(tag, segment);
         Placement { item, left, entered, occurrence, doubtful }
     }
@@ -152,13 +152,13 @@ impl Walk {
         (item, left, entered, occurrence, doubtful)
     }
 
-    /// Ends the transaction, before its trailer or where it is cut off: all loops that are open end.
+    /// Ends the transaction, before its trailer or at a truncation: all open loops end.
     pub fn finish(&mut self) -> Placement {
         let at = Mark { byte: 0, segment: self.at.segment + 1 };
         self.finish_at(at)
     }
 
-    /// The same, with the place of the trailer.
+    /// Ends the transaction at the position of the trailer.
     pub(crate) fn finish_at(&mut self, at: Mark) -> Placement {
         let left = self.state.depth() - 1;
         self.at = at;
@@ -171,7 +171,7 @@ impl Walk {
         self.state.open().iter().skip(1).map(|frame| self.guide.transitions.loops[frame.loop_number as usize].item)
     }
 
-    /// What is wrong with the structure and decided by now.
+    /// Returns the structure faults that are decided by now.
     pub(crate) fn take_faults(&mut self) -> std::vec::Drain<'_, StructureFault> {
         self.faults.drain(..)
     }
@@ -181,7 +181,7 @@ impl Walk {
         !self.faults.is_empty()
     }
 
-    /// Whether an HL is missing, which may still come.
+    /// Returns true if an HL is missing that may still come.
     #[cold]
     pub(crate) fn lacks_level(&self) -> bool {
         let guide = &self.guide;
@@ -191,12 +191,12 @@ impl Walk {
         self.state.overdue(table).chain(self.state.due(table)).any(|item| guide.hl_level(item) > 0 || opens(item))
     }
 
-    /// Takes back what is missing because the transaction ended at `at`.
+    /// Drops the faults of items missing because the transaction ended at `at`.
     pub(crate) fn forgive(&mut self, at: Mark) {
         self.faults.retain(|fault| fault.at != at);
     }
 
-    /// Segments were passed over that nobody could read; a finding tells of them.
+    /// Records that unreadable segments were skipped; they have a finding already.
     #[cold]
     fn lost(&mut self, next: u64) {
         let lost = next.saturating_sub(self.at.segment + 1);

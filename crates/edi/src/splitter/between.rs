@@ -1,4 +1,4 @@
-//! From one interchange to the next.
+//! Transition from one interchange to the next.
 
 use quayline_core::ByteOffset;
 
@@ -73,7 +73,7 @@ impl Pass<'_> {
             }
             let mut start = start::at(&rest[candidate..], self.end, Certain::No);
             if matches!(start, Start::Refused(_)) {
-                // Prose may hold the word; behind a line break or terminator it is meant as a header.
+                // Prose can contain the word; after a line break or terminator it is meant as a header.
                 if !(before < b' ' || before == b'~' || before == b'\'') {
                     continue;
                 }
@@ -114,12 +114,12 @@ impl Pass<'_> {
         self.out_of_input()
     }
 
-    /// Whether more may come of a header that is refused; its fault has all of it, whatever the chunks are.
+    /// Returns true if more of a refused header may follow; its fault contains all of it, for any chunks.
     fn is_cut(&self, header: &[u8]) -> bool {
         self.end == EndOfInput::No && header.len() < start::HEADER_BYTES_MAX
     }
 
-    /// Tells of a header that is refused, with its text for acknowledgments, and goes behind its tag; UNA and UNB are one.
+    /// Reports a refused header, with its text for acknowledgments, and moves past its tag; UNA and UNB are one header.
     fn refused(&mut self, error: EdiError, at: Position) {
         let rest = &self.input[self.at..];
         let context = FaultContext {
@@ -135,7 +135,7 @@ impl Pass<'_> {
         self.splitter.mode = Mode::Noise { from: at.byte.0, told: true, before: b'A' };
     }
 
-    /// The fault of noise that ends here.
+    /// Reports the noise that ends here.
     fn tell(&mut self, from: u64, told: bool) {
         let here = self.here().byte.0;
         if !told && here > from {

@@ -1,4 +1,4 @@
-//! Segments that hold binary data, whose bytes are counted and not looked at: X12's BIN (length, data) and BDS (filter, length, data).
+//! Segments with binary data, whose bytes are counted and not scanned: X12's BIN (length, data) and BDS (filter, length, data).
 
 use quayline_core::ByteOffset;
 
@@ -7,20 +7,21 @@ use crate::delimiters::Standard;
 use crate::fault::{EdiError, FaultContext};
 use crate::position::Position;
 
-/// Bytes within which the elements before the data must stand.
+/// Maximum number of bytes before the data.
 const HEAD_BYTES_MAX: usize = 64;
 
 /// Whether the index has the end of the segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Terminator {
-    /// It has: what is wrong can be told now.
+    /// It has the end: faults can be reported now.
     Seen,
-    /// The segment will be looked at again.
+    /// It does not have the end: the segment will be handled again.
     NotSeen,
 }
 
 impl Pass<'_> {
-    /// The segment at byte `begin` of the input if it is a binary one; it is not counted yet. `None` where it is not, or is to be read as any
+    /// Handles the segment at byte `begin` of the input if it is a binary one, which is not counted yet. `None` if it is not, or is to be read like
+    /// any
     /// other.
     #[cold]
     pub(super) fn binary(&mut self, begin: usize, seen: Terminator) -> Option<Verdict> {
@@ -100,7 +101,7 @@ impl Pass<'_> {
         Some(Verdict::Step(Step::Segment))
     }
 
-    /// A fault of the segment at `begin`, with its tag for acknowledgments.
+    /// Reports a fault of the segment at `begin`, with its tag for acknowledgments.
     #[cold]
     pub(super) fn tell_of(&mut self, error: EdiError, at: Position, begin: usize) {
         let tag = self.input[begin..].iter().take(3).take_while(|byte| byte.is_ascii_alphanumeric());
@@ -108,7 +109,7 @@ impl Pass<'_> {
         self.splitter.fault_of(error, at, Some(context));
     }
 
-    /// Position of the segment at `begin`, which is not counted yet.
+    /// Returns the position of the segment at `begin`, which is not counted yet.
     fn upcoming(&self, begin: usize) -> Position {
         Position {
             byte: ByteOffset(self.splitter.offset + begin as u64),

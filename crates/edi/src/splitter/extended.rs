@@ -1,8 +1,8 @@
-//! Segments whose text is by code extension (ISO 2022): they are read as UTF-8, one at a time, before delimiters are looked for.
+//! Segments with code extension (ISO 2022): they are decoded to UTF-8, one at a time, before delimiters are searched.
 //!
-//! Bytes of a character of several bytes may be those of delimiters, and a set that was designated once is in use until another is. So such
-//! text is read from its beginning, byte by byte; what comes of it is a segment like any other, but its positions are those of the text that
-//! was read, not of the input.
+//! Bytes of a multi-byte character can equal delimiters, and a designated set stays in use until another is designated. Therefore such
+//! text is decoded from its beginning, byte by byte. The result is an ordinary segment, except that its positions are those of the decoded
+//! text, not of the input.
 
 use quayline_charset::{CodeExtension, CodeProblem, Unit};
 
@@ -12,18 +12,18 @@ use crate::fault::EdiError;
 use crate::position::Position;
 use crate::state::{StateReader, StateWriter};
 
-/// What a splitter knows of text by code extension.
+/// Code extension state of a splitter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extended {
     /// The caller does not want it.
     off: bool,
-    /// Behind the segment that was found last, in an interchange that has it.
+    /// State after the current segment, in an interchange with code extension.
     state: Option<CodeExtension>,
-    /// Before that segment.
+    /// State before the current segment.
     before: CodeExtension,
-    /// That segment as UTF-8, with its terminator.
+    /// The current segment as UTF-8, with its terminator.
     text: Vec<u8>,
-    /// Where the next look goes on, if the last one ended inside of a segment; `text` is what was read of it.
+    /// State for the next pass if the last one ended inside a segment; `text` is its decoded part.
     pending: Option<Pending>,
 }
 
@@ -37,12 +37,12 @@ struct Pending {
     problem: Option<CodeProblem>,
 }
 
-/// Most bytes of a segment, whatever the limit: what is read of them has up to three times as many, and positions have 32 bits.
+/// Maximum number of bytes of a segment, regardless of the limit: the decoded text has up to three times as many, and positions have 32 bits.
 const BYTES_MAX: usize = 1 << 29;
 
-/// What [`Extended::read`] found.
+/// Result of [`Extended::read`].
 struct Read {
-    /// Bytes of the segment with its terminator; `None` where the input ends before.
+    /// Bytes of the segment with its terminator; `None` if the input ends before it.
     len: Option<usize>,
     behind: CodeExtension,
     /// The first thing that is not a character.
@@ -69,7 +69,7 @@ impl Extended {
         self.state.is_none_or(|state| state == CodeExtension::START)
     }
 
-    /// Behind bytes that were passed over, where nobody knows what is in use.
+    /// Resets the state after skipped bytes, where the current sets are unknown.
     pub(super) fn reset(&mut self) {
         self.begin(self.state.is_some());
     }
@@ -102,7 +102,7 @@ impl Extended {
         Some(Extended { off, state: is_on.then_some(state), before: state, text: Vec::new(), pending: None })
     }
 
-    /// Reads `input`, which begins behind the segment before, up to a terminator. What the last look read of it is not read again.
+    /// Decodes `input`, which begins after the preceding segment, up to a terminator. The part decoded by the last pass is not decoded again.
     fn read(&mut self, input: &[u8], delimiters: &Delimiters) -> Read {
         let pending = self.pending.take().filter(|pending| pending.at <= input.len());
         if pending.is_none() {
@@ -142,7 +142,7 @@ impl Extended {
 }
 
 impl Pass<'_> {
-    /// [`Pass::scan`] for text by code extension.
+    /// Implements [`Pass::scan`] for text with code extension.
     #[cold]
     pub(super) fn scan_extended(&mut self) -> Verdict {
         let most = self.splitter.segment_bytes_max.min(BYTES_MAX) + 1;
@@ -210,7 +210,7 @@ impl Pass<'_> {
         verdict
     }
 
-    /// The source ends behind what was read, without a terminator.
+    /// Handles the end of the source after the decoded text, without a terminator.
     fn extended_end(&mut self, at: Position) -> Verdict {
         self.splitter.mode = Mode::Done;
         if self.splitter.index.segments() == 0 {

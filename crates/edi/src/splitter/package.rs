@@ -14,7 +14,7 @@ const BLANKS_MAX: usize = 64;
 const TRAILER_BYTES: usize = 4;
 
 impl Pass<'_> {
-    /// Reports the package whose UNO was found last. If UNO has a length, the next step looks for the end of the object.
+    /// Reports the package of the current UNO. If UNO has a length, the next step searches for the end of the object.
     #[cold]
     pub(super) fn package(&mut self, at: Position, begin: usize) {
         // The splitter finds a segment twice if it was put back.

@@ -1,4 +1,4 @@
-//! Behind the last segment that the index has: the next window, and segments that end late or never.
+//! Continuation after the last segment of the index: the next window, and segments that end late or never.
 
 use quayline_charset::scan;
 
@@ -7,14 +7,14 @@ use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
 
-/// Bytes of white space from which on what is between two segments is a gap. Line breaks and indentation are shorter.
+/// Minimum length in bytes of white space between two segments that is a gap. Line breaks and indentation are shorter.
 const GAP_BYTES_MIN: usize = 64;
 
-/// Bytes that tell what kind of segment begins: a tag and what ends it.
+/// Number of bytes that identify the kind of a segment: a tag and the byte after it.
 const TAG_BYTES_MAX: usize = 4;
 
 impl Pass<'_> {
-    /// Makes the index reach the next segment, or goes to the next interchange.
+    /// Extends the index to the next segment, or moves to the next interchange.
     #[inline(never)]
     pub(super) fn refill(&mut self) -> Verdict {
         match self.splitter.mode {
@@ -30,7 +30,7 @@ impl Pass<'_> {
         if self.splitter.extended.is_on() {
             return self.scan_extended();
         }
-        // A scan of one byte more than a segment may have tells a segment that is too long, however the input is cut.
+        // A scan of one byte more than the maximum length detects a segment that is too long, for any division of the input.
         let most = self.splitter.segment_bytes_max + 1;
         let rest = &self.input[self.at..];
         if self.still_open(rest, most) {
@@ -87,7 +87,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether the bytes that arrived since the last look leave the segment open. Each byte is looked at once, however few of them a caller
+    /// Returns true if the bytes that arrived since the last scan leave the segment open. Each byte is examined once, however few of them a caller
     /// adds at a time.
     fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
         let looked = core::mem::take(&mut self.splitter.looked);
@@ -103,8 +103,8 @@ impl Pass<'_> {
         open
     }
 
-    /// Whether a byte behind `before` is released. Line breaks count for nothing between a release character and what it releases. The run
-    /// that is looked at holds no terminator, so looks at several terminators never overlap.
+    /// Returns true if a byte after `before` is released. Line breaks between a release character and the released byte are ignored. The examined
+    /// bytes contain no terminator, so the examinations of several terminators never overlap.
     fn is_released(&self, before: &[u8]) -> bool {
         let delimiters = &self.splitter.delimiters;
         let Some(release) = delimiters.release else { return false };
@@ -114,7 +114,7 @@ impl Pass<'_> {
     }
 
     /// Drops the white space before a segment, up to byte `begin` of the input, if it is more than a line break and some indentation: a gap
-    /// is not part of the segment behind it, is never held in memory and does not count towards the segment's limit. `None` where there is no
+    /// is not part of the segment after it, is never kept in memory and does not count toward the segment's limit. `None` if there is no
     /// such gap.
     pub(super) fn leave_gap(&mut self, begin: usize) -> Option<Verdict> {
         let blanks = begin - self.at;
@@ -135,7 +135,7 @@ impl Pass<'_> {
         })
     }
 
-    /// Behind a scan that found a segment.
+    /// Continues after a scan that found a segment.
     fn first_segment(&mut self) -> Verdict {
         if self.splitter.mode == Mode::Inside {
             return Verdict::Again;
@@ -152,7 +152,7 @@ impl Pass<'_> {
         verdict
     }
 
-    /// The source ends without a terminator: what is left is a segment all the same, and a trailer may be so.
+    /// Handles the end of the source without a terminator: the rest is a segment, and a trailer may lack the terminator.
     fn last_segment(&mut self, begin: usize) -> Verdict {
         if begin == self.input.len() {
             self.at = begin;
@@ -199,7 +199,7 @@ impl Pass<'_> {
         Verdict::Again
     }
 
-    /// An interchange whose header is of no use is none: goes behind the tag, to look for the next.
+    /// Rejects an interchange with an unusable header: moves past the tag, to search for the next one.
     #[cold]
     pub(super) fn no_header(&mut self, begin: usize) {
         self.at = begin + 3;
@@ -207,7 +207,7 @@ impl Pass<'_> {
         self.splitter.mode = Mode::Noise { from, told: true, before: b'A' };
     }
 
-    /// Goes behind the terminator of a segment that is too long.
+    /// Skips a segment that is too long, including its terminator.
     #[cold]
     fn pass_over(&mut self, mut released: bool) -> Verdict {
         let delimiters = self.splitter.delimiters;
@@ -230,7 +230,7 @@ impl Pass<'_> {
         self.out_of_input()
     }
 
-    /// Goes behind binary data that is too long, and behind its terminator.
+    /// Skips binary data that is too long, including its terminator.
     #[cold]
     fn pass_bytes(&mut self, left: u64) -> Verdict {
         let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len() - self.at);
@@ -240,7 +240,7 @@ impl Pass<'_> {
         if left == 0 { Verdict::Again } else { self.out_of_input() }
     }
 
-    /// All bytes of the input are done with.
+    /// Handles the end of the input.
     pub(super) fn out_of_input(&mut self) -> Verdict {
         Verdict::Step(match self.end {
             EndOfInput::No => Step::NeedMore,

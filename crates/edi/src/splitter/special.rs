@@ -32,7 +32,7 @@ impl Pass<'_> {
             self.splitter.segment -= 1;
             return Verdict::Again;
         }
-        // What the index found in binary data is nothing.
+        // Delimiters that the index found in binary data do not count.
         if self.splitter.delimiters.standard == Standard::X12
             && tag.as_ref().is_some_and(|tag| matches!(&tag.bytes, b"BIN" | b"BDS"))
         {
@@ -57,7 +57,7 @@ impl Pass<'_> {
             self.splitter.fault(EdiError::LineBreakInside, Position { byte, ..at });
         }
         let Some(tag) = tag else {
-            // Acknowledgments name the segment by as much of its tag as they have room for.
+            // Acknowledgments identify the segment by the part of its tag that fits.
             self.tell_of(EdiError::Tag { bytes: raw_tag_len }, at, begin);
             return Verdict::Step(Step::Segment);
         };
@@ -67,7 +67,7 @@ impl Pass<'_> {
         match (self.splitter.delimiters.standard, &tag.bytes) {
             (Standard::X12, b"IEA") | (Standard::Edifact, b"UNZ") => self.splitter.mode = Mode::Between,
             (Standard::X12, b"ISX") if self.splitter.segment == 2 => {
-                // What follows has a release character; the index was made without.
+                // The following segments use a release character, but the index was built without one.
                 let release = self.segment().element(1).and_then(|element| element.raw().first().copied());
                 if let Some(byte) = release.filter(|byte| !self.splitter.delimiters.is_service(*byte)) {
                     self.splitter.delimiters.release = Some(byte);
@@ -80,7 +80,7 @@ impl Pass<'_> {
         Verdict::Step(Step::Segment)
     }
 
-    /// The first line break inside the segment.
+    /// Returns the position of the first line break inside the segment.
     fn line_break(&self) -> Option<ByteOffset> {
         let segment = self.segment();
         if self.splitter.extended.is_on()
@@ -101,7 +101,7 @@ struct Tag {
 }
 
 impl Tag {
-    /// `None` for what is no tag: two or three capital letters or digits, the first a letter.
+    /// Parses a tag: two or three capital letters or digits, the first a letter. `None` for other bytes.
     fn of(raw: &[u8], component: u8) -> Option<Self> {
         let mut tag = Tag { bytes: [0; 3], len: 0 };
         for byte in raw.iter().take_while(|byte| **byte != component).filter(|byte| !matches!(byte, b'\r' | b'\n')) {

@@ -1,4 +1,4 @@
-//! The place between two segments, for another splitter that goes on from it and for a checkpoint.
+//! State between two segments, for another splitter that continues from it and for a checkpoint.
 
 use quayline_core::{ByteOffset, Limits};
 
@@ -8,7 +8,7 @@ use crate::delimiters::Delimiters;
 use crate::state::{StateReader, StateWriter};
 
 impl SegmentSplitter {
-    /// Goes on from another splitter; the memory of the index is kept.
+    /// Copies the state of another splitter; keeps the memory of the index.
     pub(crate) fn go_to(&mut self, other: &SegmentSplitter) {
         let index = core::mem::take(&mut self.index);
         *self = other.clone();

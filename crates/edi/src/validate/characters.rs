@@ -1,4 +1,4 @@
-//! Whether text is in the character set of its interchange.
+//! Check of text against the character set of its interchange.
 
 use quayline_charset::Charset;
 use quayline_core::Run;
@@ -9,17 +9,17 @@ use crate::generic::{Characters, Fit};
 use crate::position::Position;
 use crate::segment::Segment;
 
-/// Whether a validator looks at characters.
+/// Whether a validator checks characters.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum CharacterRules {
-    /// No: whoever translates them tells of them.
+    /// No: the code that decodes them reports faults.
     #[default]
     Unchecked,
-    /// Against the set that is named here, or else by the interchange: of X12, which names none, ASCII.
+    /// Yes: against the named set, otherwise that of the interchange; for X12, which names none, ASCII.
     Checked(Option<Charset>),
 }
 
-/// What is still looked for in the transaction that is open; each is told once, so that findings do not depend on how work is shared.
+/// Checks that are still pending in the open transaction. Each fault is reported once, so that findings do not depend on the division of the work.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CharacterCheck {
     characters: Option<Characters>,
@@ -35,7 +35,7 @@ impl CharacterCheck {
         CharacterCheck { characters: Some(Characters::of(header, named)), level }
     }
 
-    /// What is wrong with the characters of a segment, the first thing only.
+    /// Returns the first fault of a segment's characters.
     #[inline(always)]
     pub(super) fn look(&mut self, segment: &Segment<'_>, at: impl Fn() -> Position) -> Option<(EdiError, Position)> {
         if self.level.is_none() && (segment.is_printable() || self.characters.is_none()) {

@@ -1,4 +1,4 @@
-//! What can be known of a value before there is a document: whether the guide or the header allows it in its leaf.
+//! Check of a constant before there is a document: whether the guide or the header allows it in its leaf.
 
 use quayline_core::NodeId;
 
@@ -12,8 +12,8 @@ use crate::guide::{GuideDocuments, Kind};
 use crate::level::Level;
 
 impl GuideDocuments {
-    /// Why a text cannot be the value of a leaf, as the finding says it that a document with it would have: `BIG07 (Kind of transaction) is not
-    /// in its code list`. `None` where it can be, as far as it is known without what stands beside it.
+    /// Returns the reason why a text cannot be the value of a leaf, in the words of the finding for such a document: `BIG07 (Kind of transaction) is
+    /// not in its code list`. `None` if it can be, as far as this is independent of other values.
     #[must_use]
     pub fn refuses(&self, leaf: NodeId, text: &str) -> Option<String> {
         if text.is_empty() {
@@ -35,7 +35,7 @@ impl GuideDocuments {
         Some(error.to_string())
     }
 
-    /// What a leaf of a header must be, where it must be digits: `ISA13` and `nine digits`.
+    /// Returns the reference and required format of a header leaf that must be digits: `ISA13` and `nine digits`.
     #[must_use]
     pub fn digits_of(&self, leaf: NodeId) -> Option<(&'static str, &'static str)> {
         let (_, field) = self.header_field(leaf)?;
@@ -53,11 +53,11 @@ impl GuideDocuments {
         })
     }
 
-    /// The guide, item, element and component of a leaf of text.
+    /// Returns guide, item, element and component of a text leaf.
     fn element_of(&self, leaf: NodeId) -> Option<(usize, usize, usize, usize)> {
         let of_text = |kind: Kind| kind == Kind::Text;
         self.plans.iter().enumerate().find_map(|(guide, plan)| {
-            // Items and their elements stand in the order of their nodes.
+            // Items and their elements are in the order of their nodes.
             let (item, known) =
                 plan.items.iter().enumerate().skip(1).filter(|(_, item)| !item.is_loop).find(|(_, item)| {
                     let end = self.shape().node(item.node).subtree_end;
@@ -73,7 +73,7 @@ impl GuideDocuments {
         })
     }
 
-    /// The names of the header fields that the interchanges of these documents have, of one level.
+    /// Returns the names of the header fields of one level in the interchanges of these documents.
     pub fn header_names(&self, level: Level) -> impl Iterator<Item = &'static str> {
         let standard: Standard = self.guides().compiled(0).standard();
         header_fields(standard, level).iter().map(|field| field.name)

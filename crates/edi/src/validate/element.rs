@@ -1,10 +1,10 @@
-//! Whether a value is what its place asks for: the fast answer, yes or no.
+//! Quick check of a value at its place, with the result yes or no.
 
 use crate::delimiters::Standard;
 use crate::guide::code_set::Key;
 use crate::guide::compile::{Cell, Form};
 
-/// What values are checked against besides their place.
+/// Settings for checking values, in addition to their place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// Day for dated codes, `YYYYMMDD`.
@@ -15,14 +15,14 @@ pub(super) struct Settings {
 /// The form of numbers with decimals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
-    /// The decimal mark besides the point.
+    /// Decimal mark that is allowed in addition to the point.
     pub(super) mark: u8,
     pub(super) standard: Standard,
 }
 
-/// Whether a value that stands alone, of printable ASCII and at least one byte, has the form and length that its place asks for.
+/// Returns true if a value without neighbors, of printable ASCII and at least one byte, has the form and length of its place.
 ///
-/// `format` gives the value of the element that says what a date looks like, where the form asks for one.
+/// `format` returns the value of the element with the format of a date, if the form requires it.
 #[inline(always)]
 pub(super) fn is_of_form(cell: &Cell, key: Key<'_>, numbers: Numbers, format: impl FnOnce() -> u64) -> bool {
     let fits = cell.fits(key.bytes.len());
@@ -38,7 +38,7 @@ pub(super) fn is_of_form(cell: &Cell, key: Key<'_>, numbers: Numbers, format: im
     }
 }
 
-/// Whether a date, time or range looks as a code of X12 data element 1250 says.
+/// Returns true if a date, time or range has the format of a code of X12 data element 1250.
 #[inline(always)]
 fn is_x12_period(format: u64, bytes: &[u8]) -> bool {
     const D8: u64 = code("D8");
@@ -48,11 +48,11 @@ fn is_x12_period(format: u64, bytes: &[u8]) -> bool {
     x12_period(format).is_none_or(|period| period.fits(bytes))
 }
 
-/// Whether all bytes are digits.
+/// Returns true if all bytes are digits.
 #[inline(always)]
 pub(super) fn is_digits(key: Key<'_>) -> bool {
     if key.word != 0 && key.bytes.len() <= 8 {
-        // Bytes behind the value are 0 in the word; they count as digits here.
+        // Bytes after the value are 0 in the word; they count as digits here.
         let fill = 0x3030_3030_3030_3030 & !(u64::MAX >> (64 - 8 * key.bytes.len()));
         return word_is_digits(key.word | fill);
     }
@@ -84,8 +84,8 @@ fn decimal_is_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
     decimal_digits(key.bytes, numbers).is_some_and(|digits| cell.fits(digits))
 }
 
-/// Digits of a number in the form that the standard gives decimals: a minus sign, digits, a decimal mark. In X12, an exponent may follow,
-/// which does not count; in EDIFACT, a digit follows the mark. `None` where it is not a number.
+/// Returns the number of digits of a decimal in the form of the standard: a minus sign, digits, a decimal mark. In X12, an exponent may follow,
+/// which does not count; in EDIFACT, a digit must follow the mark. `None` if it is not a number.
 ///
 /// Source: X12.6, decimal data elements (R); ISO 9735-1, numeric data elements.
 #[inline]
@@ -114,7 +114,7 @@ pub(super) fn is_letters(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b' ')
 }
 
-/// `YYMMDD` or `CCYYMMDD`.
+/// Returns true for a date in the form `YYMMDD` or `CCYYMMDD`.
 #[inline]
 pub(super) fn is_date(bytes: &[u8]) -> bool {
     match bytes.len() {
@@ -128,7 +128,7 @@ pub(super) fn is_date(bytes: &[u8]) -> bool {
     }
 }
 
-/// The number that eight digits are.
+/// Parses eight digits.
 #[inline(always)]
 fn number_of_eight(word: u64) -> u32 {
     let pairs = (word & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(2561) >> 8;
@@ -140,7 +140,7 @@ pub(super) fn number(digits: &[u8]) -> u32 {
     digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit.wrapping_sub(b'0')))
 }
 
-/// Whether `YYYYMMDD` is a day.
+/// Returns true if `YYYYMMDD` is a valid date.
 #[inline(always)]
 pub(super) fn is_day(date: u32) -> bool {
     const DAYS: [u8; 16] = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0];
@@ -151,7 +151,7 @@ pub(super) fn is_day(date: u32) -> bool {
     (month, day) != (2, 29) || (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0))
 }
 
-/// `HHMM`, `HHMMSS`, and up to two digits more.
+/// Returns true for a time in the form `HHMM` or `HHMMSS`, with up to two more digits.
 #[inline]
 pub(super) fn is_time(bytes: &[u8]) -> bool {
     (matches!(bytes.len(), 4 | 6 | 7 | 8))
@@ -161,7 +161,7 @@ pub(super) fn is_time(bytes: &[u8]) -> bool {
         && bytes.get(4..6).is_none_or(|seconds| number(seconds) < 60)
 }
 
-/// What dates, times and ranges look like by a format code.
+/// Form of dates, times and ranges for a format code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Period {
     /// `C` for `CCYYMMDD`, `Y` for `YYMMDD`, `M` for `CCYYMM`, `A` for `CCYY`, `h` for `HHMM`, `s` for `HHMMSS`; others are themselves.
@@ -330,7 +330,7 @@ mod tests {
             let numbers = Numbers { mark: b',', standard: Standard::X12 };
             assert_eq!(decimal_digits(text.as_bytes(), numbers), digits, "{text}");
         }
-        // An exponent, and a mark with nothing behind it, were numbers of EDIFACT too.
+        // An exponent, and a mark without a digit after it, were accepted as numbers of EDIFACT.
         for (text, digits) in
             [("12,5", Some(3)), ("-,5", Some(1)), ("12,", None), ("12.", None), ("1E3", None), ("7", Some(1))]
         {

@@ -1,20 +1,20 @@
-//! What can be wrong with the content of a transaction, by its guide.
+//! Errors in the content of a transaction, by its guide.
 
 use core::fmt;
 
 use crate::codes::AcknowledgmentCodes;
 use crate::delimiters::Standard;
 
-/// Something in a transaction that its guide does not allow: what, and where in the guide's terms.
+/// Content of a transaction that its guide does not allow: kind, and place in the guide's terms.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ContentError {
-    /// What.
+    /// Kind of error.
     pub kind: ContentErrorKind,
     /// X12 or EDIFACT.
     pub standard: Standard,
     /// Segment or element: `CLM`, `CLM05`, `CLM05-1`; of a loop its id.
     pub reference: Box<str>,
-    /// Its name in the guide.
+    /// Name in the guide.
     pub name: Option<Box<str>>,
     /// Loops around it, `2000A/2000B/2300`; empty directly in the transaction.
     pub loops: Box<str>,
@@ -63,14 +63,14 @@ pub enum ContentErrorKind {
     ElementTooShort {
         /// Fewest.
         min: u32,
-        /// There are.
+        /// Number of characters found.
         found: u32,
     },
     /// `EDI-113`: too many characters.
     ElementTooLong {
         /// Most.
         max: u32,
-        /// There are.
+        /// Number of characters found.
         found: u32,
     },
     /// `EDI-114`: a value that is not in the code list.
@@ -85,7 +85,7 @@ pub enum ContentErrorKind {
     },
     /// `EDI-116`: characters that the data type does not have.
     Characters {
-        /// What it may have.
+        /// Allowed characters.
         expected: &'static str,
     },
     /// `EDI-117`: no date.
@@ -104,31 +104,31 @@ pub enum ContentErrorKind {
     ElementsTooMany {
         /// Elements of the segment.
         max: u32,
-        /// There are.
+        /// Number found.
         found: u32,
     },
     /// `EDI-121`: more components than the element has.
     ComponentsTooMany {
         /// Components of the composite; 1 of a simple element.
         max: u32,
-        /// There are.
+        /// Number found.
         found: u32,
     },
     /// `EDI-122`: more repetitions than the element may have.
     RepetitionsTooMany {
         /// Most.
         max: u32,
-        /// There are.
+        /// Number found.
         found: u32,
     },
-    /// `EDI-123`: separators behind the last value.
+    /// `EDI-123`: separators after the last value.
     TrailingSeparators,
     /// `EDI-124`: an element that others require is missing.
     Required {
         /// The note, such as `P0304`.
         note: Box<str>,
     },
-    /// `EDI-125`: an element that may not stand beside others.
+    /// `EDI-125`: an element that excludes others that are present.
     Excluded {
         /// The note.
         note: Box<str>,
@@ -140,19 +140,19 @@ pub enum ContentErrorKind {
     },
     /// `EDI-126`: HL01 came before.
     HlTwice,
-    /// `EDI-127`: HL02 is not the number of an HL that came before, where their loops follow each other.
+    /// `EDI-127`: HL02 is not the number of an earlier HL, with consecutive HL loops.
     HlUnknown,
-    /// `EDI-129`: a level that the guide does not allow below the one that HL02 names, or that it does not have.
+    /// `EDI-129`: a level that the guide does not allow below the one that HL02 names, or does not have.
     HlLevel {
-        /// The levels that it may stand below.
+        /// Allowed parent levels.
         allowed: Option<Box<str>>,
     },
     /// `EDI-127`: HL02 is not the number of the HL above.
     HlParent {
-        /// What it must be: the number of the HL that is open one level up, or nothing.
+        /// Expected value: the number of the open HL one level up, or no value.
         expected: Option<u64>,
     },
-    /// `EDI-128`: HL04 says something else of children than what follows.
+    /// `EDI-128`: HL04 contradicts the presence of child levels.
     HlChild {
         /// Children follow.
         has: bool,
@@ -166,15 +166,15 @@ pub enum ContentErrorKind {
 /// A rule that does not hold.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BrokenRule {
-    /// Its name in the guide.
+    /// Name of the rule in the guide.
     pub name: Box<str>,
-    /// What the guide says where it is broken, or the rule itself.
+    /// Message of the guide for a violation, or the rule itself.
     pub message: Box<str>,
-    /// What is wrong.
+    /// Violated requirement.
     pub about: RuleSubject,
 }
 
-/// What a rule asks for.
+/// Requirement of a rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RuleSubject {
     /// A value.
@@ -226,7 +226,7 @@ impl ContentError {
         }
     }
 
-    /// The clause that is broken.
+    /// Returns the violated clause.
     pub(crate) fn clause(&self) -> &'static str {
         let (x12, edifact) = match &self.kind {
             ContentErrorKind::SegmentUnknown
@@ -280,7 +280,7 @@ impl ContentError {
         }
     }
 
-    /// What can be done.
+    /// Returns the remedy.
     pub(crate) fn hint(&self) -> String {
         let reference = &self.reference;
         match &self.kind {
@@ -387,11 +387,11 @@ impl ContentError {
             ContentErrorKind::Time { .. } => element("9", "12"),
             // 10 exclusion condition violated; I10 implementation "not used" data element present.
             ContentErrorKind::ElementNotUsed => in_guide(element("10", "15"), "I10"),
-            // 3 too many data elements; 16 too many constituents.
+            // 3: too many data elements; 16: too many constituents.
             ContentErrorKind::ElementsTooMany { .. } => element("3", "16"),
-            // 13 too many components.
+            // 13: too many components.
             ContentErrorKind::ComponentsTooMany { .. } => element("13", "16"),
-            // 12 too many repetitions.
+            // 12: too many repetitions.
             ContentErrorKind::RepetitionsTooMany { .. } => element("12", "35"),
             // A warning; 45 trailing separator.
             ContentErrorKind::TrailingSeparators => AcknowledgmentCodes { contrl: Some("45"), ..none },
@@ -420,7 +420,7 @@ impl ContentError {
     }
 }
 
-/// The message without the place in the file; it never holds data.
+/// Formats the message without the place in the file; it never contains data.
 impl fmt::Display for ContentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let ContentErrorKind::Rule(rule) = &self.kind {

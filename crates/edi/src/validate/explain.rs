@@ -1,4 +1,4 @@
-//! What is wrong with a segment: the careful twin of `segment::is_quickly_right`.
+//! Detailed check of a segment: the careful twin of `segment::is_quickly_right`.
 
 use super::element::{self, Settings, is_letters};
 use super::error::ContentErrorKind as Kind;
@@ -7,17 +7,17 @@ use crate::guide::code_set::{Key, Standing};
 use crate::guide::compile::{Form, Layouts, Note, Spec};
 use crate::segment::{Element, Segment};
 
-/// Something wrong with an element of a segment.
+/// A fault of an element of a segment.
 #[derive(Clone, Debug)]
 pub(super) struct ElementFault {
     pub(super) kind: Kind,
-    /// From 1; 0 is the segment.
+    /// Element, from 1; 0 for the segment.
     pub(super) element: usize,
-    /// From 1 where there are several; otherwise 0.
+    /// Repetition, from 1 if there are several; otherwise 0.
     pub(super) repetition: usize,
-    /// From 1; 0 is the element.
+    /// Component, from 1; 0 for the element.
     pub(super) component: usize,
-    /// In `Layouts::specs`.
+    /// Index in `Layouts::specs`.
     pub(super) spec: Option<u32>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct ElementFault {
 const COPY_MAX: usize = 99;
 
 impl ElementFault {
-    /// The value as it stands in the interchange.
+    /// Returns the original value.
     pub(super) fn copy(&self, segment: &Segment<'_>) -> Vec<u8> {
         let part = segment.element(self.element).and_then(|element| {
             let repetition = element.repetitions().nth(self.repetition.max(1) - 1)?;
@@ -100,7 +100,7 @@ impl Explanation<'_, '_> {
             let notes = &tables.notes[layout.notes.0 as usize..layout.notes.1 as usize];
             for note in notes.iter().filter(|note| !note.holds(present)) {
                 let (kind, element) = blame(note, present);
-                // What is missing anyway is told once, and a note over an element that must not be there says nothing of the others.
+                // A missing mandatory element is reported once, and a note about an element that must be absent does not apply to the others.
                 let is_told = |fault: &ElementFault| {
                     let named = note.elements.iter().any(|named| usize::from(*named) == fault.element);
                     fault.component == 0
@@ -212,13 +212,13 @@ impl Explanation<'_, '_> {
         }
     }
 
-    /// What is wrong with a value; the first thing only.
+    /// Returns the first fault of a value.
     fn value(&self, spec: &Spec, data: &[u8], format: u64) -> Option<Kind> {
         value_fault(self.tables, self.settings, spec, data, format)
     }
 }
 
-/// What is wrong with a value, whatever stands beside it but for the word that says its format; the first thing only.
+/// Returns the first fault of a value, independent of its neighbors except for the code of its format.
 pub(super) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8], format: u64) -> Option<Kind> {
     let characters = characters(data);
     let length = |found: usize| {
@@ -284,7 +284,7 @@ fn code_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8]) ->
     }
 }
 
-/// The element that a broken note is told of.
+/// Returns the element to which a violated note is attributed.
 fn blame(note: &Note, present: u64) -> (Kind, usize) {
     let there = |number: &u8| present & 1u64.checked_shl(u32::from(*number) - 1).unwrap_or(0) != 0;
     let required = |element: Option<&u8>| {
@@ -306,7 +306,7 @@ fn blame(note: &Note, present: u64) -> (Kind, usize) {
     }
 }
 
-/// Characters of a value: of UTF-8 where it is that, otherwise bytes.
+/// Returns the number of characters of a value: those of UTF-8 if it is valid, otherwise its bytes.
 fn characters(data: &[u8]) -> usize {
     if data.is_ascii() {
         return data.len();

@@ -1,4 +1,4 @@
-//! HL segments: numbers, parents and children, where a guide nests their loops. `hl_flat.rs` has those of loops that follow each other.
+//! HL segments: numbers, parents and children, if a guide nests their loops. `hl_flat.rs` has the consecutive ones.
 
 use super::error::ContentErrorKind as Kind;
 use super::hl_flat::FlatHl;
@@ -8,7 +8,7 @@ use crate::segment::Segment;
 
 /// Follows the HL segments of a transaction.
 ///
-/// Source: X12.22, segment HL; the TR3 guides: HL01 counts from 1, HL02 is the HL01 of the level above, HL04 says whether a lower level
+/// Source: X12.22, segment HL; the TR3 guides: HL01 counts from 1, HL02 is the HL01 of the parent level, HL04 states whether a lower level
 /// follows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HlCheck {
@@ -28,7 +28,7 @@ struct Before {
     item: ItemId,
     level: u8,
     at: Mark,
-    /// What HL04 says.
+    /// Value of HL04.
     child: Option<bool>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Level<'x, 's> {
     pub(super) told: u64,
 }
 
-/// Something wrong with an HL segment.
+/// A fault of an HL segment.
 #[derive(Debug)]
 pub(super) struct HlFault {
     pub(super) kind: Kind,
@@ -62,7 +62,7 @@ impl HlCheck {
         *self = HlCheck { open, flat, ..HlCheck::default() };
     }
 
-    /// The next HL.
+    /// Checks the next HL.
     pub(super) fn segment(&mut self, guide: &CompiledGuide, this: &Level<'_, '_>) -> Vec<HlFault> {
         if let Some(levels) = guide.flat_levels() {
             return self.flat.segment(levels, this);
@@ -113,7 +113,7 @@ impl HlCheck {
         faults
     }
 
-    /// The transaction ends.
+    /// Ends the transaction.
     pub(super) fn end(&mut self) -> Vec<HlFault> {
         let last = self.before.take().filter(|_| !self.unsure);
         let mut faults = self.flat.end();
@@ -121,7 +121,7 @@ impl HlCheck {
         faults
     }
 
-    /// The structure is not what the guide says.
+    /// Records a fault of the structure.
     pub(super) fn structure(&mut self, guide: &CompiledGuide, fault: &StructureFault) {
         let is_hl = |tag: [u8; 3]| &tag == b"HL ";
         let opens_level = |item: ItemId| {

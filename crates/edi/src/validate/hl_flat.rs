@@ -1,4 +1,4 @@
-//! HL segments whose loops follow each other: which level is above which stands in HL02 alone.
+//! HL segments of consecutive loops, whose hierarchy is given by HL02 alone.
 
 use std::collections::VecDeque;
 
@@ -7,28 +7,28 @@ use super::hl::{HlFault, Level, parse, value};
 use crate::guide::compile::{FlatLevels, ItemId};
 use crate::guide::walk::Mark;
 
-/// HL segments that are kept. What is further back is believed.
+/// Maximum number of HL segments that are kept. References to earlier ones are accepted.
 const RECENT_MAX: usize = 4_096;
-/// Places where numbers were left out that are kept.
+/// Maximum number of gaps in the numbers that are kept.
 const GAPS_MAX: usize = 16;
 
-/// Follows the HL segments of a transaction whose HL loops do not stand in each other (856, 857, 861; the standard's own 837).
+/// Follows the HL segments of a transaction whose HL loops are consecutive rather than nested (856, 857, 861; the standard's own 837).
 ///
-/// Source: X12.22, segment HL. HL01 tells each one from the others; where the first is 1 they count, as implementation guides ask. HL02 is
-/// the HL01 of one that came before, and HL04 says whether one comes that names this one. Which level (HL03) may stand below which is the
-/// guide's.
+/// Source: X12.22, segment HL. HL01 identifies each segment; if the first is 1 they must count up, as implementation guides require. HL02 is
+/// the HL01 of an earlier segment, and HL04 states whether a later segment refers to this one. The guide defines the allowed parents of each level
+/// (HL03).
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlatHl {
     recent: VecDeque<Known>,
-    /// HL01, or what it should have been, of the last one.
+    /// HL01 of the last segment, or its expected value.
     counted: u64,
-    /// HL01 of the last one, where it is a number.
+    /// HL01 of the last segment, if it is a number.
     last: u64,
     /// The first was 1.
     counting: bool,
     /// Numbers that were left out: the segments may be missing.
     gaps: Vec<(u64, u64)>,
-    /// Something names the wrong one above or is missing, so that one without a level below proves nothing.
+    /// True after a wrong or missing reference to a parent, so that a level without children is no evidence of a fault.
     orphan: bool,
     /// HL01 of one is not a number that others can name.
     blurred: bool,
@@ -40,9 +40,9 @@ pub(super) struct FlatHl {
 struct Known {
     declared: Vec<u8>,
     ordinal: u64,
-    /// Its level among the guide's.
+    /// Index of its level in the guide.
     level: Option<usize>,
-    /// What HL04 says.
+    /// Value of HL04.
     child: Option<bool>,
     has_child: bool,
     item: ItemId,
@@ -55,7 +55,7 @@ impl FlatHl {
         *self = FlatHl { recent: core::mem::take(&mut self.recent), ..FlatHl::default() };
     }
 
-    /// Something is wrong with the structure: an HL may be missing; with those of HL itself, one surely is, or one too many.
+    /// Records a fault of the structure: an HL may be missing. For a fault of an HL itself, one is certainly missing or superfluous.
     pub(super) fn doubt(&mut self, of_hl: bool) {
         self.orphan = true;
         self.unsure |= of_hl;
@@ -134,7 +134,7 @@ impl FlatHl {
         faults
     }
 
-    /// The transaction ends.
+    /// Ends the transaction.
     pub(super) fn end(&mut self) -> Vec<HlFault> {
         if self.unsure || self.orphan {
             return Vec::new();
@@ -145,7 +145,7 @@ impl FlatHl {
             .collect()
     }
 
-    /// Whether the first number was wrong, as the second tells, which is 2.
+    /// Returns true if the first number was wrong, which a second number of 2 shows.
     fn begins_wrong(&mut self, declared: &[u8]) -> bool {
         let first = self.recent.front().and_then(|first| parse(&first.declared));
         let wrong = self.counted == 1 && !self.counting && declared == b"2" && first.is_some() && !self.unsure;
@@ -153,7 +153,7 @@ impl FlatHl {
         wrong
     }
 
-    /// Whether HL01 is right.
+    /// Checks HL01.
     fn number(&mut self, declared: &[u8]) -> Option<Kind> {
         let number = parse(declared);
         if self.counted == 0 {
@@ -179,7 +179,7 @@ impl FlatHl {
         Some(Kind::HlNumber { expected: ordinal })
     }
 
-    /// The one that a number names among those before, the latest first.
+    /// Returns the latest earlier segment with a number.
     fn find(&self, number: &[u8], ordinal: u64) -> Option<usize> {
         let count = if self.counting { parse(number).filter(|count| *count < ordinal) } else { None };
         // They count, so the place follows from the number.
@@ -195,7 +195,7 @@ impl FlatHl {
         })
     }
 
-    /// Whether a number may be that of an HL that is missing, or too far back to know.
+    /// Returns true if a number may belong to a missing HL, or to one that is no longer kept.
     fn is_left_out(&self, number: &[u8]) -> bool {
         let first = self.recent.front().map_or(0, |first| first.ordinal);
         let starts = self.recent.front().and_then(|first| parse(&first.declared)).filter(|_| !self.counting);

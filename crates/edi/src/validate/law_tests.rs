@@ -57,7 +57,7 @@ fn compiled() -> Arc<CompiledGuide> {
     Arc::new(CompiledGuide::new(&guide).unwrap_or_else(|findings| panic!("{findings}")))
 }
 
-/// Whether the segment is quickly right, and how many findings it has; the segment is `AAA` with these elements.
+/// Returns whether the quick check accepts the segment `AAA` with these elements, and its number of findings.
 fn both(guide: &CompiledGuide, elements: &str) -> (bool, usize) {
     let isa =
         "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~";

@@ -1,11 +1,11 @@
-//! How much is checked.
+//! Options of the validation.
 
 use super::characters::CharacterRules;
 
 /// Settings of a [`super::Validator`].
 #[derive(Clone, Debug)]
 pub struct ValidatorOptions {
-    /// How much is checked.
+    /// Extent of the validation.
     pub level: ValidationLevel,
     /// Day for dated codes, `YYYYMMDD`; `None` takes the date of the group or interchange.
     pub day: Option<u32>,
@@ -29,7 +29,7 @@ impl Default for ValidatorOptions {
     }
 }
 
-/// How much is checked; each level holds those before it.
+/// Extent of the validation; each level includes the preceding ones.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum ValidationLevel {
     /// Syntax, envelopes, counts, control numbers.

@@ -21,7 +21,7 @@ pub(super) struct RuleRun {
     held: Vec<Held>,
     /// Loops that are open and that rules look at, the transaction first.
     open: Vec<Open>,
-    /// Loops that are open, whether rules look at them or not; 1 in the transaction alone.
+    /// Number of open loops, whether rules use them or not; 1 directly in the transaction.
     depth: u32,
     decimal_mark: u8,
     day: Option<u32>,
@@ -32,13 +32,13 @@ struct Open {
     item: ItemId,
     /// Loops around it, and itself.
     depth: u32,
-    /// Where it begins.
+    /// Position of its beginning.
     at: Mark,
-    /// Something inside is wrong besides, so its balances prove nothing.
+    /// True after another fault inside, so that a violated balance is no evidence.
     tainted: bool,
 }
 
-/// What an operand has so far.
+/// Accumulated value of an operand.
 #[derive(Clone, Debug)]
 struct Held {
     there: bool,
@@ -50,7 +50,7 @@ struct Held {
     at: Mark,
 }
 
-/// A rule that does not hold, and where.
+/// A violated rule with its position.
 #[derive(Debug)]
 pub(super) struct RuleFault {
     pub(super) rule: usize,
@@ -60,7 +60,7 @@ pub(super) struct RuleFault {
     pub(super) element: usize,
     pub(super) component: usize,
     pub(super) copy: Vec<u8>,
-    /// What made the rule's condition true.
+    /// Segment that made the rule's condition true.
     pub(super) trigger: Option<Trigger>,
 }
 
@@ -82,7 +82,7 @@ enum Value<'v> {
 }
 
 impl RuleRun {
-    /// A transaction begins.
+    /// Begins a transaction.
     pub(super) fn start(&mut self, guide: &Arc<CompiledGuide>, decimal_mark: u8, day: Option<u32>, at: Mark) {
         self.open.clear();
         (self.decimal_mark, self.day) = (decimal_mark, day);
@@ -100,12 +100,12 @@ impl RuleRun {
         self.enter(guide, ItemId::TRANSACTION, at);
     }
 
-    /// Nothing is computed any more.
+    /// Stops the evaluation of rules.
     pub(super) fn stop(&mut self) {
         self.open.clear();
     }
 
-    /// Whether a segment at a place matters; goes past it where it does not.
+    /// Returns true if rules use the segment at its place; otherwise skips it.
     #[inline(always)]
     pub(super) fn matters(&mut self, placement: &Placement) -> bool {
         let (Some(guide), Some(open)) = (&self.guide, self.open.last()) else { return false };
@@ -124,7 +124,7 @@ impl RuleRun {
         false
     }
 
-    /// The next segment.
+    /// Evaluates the next segment.
     #[inline(never)]
     pub(super) fn segment(
         &mut self,
@@ -172,7 +172,7 @@ impl RuleRun {
         faults
     }
 
-    /// The transaction ends.
+    /// Ends the transaction.
     pub(super) fn end(&mut self) -> Vec<RuleFault> {
         let mut faults = Vec::new();
         let Some(guide) = self.guide.clone() else { return faults };
@@ -182,7 +182,7 @@ impl RuleRun {
         faults
     }
 
-    /// Something is wrong with the structure: what is open proves nothing.
+    /// Records a fault of the structure: the open loops are no evidence for a violation.
     pub(super) fn taint(&mut self) {
         for open in &mut self.open {
             open.tainted = true;
@@ -240,7 +240,7 @@ impl RuleRun {
         faults.push(fault);
     }
 
-    /// The first value of a condition that stands in a segment.
+    /// Returns the first value of a condition that is in a segment.
     fn trigger(&self, guide: &CompiledGuide, condition: &Expression) -> Option<Trigger> {
         match condition {
             Expression::Operand(operand) => {
@@ -314,14 +314,14 @@ impl RuleRun {
                 held.there = true;
                 match result {
                     Some(number) => held.number = number,
-                    // What is not a number has its own finding.
+                    // A value that is not a number has a separate finding.
                     None => held.broken = true,
                 }
             }
         }
     }
 
-    /// `None` where what it needs is not there.
+    /// Evaluates a condition; `None` if a required value is absent.
     fn truth(&self, guide: &CompiledGuide, expression: &Expression, segment: Option<&Segment<'_>>) -> Option<bool> {
         let truth = |expression| self.truth(guide, expression, segment);
         match expression {
@@ -373,7 +373,7 @@ impl RuleRun {
                     Value::Number(_) | Value::Absent => None,
                 }
             }
-            // A value where a condition stands.
+            // A value in place of a condition.
             _ => None,
         }
     }
@@ -397,7 +397,7 @@ impl RuleRun {
         }
     }
 
-    /// Numbers and presence; texts of the segment at hand are not kept.
+    /// Evaluates numbers and presence; texts of the current segment are not kept.
     fn value(&self, guide: &CompiledGuide, expression: &Expression, segment: Option<&Segment<'_>>) -> Value<'static> {
         let mut scratch = Vec::new();
         match self.evaluate(guide, expression, segment, &mut scratch) {
@@ -485,7 +485,7 @@ impl RuleRun {
                 },
                 value => value,
             },
-            // A condition where a value stands.
+            // A condition in place of a value.
             Expression::Compare(..)
             | Expression::In(..)
             | Expression::Present(_)
@@ -511,7 +511,7 @@ impl Held {
     }
 }
 
-/// Whether a text is a national provider identifier: ten digits, the first 1 or 2, with a check digit by the Luhn formula over them and the
+/// Returns true if a text is a national provider identifier: ten digits, the first 1 or 2, with a check digit by the Luhn formula over them and the
 /// prefix 80840, which adds 24. Source: CMS, "Requirements for National Provider Identifier (NPI) and NPI Check Digit".
 fn is_provider_identifier(text: &[u8]) -> bool {
     let text = text.trim_ascii_end();
@@ -531,7 +531,7 @@ enum Which {
     Last,
 }
 
-/// The first or last day of `CCYYMMDD`, `YYMMDD`, or two of them with or without a hyphen; times behind are left out.
+/// Returns the first or last day of `CCYYMMDD`, `YYMMDD`, or a range of them with or without a hyphen; times after them are ignored.
 fn day(text: &[u8], which: Which) -> Value<'static> {
     let (first, last) = match text.iter().position(|byte| *byte == b'-') {
         Some(at) => (&text[..at], &text[at + 1..]),
@@ -546,7 +546,7 @@ fn day(text: &[u8], which: Which) -> Value<'static> {
     })
 }
 
-/// The data of an element's first repetition, or of a component of it.
+/// Returns the data of an element's first repetition, or of a component of it.
 fn text_of<'v>(segment: &Segment<'v>, element: usize, component: usize, scratch: &'v mut Vec<u8>) -> &'v [u8] {
     let Some(found) = segment.element(element) else { return b"" };
     if found.is_simple() && component <= 1 {

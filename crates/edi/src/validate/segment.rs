@@ -1,18 +1,18 @@
-//! Whether a segment is right at its place: one pass over its elements, by tables, without an allocation.
+//! Quick check of a segment at its place: one pass over its elements, with tables and without an allocation.
 
 use super::element::{Settings, edifact_period, is_of_form};
 use crate::guide::code_set::{Key, Standing};
 use crate::guide::compile::{Cell, Layouts, Way};
 use crate::segment::Segment;
 
-/// Whether no findings with the segment, as far as that is quickly seen; `explain` tells what is, and may find that nothing is.
+/// Returns true if the segment certainly has no findings. Otherwise `explain` determines the findings, of which there may be none.
 #[inline(always)]
 pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<'_>, settings: Settings) -> bool {
     let row = &tables.cells.rows[layout as usize];
     let cells = row.cells(&tables.cells);
     let text = segment.text;
     let [tag_end, ends @ ..] = segment.ends.positions() else { return false };
-    // A tag may have parts too, where it is not one.
+    // An invalid tag may also have parts.
     let in_tag = segment.parts.first().is_some_and(|at| at < tag_end);
     let unusual = in_tag
         || segment.binary
@@ -55,7 +55,7 @@ pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<
     (before.0 < before.1 || ends.is_empty()) && row.allows(&tables.cells, present)
 }
 
-/// What values of one segment are checked by.
+/// Context for checking the values of one segment.
 struct Check<'a> {
     tables: &'a Layouts,
     text: &'a [u8],
@@ -63,7 +63,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// A value that is there; where it stands, and where the one before it.
+    /// Checks a value, given its range and that of the preceding one.
     #[inline(always)]
     fn value(&self, cell: &Cell, (from, end): (usize, usize), before: (usize, usize)) -> bool {
         let len = end - from;
@@ -71,7 +71,7 @@ impl Check<'_> {
         let form = |key| is_of_form(cell, key, self.settings.numbers, || self.word(before));
         match cell.way {
             Way::Length => cell.fits(len),
-            // Text that begins with a blank is rare; whether it is all blanks is for the careful check.
+            // Text that begins with a space is rare; the careful check determines whether it is all spaces.
             Way::Filled => cell.fits(len) && self.text[from] != b' ',
             Way::Code => cell.fits(len) && self.is_code(cell, key()),
             Way::Form => form(key()),
@@ -91,7 +91,7 @@ impl Check<'_> {
         Key::within(self.text, from, end - from).word
     }
 
-    /// A composite without repetitions.
+    /// Checks a composite without repetitions.
     #[inline(never)]
     fn composite(&self, cell: &Cell, separator: u8, (start, end): (usize, usize), parts: &[u32]) -> bool {
         let row = &self.tables.cells.composites[cell.more as usize];
@@ -126,7 +126,7 @@ impl Check<'_> {
         before.0 < before.1 && row.allows(&self.tables.cells, present)
     }
 
-    /// A date, time or range that looks as the component behind it says.
+    /// Checks a date, time or range against the format in the next component.
     fn period(&self, cell: &Cell, (from, end): (usize, usize), behind: (usize, usize)) -> bool {
         let key = Key::within(self.text, from, end - from);
         let period = edifact_period(self.word(behind));
@@ -136,7 +136,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether there are bytes other than printable ASCII, as far as words tell: none is not missed.
+/// Returns true if there may be bytes other than printable ASCII, examined by words; no such byte is missed.
 #[inline(always)]
 fn is_unusual(text: &[u8], start: usize, end: usize) -> bool {
     let mut at = start;

@@ -1,4 +1,4 @@
-//! Acknowledgments of whole interchanges: what was received, and what is answered.
+//! Acknowledgments of complete interchanges: input and expected reply.
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
@@ -16,7 +16,7 @@ fn options(name: &str) -> AcknowledgmentOptions {
     AcknowledgmentOptions::by_name(name, stamp()).expect("a kind")
 }
 
-/// The acknowledgment of an input that comes in chunks of so many bytes.
+/// Returns the acknowledgment of an input that arrives in chunks of this many bytes.
 pub(crate) fn acknowledge(input: &[u8], chunk: usize, options: &AcknowledgmentOptions) -> Vec<u8> {
     let limits = Limits { findings_max: usize::MAX, ..Limits::default() };
     let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
@@ -488,9 +488,9 @@ fn refused_headers_are_answered() {
         IEA*0*000000001~
     "#]],
     );
-    // Nothing says who sent it.
+    // The sender is unknown.
     check(&options("999"), "ISA*00~", expect![[""]]);
-    // Behind an interchange without its trailer, whose answer comes first.
+    // After an interchange without its trailer, whose reply comes first.
     let cut = format!("{ISA}GS*PO*S*R*20260401*1200*7*X*005010~ST*850*0001~BEG~");
     check(
         &options("999"),
@@ -545,7 +545,7 @@ fn dates_are_counted_from_1970() {
     assert_eq!(Stamp::new("20260230", "1200"), None);
 }
 
-/// A caller that knows only at the end of a transaction what rejects it decides in place of the policy.
+/// A caller that knows only at the end of a transaction why it is rejected overrides the policy.
 #[test]
 fn a_caller_decides_about_a_transaction() {
     let answer = |decision: OnError, count: u32| {

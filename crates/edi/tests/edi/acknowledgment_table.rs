@@ -13,7 +13,7 @@ use quayline_edi::{
 const BEGIN: &str = "<!-- made by the tests: faults -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// Every error, each in the variants that have other codes, with what the table calls it.
+/// Returns every error, with each variant that has other codes, and its name in the table.
 fn errors() -> Vec<(EdiError, &'static str)> {
     let standard = Standard::X12;
     let mut all = vec![
@@ -172,7 +172,7 @@ fn content() -> Vec<(ContentErrorKind, &'static str)> {
     ]
 }
 
-/// A code, with 999's own after a slash.
+/// Formats a code, followed by the differing code of 999 after a slash.
 fn cell(base: Option<&str>, implementation: Option<&str>) -> String {
     match (base, implementation) {
         (Some(base), Some(own)) => format!("{base}/{own}"),
@@ -257,7 +257,7 @@ fn every_error_is_in_the_table_and_every_code_in_its_list() {
             let known = code.is_none_or(|code| list.words(code).is_some());
             assert!(known, "{words}: {code:?} is not in {}", list.data_element());
         }
-        // What a transaction can have wrong, its acknowledgment can say.
+        // An acknowledgment can express every error in the content of a transaction.
         if matches!(error, EdiError::Content(_)) {
             assert!(codes.transaction.is_some() && codes.contrl.is_some(), "{words}");
         }

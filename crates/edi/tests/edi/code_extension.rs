@@ -8,7 +8,7 @@ use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, EnvelopeReader, Eve
 
 use crate::generic::{documents_and_ranges, json, rewrite, write_json};
 
-/// An interchange with one message of these segments.
+/// Builds an interchange with one message of these segments.
 fn unox(segments: &[u8]) -> Vec<u8> {
     let count = segments.iter().filter(|byte| **byte == b'\n').count() + 2;
     let segments: Vec<u8> = segments.iter().copied().filter(|byte| *byte != b'\n').collect();
@@ -17,8 +17,8 @@ fn unox(segments: &[u8]) -> Vec<u8> {
     [head.as_bytes(), &segments, tail.as_bytes()].concat()
 }
 
-/// Segments end with a line break here, and not in what is read. The documents are the same however the input is cut, and what is written
-/// of them is read as the same again.
+/// Checks the documents of segments, which end with a line break here but not in the input. The documents are the same for any division of the input,
+/// and their output is read back as the same documents.
 #[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
 fn check(segments: &[u8], expected: Expect) {
     let text = unox(segments);
@@ -136,7 +136,7 @@ fn the_end_of_the_file_and_of_what_is_too_long() {
     assert_eq!(faults(b"UNZ+0+7"), "");
     assert_eq!(faults(b"UNH+1+ORDERS:D:96A:UN'FTX+\x1b$B%"), "EDI-046 EDI-012");
     assert_eq!(faults(b"UNH+1+ORDERS:D:96A:UN'FTX+?"), "EDI-012");
-    // A set that is never left hides all delimiters: the segment is as long as may be, and what follows is read again.
+    // A set that is never left hides all delimiters: the segment reaches the maximum length, and the following bytes are read again.
     let mut long = b"UNH+1+ORDERS:D:96A:UN'FTX+\x1b$B".to_vec();
     long.resize(long.len() + (1 << 20), b'!');
     long.extend_from_slice(b"'UNT+3+1'UNZ+1+7'");

@@ -1,4 +1,4 @@
-//! What users of other programs complain of: one test for each complaint, by its number in the project's list and its name.
+//! Complaints of users of other programs: one test for each, by its number in the project's list and its name.
 //!
 //! 1 big files, 2 start-up, 3 sibling loops, 4 missing dictionaries, 5 acknowledgments, 6 control counts, 7 code lists, 8 tolerance, 9 cascades and
 //! buffer boundaries.
@@ -32,7 +32,7 @@ fn errors(text: &str, name: &str) -> Vec<(String, u64)> {
     errors.map(|fault| (fault.error.code().0.to_owned(), fault.at.segment)).collect()
 }
 
-/// The acknowledgment of a text, by a guide if one is given, one segment a line.
+/// Returns the acknowledgment of a text, by a guide if one is given, one segment on each line.
 fn acknowledged(text: &str, kind: &str, guide: Option<&Arc<CompiledGuide>>) -> String {
     let stamp = Stamp::new("20260402", "0830").expect("a date and a time");
     let mut acknowledger = Acknowledger::new(AcknowledgmentOptions::by_name(kind, stamp).expect("a kind"));
@@ -66,7 +66,7 @@ fn changed(text: &str, from: &str, to: &str) -> String {
     text.replacen(from, to, 1)
 }
 
-/// The text with another number of segments in the trailer of its first transaction.
+/// Changes the number of segments in the trailer of the first transaction.
 fn recounted(text: &str, trailer: &str, by: i64) -> String {
     let at = text.find(trailer).expect("a trailer") + trailer.len();
     let digits = text[at..].bytes().take_while(u8::is_ascii_digit).count();
@@ -186,7 +186,7 @@ fn c5_what_is_right_is_not_rejected() {
 fn c5_a_valid_835_is_acknowledged() {
     let answer = acknowledged(PAYMENTS, "999", Some(&compiled("835.guide")));
     assert!(answer.contains("AK1*HP*1*005010X221A1~"), "{answer}");
-    // There is no ST03 in a 835, so AK203 is left out.
+    // An 835 has no ST03, so AK203 is omitted.
     assert!(answer.contains("AK2*835*0001~") && answer.contains("IK5*A~"), "{answer}");
 }
 
@@ -292,7 +292,7 @@ fn c7_codes_are_checked_for_the_day_on_which_they_were_sent() {
 
 #[test]
 fn c7_twins_of_a_loop_are_checked_alike() {
-    // NM1*82 stands at the claim (2310B) and at the line (2420A).
+    // NM1*82 occurs in the claim (2310B) and in the line (2420A).
     for name in ["SPRUCE*BRUNO", "PINE*NILS"] {
         let wrong = changed(CLAIMS, &format!("NM1*82*1*{name}"), &format!("NM1*82*9*{name}"));
         let found = errors(&wrong, "837p.guide");
@@ -385,7 +385,7 @@ fn every_part_of_iso_8859_is_read_and_written() {
         assert!(String::from_utf8(lines).expect("UTF-8").contains(char), "{name}");
         assert_eq!(rewrite(&text), text, "{name}");
     }
-    // 0xA5 is nothing in part 3: read as ISO-8859-1, told, and the same again.
+    // 0xA5 is undefined in part 3: it is read as ISO-8859-1, reported, and written back unchanged.
     let text = b"UNB+UNOG:3+A+B+260401:1200+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++\xa5'UNT+3+1'UNZ+1+1'".to_vec();
     assert_eq!(json(&text, []).1, ["EDI-041"]);
     assert_eq!(rewrite(&text), text);

@@ -1,13 +1,13 @@
-//! A sink that holds a source to the contract of `quayline_core::Sink`.
+//! A sink that checks a source against the contract of `quayline_core::Sink`.
 
 use std::collections::HashSet;
 
 use quayline_core::{NodeId, NodeKind, Shape, Sink, Value};
 
-/// Panics at what a source must not do.
+/// Panics on a violation of the contract.
 pub(crate) struct Contract<'a> {
     shape: &'a Shape,
-    /// Open groups with what was sent in each, and the list that is open in it.
+    /// Open groups with the nodes sent in each, and the open list.
     open: Vec<(NodeId, HashSet<NodeId>, Option<NodeId>)>,
     pub(crate) documents: u64,
     pub(crate) values: u64,
@@ -18,7 +18,7 @@ impl<'a> Contract<'a> {
         Contract { shape, open: Vec::new(), documents: 0, values: 0 }
     }
 
-    /// A node may stand here now.
+    /// Checks that a node is allowed at this point.
     fn stands(&mut self, node: NodeId) {
         let known = self.shape.node(node);
         let (group, sent, list) = self.open.last_mut().expect("a group is open");

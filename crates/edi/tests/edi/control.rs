@@ -1,4 +1,4 @@
-//! Control numbers from outside: the writer asks for each once, and gives back what it did not use.
+//! External control numbers: the writer requests each once, and returns the unused ones.
 
 use core::fmt;
 use std::sync::{Arc, Mutex};
@@ -52,7 +52,7 @@ fn numbers_come_from_outside_and_go_back_with_what_is_taken_back() {
     let register = Register::default();
     let mut writer = EdiWriter::with_numbers(EdiWriterOptions::default(), register.boxed());
     let mut drafter = EdiDrafter::new();
-    // A tag that is none refuses the second document.
+    // An invalid tag makes the writer refuse the second document.
     for (receiver, tag, is_good) in [("B", "BEG", true), ("C", "bad", false), ("C", "BEG", true), ("C", "BEG", true)] {
         let text = document(receiver, tag);
         let mut reader = JsonReader::new(&generic_shape(), ReaderOptions::default());

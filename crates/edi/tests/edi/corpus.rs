@@ -1,4 +1,4 @@
-//! Real interchanges, read from `QUAYLINE_CORPUS` (by default `../shared` beside the workspace): each is read, and what is found in it is
+//! Real interchanges from `QUAYLINE_CORPUS` (by default `../shared` beside the workspace): each is read, and its findings are
 //! explained here.
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules};
 use crate::generic::{documents, json, rewrite};
 use crate::trace::trace;
 
-/// Why findings in a file are right: part of its name, the codes of its findings, the reason.
+/// Explanations of the expected findings: part of the file name, the codes of its findings, the reason.
 const EXPLAINED: &[(&str, &[&str], &str)] = &[
     ("002001~PO830~fail~1", &["EDI-003 warning"], "ISA elements are not padded: 78 bytes"),
     ("003010~PC860~fail~1", &["EDI-003 warning"], "ISA elements are not padded"),
@@ -109,11 +109,11 @@ fn every_real_file_is_written_again() {
             eprintln!("{}: {faults:?}", file.display());
         }
     }
-    // The others have findings, or line breaks behind some of their segments only.
+    // The others have findings, or line breaks after only some of their segments.
     assert!(files.is_empty() || same >= 57, "{same} of {} files come back byte for byte", files.len());
 }
 
-/// Real claims by the small guide of the examples: what it has no place for is told, and what it has comes back byte for byte.
+/// Real claims with the small guide of the examples: content without a place is reported, and all other content is written back byte for byte.
 #[test]
 fn real_claims_by_the_small_guide_come_back() {
     let guides = crate::guide_documents::claims();

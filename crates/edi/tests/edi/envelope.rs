@@ -86,7 +86,7 @@ fn check_text(text: &[u8], expected: &Expect) {
     expected.assert_eq(&whole);
 }
 
-/// A body of segments between ISA and the end.
+/// Checks the faults of segments between ISA and the end.
 #[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
 fn check(body: &str, expected: Expect) {
     let isa =
@@ -509,7 +509,7 @@ fn packages_are_passed_over() {
     );
 }
 
-/// With an extra digit in the length, Quayline skipped the following messages and interchanges and reported only the package.
+/// Regression: with an extra digit in the length, the splitter skipped the following messages and interchanges and reported only the package.
 #[test]
 fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
     let message = "UNH+2+ORDERS:D:96A:UN'UNT+2+2'";
@@ -675,7 +675,7 @@ fn isa11_of_a_version_that_is_not_digits() {
     assert!(!whole.contains("EDI-009") && whole.contains("EDI-038"), "{whole}");
 }
 
-/// Before version 00402, ISA11 has one value. From 00402 on, it is the repetition separator.
+/// Before version 00402, ISA11 is fixed to one value. From 00402 on, it is the repetition separator.
 #[test]
 fn isa11_of_each_version() {
     let read = |standards_id: char, version: &str| {

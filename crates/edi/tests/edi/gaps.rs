@@ -1,4 +1,4 @@
-//! Long stretches without a segment: each byte of them is looked at a constant number of times, however few bytes arrive at a time.
+//! Long stretches without a segment: each byte is examined a constant number of times, however few bytes arrive at a time.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const ISA: &str =
 const X12: [&str; 2] =
     ["GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*PO1**20260401~", "SE*3*0001~GE*1*1~IEA*1*000000001~"];
 
-/// A gap: its name, what stands before it, what it repeats, and what stands behind it.
+/// Returns gaps: name, text before, repeated piece, and text after.
 fn gaps() -> Vec<(&'static str, String, Vec<u8>, String)> {
     let x12 = |name, piece: &[u8], behind: &str| {
         (name, format!("{ISA}{}", X12[0]), piece.to_vec(), format!("{behind}{}", X12[1]))
@@ -38,7 +38,7 @@ fn gaps() -> Vec<(&'static str, String, Vec<u8>, String)> {
     ]
 }
 
-/// Reads a gap of `bytes` bytes that arrives in pieces of `step`; what it took, the events, and the most bytes kept.
+/// Reads a gap of `bytes` bytes that arrives in pieces of `step`. Returns the duration, the events, and the maximum number of bytes kept.
 fn read(gap: &(&str, String, Vec<u8>, String), bytes: usize, step: usize) -> (Duration, Vec<Event>, usize) {
     let (_, front, piece, behind) = gap;
     let mut text = front.clone().into_bytes();
@@ -78,7 +78,7 @@ fn a_gap_in_small_pieces_costs_its_length() {
     }
 }
 
-/// White space between segments was held in memory up to the limit of a segment, and one byte more made the segment behind it too long.
+/// Regression: white space between segments was kept in memory up to the limit of a segment, and one byte more made the next segment too long.
 #[test]
 fn white_space_between_segments_is_not_held_and_has_no_limit() {
     for gap in gaps().iter().filter(|(name, ..)| name.contains("blank") || *name == "line ends" || *name == "CR LF") {
@@ -91,7 +91,7 @@ fn white_space_between_segments_is_not_held_and_has_no_limit() {
     }
 }
 
-/// What is left of a gap is no line break in the style of the interchange.
+/// The rest of a gap is not a line break in the style of the interchange.
 #[test]
 fn a_gap_behind_the_header_is_no_line_break() {
     for (gap, expected) in [("\n".to_owned(), LineBreak::Lf), (" ".repeat(100) + "\n", LineBreak::None)] {

@@ -8,12 +8,12 @@ use quayline_edi::{
 };
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
-/// JSON lines of the documents, and the codes of faults, when the bytes are known up to each of `ends` in turn.
+/// Sends the documents to a sink, with the input available up to each of `ends` in turn. Returns the codes of faults.
 pub(crate) fn documents(text: &[u8], ends: impl IntoIterator<Item = usize>, sink: &mut impl Sink) -> Vec<String> {
     documents_and_ranges(text, ends, sink).0
 }
 
-/// The codes of faults, and the bytes of each document.
+/// Returns the codes of faults, and the byte range of each document.
 pub(crate) fn documents_and_ranges(
     text: &[u8],
     ends: impl IntoIterator<Item = usize>,
@@ -49,14 +49,14 @@ pub(crate) fn documents_and_ranges(
     (faults, ranges)
 }
 
-/// The documents as JSON lines.
+/// Returns the documents as JSON lines.
 pub(crate) fn json(text: &[u8], ends: impl IntoIterator<Item = usize>) -> (Vec<u8>, Vec<String>) {
     let mut writer = JsonWriter::new(&generic_shape(), JsonStyle::default());
     let faults = documents(text, ends, &mut writer);
     (writer.bytes().to_vec(), faults)
 }
 
-/// What is written of the documents.
+/// Writes the documents back to interchanges.
 pub(crate) fn rewrite(text: &[u8]) -> Vec<u8> {
     let mut writer = EdiWriter::new(EdiWriterOptions::default());
     documents(text, [], &mut writer);
@@ -109,7 +109,8 @@ fn x12_documents() {
     );
 }
 
-/// Documents of files that differ in one delimiter: what ISA and UNB say is the same, but no segment is written with another one's.
+/// Documents of files that differ only in one delimiter: ISA and UNB have the same fields, but no segment is written with the delimiters of the other
+/// file.
 #[test]
 fn other_delimiters_begin_another_interchange() {
     let x12 = format!("{ISA}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00~SE*3*0001~GE*1*1~IEA*1*000000001~");
@@ -190,7 +191,7 @@ fn documents_that_cannot_be_written() {
         ),
         format!(r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"TA1","elements":[{{"value":"\u20ac"}}]}}]}}"#),
         format!(r#"{{"standard":"X12",{interchange},"transaction":{{"type":"850"}},"segments":[{{"tag":"SE"}}]}}"#),
-        // They were written, the one without ST01, the other with usual delimiters.
+        // Regression: both were written, the one without ST01, the other with the usual delimiters.
         format!(r#"{{"standard":"X12",{interchange},"transaction":{{"control_number":"0001"}}}}"#),
         format!(r#"{{"standard":"X12",{interchange},"delimiters":{{"element":"A"}}}}"#),
     ] {
@@ -281,7 +282,7 @@ fn rows() {
 
 const ORDERS: &str = "UNB+UNOC:3+S:14+R:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'BGM+220'LIN+1'LIN+2'UNT+5+1'UNH+2+ORDERS:D:96A:UN'BGM+220'UNT+3+2'UNZ+2+7'";
 
-/// Documents read where the file is cut at `cut`, by a reader that goes on from bytes there; an open document ends as a page.
+/// Reads the documents of a file cut at `cut`, with a reader that resumes there from saved bytes; an open document ends as a page.
 fn in_two_parts(text: &[u8], cut: usize, sink: &mut impl Sink) -> Option<Vec<String>> {
     let options = GenericOptions::default();
     let mut reader = DocumentReader::new(&options);
@@ -407,8 +408,8 @@ fn errors_in_a_header_are_those_of_its_transaction() {
     assert_eq!(found, [0, 1, 1]);
 }
 
-/// What went wrong once: the place of a document without segments was that of the segment found last, which a later look at more bytes no
-/// longer knew. It is that of the header now.
+/// Regression: a document without segments had the position of the last segment, which a later pass over more bytes no longer knew. It now has the
+/// position of the header.
 #[test]
 fn documents_without_segments_have_the_place_of_their_header() {
     let text = format!("{ISA}GS*PO*S*R*20260401*1200*1*X*005010~");

@@ -9,7 +9,7 @@ use quayline_edi::{GenericOptions, ValidatorOptions};
 use crate::contract::Contract;
 use crate::guide_documents::{documents_of, json, read_with};
 
-/// The blocks of the page: what they are and what is in them.
+/// Returns the code blocks of the page with their labels.
 fn blocks() -> Vec<(String, String)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/guides.md");
     let page = std::fs::read_to_string(path).expect("docs/reference/guides.md is there");

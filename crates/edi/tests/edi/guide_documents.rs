@@ -27,7 +27,7 @@ fn orders() -> Arc<GuideDocuments> {
     documents_of(vec![example("orders.guide")], NodeNames::References)
 }
 
-/// What is wrong, by code, when the bytes are known up to each of `ends` in turn.
+/// Returns the codes of faults, with the input available up to each of `ends` in turn.
 pub(crate) fn read(
     documents: &Arc<GuideDocuments>,
     page_bytes: Option<u64>,
@@ -106,7 +106,7 @@ fn a_transaction_without_a_guide_is_told_and_read_as_without_one() {
     assert!(core::str::from_utf8(writer.bytes()).expect("text").contains(r#""segments":[{"tag":"BHT""#));
 }
 
-/// What is written of the documents.
+/// Writes the documents back to interchanges.
 pub(crate) fn rewrite(documents: &Arc<GuideDocuments>, page_bytes: Option<u64>, text: &[u8]) -> String {
     let mut writer =
         EdiWriter::new(EdiWriterOptions { guides: Some(Arc::clone(documents)), ..EdiWriterOptions::default() });
@@ -233,10 +233,10 @@ fn siblings_in_any_order_are_put_together() {
     let repeated = repeated.replace("SE*25", "SE*27");
     let line = json(&claims(), None, repeated.as_bytes());
     assert!(line.contains(r#""DTP_454":{"DTP01":"454","DTP02":"D8","DTP03":"20260401"},"DTP_431""#), "{line}");
-    // Those that may come in any order stay as they are.
+    // Siblings in any order keep their order.
     assert_eq!(rewrite(&claims(), None, repeated.as_bytes()), repeated);
     assert_eq!(write_json(&claims(), &line), Ok(repeated));
-    // G1 may come five times, 6R once: mixed with each other they stand together in the document.
+    // G1 may come five times, 6R once: if they are mixed, the document groups them.
     let mixed = CLAIM
         .replace("DTP*472*D8*20260401~LX*2", "DTP*472*D8*20260401~REF*G1*A~REF*6R*B~REF*G1*C~LX*2")
         .replace("SE*25", "SE*28");
@@ -281,7 +281,7 @@ fn names_in_words() {
     assert_eq!(rewrite(&documents, None, CLAIM.as_bytes()), CLAIM);
 }
 
-/// A transaction with many subscribers, each with a claim.
+/// Builds a transaction with many subscribers, each with a claim.
 fn many_claims(subscribers: usize) -> String {
     let (head, rest) = CLAIM.split_once("HL*2*1*22*0~").expect("there");
     let (body, tail) = rest.split_once("SE*25*0001~").expect("there");
@@ -329,7 +329,7 @@ fn pages_end_before_loops_and_repeat_their_heads() {
             let done = pass.finish();
             assert_eq!(done, skip.finish());
             from += done;
-            // Another reader may go on from there.
+            // Another reader may continue from there.
             let mut other = DocumentReader::new(&options);
             other.go_to(&skipper.snapshot());
             reader = other;
@@ -385,7 +385,7 @@ proptest! {
         prop_assert_eq!(write_json(&claims(), &whole), Ok(text));
     }
 
-    /// Whatever is done to the segments: the sink's contract holds, skipping finds the same documents, and what has no error is all there.
+    /// For any edit of the segments: the sink's contract holds, skipping finds the same documents, and a document without an error is complete.
     #[test]
     fn nothing_is_lost_without_an_error(
         edits in proptest::collection::vec((0u8..5, 0usize..60, 0usize..60), 0..6),
@@ -438,7 +438,7 @@ proptest! {
     }
 }
 
-/// Loops at one position, of which two are repeated, come in turns: A B A. Documents keep them as they come, in one list.
+/// Loops at one position, of which two are repeated, alternate: A B A. Documents keep their order in one list.
 #[test]
 fn loops_that_come_in_turns_stay_as_they_come() {
     let guide = r#"guide G

@@ -19,7 +19,7 @@ struct Maker<'g> {
 }
 
 impl Maker<'_> {
-    /// A number below `n`, by xorshift.
+    /// Returns a number below `n`, by xorshift.
     fn below(&mut self, n: u64) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -128,7 +128,7 @@ impl Maker<'_> {
     }
 }
 
-/// Joined without empty ones at the end.
+/// Joins parts without empty ones at the end.
 fn trimmed(mut parts: Vec<String>, separator: char) -> String {
     while parts.last().is_some_and(String::is_empty) {
         parts.pop();

@@ -1,4 +1,4 @@
-//! Guide files: what they say, what is wrong with them, and that writing and reading them are inverse.
+//! Guide files: content, faults, and the law that writing and reading are inverse.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use quayline_edi::guide::{
     write_guide_including,
 };
 
-/// The guides of `examples/edi`, each beside the others.
+/// Returns the guides of `examples/edi` in one folder.
 pub(crate) fn examples() -> MemoryGuides {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi");
     let mut files = BTreeMap::new();
@@ -30,7 +30,7 @@ pub(crate) fn examples() -> MemoryGuides {
     MemoryGuides(files)
 }
 
-/// One of them.
+/// Returns one of the examples.
 pub(crate) fn example(name: &str) -> Guide {
     let files = examples();
     parse_guide(name, &files.0[name], &files, &Limits::default()).unwrap_or_else(|findings| panic!("{findings}"))
@@ -577,7 +577,7 @@ fn limits_are_findings() {
     assert_eq!(found.len(), 1_001);
 }
 
-// What follows makes guides of any content.
+// Generators of guides with any content.
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -811,7 +811,7 @@ fn codes_come_from_a_file_of_those_who_maintain_them() {
         assert!(wrong.contains(told), "{told}: {wrong}");
     }
     assert!(wrong.contains("at party.csv:1:1") && wrong.contains("at party.csv:4:1"), "{wrong}");
-    // A file that is not there, or that nobody names.
+    // A missing file, and a file that nothing refers to.
     let told = parse_guide("a.guide", &text, &NoGuides, &Limits::default()).expect_err("no file").to_string();
     assert!(told.contains("error[GDE-009]"), "{told}");
     let told = parse_guide("a.guide", &text.replace("\"party.csv\"", ""), &NoGuides, &Limits::default());

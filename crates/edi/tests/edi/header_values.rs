@@ -10,7 +10,7 @@ use quayline_edi::{CharacterRules, EndOfInput, EnvelopeReader, Event, Rules, Val
 const X12: &str = "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~\
      GS*BE*S*R*20260401*1200*1*X*005010X220A1~ST*834*0001*005010X220A1~REF*A~SE*3*0001~GE*1*1~IEA*1*000000001~";
 
-/// What is wrong with a file, and the codes of TA1, AK9, AK5, IK5 and CONTRL.
+/// Returns the faults of a file, and the codes of TA1, AK9, AK5, IK5 and CONTRL.
 fn faults(text: &[u8], rules: Rules, named: Option<Charset>) -> String {
     let mut reader = EnvelopeReader::new(&Limits::default(), rules);
     let characters = CharacterRules::Checked(named);
@@ -63,7 +63,7 @@ fn check(changes: &[(&str, &str)], expected: Expect) {
     expected.assert_eq(&out);
 }
 
-/// ISA and GS were looked at for widths only, so that a qualifier that nobody has was acknowledged as right.
+/// Regression: only the widths of ISA and GS were checked, so that an undefined qualifier was acknowledged as correct.
 #[test]
 fn qualifiers_and_versions_of_the_envelope_are_of_their_lists() {
     check(
@@ -103,7 +103,7 @@ fn qualifiers_and_versions_of_the_envelope_are_of_their_lists() {
     );
 }
 
-/// ST03 went before GS08 silently, and where no guide had its name, GS08 was taken.
+/// Regression: ST03 overrode GS08 silently, and if no guide had its name, GS08 was used.
 #[test]
 fn st03_is_of_the_guide_of_its_group() {
     check(
@@ -181,7 +181,7 @@ fn characters_are_of_the_set_that_the_interchange_names() {
     "#]].assert_eq(&out);
 }
 
-/// A partner's name with a control character went into the answer, where nobody could read it.
+/// Regression: a partner's name with a control character was copied into the reply, which was then unreadable.
 #[test]
 fn control_characters_in_headers_are_told() {
     check(

@@ -1,4 +1,4 @@
-//! HL loops that follow each other: a ship notice, where HL03 tells the level and HL02 the one above.
+//! Consecutive HL loops: a ship notice, in which HL03 identifies the level and HL02 its parent.
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
@@ -55,7 +55,7 @@ fn interchange(body: &str) -> String {
     )
 }
 
-/// Codes, segment and element of what is found, with words; by a guide that says levels, or not.
+/// Returns codes, segment, element and message of the findings, with or without levels in the guide.
 fn told(levels: bool, body: &str) -> String {
     let compiled = std::sync::Arc::new(CompiledGuide::new(&guide(levels)).expect("a good guide"));
     let text = interchange(body);
@@ -105,12 +105,12 @@ const GOOD: &str = "HL*1**S*1~HL*2*1*O*1~HL*3*2*T*1~HL*4*3*I*0~HL*5*3*P*1~HL*6*5
 fn what_is_right() {
     for levels in [false, true] {
         assert_eq!(told(levels, GOOD), "");
-        // All orders, then what is in them: nothing asks for the order of the tree.
+        // All orders, then their items: the order of the tree is not required.
         assert_eq!(told(levels, "HL*1**S~HL*2*1*O~HL*3*1*O~HL*4*2*I~HL*5*3*I~"), "");
         // Two shipments.
         assert_eq!(told(levels, "HL*1**S~HL*2*1*O~HL*3**S~HL*4*3*O~"), "");
     }
-    // HL01 may be anything that tells them apart.
+    // HL01 may be any unique value.
     assert_eq!(told(false, "HL*A**S*1~HL*X7*A*O*1~HL*B*X7*I*0~"), "");
 }
 
@@ -128,7 +128,7 @@ fn one_fault_is_told_once() {
             ("HL*5*3*", "HL*5*5*"),
             ("HL*2*1*O*1", "HL*2*1*O*0"),
             ("HL*6*5*I*0", "HL*6*5*I*1"),
-            // The one at fault is missing.
+            // The faulty segment is missing.
             ("HL*3*2*T*1~", ""),
         ];
         for (from, to) in cases {

@@ -1,4 +1,4 @@
-//! Input made to hurt: memory stays bounded and one finding says what is wrong.
+//! Hostile input: memory stays bounded and one finding describes the fault.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ const ISA: &str =
     "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~";
 const GS: &str = "GS*PO*S*R*20260401*1200*1*X*005010~";
 
-/// Feeds the pieces one after another and keeps what is asked to be kept: the codes of the findings and the most bytes kept.
+/// Feeds the pieces one after another and keeps the unconsumed bytes. Returns the codes of the findings and the maximum number of bytes kept.
 fn feed(pieces: impl IntoIterator<Item = Vec<u8>>) -> (Vec<&'static str>, usize) {
     let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
     let (mut kept, mut most, mut codes) = (Vec::new(), 0, Vec::new());
@@ -121,7 +121,7 @@ fn groups_in_groups_and_transactions_in_transactions() {
     let (codes, most) = feed(with("UNB+UNOA:1+A+B+990802:1557+1'", ung.as_bytes(), 100_000, "UNZ+1+1'"));
     let mut counts = BTreeMap::new();
     codes.iter().for_each(|code| *counts.entry(*code).or_insert(0) += 1);
-    // Each is a fault of its own, up to the limit of findings.
+    // Each is a separate fault, up to the limit of findings.
     assert!(counts.values().sum::<i32>() <= 1000, "{counts:?}");
     assert!(most < 1 << 12);
     check(

@@ -7,7 +7,7 @@ use quayline_edi::Rules;
 use crate::generic::{documents, documents_and_ranges, json, rewrite};
 use crate::trace::trace;
 
-/// Text made of what interchanges are made of.
+/// Generates text from fragments of interchanges.
 pub(crate) fn soup() -> impl Strategy<Value = Vec<u8>> {
     let isa =
         "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
@@ -57,7 +57,7 @@ pub(crate) fn soup() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..24).prop_map(|words| words.concat().into_bytes())
 }
 
-/// An interchange as it is written: its documents come back to the same bytes.
+/// Generates canonical interchanges: their documents are written back as the same bytes.
 fn canonical() -> impl Strategy<Value = Vec<u8>> {
     let text = prop::string::string_regex("[A-Za-z0-9 .,/?+:'*^~-]{0,12}").expect("a good expression");
     let element = prop::collection::vec(prop::collection::vec(text, 1..3), 1..3);
@@ -106,7 +106,7 @@ fn canonical() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Data as it stands in an interchange.
+/// Escapes data for an interchange.
 fn escape(text: &str, x12: bool) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn plain_segments_are_found_as_by_the_careful_way(text in soup(), cut in any::<prop::sample::Index>()) {
         let cut = cut.index(text.len() + 1);
-        // A window with more elements than a segment may have takes the careful way; no segment here has so many.
+        // A window with more elements than the maximum of a segment takes the careful path; no segment here has that many.
         let most = |segment_elements_max| Limits { segment_elements_max, ..Limits::default() };
         let long = [text.clone(), text].concat();
         let careful = trace(&long, [cut], &most(45), Rules::Lenient);

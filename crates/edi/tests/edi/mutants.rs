@@ -27,13 +27,13 @@ impl GuideResolver for Shelf {
     }
 }
 
-/// A guide by its file name.
+/// Returns a guide by its file name.
 pub(crate) fn guide(name: &str) -> Guide {
     let text = Shelf.read(name, "").expect("the guide is there").text;
     parse_guide(name, &text, &Shelf, &Limits::default()).unwrap_or_else(|findings| panic!("{findings}"))
 }
 
-/// A mutant as a file: what its class is, and the codes that the standard gives it (see [`Mutant`]).
+/// A mutant as a file: its class, and its codes in the standard (see [`Mutant`]).
 pub(crate) struct MutantFile {
     pub(crate) class: &'static str,
     pub(crate) text: String,
@@ -42,7 +42,7 @@ pub(crate) struct MutantFile {
     pub(crate) is_x12: bool,
 }
 
-/// So many mutants of each class and subject, for those who look at what becomes of their faults.
+/// Makes this many mutants of each class and subject, for tests of the handling of their faults.
 pub(crate) fn mutant_files(each: usize) -> Vec<MutantFile> {
     let mut files = Vec::new();
     for subject in subjects() {
@@ -89,7 +89,7 @@ fn one_fault_gives_one_finding_at_its_place_with_its_code() {
     let tally = Tally::of(&subjects, &CLASSES, 2026, 24);
     assert!(tally.made >= 2_000 && tally.by_class.len() >= 20, "{tally}");
     tally.assert_each_class();
-    // Numbers that nobody looked at while the validator was written.
+    // Seeds that were not used while the validator was written.
     let mut all = tally;
     for seed in [1, 77, 4711, 90_210, 31_337] {
         let tally = Tally::of(&subjects, &CLASSES, seed, 24);
@@ -99,9 +99,9 @@ fn one_fault_gives_one_finding_at_its_place_with_its_code() {
     assert!(all.right * 100 >= all.made * 98, "{}", all.table());
 }
 
-/// What went wrong: of two loops in the wrong order, the second was told as missing and as late where more than eight segments were between,
-/// and a mandatory loop behind the next one made that one "not expected". It cannot again: what is missing may come late as long as the loop
-/// around it is open.
+/// Regression: for two loops in the wrong order with more than eight segments between them, the second was reported as missing and as late,
+/// and a mandatory loop after the next one made that one "not expected". Now a missing item may come late as long as its enclosing loop
+/// is open.
 #[test]
 fn what_moved_far_is_told_once() {
     let subjects = subjects();
@@ -112,8 +112,8 @@ fn what_moved_far_is_told_once() {
     }
 }
 
-/// What went wrong: while no reading was clearly the best, each kept all its faults, so a file of another kind took time by the square of
-/// its length. It cannot again, since a reading with many faults is decided.
+/// Regression: while no reading was clearly the best, each kept all its faults, so the time for a file of another kind grew with the square of
+/// its length. Now a reading with many faults is decided.
 #[test]
 fn data_of_another_kind_is_told_in_linear_time() {
     let subject = Subject::new("837P", guide("837p.guide"), include_str!("../mutants/837p.x12"));

@@ -1,4 +1,4 @@
-//! What acknowledgments say of files with one fault: the code that the standard gives its class, at its place.
+//! Acknowledgments of files with one fault: the code of the standard for its class, at its place.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Validator
 use crate::mutants::{MutantFile, mutant_files};
 use crate::reports::read;
 
-/// The acknowledgment of a text that is validated by a guide, and the faults that it is made of.
+/// Returns the acknowledgment of a text that is validated by a guide, and the faults behind it.
 pub(crate) fn acknowledge(text: &[u8], guide: &Arc<CompiledGuide>, kind: &str) -> (Vec<u8>, Vec<EdiFault>) {
     let limits = Limits { findings_max: usize::MAX, ..Limits::default() };
     let stamp = Stamp::new("20260402", "0830").expect("a date and a time");
@@ -43,10 +43,10 @@ pub(crate) fn acknowledge(text: &[u8], guide: &Arc<CompiledGuide>, kind: &str) -
     }
 }
 
-/// The fault is told as more than one, which is the validator's to answer for.
+/// The fault is reported as more than one, which is a fault of the validator.
 const MORE: &str = "more than one finding";
 
-/// What is wrong with the acknowledgment of a mutant; `None` is nothing.
+/// Returns the fault of a mutant's acknowledgment, or `None`.
 fn verdict(mutant: &MutantFile, kind: &str) -> Option<String> {
     let (text, faults) = acknowledge(mutant.text.as_bytes(), &mutant.guide, kind);
     let (reports, wrong, stray) = read(&text);
@@ -54,7 +54,7 @@ fn verdict(mutant: &MutantFile, kind: &str) -> Option<String> {
         return Some(format!("not right by its own guide: {wrong:?}"));
     }
     let errors: Vec<&EdiFault> = faults.iter().filter(|fault| fault.severity == Severity::Error).collect();
-    // What one fault is told as more is looked at elsewhere.
+    // Another test covers faults that are reported as more than one.
     let [fault] = &errors[..] else { return Some(MORE.to_owned()) };
     let rejected: Vec<_> = reports
         .iter()

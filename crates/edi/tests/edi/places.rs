@@ -1,4 +1,4 @@
-//! Places with the same tag: what tells them apart, what does not, and what `GDE-110` says of those.
+//! Places with the same tag: the conditions that distinguish them, and the warning `GDE-110` if none does.
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
@@ -7,7 +7,7 @@ use quayline_edi::guide::{CompiledGuide, MemoryGuides, parse_guide};
 
 use crate::validate::check_with;
 
-/// A guide with this structure over a few segments.
+/// Builds a guide with this structure over a few segments.
 fn guide(structure: &str) -> String {
     format!(
         "guide TEST\nstandard X12\nversion 005010\ntransaction 999 group ZZ\n\
@@ -18,7 +18,7 @@ fn guide(structure: &str) -> String {
     )
 }
 
-/// The findings of some bodies, each on a line of its own behind the body.
+/// Checks the findings of some bodies, each on a separate line after the body.
 #[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
 fn check(structure: &str, bodies: &[&str], expected: Expect) {
     let guide = guide(structure);
@@ -35,7 +35,7 @@ fn warnings(structure: &str, expected: Expect) {
     expected.assert_eq(&all.concat());
 }
 
-/// The element whose codes differ was asked for although it may be absent, so a valid segment without it had no place.
+/// Regression: a condition used an optional element whose codes differ, so a valid segment without it had no place.
 #[test]
 fn an_element_that_may_be_absent_turns_nothing_away() {
     let structure = "
@@ -69,7 +69,7 @@ fn an_element_that_may_be_absent_turns_nothing_away() {
     );
 }
 
-/// Two segments with the same qualifier were told apart by nothing, though the codes of their second elements have none in common.
+/// Regression: two segments with the same qualifier were not distinguished, although the codes of their second elements are disjoint.
 #[test]
 fn all_closed_codes_decide() {
     let structure = "
@@ -104,7 +104,7 @@ fn all_closed_codes_decide() {
     );
 }
 
-/// Whether there is a value decides where one place asks for it and the other forbids it.
+/// The presence of a value decides if one place requires it and the other forbids it.
 #[test]
 fn presence_decides_for_loops_too() {
     let structure = "

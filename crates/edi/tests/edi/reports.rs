@@ -1,4 +1,4 @@
-//! Acknowledgments read back: what others wrote, and what we write of any list of faults.
+//! Reading of acknowledgments: those of other programs, and those written here for any list of faults.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use crate::acknowledge::{ISA, acknowledge, shown};
 use crate::corpus::corpus;
 use crate::laws::soup;
 
-/// What the acknowledgments in a file say, what is wrong with the file by its envelope and the shipped guides, and how many segments are stray.
+/// Returns the reports of the acknowledgments in a file, the faults by its envelope and the built-in guides, and the number of stray segments.
 pub(crate) fn read(text: &[u8]) -> (Vec<Report>, Vec<String>, u64) {
     let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
     let mut acknowledgments = AcknowledgmentReader::default();
@@ -627,7 +627,7 @@ fn parts(reports: &[Report]) -> (Vec<&GroupReport>, Vec<&TransactionReport>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever the faults are, a 997 or 999 is a good interchange whose counts add up, and it rejects what has an error.
+    /// For any faults, a 997 or 999 is a valid interchange whose counts are consistent, and it rejects a unit with an error.
     #[test]
     fn x12_acknowledgments_add_up(
         seeds in prop::collection::vec(seed(), 0..12),
@@ -694,7 +694,7 @@ proptest! {
         }
     }
 
-    /// The same of CONTRL.
+    /// For any faults, a CONTRL is a valid interchange whose counts are consistent.
     #[test]
     fn contrl_adds_up(
         seeds in prop::collection::vec(seed(), 0..12),
@@ -732,7 +732,7 @@ proptest! {
         }
     }
 
-    /// Whatever the input is, the answer does not depend on its chunks, is read without a finding, and is not answered again.
+    /// For any input, the reply does not depend on its chunks, is read without a finding, and gets no reply itself.
     #[test]
     fn any_input_is_answered_well(
         input in soup(),
@@ -750,7 +750,7 @@ proptest! {
         prop_assert!(again.is_empty(), "{}", shown_bytes(&again));
     }
 
-    /// Whatever headers hold, what answers them is right by its guide: what cannot be repeated has zeros in its place.
+    /// For any headers, the reply is valid by its guide: values that cannot be repeated are replaced by zeros.
     #[test]
     fn unfit_headers_are_answered_well(
         group in prop::collection::vec("[A-Z0-9 .:a-zü]{0,16}", 8),
@@ -777,7 +777,7 @@ proptest! {
         );
         let text = seeded(edifact.as_bytes(), &[], options());
         let (_, faults, _) = read(&text);
-        // UNB is the partner's again; only what is in the message is ours.
+        // UNB repeats the partner's values; only the message is written here.
         let faults: Vec<&String> = faults.iter().filter(|fault| fault.contains("transaction 1")).collect();
         if std::env::var_os("SHOW").is_some() { eprintln!("{}", shown_bytes(&text)); } prop_assert!(faults.is_empty(), "{faults:?} in {}", shown_bytes(&text));
     }

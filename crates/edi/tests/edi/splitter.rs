@@ -21,7 +21,7 @@ fn check_limits(text: &str, limits: Limits, expected: Expect) {
     expected.assert_eq(&trace_all_ways(text.as_bytes(), &limits, Rules::Lenient));
 }
 
-/// An ISA of this version with `^` as ISA11.
+/// Builds an ISA of this version with `^` as ISA11.
 fn isa(version: &str) -> String {
     format!(
         "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*{version}*000000001*0*T*:~"
@@ -574,11 +574,11 @@ fn wrapped_lines_may_break_released_pairs() {
     );
 }
 
-/// What went wrong once, found by fuzzing: a look at an incomplete segment and one at the whole told different things. What is looked at
-/// before a terminator is there must say no more, and in the same order, than what is looked at behind it: white space before a header
+/// Regression, found by fuzzing: a pass over an incomplete segment and one over the whole reported different faults. Before the terminator is
+/// present, a pass must report a prefix of the later reports. Cases: white space before a header
 /// that cuts an interchange off, the limit of elements where that header follows, line breaks that the index finds in binary data, a line
 /// feed that is a delimiter, marks before the tag of the last segment, and line breaks in released pairs of extended text. `trace_all_ways`
-/// holds each to its whole.
+/// compares each with its whole.
 #[test]
 fn an_early_look_says_what_a_late_one_says() {
     let limits = Limits { segment_bytes_max: 400, segment_elements_max: 30, record_bytes_max: 20, ..Limits::default() };

@@ -16,7 +16,7 @@ fn edifact(number: u32, una: &str) -> String {
     format!("{una}UNB+UNOC:3+A+B+260401:1200+{number}'UNH+1+ORDERS:D:96A:UN'BGM+220+{number}+9'UNT+3+1'UNZ+1+{number}'")
 }
 
-/// The control numbers of the interchanges that were read, and the faults with their bytes.
+/// Returns the control numbers of the interchanges that were read, and the faults with their bytes.
 fn read(text: &str, step: usize) -> (Vec<String>, Vec<String>) {
     let text = text.as_bytes();
     let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
@@ -46,7 +46,7 @@ fn read(text: &str, step: usize) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// A letter or digit before ISA or UNB took the whole interchange away, with a warning of so many bytes that are none.
+/// Regression: a letter or digit before ISA or UNB hid the whole interchange, with a warning about bytes outside of an interchange.
 #[test]
 fn no_byte_before_a_header_hides_an_interchange() {
     let una = "UNA:+.? '";
@@ -57,7 +57,7 @@ fn no_byte_before_a_header_hides_an_interchange() {
             let text = format!("{first}{debris}{second}{}", of(3));
             let (numbers, faults) = read(&text, usize::MAX >> 1);
             assert_eq!(numbers, ["1", "2", "3"], "{debris}: {faults:?}");
-            // What is reported is the debris, and nothing of the interchange behind it.
+            // Only the debris is reported, and nothing of the interchange after it.
             let bytes = debris.trim_start().len();
             assert!(!faults.is_empty(), "{debris}");
             if debris != "ISAISA" {
@@ -74,7 +74,7 @@ fn no_byte_before_a_header_hides_an_interchange() {
     assert_eq!(read(&format!("x{una}x"), 5).0, Vec::<String>::new());
 }
 
-/// Words that hold a tag are no headers, and a file of them takes time by its size.
+/// Words that contain a tag are not headers, and the time for a file of them is linear in its size.
 #[test]
 fn words_with_tags_are_passed_over() {
     let word = "xISA*xUNB+UNOxUNA:+.? 'xISA|xUNB+UNOC:3xUNA ";

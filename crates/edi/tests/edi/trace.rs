@@ -1,4 +1,4 @@
-//! What the splitter says of a text, as lines, however the text is cut.
+//! Output of the splitter for a text, as lines, for any division of the text.
 
 use std::fmt::Write as _;
 
@@ -88,7 +88,7 @@ fn segment(pass: &Pass<'_>) -> String {
     line
 }
 
-/// The trace of a text: whole, byte by byte, and cut at every place.
+/// Returns the trace of a text after comparing it whole, byte by byte, and cut at every position.
 pub(crate) fn trace_all_ways(text: &[u8], limits: &Limits, rules: Rules) -> String {
     let whole = trace(text, [], limits, rules);
     assert_eq!(whole, trace(text, 0..text.len(), limits, rules), "byte by byte");

@@ -299,7 +299,7 @@ fn sums_are_exact_and_by_loop() {
     let good =
         format!("TOT*1~CLM*A*0.3~{}{}CLM*B*0~CLM*C*-5~{}{}", line("0.1"), line("0.2"), line("-7.5"), line("2.50"));
     check_rule(balance, &good, expect![[""]]);
-    // X12 numbers may have exponents (X12.6): a sum of them was not compared.
+    // X12 numbers may have exponents (X12.6): regression, a sum of them was not compared.
     check_rule(balance, &format!("TOT*1~CLM*A*5.1E2~{}{}", line("5E2"), line("100E-1")), expect![[""]]);
     check_rule(
         balance,
@@ -528,7 +528,7 @@ fn a_file_that_is_cut_off_anywhere_has_one_finding() {
         let text = text.trim_end();
         let terminator = text.as_bytes()[text.len() - 1];
         assert_eq!(findings(text.as_bytes(), &guide, &ValidatorOptions::default()), [], "{name}");
-        // The header of the interchange tells what the others are.
+        // The header of the interchange determines the other delimiters.
         let header = text.find(char::from(terminator)).expect("a terminator");
         let header = if text.starts_with("UNA") { text.find("UNB").expect("a header") + 40 } else { header + 1 };
         let mut inside = true;
@@ -544,7 +544,7 @@ fn a_file_that_is_cut_off_anywhere_has_one_finding() {
             let told = match codes[..] {
                 [] => whole,
                 ["EDI-012"] => inside && !whole,
-                // Between two segments, what is open lacks its trailer.
+                // Between two segments, the open level lacks its trailer.
                 [_] => !inside,
                 _ => false,
             };

@@ -1,4 +1,4 @@
-//! Segments that could stand at two places.
+//! Detection of segments that match two places.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use super::distinguish::{Condition, Shared, owner, reference};
 use super::{CompiledItem, ItemId, Transitions, place, small};
 use crate::guide::model::{Guide, Requirement, SegmentUse};
 
-/// Two places of a guide that some segment fits both, so that one of them is reached only when the other is full.
+/// Two places of a guide that one segment can match, so that one of them is reached only when the other is full.
 #[derive(Clone, Debug)]
 pub struct Ambiguity {
-    /// The segment that takes what fits both.
+    /// Place that takes the segments that match both.
     pub taken: ItemId,
     /// The segment that does not get it.
     pub shadowed: ItemId,
-    /// Why they cannot be told apart.
+    /// Reason why they cannot be distinguished.
     pub why: String,
     /// The fewest segments, tags and qualifiers only, after which the last one fits both.
     pub example: Vec<String>,
     places: (String, String),
 }
 
-/// Ambiguities that are told; a guide with more has one mistake many times.
+/// Maximum number of reported ambiguities; a guide with more has one mistake repeated many times.
 const TOLD_MAX: usize = 100;
 /// Segments of an example that a message shows.
 const SHOWN_MAX: usize = 6;
 
 impl Ambiguity {
-    /// As a warning.
+    /// Converts the ambiguity to a warning.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let (taken, shadowed) = &self.places;
@@ -46,7 +46,7 @@ impl Ambiguity {
     }
 }
 
-/// Finds pairs of segments with the same tag of which one takes what the other could have.
+/// Finds pairs of segments with the same tag of which one takes segments that match the other.
 pub(super) fn find(
     guide: &Guide,
     uses: &[Option<&SegmentUse>],
@@ -65,7 +65,7 @@ pub(super) fn find(
                 if found.len() >= TOLD_MAX {
                     return found;
                 }
-                // The one that the walk takes first.
+                // Try the place that the walk reaches first.
                 let ambiguity = search.pair(*one, *other).or_else(|| search.pair(*other, *one));
                 found.extend(ambiguity);
             }
@@ -83,7 +83,7 @@ struct Search<'x> {
 }
 
 impl<'x> Search<'x> {
-    /// Whether `taken` takes segments that `shadowed` could have too.
+    /// Returns the ambiguity if `taken` takes segments that also match `shadowed`.
     fn pair(&self, taken: ItemId, shadowed: ItemId) -> Option<Ambiguity> {
         let (inner, outer) = (owner(self.items, taken), owner(self.items, shadowed));
         let inside = outer <= inner && inner < self.items[outer.index()].end;
@@ -92,7 +92,7 @@ impl<'x> Search<'x> {
         if !inside || !used(child_taken) || !used(child_shadowed) || child_taken == child_shadowed {
             return None;
         }
-        // Where the one is taken, the loops up to the other's owner may end, and nothing between is mandatory.
+        // At the taken place, the loops up to the other's owner may end, and no mandatory item is between them.
         let (mut at, mut own) = (child_taken, inner);
         while own != outer {
             if !self.is_free(own, at, None) {
@@ -106,7 +106,7 @@ impl<'x> Search<'x> {
         if !behind || (at != child_shadowed && !self.is_free(own, at, Some(child_shadowed))) {
             return None;
         }
-        // What must come first is not taken by another; a second one may be.
+        // A mandatory first occurrence is unambiguous; a second one may be taken by the other place.
         let first = &self.items[child_taken.index()];
         let repeats = first.max != Some(1);
         if first.requirement == Requirement::Mandatory && !repeats {
@@ -124,13 +124,13 @@ impl<'x> Search<'x> {
         Some(Ambiguity { taken, shadowed, why, example, places })
     }
 
-    /// The item of its owner that a segment is or opens.
+    /// Returns the item of its owner that a segment is or opens.
     fn child(&self, id: ItemId) -> ItemId {
         let item = &self.items[id.index()];
         if item.is_trigger { item.parent } else { id }
     }
 
-    /// Whether nothing in a loop must come behind `from` and before `to` (or the loop's end).
+    /// Returns true if a loop has no mandatory item after `from` and before `to` (or the loop's end).
     fn is_free(&self, own: ItemId, from: ItemId, to: Option<ItemId>) -> bool {
         let rank = self.items[from.index()].rank;
         let end = to.map_or(u32::MAX, |to| self.items[to.index()].rank);
@@ -158,7 +158,7 @@ impl<'x> Search<'x> {
         &self.table.conditions[from as usize..to as usize]
     }
 
-    /// What a segment has that fits both places; `None` where they can be told apart.
+    /// Returns the content of a segment that matches both places; `None` if they can be distinguished.
     fn shared(&self, taken: ItemId, shadowed: ItemId) -> Option<Shared<'x>> {
         let (a, b) = (self.conditions(taken), self.conditions(shadowed));
         if a.iter().any(|one| b.iter().any(|other| one.excludes(other))) {
@@ -197,7 +197,7 @@ impl<'x> Search<'x> {
         }
     }
 
-    /// The two places, by what is different in them: their loops, or else which of the segments of their loop they are.
+    /// Names the two places by their difference: their loops, or otherwise their number among the segments of their loop.
     fn names(&self, taken: ItemId, shadowed: ItemId) -> (String, String) {
         let names = (place(self.items, taken), place(self.items, shadowed));
         if names.0 != names.1 {
@@ -216,13 +216,13 @@ impl<'x> Search<'x> {
         (number(taken), number(shadowed))
     }
 
-    /// A segment that fits both.
+    /// Builds an example segment that matches both places.
     fn both(&self, taken: ItemId, shared: &Shared<'_>) -> String {
         let asked = shared.segment.iter().map(|(column, value)| (*column, value.unwrap_or(""))).collect();
         self.text(&self.items[taken.index()].id, &asked)
     }
 
-    /// A segment that fits its place.
+    /// Builds an example segment that matches its place.
     fn one(&self, id: ItemId) -> String {
         let mut asked: BTreeMap<(usize, usize), &str> = BTreeMap::new();
         for condition in self.conditions(id) {
@@ -232,7 +232,7 @@ impl<'x> Search<'x> {
         self.text(&self.items[id.index()].id, &asked)
     }
 
-    /// A tag and what is asked of its elements.
+    /// Formats a tag with values for the required elements.
     fn text(&self, tag: &str, asked: &BTreeMap<(usize, usize), &str>) -> String {
         let separator = match self.guide.standard {
             crate::delimiters::Standard::X12 => '*',
@@ -255,7 +255,7 @@ impl<'x> Search<'x> {
         text
     }
 
-    /// The fewest segments before an item.
+    /// Collects the minimum segments before an item.
     fn prefix(&self, id: ItemId, out: &mut Vec<String>) {
         let item = &self.items[id.index()];
         let parent = item.parent;
@@ -270,7 +270,7 @@ impl<'x> Search<'x> {
         }
     }
 
-    /// The fewest segments of an item.
+    /// Collects the minimum segments of an item.
     fn instance(&self, id: ItemId, out: &mut Vec<String>) {
         if !super::distinguish::is_loop(&self.items[id.index()]) {
             out.push(self.one(id));
@@ -284,7 +284,7 @@ impl<'x> Search<'x> {
     }
 }
 
-/// A value that both conditions allow.
+/// Returns a value that both conditions allow.
 fn common<'c>(one: &'c Condition, other: &Condition) -> Option<&'c str> {
     one.values.iter().find(|value| other.values.binary_search(value).is_ok()).map(|value| &**value)
 }

@@ -1,20 +1,20 @@
-//! The same tables as [`super::layout`], as small as the check of good data needs them.
+//! Compact form of the tables of [`super::layout`], reduced to what the check of valid data needs.
 
 use quayline_core::packed;
 
 use super::layout::{Form, Layouts, Spec};
 use crate::guide::model::NoteKind;
 
-/// What good data is checked against.
+/// Tables for the check of valid data.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    /// By layout.
+    /// Rows by layout.
     pub(crate) rows: Vec<Row>,
-    /// As `Layouts::specs`.
+    /// Cells, indexed as `Layouts::specs`.
     pub(crate) cells: Vec<Cell>,
-    /// Those of composites, by `Cell::more`.
+    /// Rows of composites, by `Cell::more`.
     pub(crate) composites: Vec<Row>,
-    /// As `Layouts::notes`.
+    /// Notes, indexed as `Layouts::notes`.
     notes: Vec<NoteMask>,
 }
 
@@ -41,25 +41,25 @@ pub(crate) struct Cell {
     pub(crate) form: Form,
 }
 
-/// How a value is checked.
+/// Method of checking a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub(crate) enum Way {
-    /// By its length.
+    /// Length.
     Length,
-    /// By its length, and it may not be blanks only: a mandatory text.
+    /// Length, and not only spaces: a mandatory text.
     Filled,
-    /// By its length, and it is one of some codes.
+    /// Length, and one of some codes.
     Code,
-    /// By its form.
+    /// Form.
     Form,
-    /// By its form, and it is one of some codes.
+    /// Form, and one of some codes.
     FormAndCode,
-    /// By its components.
+    /// Components.
     Composite,
-    /// By what the component behind says, and it is one of some codes, if there are any.
+    /// Form given by the next component, and one of some codes if there are any.
     EdifactPeriod,
-    /// No value is right.
+    /// No value is valid.
     Never,
 }
 
@@ -72,7 +72,7 @@ struct NoteMask {
 }
 
 impl Cell {
-    /// Whether a value of so many characters or digits is neither too short nor too long.
+    /// Returns true if a value with this number of characters or digits is neither too short nor too long.
     #[inline(always)]
     pub(crate) fn fits(&self, len: usize) -> bool {
         len.wrapping_sub(self.min as usize) <= self.span as usize
@@ -123,7 +123,7 @@ impl Row {
         &tables.cells[self.cells.0 as usize..self.cells.1 as usize]
     }
 
-    /// Whether those that must be there are, and all notes are kept, over the bits of those that are there.
+    /// Returns true if all mandatory elements are in the bitmap of present ones, and all notes are satisfied.
     #[inline(always)]
     pub(crate) fn allows(&self, tables: &Cells, present: u64) -> bool {
         let notes = &tables.notes[self.notes.0 as usize..self.notes.1 as usize];

@@ -1,4 +1,4 @@
-//! Whether what a guide refers to is there, and whether any data could fulfil what it asks.
+//! Consistency checks of a guide: all references resolve, and its requirements can be satisfied.
 
 use quayline_core::Finding;
 
@@ -11,7 +11,7 @@ use crate::guide::model::{
     Codes, CompositeDef, DataType, ElementOf, ElementUse, Guide, NoteKind, SegmentUse, SyntaxNote,
 };
 
-/// Elements, composites, segments and code lists by themselves.
+/// Checks elements, composites, segments and code lists individually.
 pub(super) fn dictionary(guide: &Guide) -> Vec<Finding> {
     let mut findings = Vec::new();
     let dictionary = &guide.dictionary;
@@ -134,7 +134,7 @@ fn notes(at: &str, notes: &[SyntaxNote], elements: &[ElementUse], findings: &mut
     }
 }
 
-/// As X12 writes it; EDIFACT's kinds that X12 does not have as EDIFACT does.
+/// Formats a note in X12 notation; kinds of EDIFACT that X12 lacks are in EDIFACT notation.
 pub(crate) fn note_name(note: &SyntaxNote) -> String {
     let letter = match note.kind {
         NoteKind::AllOrNone => "P",

@@ -16,12 +16,12 @@ pub(super) const TAG: Code = Code("GDE-111");
 pub(super) const CODE: Code = Code("GDE-112");
 pub(super) const TOO_LARGE: Code = Code("GDE-113");
 
-/// An error at a place of the guide, such as `2300/REF`.
+/// Creates an error at a place of the guide, such as `2300/REF`.
 pub(super) fn error(code: Code, place: impl Into<String>, message: impl Into<String>) -> Finding {
     Finding::error(code, Fault::Config, message).at(Place { path: Some(place.into()), ..Place::default() })
 }
 
-/// A warning at a place of the guide.
+/// Creates a warning at a place of the guide.
 pub(super) fn warning(code: Code, place: impl Into<String>, message: impl Into<String>) -> Finding {
     Finding::warning(code, Fault::Config, message).at(Place { path: Some(place.into()), ..Place::default() })
 }

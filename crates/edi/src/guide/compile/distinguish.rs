@@ -1,4 +1,4 @@
-//! What tells a segment from others with the same tag that could stand where it stands.
+//! Conditions that distinguish a segment from others with the same tag at the same place.
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,29 @@ use crate::guide::model::{Guide, Requirement, SegmentUse};
 /// One element must have one of these values.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
-    /// From 1.
+    /// Element, from 1.
     pub(crate) element: usize,
-    /// From 1; 0 where the element is simple.
+    /// Component, from 1; 0 for a simple element.
     pub(crate) component: usize,
     pub(crate) set: CodeSet,
-    /// For messages and comparisons, in order.
+    /// Values in order, for messages and comparisons.
     pub(crate) values: Vec<Box<str>>,
 }
 
-/// What a place asks of one element, checked only where other places ask something else and no condition decides. It is a preference: a
-/// segment that misses it is still read by this place if no other fits better.
+/// Requirement of a place on one element. It is evaluated only if other places have other requirements and no condition decides. It is a preference:
+/// a segment that does not meet it is still read at this place if no other place matches better.
 #[derive(Clone, Debug)]
 pub(crate) struct Decider {
-    /// From 1.
+    /// Element, from 1.
     pub(crate) element: usize,
-    /// From 1; 0 where the element is simple.
+    /// Component, from 1; 0 for a simple element.
     pub(crate) component: usize,
     pub(crate) needs: Needs,
-    /// Its codes; empty where any value is allowed.
+    /// Codes; empty if any value is allowed.
     pub(crate) set: CodeSet,
 }
 
-/// What a [`Decider`] asks.
+/// Kind of a [`Decider`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Needs {
     /// A value.
@@ -48,21 +48,21 @@ pub(crate) enum Needs {
     CodeOrNothing,
 }
 
-/// How segments with the same tag are told from each other.
+/// Conditions and deciders that distinguish segments with the same tag.
 pub(super) struct Told {
     pub(super) conditions: Vec<Condition>,
     pub(super) deciders: Vec<Decider>,
 }
 
-/// Finds the conditions and deciders of all segments and notes them in the items.
+/// Finds the conditions and deciders of all segments and stores them in the items.
 ///
-/// A condition is fulfilled by every valid segment of its place, so it may turn a segment away:
-/// * a qualifier of the guide (`where`) is one;
-/// * without it, for each other segment with the same tag that can stand at the same place, it is the first mandatory element whose codes at
-///   the two places have none in common, or else the first whose codes differ.
+/// A condition is satisfied by every valid segment of its place, so it may reject a segment:
+/// * a qualifier of the guide (`where`) is a condition;
+/// * without one, for each other segment with the same tag at the same place, the condition is on the first mandatory element whose codes at
+///   the two places are disjoint, or otherwise the first whose codes differ.
 ///
-/// An element that may be absent is never a condition. Where conditions do not tell two places apart, all elements of which the places ask
-/// something different decide together: codes, and whether there is a value at all.
+/// An optional element is never a condition. If conditions do not distinguish two places, all elements with different
+/// requirements decide together: codes, and the presence of a value.
 pub(super) fn tell_apart(
     guide: &Guide,
     uses: &[Option<&SegmentUse>],
@@ -127,7 +127,7 @@ pub(super) fn tell_apart(
     told
 }
 
-/// Simple elements (component 0) and components of a segment.
+/// Returns the simple elements (component 0) and components of a segment.
 fn columns(guide: &Guide, tag: &str) -> Vec<(usize, usize)> {
     let widths = effective::widths(guide, tag);
     let of = |(e, components): (usize, &usize)| {
@@ -141,7 +141,7 @@ fn row<'g>(guide: &'g Guide, segment: &'g SegmentUse, columns: &[(usize, usize)]
     columns.iter().map(|(e, c)| Column::new(guide, segment, *e, *c)).collect()
 }
 
-/// The conditions of a place without a qualifier.
+/// Returns the conditions of a place without a qualifier.
 fn conditions(
     rows: &[Vec<Option<Column<'_>>>],
     columns: &[(usize, usize)],
@@ -159,13 +159,13 @@ fn conditions(
     chosen.into_iter().map(condition).collect()
 }
 
-/// Whether no segment fulfils the conditions of both places.
+/// Returns true if no segment satisfies the conditions of both places.
 fn exclude(one: &[Condition], other: &[Condition]) -> bool {
     one.iter().any(|one| other.iter().any(|other| one.excludes(other)))
 }
 
 impl Decider {
-    /// `None` where the place asks nothing.
+    /// Creates a decider; `None` if the place has no requirement.
     fn new((element, component): (usize, usize), column: &Column<'_>) -> Option<Self> {
         let codes = column.values.as_ref();
         let needs = match (column.requirement, codes) {
@@ -181,7 +181,7 @@ impl Decider {
 }
 
 impl Condition {
-    /// What `where` says.
+    /// Creates the condition of a `where` clause.
     fn of_qualifier(guide: &Guide, segment: &SegmentUse) -> Option<Self> {
         let qualifier = segment.qualifier.as_ref()?;
         let element = usize::from(qualifier.element);
@@ -199,7 +199,7 @@ impl Condition {
         Condition { element, component, set, values }
     }
 
-    /// Whether no value fulfils both.
+    /// Returns true if no value satisfies both.
     pub(crate) fn excludes(&self, other: &Condition) -> bool {
         self.element == other.element
             && self.component == other.component
@@ -209,10 +209,10 @@ impl Condition {
 
 /// An element at a place, with its codes.
 struct Column<'g> {
-    /// A component of a composite that may be absent is optional, whatever the composite asks.
+    /// Requirement. A component of an optional composite is optional, regardless of the composite's definition.
     requirement: Requirement,
     codes: Allowed<'g>,
-    /// In order, where no other value is allowed.
+    /// Values in order, if no other value is allowed.
     values: Option<Vec<&'g str>>,
 }
 
@@ -237,7 +237,7 @@ impl<'g> Column<'g> {
         Some(Column { requirement, codes: effective.codes, values })
     }
 
-    /// The same where `where` asks for some values.
+    /// Creates a column for the values of a `where` clause.
     fn asked(values: &'g [String]) -> Self {
         let mut asked: Vec<&str> = values.iter().map(String::as_str).collect();
         asked.sort_unstable();
@@ -246,7 +246,7 @@ impl<'g> Column<'g> {
     }
 }
 
-/// The mandatory column that tells a place from another.
+/// Returns the mandatory column that distinguishes a place from another.
 fn telling(one: &[Option<Column<'_>>], other: &[Option<Column<'_>>]) -> Option<usize> {
     let mut differs = None;
     for (i, (a, b)) in one.iter().zip(other).enumerate() {
@@ -264,7 +264,7 @@ fn telling(one: &[Option<Column<'_>>], other: &[Option<Column<'_>>]) -> Option<u
     differs
 }
 
-/// Whether two places ask something different of an element.
+/// Returns true if two places have different requirements on an element.
 fn differ(one: Option<&Column<'_>>, other: Option<&Column<'_>>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return one.is_some() != other.is_some() };
     let never = |column: &Column<'_>| column.requirement == Requirement::NotUsed;
@@ -274,25 +274,25 @@ fn differ(one: Option<&Column<'_>>, other: Option<&Column<'_>>) -> bool {
     !never(one) && !one.codes.is_same_list(other.codes) && one.values != other.values
 }
 
-/// What two places with the same tag allow both, by column: [`Shared::of`].
+/// Content that two places with the same tag both allow, by column: [`Shared::of`].
 pub(super) struct Shared<'g> {
-    /// Element and component of what must be there, with one of its codes; what may be any value is left out.
+    /// Element and component of mandatory values, with one of the codes; unrestricted values are omitted.
     pub(super) segment: Vec<((usize, usize), Option<&'g str>)>,
-    /// The first element that both allow, though they ask something different of it.
+    /// First element that satisfies both places although their requirements differ.
     pub(super) differs: Option<Difference<'g>>,
 }
 
-/// An element of which two places ask something different.
+/// An element on which two places have different requirements.
 pub(super) struct Difference<'g> {
     pub(super) column: (usize, usize),
-    /// A value that both allow; `None` where both allow only that it is left out.
+    /// A value that both places allow; `None` if both allow only its absence.
     pub(super) value: Option<&'g str>,
-    /// Whether each of the two has codes.
+    /// True if both places have codes.
     pub(super) both_closed: bool,
 }
 
 impl<'g> Shared<'g> {
-    /// What a segment must have that fits both places; `None` where no segment does.
+    /// Returns the content of a segment that matches both places; `None` if no segment does.
     pub(super) fn of(guide: &'g Guide, one: &'g SegmentUse, other: &'g SegmentUse) -> Option<Self> {
         let columns = columns(guide, &one.tag);
         let mut shared = Shared { segment: Vec::new(), differs: None };
@@ -336,21 +336,21 @@ fn disjoint(one: &[&str], other: &[&str]) -> bool {
     few.iter().all(|value| many.binary_search(value).is_err())
 }
 
-/// The loop in whose list of what may come a segment stands: around its loop where it opens that, otherwise its loop.
+/// Returns the loop that has a segment as a child: the parent of its loop if the segment opens it, otherwise its loop.
 pub(super) fn owner(items: &[CompiledItem], id: ItemId) -> ItemId {
     let item = &items[id.index()];
     if item.is_trigger { items[item.parent.index()].parent } else { item.parent }
 }
 
-/// Whether two segments with the same tag can both be meant at some place: one's owner is the other's or lies around it.
+/// Returns true if two segments with the same tag can compete: one's owner is the other's or contains it.
 pub(super) fn compete(items: &[CompiledItem], one: ItemId, other: ItemId) -> bool {
     let (a, b) = (owner(items, one), owner(items, other));
     let inside = |inner: ItemId, outer: ItemId| outer <= inner && inner < items[outer.index()].end;
     inside(a, b) || inside(b, a)
 }
 
-/// Whether there is a state in which a segment could go to either of two places: where the inner one's loops are open, the outer one is not
-/// behind.
+/// Returns true if in some state a segment could go to either of two places: while the loops of the inner one are open, the outer one is
+/// still ahead.
 pub(super) fn meet(items: &[CompiledItem], one: ItemId, other: ItemId) -> bool {
     let (a, b) = (owner(items, one), owner(items, other));
     let inside = |inner: ItemId, outer: ItemId| outer <= inner && inner < items[outer.index()].end;
@@ -368,7 +368,7 @@ pub(super) fn meet(items: &[CompiledItem], one: ItemId, other: ItemId) -> bool {
     items[child.index()].rank >= items[path.index()].rank
 }
 
-/// A qualifier that no segment can have.
+/// Reports a qualifier that no segment can satisfy.
 fn check_qualifier(guide: &Guide, segment: &SegmentUse, at: &dyn Fn() -> String, findings: &mut Vec<Finding>) {
     let Some(qualifier) = &segment.qualifier else { return };
     let number = usize::from(qualifier.element);
@@ -403,12 +403,12 @@ fn check_qualifier(guide: &Guide, segment: &SegmentUse, at: &dyn Fn() -> String,
     }
 }
 
-/// `CLM05-1`, `NM101`.
+/// Formats a reference such as `CLM05-1` or `NM101`.
 pub(crate) fn reference(tag: &str, element: usize, component: usize) -> String {
     if component == 0 { format!("{tag}{element:02}") } else { format!("{tag}{element:02}-{component}") }
 }
 
-/// Whether the item is a loop.
+/// Returns true if the item is a loop.
 pub(super) fn is_loop(item: &CompiledItem) -> bool {
     item.kind == ItemKind::Loop
 }

@@ -1,4 +1,4 @@
-//! What an element is at one place of the structure: the dictionary's, with the place's changes.
+//! Effective definition of an element at one place of the structure: that of the dictionary with the changes of the place.
 
 use crate::guide::model::{
     CodeList, Codes, CompositeDef, DataType, ElementDef, ElementOf, Guide, Requirement, SegmentUse,
@@ -25,12 +25,12 @@ pub(crate) enum Allowed<'g> {
     Any,
     /// A list of the dictionary, by its name.
     List(&'g str, &'g CodeList),
-    /// Only these, of the list that the element has by itself.
+    /// Only these codes, from the element's own list.
     These(&'g [String], Option<&'g CodeList>),
 }
 
 impl<'g> Allowed<'g> {
-    /// The values where no other is allowed.
+    /// Returns the values if no others are allowed.
     pub(crate) fn finite(self) -> Option<Vec<&'g str>> {
         match self {
             Allowed::Any => None,
@@ -40,13 +40,13 @@ impl<'g> Allowed<'g> {
         }
     }
 
-    /// Whether both are the same list, so that nobody compares a thousand codes.
+    /// Returns true if both are the same list, which avoids the comparison of a thousand codes.
     pub(crate) fn is_same_list(self, other: Allowed<'_>) -> bool {
         matches!((self, other), (Allowed::List(_, a), Allowed::List(_, b)) if core::ptr::eq(a, b))
     }
 }
 
-/// The composite that element `number` (from 1) of a segment is, if it is one that the dictionary has.
+/// Returns the composite at element `number` (from 1) of a segment, if it is one in the dictionary.
 pub(crate) fn composite<'g>(guide: &'g Guide, tag: &str, number: usize) -> Option<(&'g str, &'g CompositeDef)> {
     match &guide.dictionary.segments.get(tag)?.elements.get(number.checked_sub(1)?)?.of {
         ElementOf::Composite(id) => guide.dictionary.composites.get_key_value(id).map(|(id, def)| (id.as_str(), def)),
@@ -54,7 +54,7 @@ pub(crate) fn composite<'g>(guide: &'g Guide, tag: &str, number: usize) -> Optio
     }
 }
 
-/// Whether a composite must stand at a place.
+/// Returns the requirement on a composite at a place.
 pub(crate) fn composite_requirement(guide: &Guide, segment: &SegmentUse, number: usize) -> Requirement {
     let change = segment.changes.iter().rfind(|change| usize::from(change.element) == number && change.component == 0);
     let own = || guide.dictionary.segments.get(&segment.tag)?.elements.get(number.checked_sub(1)?);
@@ -62,7 +62,7 @@ pub(crate) fn composite_requirement(guide: &Guide, segment: &SegmentUse, number:
     change.and_then(|change| change.requirement).unwrap_or_else(own)
 }
 
-/// A simple element (`component` 0) or a component at a place; `None` where there is no such or the dictionary does not have it.
+/// Returns a simple element (`component` 0) or a component at a place; `None` if it does not exist in the dictionary.
 pub(crate) fn element<'g>(
     guide: &'g Guide,
     segment: &'g SegmentUse,
@@ -124,7 +124,7 @@ fn of_definition<'g>(guide: &'g Guide, number: &'g str, def: &'g ElementDef) -> 
     }
 }
 
-/// Number of elements of a segment, and of components of one of them (0 where it is simple).
+/// Returns, for each element of a segment, its number of components (0 for a simple element).
 pub(crate) fn widths(guide: &Guide, tag: &str) -> Vec<usize> {
     let Some(def) = guide.dictionary.segments.get(tag) else { return Vec::new() };
     let of = |usage: &crate::guide::model::ElementUse| match &usage.of {

@@ -130,7 +130,7 @@ fn of_segment(segment: &SegmentUse, is_trigger: bool) -> CompiledItem {
         kind: ItemKind::Segment,
         id: segment.tag.as_str().into(),
         name: segment.name.as_deref().map(Into::into),
-        // Without its trigger there is no loop, whatever the guide says.
+        // A loop cannot exist without its trigger, so the trigger is mandatory.
         requirement: if is_trigger { Requirement::Mandatory } else { segment.requirement },
         max,
         parent: ItemId::TRANSACTION,

@@ -1,4 +1,4 @@
-//! What the elements of each segment must be, as tables.
+//! Requirements on the elements of each segment, as tables.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use crate::guide::model::{DataType, ElementOf, ElementUse, Guide, NoteKind, Requ
 /// Elements of all segments.
 #[derive(Debug, Default)]
 pub(crate) struct Layouts {
-    /// By item of the structure.
+    /// Layouts by item of the structure.
     pub(crate) of_item: Vec<u32>,
     pub(crate) layouts: Vec<Layout>,
     /// Elements of layouts and components of composites, those of one next to each other.
     pub(crate) specs: Vec<Spec>,
     pub(crate) notes: Vec<Note>,
-    /// By `Spec::codes` less one.
+    /// Code sets by `Spec::codes` minus one.
     pub(crate) code_sets: Vec<Allowance>,
     /// Numbers and names of elements, for messages.
     pub(crate) names: Vec<Box<str>>,
-    /// What good data is checked against.
+    /// Tables for the check of valid data.
     pub(crate) cells: Cells,
 }
 
 impl Layouts {
-    /// An element (`component` 0) or a component of a layout.
+    /// Returns an element (`component` 0) or a component of a layout.
     pub(crate) fn element(&self, layout: Layout, element: usize, component: usize) -> Option<&Spec> {
         let specs = &self.specs[layout.specs.0 as usize..layout.specs.1 as usize];
         let spec = specs.get(element.checked_sub(1)?)?;
@@ -72,15 +72,15 @@ pub(crate) struct Spec {
     pub(crate) codes: u32,
     /// Most repetitions; `u32::MAX` is unbounded.
     pub(crate) repeat: u32,
-    /// Of a composite.
+    /// Components of a composite.
     pub(crate) components: (u32, u32),
     pub(crate) notes: (u32, u32),
-    /// In `Layouts::names`: number and name; the name is empty where there is none.
+    /// Index of number and name in `Layouts::names`; the name may be empty.
     pub(crate) number: u32,
     pub(crate) name: u32,
 }
 
-/// What characters a value may have.
+/// Allowed characters of a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd)]
 #[repr(u8)]
 pub(crate) enum Form {
@@ -98,9 +98,9 @@ pub(crate) enum Form {
     Letters,
     /// Anything.
     Binary,
-    /// X12 data element 1251: a date, time or range as the element before (1250) says.
+    /// X12 data element 1251: a date, time or range in the format given by the preceding element (1250).
     X12Period,
-    /// EDIFACT data element 2380: as the component behind (2379) says.
+    /// EDIFACT data element 2380: in the format given by the next component (2379).
     EdifactPeriod,
     /// Has components.
     Composite,
@@ -110,7 +110,7 @@ pub(crate) enum Form {
 #[derive(Debug)]
 pub(crate) struct Allowance {
     pub(crate) set: CodeSet,
-    /// The codes that the element has by itself, where the place allows only some of them.
+    /// The element's own codes, if the place allows only some of them.
     pub(crate) standard: Option<CodeSet>,
 }
 
@@ -120,20 +120,20 @@ pub(crate) struct Note {
     pub(crate) kind: NoteKind,
     pub(crate) first: u64,
     pub(crate) all: u64,
-    /// As messages call it, and its elements in its order.
+    /// Name for messages, and its elements in order.
     pub(crate) name: Box<str>,
     pub(crate) elements: Vec<u8>,
 }
 
 impl Note {
-    /// Whether it is kept.
+    /// Returns true if the note is satisfied.
     pub(crate) fn holds(&self, present: u64) -> bool {
         self.kind.holds(self.first, self.all, present)
     }
 }
 
 impl NoteKind {
-    /// Whether a note is kept over the elements that are there, as bits: its first element, and all that it has.
+    /// Returns true if a note is satisfied by the bitmap of present elements, given the bits of its first and of all its elements.
     #[inline(always)]
     pub(crate) fn holds(self, first: u64, all: u64, present: u64) -> bool {
         let these = present & all;
@@ -246,7 +246,7 @@ impl<'g> Maker<'g> {
         }
     }
 
-    /// An element that the dictionary does not have: `check` told of it.
+    /// Returns the spec of an element that the dictionary lacks; `check` has reported it.
     fn anything(&mut self, usage: &'g ElementUse) -> Spec {
         Spec {
             form: Form::Binary,
@@ -294,7 +294,7 @@ impl<'g> Maker<'g> {
             if format && row[i].form == Form::Text && self.is(&row[i], "2380") {
                 row[i].form = Form::EdifactPeriod;
             }
-            // C001 of X12 is no date; 1250 and 1251 stand next to each other in composites too.
+            // C001 of X12 is not a date; 1250 and 1251 are adjacent in composites as well.
             if i > 0 && row[i].form == Form::Text && self.is(&row[i], "1251") && self.is(&row[i - 1], "1250") {
                 row[i].form = Form::X12Period;
             }
@@ -304,7 +304,7 @@ impl<'g> Maker<'g> {
         spec
     }
 
-    /// The place of a row of specs, the same for equal rows.
+    /// Returns the range of a row of specs; equal rows share one.
     fn row(&mut self, row: Vec<Spec>) -> (u32, u32) {
         let len = small(row.len());
         let start = match self.rows.get(&row) {

@@ -1,4 +1,4 @@
-//! HL segments of a guide: loops that stand in each other, or one after the other.
+//! HL segments of a guide: nested or consecutive loops.
 
 use quayline_core::{Finding, packed};
 
@@ -6,16 +6,16 @@ use super::codes::{LOOP, error};
 use super::{CompiledItem, ItemId};
 use crate::guide::model::{Guide, HlLevel, Item};
 
-/// What a guide says of its HL segments.
+/// HL levels of a guide.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HlLevels {
-    /// Of each item that is an HL which opens a loop: levels of HL around it and its own; empty where the guide has none to check.
+    /// By item that is an HL and opens a loop: its level including the enclosing ones; empty if the guide has no levels to check.
     levels: Vec<u8>,
-    /// Where the loops follow each other.
+    /// Levels of consecutive loops.
     flat: Option<FlatLevels>,
 }
 
-/// Levels that HL03 tells.
+/// Levels identified by HL03.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlatLevels(Vec<HlLevel>);
 
@@ -48,7 +48,7 @@ impl FlatLevels {
         !self.0.is_empty()
     }
 
-    /// A level by HL03.
+    /// Returns a level by HL03.
     pub(crate) fn find(&self, code: &[u8]) -> Option<usize> {
         self.0.iter().position(|level| level.code.as_bytes() == code)
     }
@@ -61,7 +61,7 @@ impl FlatLevels {
         self.0[level].within.contains(&self.0[above].code)
     }
 
-    /// What the guide allows above a level.
+    /// Describes the levels that the guide allows above a level.
     pub(crate) fn words(&self, level: usize) -> Box<str> {
         let HlLevel { top, within, .. } = &self.0[level];
         let mut words = within.join(", ");
@@ -72,7 +72,7 @@ impl FlatLevels {
     }
 }
 
-/// The levels that loops say, checked.
+/// Collects and checks the levels that loops define.
 fn collect(items: &[Item], path: &str, is_nested: bool, said: &mut Vec<HlLevel>, findings: &mut Vec<Finding>) {
     for item in items {
         let Item::Loop(inner) = item else { continue };

@@ -101,7 +101,7 @@ DTM O 1
             hint: give each a qualifier that the other does not have (`where 01 = …`)
         "#]],
     );
-    // A mandatory segment between them tells them apart.
+    // A mandatory segment between them distinguishes them.
     check(
         structure(
             "

@@ -1,4 +1,4 @@
-//! What each segment leads to: for every loop and tag, the places in that loop that a segment with the tag may have.
+//! Transitions: for every loop and tag, the places in that loop for a segment with the tag.
 
 use quayline_core::packed;
 
@@ -10,15 +10,15 @@ use crate::guide::model::{Guide, Requirement};
 #[derive(Debug)]
 pub(crate) struct Transitions {
     pub(crate) tags: Tags,
-    /// By number of the loop; the first is the transaction.
+    /// Tables by number of the loop; the first is the transaction.
     pub(crate) loops: Vec<LoopTable>,
     /// Direct children of all loops, those of one loop next to each other in order.
     pub(crate) slots: Vec<Slot>,
     /// Slots that must be filled, in order, those of one loop next to each other.
     pub(crate) mandatory: Vec<Mandatory>,
-    /// By loop number times number of tags plus tag: first candidate. 0 is none.
+    /// First candidate by loop number times number of tags plus tag; 0 for none.
     first: Vec<u32>,
-    /// Those of one loop and tag next to each other in order; behind the last one of each is one whose slot is [`NO_SLOT`].
+    /// Candidates of one loop and tag are adjacent and in order, followed by one whose slot is [`NO_SLOT`].
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) deciders: Vec<Decider>,
@@ -30,12 +30,12 @@ pub(crate) struct Transitions {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoopTable {
     pub(crate) item: ItemId,
-    /// Its own slot; of the transaction, one behind all.
+    /// Slot of the loop; for the transaction, the one after all others.
     pub(crate) slot: u32,
-    /// Its children.
+    /// Slots of its children.
     pub(crate) slots: (u32, u32),
     pub(crate) mandatory: (u32, u32),
-    /// Those of all tags.
+    /// Candidates of all tags.
     pub(crate) candidates: (u32, u32),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Slot {
     pub(crate) rank: u32,
     /// `u32::MAX` is unbounded.
     pub(crate) max: u32,
-    /// 0 where it is a segment.
+    /// Number of the loop; 0 for a segment.
     pub(crate) loop_number: u32,
 }
 
@@ -64,26 +64,26 @@ pub(crate) struct Candidate {
     pub(crate) slot: u32,
     pub(crate) rank: u32,
     pub(crate) max: u32,
-    /// Loop that it opens; 0 is none.
+    /// Number of the loop that it opens; 0 for none.
     pub(crate) opens: u32,
     /// The segment.
     pub(crate) item: ItemId,
     pub(crate) conditions: (u32, u32),
-    /// Empty where no other place could be meant.
+    /// Deciders; empty if no other place competes.
     pub(crate) deciders: (u32, u32),
 }
 
-/// Slot of what is no candidate.
+/// Slot that marks the end of a list of candidates.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 impl Transitions {
-    /// The first candidate of a loop for a tag; further ones follow.
+    /// Returns the first candidate of a loop for a tag; further ones follow it.
     #[inline(always)]
     pub(crate) fn first(&self, loop_number: u32, tag: u32) -> usize {
         self.first[loop_number as usize * self.tags.count + tag as usize] as usize
     }
 
-    /// All candidates of a loop for a tag.
+    /// Returns all candidates of a loop for a tag.
     pub(crate) fn of(&self, loop_number: u32, tag: u32) -> impl Iterator<Item = &Candidate> {
         self.candidates[self.first(loop_number, tag)..].iter().take_while(|candidate| candidate.slot != NO_SLOT)
     }
@@ -210,7 +210,7 @@ impl Tags {
         tags
     }
 
-    /// Tags that the standard has but the guide does not use: all have the number behind those of the structure.
+    /// Adds tags that the standard has but the guide does not use. All get the number after those of the structure.
     fn others<'t>(&mut self, dictionary: impl Iterator<Item = &'t str>) {
         let keys: Vec<u32> = dictionary.map(|tag| tag_key(tag.as_bytes())).filter(|key| *key != 0).collect();
         let old: Vec<(u32, u32)> = self.slots.iter().copied().filter(|(key, _)| *key != 0).collect();
@@ -244,7 +244,7 @@ impl Tags {
         (key.wrapping_mul(SPREAD) >> self.shift) as usize
     }
 
-    /// The number of a tag; `count` where only the dictionary has it.
+    /// Returns the number of a tag; `count` if only the dictionary has it.
     #[inline(always)]
     pub(crate) fn number(&self, key: u32) -> Option<u32> {
         let mut at = self.home(key);
@@ -261,7 +261,7 @@ impl Tags {
     }
 }
 
-/// A tag of two or three bytes as a number; 0 is any other.
+/// Encodes a tag of two or three bytes as an integer; 0 for any other tag.
 #[inline(always)]
 pub(crate) fn tag_key(tag: &[u8]) -> u32 {
     match *tag {

@@ -21,11 +21,11 @@ pub(crate) struct GuideBody {
     documents: Arc<GuideDocuments>,
     /// Places segments and checks them.
     validator: Option<Validator>,
-    /// By guide, made when first asked for: place segments where nothing is checked.
+    /// Walks by guide, created at the first use. They place segments if nothing is validated.
     walks: Vec<Option<Box<Walk>>>,
-    /// Of the transaction that is open.
+    /// Guide of the open transaction.
     guide: Option<usize>,
-    /// Where the segment stands that comes again after a page; the loops that end before it were left.
+    /// Placement of the segment that is sent again after a page; the loops that end before it were already left.
     placed: Option<Placement>,
     /// Bytes from which on a page ends before the next loop that pages begin with.
     page_bytes: Option<u64>,
@@ -33,7 +33,7 @@ pub(crate) struct GuideBody {
     open: Open,
 }
 
-/// What is open.
+/// Open loops.
 #[derive(Clone, Debug)]
 struct Open {
     frames: Vec<Frame>,
@@ -41,7 +41,7 @@ struct Open {
     serial: u64,
     /// The loop occurrence in which a node was sent last, by node.
     seen: Vec<u64>,
-    /// Segments of the loops that are open, up to the first loop in them, for the next page, where there may be one.
+    /// Segments of the open loops up to the first inner loop, for the next page, if pages are possible.
     pages: bool,
     heads: SegmentBuffer,
     head_items: Vec<usize>,
@@ -50,7 +50,7 @@ struct Open {
     gathered_items: Vec<usize>,
     gathered_at: Vec<Position>,
     gathered_bytes: usize,
-    /// What became of those, where they were not sent whole.
+    /// Results of segments that were sent late and not completely.
     late: Vec<(Position, Sent)>,
     scratch: Vec<u8>,
     decoded: Vec<u8>,
@@ -61,7 +61,7 @@ struct Open {
 struct Frame {
     item: usize,
     node: NodeId,
-    /// Where it comes in turns with others: the list that they stand in.
+    /// For a loop that alternates with others: the list that contains them.
     turns: NodeId,
     /// The list in it that is open; the root for none.
     list: NodeId,
@@ -70,46 +70,46 @@ struct Frame {
     is_out: bool,
     /// Segments of `heads` that lie before it.
     heads: usize,
-    /// No loop has begun in it.
+    /// True until the first inner loop begins.
     is_head: bool,
 }
 
-/// Whether documents have no place for a loop.
+/// Whether documents lack a place for a loop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Out {
     No,
     Yes,
 }
 
-/// What became of a segment.
+/// Result of sending a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sent {
-    /// It was sent whole.
+    /// The segment was sent completely.
     Whole(Fit),
-    /// Documents have no place for some or all of it.
+    /// Documents have no place for all or part of the segment.
     Part(Fit, Left),
     /// The page ends before it; it is to come again.
     Page,
 }
 
-/// What was left out of a document.
+/// Content that was omitted from a document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Left {
     /// A segment that the guide has no place for, or no other.
     Place,
     /// The last element of a segment that documents have no place for.
     Element(u16),
-    /// A loop that came once more behind others: lists are sent in one go.
+    /// A loop that recurred after others: lists are sent contiguously.
     Loop,
 }
 
 /// Segments of one loop that are repeated on the next page, at most.
 const HEAD_MAX: usize = 64;
-/// Segments that are held to be put together, at most: bytes of their text and what is kept of each besides. What comes behind so many cannot
-/// be put to the others of its kind.
+/// Maximum size of the segments that are held for grouping: bytes of their text, and of the bookkeeping for each. Segments beyond it
+/// cannot be grouped with the others of their kind.
 const GATHERED_BYTES_MAX: usize = 1 << 20;
 const GATHERED_BYTES_EACH: usize = 64;
-/// So many times the bytes of a page, any loop ends it.
+/// Factor for the page size after which any loop ends the page.
 const ANY_LOOP: u64 = 4;
 
 impl GuideBody {
@@ -150,7 +150,7 @@ impl GuideBody {
         &self.documents
     }
 
-    /// Chooses the guide of a transaction that begins; whether there is one.
+    /// Chooses the guide of a transaction that begins. Returns true if there is one.
     pub(crate) fn choose(&mut self, pass: &EnvelopePass<'_>) -> bool {
         let set = self.documents.guides();
         self.guide = set.choose(pass.transaction(), pass.group());
@@ -168,12 +168,12 @@ impl GuideBody {
         true
     }
 
-    /// What comes is no transaction.
+    /// Marks the following segments as outside of a transaction.
     pub(crate) fn rest(&mut self) {
         self.guide = None;
     }
 
-    /// Whether the segments that come are those of a transaction with a guide.
+    /// Returns true if the following segments belong to a transaction with a guide.
     #[inline(always)]
     pub(crate) fn is_active(&self) -> bool {
         self.guide.is_some()
@@ -184,7 +184,7 @@ impl GuideBody {
         self.open.heads.len() as u64
     }
 
-    /// A document begins, its head is sent: a transaction, or a page of one.
+    /// Begins a document whose head was sent: a transaction, or a page of one.
     pub(crate) fn begin<S: Sink>(&mut self, sink: &mut S, from: u64, delimiters: &Delimiters, characters: Characters) {
         self.page_from = from;
         if let Some(guide) = self.guide {
@@ -192,7 +192,7 @@ impl GuideBody {
         }
     }
 
-    /// The document ends; of a page, the loops stay open for the next one.
+    /// Ends the document. After a page, the loops stay open for the next one.
     pub(crate) fn end<S: Sink>(&mut self, sink: &mut S, delimiters: &Delimiters, characters: Characters) {
         if let Some(guide) = self.guide {
             self.open.end(sink, &self.documents.plans[guide], delimiters, characters);
@@ -232,7 +232,7 @@ impl GuideBody {
                 return Sent::Page;
             }
         }
-        // What is wrong with it is told of the page that it stands in.
+        // Faults of the segment belong to the page that contains it.
         match &mut self.validator {
             Some(validator) if SEND => validator.check(pass, placement),
             Some(validator) => validator.pass_over(pass, placement),
@@ -248,21 +248,21 @@ impl GuideBody {
             }
         }
         if !open.is_in(compiled.item(item).parent) {
-            // Out of its place: what is open stays open.
+            // The segment is out of place: open loops stay open.
             return Sent::Part(Fit::Fits, Left::Place);
         }
         let sent = open.segment::<S, SEND>(sink, plan, item.0 as usize, segment, pass, characters);
         if in_order { sent } else { Sent::Part(Fit::Fits, Left::Loop) }
     }
 
-    /// The transaction ends.
+    /// Ends the transaction.
     pub(crate) fn finish(&mut self, closed: Closed, pass: &EnvelopePass<'_>) {
         if let (Some(validator), Some(_)) = (&mut self.validator, self.guide) {
             validator.end(closed, pass);
         }
     }
 
-    /// What became of segments that were sent later than they came, where that is not all of them.
+    /// Returns the results of segments that were sent later than read, if they were not sent completely.
     pub(crate) fn take_late(&mut self) -> Vec<(Position, Sent)> {
         core::mem::take(&mut self.open.late)
     }
@@ -272,19 +272,19 @@ impl GuideBody {
         !self.open.late.is_empty()
     }
 
-    /// What the validator found.
+    /// Returns the validator.
     pub(crate) fn validator(&mut self) -> Option<&mut Validator> {
         self.validator.as_mut()
     }
 
-    /// Whether there is something that the validator found.
+    /// Returns true if the validator found faults.
     #[inline(always)]
     pub(crate) fn has_faults(&self) -> bool {
         self.validator.as_ref().is_some_and(Validator::has_faults)
     }
 }
 
-/// The loop around an item, with so many loops between.
+/// Returns the loop around an item, skipping `between` loops.
 #[inline(always)]
 fn around(guide: &CompiledGuide, item: ItemId, between: u32) -> usize {
     let mut around = guide.item(item).parent;
@@ -294,7 +294,7 @@ fn around(guide: &CompiledGuide, item: ItemId, between: u32) -> usize {
     around.0 as usize
 }
 
-/// Whether a page of so many bytes ends before the loops that a segment opens.
+/// Returns true if a page of this size ends before the loops that a segment opens.
 fn ends_page(plan: &Plan, guide: &CompiledGuide, placement: Placement, bytes: u64, page_bytes: u64) -> bool {
     let Some(item) = placement.item else { return false };
     let outermost = around(guide, item, placement.entered - 1);
@@ -383,7 +383,7 @@ impl Open {
         }
     }
 
-    /// A segment of the innermost loop.
+    /// Handles a segment of the innermost loop.
     #[inline(always)]
     fn segment<S: Sink, const SEND: bool>(
         &mut self,
@@ -402,12 +402,12 @@ impl Open {
             self.heads.push(segment);
             self.head_items.push(item);
         }
-        // A loop that documents have no place for was told where it began.
+        // A loop without a place in documents was reported at its beginning.
         if !SEND || frame.is_out {
             return Sent::Whole(Fit::Fits);
         }
         let this = &plan.items[item];
-        // The first of all is sent as it comes, where no other of its kind is to be put to it.
+        // The first segment is sent directly if no other of its kind is to be grouped with it.
         if this.gathered && (this.list || !self.gathered.is_empty()) {
             if self.gathered_bytes > GATHERED_BYTES_MAX {
                 self.send_gathered(sink, plan, segment.delimiters(), characters);
@@ -421,14 +421,14 @@ impl Open {
         self.put(sink, plan, level, item, segment, characters)
     }
 
-    /// Whether the segments that are gathered are all there will be.
+    /// Returns true if the group of gathered segments is complete.
     fn ends_gathering(&self, plan: &Plan, placement: Placement) -> bool {
         let (Some(item), Some(last)) = (placement.item, self.gathered_items.last()) else { return true };
         let next = &plan.items[item.0 as usize];
         placement.left + placement.entered > 0 || !next.gathered || next.rank != plan.items[*last].rank
     }
 
-    /// Sends what was gathered, each item's segments together.
+    /// Sends the gathered segments, grouped by item.
     #[inline(never)]
     fn send_gathered<S: Sink>(&mut self, sink: &mut S, plan: &Plan, delimiters: &Delimiters, characters: Characters) {
         if self.gathered.is_empty() {
@@ -460,13 +460,13 @@ impl Open {
         self.gathered_items.clear();
     }
 
-    /// Whether this is the innermost open loop.
+    /// Returns true if this is the innermost open loop.
     #[inline(always)]
     fn is_in(&self, item: ItemId) -> bool {
         self.frames.last().is_some_and(|frame| frame.item == item.0 as usize)
     }
 
-    /// Opens a loop; false where documents have no place for it, if that is not so of the one around.
+    /// Opens a loop. Returns false if documents have no place for it although they have one for its parent.
     #[inline(always)]
     fn enter<S: Sink>(&mut self, sink: &mut S, plan: &Plan, item: usize, out: Out) -> bool {
         let node = plan.items[item].node;
@@ -502,7 +502,7 @@ impl Open {
         }
     }
 
-    /// Makes an open loop ready for an occurrence of one of its items; false where documents have no place for another.
+    /// Prepares an open loop for an occurrence of one of its items. Returns false if documents have no place for another.
     #[inline(always)]
     fn open<S: Sink>(&mut self, sink: &mut S, level: usize, item: &ItemPlan) -> bool {
         let frame = &mut self.frames[level];

@@ -1,4 +1,4 @@
-//! Documents by guide on their way to segments.
+//! Drafts of documents by guide, for conversion to segments.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::{GuideDocuments, Kind};
 use crate::delimiters::Standard;
 use crate::generic::{Content, Draft, DraftSegment, EdiWriteError, Form, Slot, Span, number};
 
-/// What a sink was sent below the head of a document, until the document ends.
+/// Events that a sink received below the head of a document, until the document ends.
 #[derive(Clone, Debug)]
 pub(crate) struct GuideDraft {
     documents: Arc<GuideDocuments>,
     roles: Arc<[Role]>,
-    /// Of the document, if something of one was sent.
+    /// Guide of the document, if an item of one was sent.
     guide: Option<usize>,
     frames: Vec<Frame>,
     /// Children of the open loops: place among siblings, and the first segment.
@@ -23,10 +23,10 @@ pub(crate) struct GuideDraft {
     segments: Vec<Held>,
     slots: Vec<Slot>,
     levels: Vec<Level>,
-    /// Where HL loops follow each other, those that others may stand below, also of the page before: the level among the guide's, its number
-    /// among `levels` in this document, and HL01 otherwise.
+    /// For consecutive HL loops: the levels that can be parents, including those of the preceding page. Each has its index in the guide, its index
+    /// in `levels` of this document, and otherwise HL01.
     open_levels: Vec<(usize, Option<usize>, u64)>,
-    /// Where the text has the tag of an item, once it has.
+    /// Positions of the tags of items in the text, once they were written.
     tags: Vec<Span>,
     /// Number of the last HL segment of the transaction.
     last_level: u64,
@@ -36,10 +36,10 @@ pub(crate) struct GuideDraft {
     in_list: bool,
 }
 
-/// What a node stands for.
+/// Meaning of a node.
 #[derive(Clone, Copy, Debug)]
 enum Role {
-    /// Of the head, or of a document without a guide.
+    /// A node of the head, or of a document without a guide.
     Other,
     Guide(usize),
     Loop {
@@ -76,9 +76,9 @@ struct Frame {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     item: u32,
-    /// Its first slot, and the one behind its last.
+    /// First slot, and the one after the last.
     slots: (u32, u32),
-    /// Its number among the levels, [`NO_LEVEL`] where it is none.
+    /// Index among the levels; [`NO_LEVEL`] if it has none.
     level: u32,
 }
 
@@ -93,11 +93,11 @@ impl Held {
 /// An HL segment.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// The one around it.
+    /// Index of the parent level.
     parent: Option<usize>,
     has_child: bool,
     number: u64,
-    /// HL01 of the one around it, where that stands on a page before.
+    /// HL01 of the parent level, if it is on a preceding page.
     above: Option<u64>,
 }
 
@@ -124,7 +124,7 @@ impl GuideDraft {
         }
     }
 
-    /// A document begins.
+    /// Begins a document.
     pub(crate) fn clear(&mut self) {
         self.guide = None;
         self.frames.clear();
@@ -178,7 +178,7 @@ impl GuideDraft {
         }
     }
 
-    /// Children of a loop in the guide's order; those that may come in any order stay as they came.
+    /// Sorts the children of a loop by the guide's order; those that may come in any order keep theirs.
     fn put_in_order(&mut self, frame: Frame) {
         let children = &self.children[frame.children..];
         if !children.is_sorted_by_key(|(rank, _)| rank) {
@@ -266,7 +266,7 @@ impl GuideDraft {
         Ok(())
     }
 
-    /// The document is complete: its segments, and what the guide knows of the head.
+    /// Completes the document: adds its segments, and the fields of the head that the guide determines.
     pub(crate) fn finish(&mut self, draft: &mut Draft) -> Result<(), EdiWriteError> {
         if let Some(frame) = self.frames.pop() {
             self.put_in_order(frame);
@@ -300,7 +300,7 @@ impl GuideDraft {
         Ok(())
     }
 
-    /// Where HL loops follow each other, the level above each one: the last before it that the guide allows above its own (HL03).
+    /// For consecutive HL loops, finds the parent of each level: the last preceding one that the guide allows above it (HL03).
     fn stack_levels(&mut self, guide: usize, text: &[u8]) {
         let documents = Arc::clone(&self.documents);
         let Some(levels) = documents.guides().compiled(guide).flat_levels().filter(|levels| levels.are_given()) else {
@@ -311,7 +311,7 @@ impl GuideDraft {
             let Some(of) = self.levels.get(segment.level as usize).map(|_| segment.level as usize) else { continue };
             let code = self.slots[segment.slots()].iter().find(|slot| slot.element == 3).map(|slot| slot.text.of(text));
             let Some(level) = code.and_then(|code| levels.find(code)) else { continue };
-            // One of its own level is beside it rather than above, where it may be.
+            // A level of the same kind is a sibling rather than a parent, if it may be one.
             let may = |other: usize| levels.may_be_in(level, other);
             let other = self.open_levels.iter().rposition(|(other, ..)| *other != level && may(*other));
             let own = self.open_levels.iter().rposition(|(other, ..)| *other == level && may(level));
@@ -335,14 +335,14 @@ impl GuideDraft {
         }
     }
 
-    /// HL01 counts, HL02 names the level around, HL04 says whether there are levels below: where they are not given.
+    /// Fills missing values: HL01 counts, HL02 names the parent level, HL04 states whether there are child levels.
     fn number_levels(&mut self, guide: usize, text: &mut Vec<u8>) {
         if self.levels.is_empty() {
             return;
         }
         let documents = Arc::clone(&self.documents);
         let plan = &documents.plans[guide];
-        // Nobody knows which is above which.
+        // The parents are unknown.
         let unknown = documents.guides().compiled(guide).flat_levels().is_some_and(|levels| !levels.are_given());
         for at in 0..self.segments.len() {
             let segment = self.segments[at];
@@ -485,7 +485,7 @@ fn put_number(kind: Kind, min: u32, number: Digits<'_>, out: &mut Vec<u8>) -> Re
     Ok(Form::Text)
 }
 
-/// What each node of the shape stands for.
+/// Returns the meaning of each node of the shape.
 fn roles(documents: &GuideDocuments) -> Arc<[Role]> {
     let mut roles = vec![Role::Other; documents.shape().len()];
     for (guide, plan) in documents.plans.iter().enumerate() {

@@ -6,8 +6,8 @@ use quayline_core::{Digits, Run, Value};
 /// Room for the digits of a number.
 pub(crate) type Scratch = [u8; 64];
 
-/// The number that an element holds: digits with a minus sign before them or not and, where no places are implied, one decimal mark.
-/// `None` where it is none, or longer than any number is.
+/// Parses the number in an element: an optional minus sign, digits and, without implied places, one decimal mark. `None` for other text, or for more
+/// digits than any number may have.
 #[inline(always)]
 pub(crate) fn number<'a>(
     data: Run<'a>,
@@ -19,7 +19,7 @@ pub(crate) fn number<'a>(
     let Some(block) = data.tail().first_chunk::<16>().filter(|_| len <= 16) else {
         return any_number(data, implied, marks, scratch);
     };
-    // What is no digit, and a bit behind the last byte.
+    // Bits of bytes that are not digits, and a bit after the last byte.
     let other = !u32::from(mask_digits(block)) | 1 << (len & 31);
     let first = other.trailing_zeros() as usize;
     if first == len && len > 0 {
@@ -29,7 +29,7 @@ pub(crate) fn number<'a>(
     if implied.is_some() || rest != len || len < 2 || !marks.are(block[first]) {
         return any_number(data, implied, marks, scratch);
     }
-    // The digits behind the mark go to its place.
+    // Moves the digits after the mark to its position.
     let digits = u128::from_le_bytes(*block);
     let before = (1u128 << (8 * first)) - 1;
     let joined = (digits & before) | (digits >> 8 & !before);
@@ -39,7 +39,7 @@ pub(crate) fn number<'a>(
     Some(Value::Digits(Digits { digits: Run::new(&scratch[..16], len - 1), negative: false, scale }))
 }
 
-/// Any number: the definition.
+/// Parses any number; the reference for the fast path.
 #[inline(never)]
 fn any_number<'a>(data: Run<'a>, implied: Option<u8>, marks: Marks, scratch: &'a mut Scratch) -> Option<Value<'a>> {
     let bytes = data.bytes();
@@ -54,12 +54,12 @@ fn any_number<'a>(data: Run<'a>, implied: Option<u8>, marks: Marks, scratch: &'a
     if implied.is_some() { None } else { with_mark(digits.bytes(), negative, marks, scratch) }
 }
 
-/// What may stand before the decimal places.
+/// Allowed decimal marks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Marks {
     /// X12: a point.
     Point,
-    /// EDIFACT: comma and point mean the same, whatever UNA says (ISO 9735-1, numeric data elements).
+    /// EDIFACT: comma and point are equivalent, regardless of UNA (ISO 9735-1, numeric data elements).
     Either,
 }
 
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn numbers_are_exact() {
         let check = |text: &str, implied: Option<u8>, marks: Marks| {
-            // What stands behind it in the input changes nothing.
+            // Bytes after the number in the input do not affect the result.
             let [alone, among] = ["", "1.0-123456789012345"].map(|behind| {
                 let (text, mut scratch) = ([text, behind].concat(), [0; 64]);
                 let run = Run::new(text.as_bytes(), text.len() - behind.len());

@@ -1,4 +1,4 @@
-//! From a guide's items to nodes of a shape.
+//! Mapping of a guide's items to nodes of a shape.
 
 use core::ops::Range;
 
@@ -11,86 +11,85 @@ use crate::guide::{DataType, ElementOf, Guide, Item, LoopUse, Requirement, Segme
 /// The nodes of one guide.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// What holds the outermost items.
+    /// Node that contains the outermost items.
     pub(crate) root: NodeId,
-    /// By item, as the compiled guide counts them.
+    /// Plans by item, in the order of the compiled guide.
     pub(crate) items: Vec<ItemPlan>,
     /// Elements of segments, then components of composites.
     pub(crate) elements: Vec<ElementPlan>,
 }
 
-/// Where an item goes.
+/// Destination of an item.
 #[derive(Clone, Debug)]
 pub(crate) struct ItemPlan {
-    /// The root where documents have no place for it.
+    /// Node; the root if documents have no place for the item.
     pub(crate) node: NodeId,
     pub(crate) list: bool,
-    /// Of a loop that may come in turns with others that are repeated too: the list that they stand in together, in the order in which they
-    /// come; the root otherwise.
+    /// For a loop that may alternate with other repeated loops: the list that contains all of them in their order; otherwise the root.
     pub(crate) turns: NodeId,
     pub(crate) is_loop: bool,
-    /// Its place among its siblings.
+    /// Rank among its siblings.
     pub(crate) rank: u32,
-    /// Stands among siblings in any order, of which some may come more than once: those are put together.
+    /// True among siblings in any order of which some are repeatable: equal ones are grouped.
     pub(crate) gathered: bool,
-    /// Of a loop: pages begin with it.
+    /// For a loop: true if pages begin with it.
     pub(crate) begins_page: bool,
-    /// Of a loop: it has loops inside, so what stands before them is repeated on the next page.
+    /// For a loop: true if it contains loops, so that the segments before them are repeated on the next page.
     pub(crate) has_loops: bool,
-    /// Of a segment: its elements.
+    /// For a segment: its elements.
     pub(crate) elements: Range<usize>,
-    /// Of a segment.
+    /// For a segment: its tag.
     pub(crate) tag: Box<str>,
-    /// Of a segment: element, component and the one value that it can have there.
+    /// For a segment: element, component and its only possible value there.
     pub(crate) qualifier: Option<(u8, u8, Box<str>)>,
 }
 
 impl ItemPlan {
-    /// The node that stands in the loop around, and whether it is a list.
+    /// Returns the node in the enclosing loop, and whether it is a list.
     #[inline(always)]
     pub(crate) fn held(&self) -> (NodeId, bool) {
         if self.turns == NodeId::ROOT { (self.node, self.list) } else { (self.turns, true) }
     }
 }
 
-/// Where an element or component goes.
+/// Destination of an element or component.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ElementPlan {
     pub(crate) node: NodeId,
     pub(crate) kind: Kind,
     pub(crate) list: bool,
-    /// Of a composite: where they stand in [`Plan::elements`].
+    /// For a composite: range of its components in [`Plan::elements`].
     pub(crate) components: (u32, u32),
     /// Fewest characters.
     pub(crate) min: u32,
     pub(crate) mandatory: bool,
 }
 
-/// How an element becomes a value.
+/// Conversion of an element to a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     /// Documents have no place for it.
     Out,
     Text,
     Bytes,
-    /// With a decimal mark.
+    /// Number with a decimal mark.
     Decimal,
-    /// With so many implied places.
+    /// Number with this many implied places.
     Implied(u8),
     Composite,
 }
 
-/// From so many repetitions on, a loop is one that pages begin with.
+/// Minimum number of repetitions of a loop with which pages begin.
 const MANY: u32 = 1000;
 
 impl Plan {
-    /// The components of a composite.
+    /// Returns the components of a composite.
     #[inline(always)]
     pub(crate) fn components(&self, of: &ElementPlan) -> &[ElementPlan] {
         &self.elements[of.components.0 as usize..of.components.1 as usize]
     }
 
-    /// Adds the nodes of a guide to what is open in `shape`.
+    /// Adds the nodes of a guide to the open group of `shape`.
     pub(crate) fn new(
         guide: &Guide,
         shape: &mut ShapeBuilder,
@@ -118,8 +117,8 @@ impl Plan {
     }
 }
 
-/// How many of the first items are loops that may come in any order and of which two or more may be repeated: so they come in turns. 0 where
-/// they are not.
+/// Returns the number of leading items that are loops in any order of which two or more are repeatable, so that they alternate. 0 if
+/// there are none.
 fn loops_in_turns(items: &[Item], ranks: &[u32]) -> usize {
     let loops = items.iter().zip(ranks).map_while(|(item, rank)| match item {
         Item::Loop(inner) if *rank == ranks[0] => Some(inner),
@@ -136,7 +135,7 @@ fn loop_id(item: &Item) -> Option<&str> {
     }
 }
 
-/// What the ids of loops have in common at their beginning, or the first and the last.
+/// Returns the common prefix of the ids of loops, or the first and the last id.
 fn name_of_turns(ids: &[&str]) -> String {
     let (first, last) = (ids.first().copied().unwrap_or_default(), ids.last().copied().unwrap_or_default());
     let common = first
@@ -157,12 +156,12 @@ struct Builder<'g, 's> {
 }
 
 impl Builder<'_, '_> {
-    /// `used`: whether the loop around has a node.
+    /// Adds items. `used` is true if the enclosing loop has a node.
     fn items(&mut self, items: &[Item], mut taken: Vec<String>, used: bool) {
         let ranks = ranks(items);
         let gathered = gathered(items, &ranks);
         let mut before = None;
-        // The list of the loops that come in turns, and how many of them are still to come.
+        // The list of the alternating loops, and the number of loops still to be added to it.
         let mut turns = (NodeId::ROOT, 0, Vec::new());
         for (at, ((item, name), gathered)) in items.iter().zip(item_names(items)).zip(gathered).enumerate() {
             let rank = ranks[at];
@@ -236,7 +235,7 @@ impl Builder<'_, '_> {
         node
     }
 
-    /// `used`: whether the loop around has a node; the list of the loops that this one comes in turns with.
+    /// Adds a loop. `used` is true if the enclosing loop has a node; the last argument is the list of the loops that alternate with it.
     fn loop_use(
         &mut self,
         inner: &LoopUse,
@@ -275,7 +274,7 @@ impl Builder<'_, '_> {
         node
     }
 
-    /// Components come first in the list of all elements, so that those of the segment stand together.
+    /// Adds the elements of a segment. Components come first in the list of all elements, so that the segment's elements are adjacent.
     fn elements(&mut self, segment: &SegmentUse) -> Range<usize> {
         let guide = self.guide;
         let Some(defined) = guide.dictionary.segments.get(&segment.tag) else { return 0..0 };
@@ -361,7 +360,7 @@ impl Builder<'_, '_> {
                 (Kind::Implied(places), scalar)
             }
             DataType::Decimal | DataType::Number => {
-                // The point may stand anywhere, so any value of so many digits must fit on either side of it.
+                // The point may be at any position, so a value with this many digits must fit on either side of it.
                 let scale = digits.min(19);
                 let scalar =
                     Scalar::Decimal { digits: (digits + scale).min(38), scale: scale.cast_signed(), signed: true };
@@ -380,7 +379,7 @@ impl Builder<'_, '_> {
         ElementPlan { node, kind, list: repeat != Some(1), components: (0, 0), min, mandatory }
     }
 
-    /// A name that no sibling has.
+    /// Returns a name that no sibling has.
     fn name(&self, reference: &str, words: Option<&str>, taken: &mut Vec<String>) -> String {
         let slug = match self.names {
             NodeNames::References => None,
@@ -394,7 +393,7 @@ fn out() -> ElementPlan {
     ElementPlan { node: NodeId::ROOT, kind: Kind::Out, list: false, components: (0, 0), min: 0, mandatory: false }
 }
 
-/// The name, or with a number behind it where it is taken.
+/// Returns the name, with a numeric suffix if it is taken.
 pub(crate) fn unique(name: &str, taken: &mut Vec<String>) -> String {
     let mut made = name.to_owned();
     let mut number = 2u32;
@@ -406,7 +405,7 @@ pub(crate) fn unique(name: &str, taken: &mut Vec<String>) -> String {
     made
 }
 
-/// `Name last or organization name` as `name_last_or_organization_name`.
+/// Converts `Name last or organization name` to `name_last_or_organization_name`.
 fn slug(words: &str) -> String {
     let mut out = String::new();
     for c in words.chars() {
@@ -431,7 +430,7 @@ fn occurs(requirement: Requirement, max: Option<u32>) -> Occurs {
     }
 }
 
-/// Which segments stand among siblings in any order, of which some may come more than once.
+/// Returns, by item, whether it is a segment among siblings in any order of which some are repeatable.
 fn gathered(items: &[Item], ranks: &[u32]) -> Vec<bool> {
     let repeats = |item: &Item| matches!(item, Item::Segment(segment) if segment.max != Some(1));
     (0..items.len())

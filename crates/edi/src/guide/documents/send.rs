@@ -11,7 +11,7 @@ use crate::segment::{Element, Segment};
 pub(super) struct Sender<'a, S> {
     pub(super) sink: &'a mut S,
     pub(super) plan: &'a Plan,
-    /// All of the segment is printable ASCII.
+    /// True if the complete segment is printable ASCII.
     pub(super) ascii: bool,
     pub(super) characters: Characters,
     pub(super) marks: Marks,
@@ -24,7 +24,7 @@ pub(super) struct Sender<'a, S> {
 }
 
 impl<S: Sink> Sender<'_, S> {
-    /// All elements of a segment, as `known` says.
+    /// Sends all elements of a segment according to `known`.
     #[inline(always)]
     pub(super) fn elements(&mut self, known: &[ElementPlan], segment: &Segment<'_>) {
         let [tag_end, ends @ ..] = segment.ends.positions() else { return };
@@ -36,7 +36,7 @@ impl<S: Sink> Sender<'_, S> {
         }
     }
 
-    /// A segment in printable ASCII that stands in the input as it is: texts are spans of it.
+    /// Sends a segment in printable ASCII whose text equals the input, so that texts are spans of it.
     #[inline(always)]
     fn as_it_stands(&mut self, known: &[ElementPlan], segment: &Segment<'_>, tag_end: u32, ends: &[u32]) {
         let text = segment.text;
@@ -73,7 +73,7 @@ impl<S: Sink> Sender<'_, S> {
         }
     }
 
-    /// A composite without repetitions that stands in the input as it is.
+    /// Sends a composite without repetitions whose text equals the input.
     #[inline]
     fn parts(
         &mut self,
@@ -116,7 +116,7 @@ impl<S: Sink> Sender<'_, S> {
         self.sink.leave(known.node);
     }
 
-    /// A number in printable ASCII.
+    /// Sends a number in printable ASCII.
     #[inline(always)]
     fn digits(&mut self, node: NodeId, implied: Option<u8>, run: Run<'_>) {
         let mut scratch = [0; 64];
@@ -126,7 +126,7 @@ impl<S: Sink> Sender<'_, S> {
         }
     }
 
-    /// Any segment.
+    /// Sends any segment.
     #[inline(never)]
     fn any(&mut self, known: &[ElementPlan], segment: &Segment<'_>) {
         for (number, element) in segment.elements().enumerate() {
@@ -222,7 +222,7 @@ impl<S: Sink> Sender<'_, S> {
     }
 }
 
-/// The number of an element by its index.
+/// Returns the number of an element by its index.
 #[inline(always)]
 fn number_of(index: usize) -> u16 {
     u16::try_from(index).unwrap_or(u16::MAX).saturating_add(1)

@@ -1,4 +1,4 @@
-//! From names to places: paths become operands that segments feed.
+//! Resolution of names: paths become operands that segments feed.
 
 use super::parse::{Ast, Path, Reach};
 use super::{Asks, CompiledRule, Data, Expression, Feed, Operand, OperandKind, RulePlan, Take};
@@ -62,7 +62,7 @@ fn scopes(items: &[CompiledItem], at: &str) -> Vec<ItemId> {
     if loops.is_empty() { all().filter(fits).collect() } else { loops }
 }
 
-/// What a path ends with.
+/// Last part of a path.
 #[derive(Clone, Debug)]
 enum Last {
     Loop(String),
@@ -153,7 +153,7 @@ impl Lowering<'_, '_> {
         })
     }
 
-    /// One argument of `sum` and the like: a path, or something computed of one segment.
+    /// Lowers an argument of `sum` and similar functions: a path, or an expression over one segment.
     fn aggregate(&mut self, argument: &Ast, operand: u32) -> Result<(), String> {
         if let Ast::Path(path) = argument {
             return self.feeds(path, operand, None);
@@ -175,7 +175,7 @@ impl Lowering<'_, '_> {
         self.feeds(first, operand, Some(&computed))
     }
 
-    /// A value by its path.
+    /// Lowers a path to a value.
     fn value(&mut self, path: &Path) -> Result<Expression, String> {
         let last = self.last(path)?;
         let Last::Element { tag, element, component } = &last else {
@@ -192,7 +192,7 @@ impl Lowering<'_, '_> {
         Ok(Expression::Operand(operand))
     }
 
-    /// What `present` asks of.
+    /// Lowers the operand of `present`.
     fn presence(&mut self, path: &Path) -> Result<Expression, String> {
         if let Last::Element { .. } = self.last(path)? {
             return self.value(path);
@@ -202,7 +202,7 @@ impl Lowering<'_, '_> {
         Ok(Expression::Operand(operand))
     }
 
-    /// Whether a path names an element of the segment that the rule stands at.
+    /// Returns true if a path names an element of the segment at which the rule is evaluated.
     fn is_here(&self, path: &Path, tag: &str) -> bool {
         let item = &self.items[self.at.index()];
         item.kind == ItemKind::Segment && path.names.len() == 1 && path.filter.is_none() && &*item.id == tag
@@ -241,7 +241,7 @@ impl Lowering<'_, '_> {
         Ok(())
     }
 
-    /// An expression over elements of one segment.
+    /// Lowers an expression over elements of one segment.
     fn here(&mut self, ast: &Ast, tag: &str) -> Result<Expression, String> {
         let two = |this: &mut Self, pair: &(Ast, Ast)| -> Result<Box<(Expression, Expression)>, String> {
             Ok(Box::new((this.here(&pair.0, tag)?, this.here(&pair.1, tag)?)))
@@ -288,7 +288,7 @@ impl Lowering<'_, '_> {
         })
     }
 
-    /// The last name of a path: a loop, a tag, or a tag with an element.
+    /// Parses the last name of a path: a loop, a tag, or a tag with an element.
     fn last(&self, path: &Path) -> Result<Last, String> {
         let name = path.names.last().map_or("", String::as_str);
         let has = |kind: ItemKind| self.items.iter().skip(1).any(|item| item.kind == kind && &*item.id == name);
@@ -314,7 +314,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// How an element is read.
+    /// Returns the representation of an element.
     fn data(&self, tag: &str, element: usize, component: usize) -> Result<Data, String> {
         let wrong = || {
             format!(
@@ -343,7 +343,7 @@ impl Lowering<'_, '_> {
         })
     }
 
-    /// The loop with which a path's values begin anew, and the segments that it names.
+    /// Returns the loop that resets a path's values, and the segments that the path names.
     fn resolve(&self, path: &Path, last: &Last) -> Result<(ItemId, Vec<ItemId>), String> {
         let loops = &path.names[..path.names.len() - 1];
         let scope = match self.items[self.at.index()].kind {
@@ -379,7 +379,7 @@ impl Lowering<'_, '_> {
         Err(format!("`{}` names nothing in, inside or around the place of the rule", path.names.join("/")))
     }
 
-    /// The loop that holds what a path names.
+    /// Returns the loop that contains the target of a path.
     fn holder(&self, id: ItemId, last: &Last) -> ItemId {
         let parent = self.items[id.index()].parent;
         if matches!(last, Last::Loop(_)) { self.items[parent.index()].parent } else { parent }
@@ -402,7 +402,7 @@ impl Lowering<'_, '_> {
                 let mut names = loops.iter().rev();
                 let Some(mut next) = names.next() else { return true };
                 let mut at = self.items[id.index()].parent;
-                // The last loop of the path holds it directly.
+                // The last loop of the path must contain it directly.
                 if *self.items[at.index()].id != **next {
                     return false;
                 }
@@ -448,7 +448,7 @@ fn collect<'a>(ast: &'a Ast, out: &mut Vec<&'a Path>) {
     }
 }
 
-/// What a rule asks for: what stands behind `then`, or all of it.
+/// Returns the requirement of a rule: the part after `then`, or the complete rule.
 fn asks(guide: &Guide, items: &[CompiledItem], ast: &Ast) -> Asks {
     let (path, there) = match ast {
         Ast::Implies(pair) => return asks(guide, items, &pair.1),

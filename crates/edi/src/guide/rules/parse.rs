@@ -32,10 +32,10 @@ pub(super) struct Path {
     pub(super) filter: Option<Box<Ast>>,
 }
 
-/// Where a path without loops looks.
+/// Scope of a path without loops.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reach {
-    /// In the loop itself, or else anywhere inside, or else around.
+    /// The loop itself, otherwise anywhere inside it, otherwise an enclosing loop.
     Nearest,
     /// `./`: in the loop itself only.
     Own,
@@ -122,7 +122,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, SyntaxError> {
             let mut word = String::new();
             while let Some(c) = chars.get(at) {
                 let next = chars.get(at + 1).copied().unwrap_or(' ');
-                // A hyphen belongs to a reference where digits stand on both sides of it: `CLM05-1`.
+                // A hyphen between two digits belongs to a reference: `CLM05-1`.
                 let hyphen = *c == '-' && next.is_ascii_digit() && word.ends_with(|c: char| c.is_ascii_digit());
                 let star = *c == '*' && (next == '*' || word.ends_with('*'));
                 if !c.is_ascii_alphanumeric() && !matches!(c, '/' | '.' | '_') && !hyphen && !star {
@@ -250,7 +250,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// `{ "A", "B" }`.
+    /// Parses a list such as `{ "A", "B" }`.
     fn list(&mut self) -> Result<Vec<Ast>, SyntaxError> {
         self.need("{", "`{` and values")?;
         let mut values = vec![self.terms()?];

@@ -1,4 +1,4 @@
-//! Overlays: what a partner's variation changes in its base.
+//! Overlays: the changes of a partner's variant to its base guide.
 
 use core::ops::Range;
 
@@ -28,7 +28,7 @@ pub(super) struct Change {
 enum Action {
     RemoveSegment,
     RemoveLoop,
-    /// Replaces what was said.
+    /// Replaces attributes.
     ChangeSegment {
         requirement: Option<Requirement>,
         max: Option<Option<u32>>,
@@ -156,7 +156,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// `remove rule NAME` among the rules.
+    /// Parses `remove rule NAME` among the rules.
     pub(super) fn remove_rule(&mut self, mut words: Words<'t>, entry: &Entry) {
         const FORM: &str = "remove rule NAME";
         words.keyword("rule");
@@ -171,7 +171,7 @@ impl<'t> Parser<'t, '_> {
         });
     }
 
-    /// Whether a segment is meant rather than a loop.
+    /// Parses `segment` or `loop`; true for a segment.
     fn kind_of(&mut self, words: &mut Words<'t>, form: &str) -> Option<bool> {
         let word = words.need("`segment` or `loop`", form, self.report)?;
         match &*word.text {
@@ -320,7 +320,7 @@ fn change_segment(
     }
 }
 
-/// The items of a loop: the first id is looked for at any depth and must be there once, the others directly below.
+/// Returns the items of a loop. The first id is searched at any depth and must be unique, the others directly below it.
 fn at_path<'g>(
     structure: &'g mut Vec<Item>,
     path: &[String],

@@ -7,7 +7,7 @@ use super::codes;
 use super::report::{Report, Span};
 use crate::guide::CodeEntry;
 
-/// Reads the codes of a file and reports what is wrong with its lines.
+/// Reads the codes of a file and reports faulty lines.
 pub(super) fn read(file: u32, text: &str, report: &mut Report) -> Vec<CodeEntry> {
     let mut entries = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -53,7 +53,7 @@ fn day(cell: &str) -> Option<u32> {
     ((1..=12).contains(&(day / 100 % 100)) && (1..=31).contains(&(day % 100))).then_some(day)
 }
 
-/// The cells of a line without the blanks around them; `None` if its quotes do not match.
+/// Splits a line into trimmed cells; `None` if its quotes do not match.
 fn cells(line: &str) -> Option<Vec<String>> {
     let mut cells = Vec::new();
     let mut rest = line;

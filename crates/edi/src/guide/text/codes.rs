@@ -1,4 +1,4 @@
-//! Codes of what can be wrong with guide files; explained in `docs/reference/errors/guide.md`.
+//! Codes of findings about guide files; explained in `docs/reference/errors/guide.md`.
 
 use quayline_core::Code;
 
@@ -8,15 +8,15 @@ pub(super) const INDENTATION: Code = Code("GDE-001");
 pub(super) const QUOTES: Code = Code("GDE-002");
 /// A word that is not known here.
 pub(super) const WORD: Code = Code("GDE-003");
-/// Something is missing in a line.
+/// A line is incomplete.
 pub(super) const MISSING: Code = Code("GDE-004");
-/// A value that is not what it must be.
+/// An invalid value.
 pub(super) const VALUE: Code = Code("GDE-005");
-/// Stands twice.
+/// A duplicate definition.
 pub(super) const TWICE: Code = Code("GDE-006");
-/// The structure or the dictionary refers to something that is nowhere.
+/// The structure or the dictionary refers to an undefined name.
 pub(super) const UNDEFINED: Code = Code("GDE-007");
-/// The head of the file does not say what must be known.
+/// The head of the file lacks mandatory information.
 pub(super) const HEAD: Code = Code("GDE-008");
 /// An include or the base of an overlay cannot be read.
 pub(super) const UNREADABLE: Code = Code("GDE-009");
@@ -26,7 +26,7 @@ pub(super) const CIRCLE: Code = Code("GDE-010");
 pub(super) const CONFLICT: Code = Code("GDE-011");
 /// The structure cannot be.
 pub(super) const STRUCTURE: Code = Code("GDE-012");
-/// An overlay names something that its base does not have.
+/// An overlay names an item that its base does not have.
 pub(super) const NOT_IN_BASE: Code = Code("GDE-013");
 /// Longer or deeper than the limit, or more findings than are shown.
 pub(super) const LIMIT: Code = Code("GDE-014");

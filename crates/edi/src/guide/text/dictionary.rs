@@ -36,14 +36,14 @@ impl<'t> Parser<'t, '_> {
         }
         self.end(words, entry, ELEMENT);
         let Some(id) = id else { return };
-        // An element whose line has a fault is defined all the same, so that the fault is told once.
+        // An element with a faulty line is still defined, so that the fault is reported once.
         let (data_type, min, max) = representation.unwrap_or((DataType::Text, 1, u32::MAX));
         let defined = ElementDef { name, data_type, min, max, codes: list };
         let before = self.content.dictionary.elements.insert(id.text.to_string(), defined).is_some();
         self.defined_twice("element", &id.text, before, id.span);
     }
 
-    /// `AN 1..35`; also `an..35` and `an3` as EDIFACT's directories write it.
+    /// Parses a representation: `AN 1..35`, or `an..35` and `an3` as in the directories of EDIFACT.
     fn representation(&mut self, words: &mut Words<'t>) -> Option<(DataType, u32, u32)> {
         let word = words.need("the data type", ELEMENT, self.report)?;
         let letters = word.text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -176,7 +176,7 @@ impl<'t> Parser<'t, '_> {
         }
         self.end(words, entry, USE);
         let of = if composite { ElementOf::Composite(id_text) } else { ElementOf::Element(id_text) };
-        // Something stands there, so that the elements behind it keep their numbers.
+        // Add a placeholder, so that the elements after it keep their numbers.
         Some(ElementUse { of, name, requirement: requirement.unwrap_or(crate::guide::Requirement::Optional), repeat })
     }
 
@@ -196,7 +196,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// A number or `*`; `None` is a fault, `Some(None)` is unbounded.
+    /// Parses a number or `*`. `None` is a fault, `Some(None)` is unbounded.
     pub(super) fn count(&mut self, words: &mut Words<'t>, what: &str, form: &str) -> Option<Option<u32>> {
         let word = words.need(what, form, self.report)?;
         if word.text == "*" {
@@ -292,7 +292,7 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-/// Whether components of a composite are read rather than elements of a segment.
+/// Whether components of a composite are parsed rather than elements of a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum InComposite {
     No,

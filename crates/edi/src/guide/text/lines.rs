@@ -1,4 +1,4 @@
-//! A guide file as lines: indentation makes a tree of them, words are found when a line is looked at.
+//! Lines of a guide file: indentation makes a tree of them, and a line is split into words when it is parsed.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::codes;
 use super::report::{Report, Span};
 
-/// Lines that hold something, in order.
+/// Non-empty lines, in order.
 #[derive(Debug)]
 pub(super) struct Lines<'t> {
     file: u32,
@@ -15,15 +15,15 @@ pub(super) struct Lines<'t> {
 
 #[derive(Clone, Copy, Debug)]
 struct Line<'t> {
-    /// From 1.
+    /// Line number, from 1.
     number: u32,
     /// Spaces before it.
     indent: u32,
-    /// Without indentation and white space at the end.
+    /// Text without indentation and trailing white space.
     text: &'t str,
 }
 
-/// One line and what is indented below it.
+/// A line with the range of lines indented below it.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     line: usize,
@@ -51,19 +51,19 @@ impl<'t> Lines<'t> {
                     "indent with spaces, two a level",
                 );
             }
-            // A tab counts as a level, so that what stands there is most likely understood.
+            // A tab counts as a level, which most likely gives the intended nesting.
             let indent = indentation.bytes().fold(0, |n, byte| if byte == b'\t' { n + 2 } else { n + 1 });
             lines.push(Line { number, indent, text: content });
         }
         Lines { file, lines }
     }
 
-    /// The outermost lines.
+    /// Returns the outermost lines.
     pub(super) fn top(&self, report: &mut Report) -> Vec<Entry> {
         self.entries(0..self.lines.len(), report)
     }
 
-    /// The lines of `within` that are indented least, each with what is indented below it.
+    /// Returns the least indented lines of `within`, each with the lines indented below it.
     pub(super) fn entries(&self, within: Range<usize>, report: &mut Report) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
         let Some(first) = self.lines.get(within.clone()).and_then(<[_]>::first) else { return entries };
@@ -90,7 +90,7 @@ impl<'t> Lines<'t> {
         entries
     }
 
-    /// The words of a line.
+    /// Returns the words of a line.
     pub(super) fn words(&self, entry: &Entry, report: &mut Report) -> Words<'t> {
         let Line { number, indent, text } = self.lines[entry.line];
         let end = Span { file: self.file, line: number, column: indent + 1, width: 1 };
@@ -102,7 +102,7 @@ impl<'t> Lines<'t> {
         words
     }
 
-    /// Each line of `within` as it stands, without white space around it, joined by line feeds.
+    /// Returns the lines of `within`, trimmed and joined by line feeds.
     pub(super) fn raw(&self, within: Range<usize>) -> String {
         let lines: Vec<&str> = self.lines[within].iter().map(|line| line.text).collect();
         lines.join("\n")
@@ -118,19 +118,19 @@ pub(super) struct Word<'t> {
     pub(super) span: Span,
 }
 
-/// The words of one line, taken one by one. One fault in a line gives one finding: after it, the rest of the line is not looked at.
+/// Words of one line, taken one by one. One fault in a line gives one finding: the rest of the line is then ignored.
 #[derive(Debug)]
 pub(super) struct Words<'t> {
     rest: Lexer<'t>,
     next: Option<Word<'t>>,
-    /// All words together, or where the line ends if there is none.
+    /// Span of all words, or of the end of the line if there is none.
     whole: Span,
     end: Span,
     failed: bool,
 }
 
 impl<'t> Words<'t> {
-    /// Looks for faults in all words. It keeps none of them: a line may be as long as the file.
+    /// Checks all words for faults without storing them: a line may be as long as the file.
     fn look(&mut self, report: &mut Report) {
         let mut words = 0_usize;
         while let Some(found) = self.rest.next() {
@@ -164,7 +164,7 @@ impl<'t> Words<'t> {
         if self.failed { None } else { self.next.as_ref() }
     }
 
-    /// The next word where it is not quoted.
+    /// Returns the next word if it is not quoted.
     pub(super) fn peek_bare(&self) -> Option<&str> {
         self.peek().filter(|word| !word.quoted).map(|word| &*word.text)
     }
@@ -176,7 +176,7 @@ impl<'t> Words<'t> {
         word
     }
 
-    /// Takes the next word where it is this keyword.
+    /// Takes the next word if it is this keyword.
     pub(super) fn keyword(&mut self, keyword: &str) -> Option<Span> {
         if self.peek_bare() != Some(keyword) {
             return None;
@@ -184,7 +184,7 @@ impl<'t> Words<'t> {
         self.take().map(|word| word.span)
     }
 
-    /// Takes the next word where it is quoted.
+    /// Takes the next word if it is quoted.
     pub(super) fn text(&mut self) -> Option<String> {
         if !self.peek()?.quoted {
             return None;
@@ -192,7 +192,7 @@ impl<'t> Words<'t> {
         self.take().map(|word| word.text.into_owned())
     }
 
-    /// Takes the next word; a finding where there is none.
+    /// Takes the next word, or reports that it is missing.
     pub(super) fn need(&mut self, what: &str, form: &str, report: &mut Report) -> Option<Word<'t>> {
         if self.peek().is_none() {
             self.fault(codes::MISSING, self.end, format!("{what} is missing"), format!("form: {form}"), report);
@@ -201,7 +201,7 @@ impl<'t> Words<'t> {
         self.take()
     }
 
-    /// Tells what is wrong and gives the rest of the line up.
+    /// Reports a fault and skips the rest of the line.
     pub(super) fn fault(
         &mut self,
         code: quayline_core::Code,
@@ -215,7 +215,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// A finding for a word that nobody took.
+    /// Reports a remaining word.
     pub(super) fn finish(mut self, form: &str, report: &mut Report) {
         if let Some(word) = self.take() {
             let message = format!("`{}` is not expected here", word.text);
@@ -223,7 +223,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// All words together, or where the line ends if there is none.
+    /// Returns the span of all words, or of the end of the line if there is none.
     pub(super) fn span(&self) -> Span {
         self.whole
     }
@@ -235,7 +235,7 @@ struct Lexer<'t> {
     text: &'t str,
     /// Bytes that were read.
     at: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     column: u32,
 }
 
@@ -295,7 +295,7 @@ impl<'t> Lexer<'t> {
         Some(Ok(Token { text, quoted: first == '"', column: start, width: self.column - start }))
     }
 
-    /// The text after an opening quote at column `start`.
+    /// Reads the text after an opening quote at column `start`.
     fn quoted(&mut self, start: u32) -> Result<String, QuoteFault> {
         let mut out = String::new();
         while let Some(c) = self.char() {
@@ -327,7 +327,7 @@ impl<'t> Lexer<'t> {
         })
     }
 
-    /// The character of `{1f}` after `\u`.
+    /// Reads the character of `{1f}` after `\u`.
     fn code_point(&mut self) -> Option<char> {
         let (digits, _) = self.text[self.at..].strip_prefix('{')?.split_once('}')?;
         let c = char::from_u32(quayline_core::hex_number(digits)?)?;

@@ -14,7 +14,7 @@ use super::words;
 use super::{GuideResolver, ResolveError};
 use crate::guide::{Dictionary, ElementOf, Guide};
 
-/// What a name was resolved to.
+/// Resolves the names in guide files and loads the files.
 pub(super) struct Loader<'r> {
     pub(super) resolver: &'r dyn GuideResolver,
     pub(super) limits: &'r Limits,
@@ -103,7 +103,7 @@ impl<'r> Loader<'r> {
         guide.version = content.version.unwrap_or(guide.version);
         guide.transaction = content.transaction.unwrap_or(guide.transaction);
         guide.functional_group = content.functional_group.or(guide.functional_group);
-        // What changes a guide that was imported is somebody's own.
+        // A changed imported guide counts as written by the user.
         guide.source = content.source;
         if let Some(structure) = content.structure {
             guide.structure = structure;
@@ -121,13 +121,13 @@ impl<'r> Loader<'r> {
         Some(guide)
     }
 
-    /// The guide that an overlay changes.
+    /// Loads the guide that an overlay changes.
     fn base(&mut self, name: &str, at: Span) -> Option<Guide> {
         let (name, text) = self.read(name, at)?;
         self.guide(&name, text)
     }
 
-    /// What the head must say.
+    /// Checks the mandatory statements of the head.
     fn head(&mut self, content: &Content, has_base: bool) {
         let at = content.at;
         let mut head = |missing: bool, what: &str, hint: &str| {
@@ -223,7 +223,7 @@ impl<'r> Loader<'r> {
             return Some(Arc::clone(dictionary));
         }
         let whole = self.whole(&name, text)?;
-        // Definitions refer to what their own file and its includes define.
+        // Definitions may refer to those of their own file and of its includes.
         let definitions: Vec<Reference> =
             if whole.content.kind == Some(Kind::Guide) { Vec::new() } else { whole.content.references };
         self.check(&whole.dictionary, &definitions, &[]);
@@ -232,7 +232,7 @@ impl<'r> Loader<'r> {
         Some(dictionary)
     }
 
-    /// The text of a file that another names, unless that file is being read.
+    /// Reads a file that another names, unless that file is already being read.
     fn read(&mut self, name: &str, at: Span) -> Option<(String, Arc<str>)> {
         let from = self.open.last().map_or("", String::as_str);
         let found = match self.resolver.read(name, from) {
@@ -266,7 +266,7 @@ impl<'r> Loader<'r> {
         Some((found.name, found.text.into()))
     }
 
-    /// Findings for what is referred to and defined nowhere.
+    /// Reports references that are defined nowhere.
     fn check(&mut self, dictionary: &Dictionary, references: &[Reference], loops: &[String]) {
         let loops: BTreeSet<&str> = loops.iter().map(String::as_str).collect();
         let report = &mut self.report;
@@ -305,9 +305,9 @@ fn defined<T>(what: &str, id: &str, known: &BTreeMap<String, T>, at: Span, repor
     report.error(codes::UNDEFINED, at, format!("{what} {id} is not defined"), hint);
 }
 
-/// Whether a segment has the element and component.
+/// Checks that a segment has the element and component.
 fn place(dictionary: &Dictionary, tag: &str, element: u8, component: u8, at: Span, report: &mut Report) {
-    // A segment or composite that is not defined is told where it is named.
+    // An undefined segment or composite is reported where it is named.
     let Some(segment) = dictionary.segments.get(tag) else { return };
     let Some(used) = segment.elements.get(usize::from(element) - 1) else {
         let message =
@@ -336,7 +336,7 @@ fn place(dictionary: &Dictionary, tag: &str, element: u8, component: u8, at: Spa
     }
 }
 
-/// Adds what an include defines. What the including file defines itself goes before all.
+/// Adds the definitions of an include. Those of the including file take precedence.
 fn merge<T: Clone + PartialEq>(
     what: &str,
     into: &mut BTreeMap<String, T>,

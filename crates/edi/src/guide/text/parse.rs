@@ -1,4 +1,4 @@
-//! One guide file: its head and what its sections are.
+//! Parser of one guide file: its head and the kinds of its sections.
 
 use core::ops::Range;
 
@@ -11,11 +11,11 @@ use super::report::{Report, Span};
 use crate::delimiters::Standard;
 use crate::guide::{Dictionary, Item, Rule};
 
-/// What one file says, before includes and its base are looked at.
+/// Content of one file, before its includes and base are resolved.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) kind: Option<Kind>,
-    /// Where the kind is said, or the first line.
+    /// Position of the statement of the kind, or the first line.
     pub(super) at: Span,
     pub(super) name: String,
     pub(super) title: Option<String>,
@@ -32,25 +32,25 @@ pub(super) struct Content {
     pub(super) structure: Option<Vec<Item>>,
     pub(super) changes: Vec<Change>,
     pub(super) rules: Vec<(Rule, Span)>,
-    /// What must be defined somewhere.
+    /// References that must be defined.
     pub(super) references: Vec<Reference>,
 }
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     Guide,
     Dictionary,
 }
 
-/// Something that must be defined, here or in an include.
+/// A reference that must be defined, here or in an include.
 #[derive(Clone, Debug)]
 pub(super) struct Reference {
     pub(super) what: Referred,
     pub(super) at: Span,
 }
 
-/// What is referred to.
+/// Referenced definition.
 #[derive(Clone, Debug)]
 pub(super) enum Referred {
     Element(String),
@@ -211,7 +211,7 @@ impl<'t> Parser<'t, '_> {
             }
             let before = self.content.standard.is_some();
             self.once("standard", before, word.span);
-            // Something is said, so that only one thing is wrong.
+            // Assume a value, so that only one fault is reported.
             self.content.standard = standard.or(self.content.standard).or(Some(Standard::X12));
         }
         self.end(words, entry, FORM);
@@ -293,7 +293,7 @@ impl<'t> Parser<'t, '_> {
         self.content.references.push(Reference { what, at });
     }
 
-    /// The end of a line below which nothing may stand.
+    /// Ends a line that must have no lines below it.
     pub(super) fn end(&mut self, words: Words<'t>, entry: &Entry, form: &str) {
         words.finish(form, self.report);
         if let Some(first) = self.entries(entry.below.clone()).first() {
@@ -303,14 +303,14 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// A finding where something stands a second time.
+    /// Reports a duplicate.
     fn once(&mut self, what: &str, before: bool, at: Span) {
         if before {
             self.report.error(codes::TWICE, at, format!("`{what}` occurs twice"), "remove one of them");
         }
     }
 
-    /// A finding for a keyword that is not known, with the nearest one that is.
+    /// Reports an unknown keyword, with the nearest known one.
     pub(super) fn unknown(&mut self, mut words: Words<'t>, found: &str, at: Span, known: &[&str]) {
         let hint = match nearest(found, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`? Known here: {}", known.join(", ")),

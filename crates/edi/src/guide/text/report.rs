@@ -11,18 +11,18 @@ use super::codes;
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Span {
     pub(super) file: u32,
-    /// From 1.
+    /// Line, from 1.
     pub(super) line: u32,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub(super) column: u32,
     pub(super) width: u32,
 }
 
-/// The files that were read, and what is wrong with them.
+/// The files that were read, and their faults.
 #[derive(Debug)]
 pub(super) struct Report {
     files: Vec<(Arc<str>, Arc<str>)>,
-    /// By place; the code tells faults of one place apart.
+    /// Faults by place; the code distinguishes faults at one place.
     found: BTreeMap<(Span, &'static str), Told>,
     max: usize,
     more: usize,
@@ -46,7 +46,7 @@ impl Report {
     }
 
     pub(super) fn error(&mut self, code: Code, at: Span, message: impl Into<String>, hint: impl Into<String>) {
-        // A line that is looked at twice tells its faults once.
+        // A line that is parsed twice reports its faults once.
         if self.found.contains_key(&(at, code.0)) {
             return;
         }
@@ -57,7 +57,7 @@ impl Report {
         self.found.insert((at, code.0), Told { message: message.into(), hint: hint.into() });
     }
 
-    /// All findings in the order of their places.
+    /// Returns all findings in the order of their places.
     pub(super) fn finish(self) -> Result<(), Findings> {
         if self.found.is_empty() {
             return Ok(());

@@ -22,7 +22,7 @@ impl<'t> Parser<'t, '_> {
         self.items_behind(0, within, depth)
     }
 
-    /// Those behind so many lines that are something else.
+    /// Parses the items after the given number of other lines.
     fn items_behind(&mut self, lines: usize, within: Range<usize>, depth: usize) -> Vec<Item> {
         let entries = self.entries(within);
         if depth > self.depth_max {
@@ -76,7 +76,7 @@ impl<'t> Parser<'t, '_> {
         Some(used)
     }
 
-    /// What may stand behind requirement and count.
+    /// Parses the optional words after requirement and count.
     pub(super) fn segment_rest(&mut self, words: &mut Words<'t>, used: &mut SegmentUse) {
         loop {
             if let Some(text) = words.text() {
@@ -134,7 +134,7 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    /// Requirement, and how often: once where that is left out.
+    /// Parses requirement and maximum count, which defaults to 1.
     fn requirement_and_count(&mut self, words: &mut Words<'t>, form: &str) -> (Requirement, Option<u32>) {
         let Some(word) = words.need("the requirement", form, self.report) else {
             return (Requirement::Optional, Some(1));
@@ -184,7 +184,7 @@ impl<'t> Parser<'t, '_> {
         Some(used)
     }
 
-    /// Whether a line at the beginning of a loop is one of its levels.
+    /// Returns true if a line at the beginning of a loop defines one of its levels.
     fn is_level(&mut self, entry: &Entry) -> bool {
         self.words(entry).peek_bare() == Some("level")
     }
@@ -209,7 +209,7 @@ impl<'t> Parser<'t, '_> {
         Some(level)
     }
 
-    /// What may stand behind requirement and count.
+    /// Parses the optional words after requirement and count.
     pub(super) fn loop_rest(&mut self, words: &mut Words<'t>, used: &mut LoopUse) {
         loop {
             if let Some(text) = words.text() {
@@ -222,7 +222,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// What stands below a segment: where its elements differ from the dictionary's.
+    /// Parses the lines below a segment: the differences of its elements from the dictionary.
     pub(super) fn segment_changes(&mut self, entry: &Entry, used: &mut SegmentUse) {
         for entry in self.entries(entry.below.clone()) {
             let mut words = self.words(&entry);
@@ -311,7 +311,7 @@ impl<'t> Parser<'t, '_> {
         data_type
     }
 
-    /// `list NAME`, `any`, or codes in this line and in those below.
+    /// Parses `list NAME`, `any`, or codes in this line and in those below.
     fn place_codes(&mut self, words: &mut Words<'t>, entry: &Entry) -> Option<Codes> {
         if words.keyword("any").is_some() {
             return Some(Codes::Any);

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 
 use crate::guide::{DataType, NoteKind, Requirement, SyntaxNote};
 
-/// Requirement as a word.
+/// Formats a requirement.
 pub(super) fn requirement(requirement: Requirement) -> &'static str {
     match requirement {
         Requirement::Mandatory => "M",
@@ -13,7 +13,7 @@ pub(super) fn requirement(requirement: Requirement) -> &'static str {
     }
 }
 
-/// A word as requirement: X12's, guides' and EDIFACT's letters.
+/// Parses a requirement in the letters of X12, of guides or of EDIFACT.
 pub(super) fn read_requirement(word: &str) -> Option<Requirement> {
     match word {
         "M" | "R" => Some(Requirement::Mandatory),
@@ -23,7 +23,7 @@ pub(super) fn read_requirement(word: &str) -> Option<Requirement> {
     }
 }
 
-/// Data type as a word.
+/// Formats a data type.
 pub(super) fn data_type(data_type: DataType) -> &'static str {
     match data_type {
         DataType::Text => "AN",
@@ -41,10 +41,10 @@ pub(super) fn data_type(data_type: DataType) -> &'static str {
     }
 }
 
-/// What data types are written as.
+/// Accepted forms of data types.
 pub(super) const DATA_TYPES: &str = "AN ID N0 to N9 R DT TM B (X12), a an n (EDIFACT)";
 
-/// A word as data type.
+/// Parses a data type.
 pub(super) fn read_data_type(word: &str) -> Option<DataType> {
     Some(match word {
         "AN" => DataType::Text,
@@ -64,7 +64,7 @@ pub(super) fn read_data_type(word: &str) -> Option<DataType> {
     })
 }
 
-/// `2..3`, `3..3`, `2..`, `..3`; empty where both are absent.
+/// Formats a length: `2..3`, `3..3`, `2..`, `..3`; empty if both are absent.
 pub(super) fn length(min: Option<u32>, max: Option<u32>) -> String {
     if min.is_none() && max.is_none() {
         return String::new();
@@ -89,7 +89,7 @@ pub(super) fn number(word: &str) -> Option<u32> {
     (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())).then(|| word.parse().ok())?
 }
 
-/// A note: X12's form where it fits, `D1(1,2)` otherwise.
+/// Formats a note in X12 notation if possible, otherwise as `D1(1,2)`.
 pub(super) fn note(note: &SyntaxNote) -> String {
     let (letter, number) = match note.kind {
         NoteKind::AllOrNone => (Some('P'), '2'),
@@ -116,10 +116,10 @@ pub(super) fn note(note: &SyntaxNote) -> String {
     out
 }
 
-/// What notes are written as.
+/// Accepted forms of notes.
 pub(super) const NOTES: &str = "P0304, R, E, C, L (X12) or D1(3,4) to D7 (EDIFACT), elements by their number from 1";
 
-/// A word as note.
+/// Parses a note.
 pub(super) fn read_note(word: &str) -> Option<SyntaxNote> {
     let (kind, elements) = if let Some(rest) = word.strip_prefix('D') {
         let (number, elements) = rest.strip_suffix(')')?.split_once('(')?;
@@ -154,7 +154,7 @@ pub(super) fn read_note(word: &str) -> Option<SyntaxNote> {
     Some(SyntaxNote { kind, elements })
 }
 
-/// `05` or `05-1`: element and component, 0 where none is named.
+/// Parses `05` or `05-1` to element and component; 0 without a component.
 pub(super) fn read_place(word: &str) -> Option<(u8, u8)> {
     match word.split_once('-') {
         None => Some((element(word)?, 0)),
@@ -162,7 +162,7 @@ pub(super) fn read_place(word: &str) -> Option<(u8, u8)> {
     }
 }
 
-/// Element and component as `05-1`.
+/// Formats element and component as `05-1`.
 pub(super) fn place(element: u8, component: u8) -> String {
     if component == 0 { format!("{element:02}") } else { format!("{element:02}-{component}") }
 }
@@ -171,7 +171,7 @@ fn element(digits: &str) -> Option<u8> {
     number(digits).and_then(|n| u8::try_from(n).ok()).filter(|n| *n > 0)
 }
 
-/// Ids that are composites unless the line says otherwise: a letter C, E or S and three digits, as in both standards.
+/// Returns true for ids that are composites by default: a letter C, E or S and three digits, as in both standards.
 pub(super) fn looks_composite(id: &str) -> bool {
     matches!(id.as_bytes(), [b'C' | b'E' | b'S', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit))
 }

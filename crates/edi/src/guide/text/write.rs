@@ -7,18 +7,18 @@ use crate::guide::{
     Guide, Item, LoopUse, Rule, SegmentDef, SegmentUse, SyntaxNote,
 };
 
-/// Columns of a line of codes, where there is more than one.
+/// Maximum width in columns of a line with several codes.
 const WIDTH: usize = 120;
 
-/// The guide as one file that includes nothing.
+/// Formats the guide as one file without includes.
 #[must_use]
 pub fn write_guide(guide: &Guide) -> String {
     write_guide_including(guide, &[])
 }
 
-/// The guide as a file that includes these: names and what they define. Definitions that an include has just so are left out.
+/// Formats the guide as a file with these includes: names and their definitions. Definitions that equal those of an include are omitted.
 ///
-/// The includes must not differ from each other in what they define twice, see `GDE-011`.
+/// Duplicate definitions in the includes must be equal, see `GDE-011`.
 #[must_use]
 pub fn write_guide_including(guide: &Guide, includes: &[(&str, &Dictionary)]) -> String {
     let mut out = Out::default();
@@ -50,7 +50,7 @@ pub fn write_guide_including(guide: &Guide, includes: &[(&str, &Dictionary)]) ->
     out.text
 }
 
-/// A dictionary as a file for includes.
+/// Formats a dictionary as a file to include.
 #[must_use]
 pub fn write_dictionary(heading: Option<&str>, source: Option<&str>, dictionary: &Dictionary) -> String {
     let mut out = Out::default();
@@ -281,7 +281,7 @@ impl Out {
         }
     }
 
-    /// Codes in the line itself, or in lines below where they are many.
+    /// Writes codes in the line itself, or in lines below if there are many.
     fn these(&mut self, level: usize, mut line: Vec<String>, values: &[String]) {
         line.push("codes".to_owned());
         let values: Vec<String> = values
@@ -334,7 +334,7 @@ fn title(text: Option<&String>) -> String {
     text.map(|text| quoted(text)).unwrap_or_default()
 }
 
-/// Words that may mean something else where they are not quoted.
+/// Words that have another meaning if they are not quoted.
 const KEYWORDS: [&str; 16] = [
     "notes",
     "composite",
@@ -354,7 +354,7 @@ const KEYWORDS: [&str; 16] = [
     "group",
 ];
 
-/// As it is, or quoted where it would not be read as one word.
+/// Returns the text unchanged, or quoted if it would not be read as one word.
 fn word(text: &str) -> String {
     let special = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '=' | '|' | '\u{feff}');
     let bare = !text.is_empty() && !text.starts_with('#') && !text.contains(special) && !KEYWORDS.contains(&text);

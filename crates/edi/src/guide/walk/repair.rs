@@ -1,39 +1,39 @@
-//! What a segment without a place may mean: readings tried side by side until one is clearly the best.
+//! Interpretations of a segment without a place: readings that are followed in parallel until one is clearly the best.
 //!
 //! # Notes for the next editor
 //!
-//! **The aim** is one finding for one mistake, at its place and with its code.
+//! **The goal** is one finding for one mistake, at its place and with its code.
 //! `one_fault_gives_one_finding_at_its_place_with_its_code` makes thousands of mutants of valid files and requires 95 of 100 to be
-//! right; `one_fault_is_told_once` (in `tests.rs`) prints every mutant of a small claim that has no finding or several, so a change
+//! correct; `one_fault_is_told_once` (in `tests.rs`) prints every mutant of a small claim that has no finding or several, so a change
 //! of any cost shows there first.
 //!
-//! **How it decides.** A reading is a `State`: open loops, counts and faults so far, with a cost. Each segment without a place makes
-//! several readings of every reading that is followed. The cheapest becomes the state of the walk, those within `MARGIN` of it become
-//! rivals, and their faults wait. They are decided when one reading is left, when the best had no fault for `SURE_AFTER` segments, at
-//! the end of the transaction, or at one of the limits below. A tag that the guide does not have is passed over in every reading
+//! **How it decides.** A reading is a `State`: open loops, counts and faults so far, with a cost. Each segment without a place creates
+//! several readings from every reading that is followed. The cheapest becomes the state of the walk, those within `MARGIN` of it become
+//! rivals, and their faults are deferred. They are decided when one reading is left, when the best had no fault for `SURE_AFTER` segments, at
+//! the end of the transaction, or at one of the limits below. A tag that the guide does not have is skipped in every reading
 //! alike.
 //!
-//! * While there are rivals, every segment comes here, also those that have a place. Good data has no rivals and never comes here.
-//! * Costs are multiples of `FAULT` with small additions. These order explanations of equally many faults: a pair in the wrong order
-//!   is likelier than a missing segment (`SWAPPED`), a segment that belongs nowhere is the least likely (`skip`).
+//! * While there are rivals, every segment comes here, including those that have a place. Valid data has no rivals and never comes here.
+//! * Costs are multiples of `FAULT` with small additions. These order explanations with equally many faults: a pair in the wrong order
+//!   is likelier than a missing segment (`SWAPPED`), a foreign segment is the least likely (`skip`).
 //! * Equal costs are decided by order: sorting is stable, so the order of the calls in `repairs` matters.
 //! * `misfit` has a cost but no fault: the check of the elements reports the wrong value.
-//! * `is_like` ignores faults and costs. Of two readings that continue alike, the cheaper one, which comes first, stays.
-//! * What is missing is pending for some segments, in which the path is doubtful, and then overdue, which costs good data behind it
-//!   nothing. Either may still come late until the loop around it ends; only then it is told as missing.
-//! * Credit: a segment that was passed over, or that could not be read, may be the one that is missing next. Each pays for one
+//! * `is_like` ignores faults and costs. Of two readings that continue identically, the cheaper one, which comes first, stays.
+//! * A missing item is pending for some segments, in which the path is doubtful, and then overdue, which has no cost for the valid data after
+//!   it. Either may still come late until its enclosing loop ends; only then is it reported as missing.
+//! * Credit: a segment that was skipped, or that could not be read, may be the next missing item. Each pays for one
 //!   missing item, until the path moves on.
 //!
-//! **The caller has acted on earlier placements.** It opened and closed loops as they said. If another reading wins, `left` and
+//! **The caller has acted on earlier placements.** It opened and closed loops accordingly. If another reading wins, `left` and
 //! `entered` of the next placement lead from the loops that the caller has open to those of the new reading. Segments that were sent
 //! stay where they are, which is why placements near a fault are `doubtful`.
 //!
 //! **Elements are checked in all readings.** While there are rivals, the validator checks a segment's elements at its place in each of
-//! them, and tells those of the reading that wins (`State::trail`). Before, the likeliest place of the moment was believed, so that a wrong
-//! qualifier was told besides as wrong values of a loop that it is not.
+//! them, and reports those of the reading that wins (`State::trail`). An earlier version trusted the likeliest place at that moment, so a wrong
+//! qualifier was also reported as wrong values of an unrelated loop.
 //!
-//! **Undo is one step deep.** `State::undone` is the reading without the last step. Whoever changes a state by other means than
-//! `take` has to call `forget_undo`, or a later undo restores what another step changed.
+//! **Undo is one step deep.** `State::undone` is the reading without the last step. Code that changes a state by other means than
+//! `take` has to call `forget_undo`, or a later undo restores fields that another step changed.
 //!
 //! **Limits.** `UNDECIDED_MAX`, `CAREFUL_MAX` and `HELD_MAX` bound time and memory for data of another kind. Without them each
 //! reading kept all its faults, and time grew with the square of the length: `data_of_another_kind_is_told_in_linear_time`.
@@ -43,23 +43,23 @@ use super::{Mark, Placement, Walk};
 use crate::guide::compile::{Candidate, ItemId, Transitions};
 use crate::segment::Segment;
 
-/// Something wrong with the structure.
+/// A fault of the structure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct StructureFault {
     pub(crate) kind: StructureKind,
-    /// The segment, or, of what is missing, the one that came in its place.
+    /// Position of the segment; for a missing item, of the segment in its place.
     pub(crate) at: Mark,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum StructureKind {
-    /// No standard that the guide knows has the tag; the innermost open loop.
+    /// No standard known to the guide has the tag; with the innermost open loop.
     Unknown(Tag, ItemId),
     /// The standard has it, the guide does not.
     Undefined(Tag, ItemId),
     /// The guide has it, but not here.
     Unexpected(Tag, ItemId),
-    /// It should have come earlier.
+    /// The segment should have come earlier.
     OutOfSequence(ItemId),
     /// More than the guide allows.
     TooMany(ItemId),
@@ -68,14 +68,14 @@ pub(crate) enum StructureKind {
     NotUsed(ItemId),
     Missing(ItemId),
     LoopMissing(ItemId),
-    /// It has a place but for the value of a condition.
+    /// The segment has a place except for the value of a condition.
     Qualifier(ItemId, WrongQualifier),
 }
 
 /// A condition that a segment does not fulfil, and the value that it has instead.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(crate) struct WrongQualifier {
-    /// In `Transitions::conditions`.
+    /// Index in `Transitions::conditions`.
     pub(crate) condition: u32,
     pub(crate) copy: [u8; 24],
     pub(crate) len: u8,
@@ -102,31 +102,31 @@ impl core::fmt::Debug for WrongQualifier {
     }
 }
 
-/// A tag as it stands in the interchange.
+/// A tag as it is in the interchange.
 pub(crate) type Tag = [u8; 3];
 
 /// Cost of one fault.
 pub(super) const FAULT: u32 = 10;
-/// How much likelier two neighbours in the wrong order are than something missing.
+/// Cost advantage of two neighbors in the wrong order over a missing item.
 const SWAPPED: u32 = 2;
-/// How much likelier a segment that has a place ahead belongs there than to what is missing.
+/// Cost advantage of a segment's place ahead over a missing item.
 const HAS_PLACE: u32 = 3;
 /// Readings that are followed.
 const RIVALS_MAX: usize = 8;
-/// How much worse than the best a reading may be and still be followed.
+/// Maximum cost difference from the best at which a reading is still followed.
 const MARGIN: u32 = 10;
 /// Segments without a fault after which the best reading is right.
 const SURE_AFTER: u32 = 6;
 
-/// Faults of one reading after which the best one is right, whatever follows: data that fits nothing costs no memory.
+/// Number of faults of one reading after which the best one is accepted, so that data of another kind costs no memory.
 const UNDECIDED_MAX: usize = 24;
 /// Faults of a transaction after which only the likeliest reading is followed: the data is of another kind.
 const CAREFUL_MAX: u32 = 1_000;
 
-/// Faults that wait to be taken; a walk without a validator takes none.
+/// Maximum number of faults that wait to be taken; a walk without a validator takes none.
 const HELD_MAX: usize = 1_000;
 
-/// Readings besides that of the walk.
+/// Readings other than that of the walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rivals {
     states: Vec<State>,
@@ -150,12 +150,12 @@ impl Rivals {
 struct Reading {
     state: State,
     placement: Placement,
-    /// Whether it goes on from what the caller was told.
+    /// True if it continues from the state known to the caller.
     from_best: bool,
 }
 
 impl Walk {
-    /// Behind a step in which something was missed: whether the segment may mean something else than its place. Then it is not placed.
+    /// After a step that passed a missing item: returns true if the segment may have another meaning than its place. It is then not placed.
     #[cold]
     #[inline(never)]
     pub(super) fn is_undecided(&mut self) -> bool {
@@ -167,7 +167,7 @@ impl Walk {
         false
     }
 
-    /// A segment that has no place, or one behind it while that is not decided.
+    /// Places a segment without a place, or one after it while that is undecided.
     #[cold]
     #[inline(never)]
     pub(super) fn repair(&mut self, tag: Option<u32>, segment: &Segment<'_>) -> Placement {
@@ -208,7 +208,7 @@ impl Walk {
                 found.forget_undo();
             }
             made.push(found, placement);
-            // Where something would be missing then, it may rather mean something else.
+            // If the step would leave an item missing, the segment may have another meaning.
             if made.made.last().is_some_and(|reading| reading.state.cost > state.cost) {
                 made.repairs();
                 continue;
@@ -218,7 +218,7 @@ impl Walk {
                 made.late();
                 made.made[own..].iter_mut().for_each(|reading| reading.state.cost += HAS_PLACE);
             }
-            // What was passed over may have been the trigger of a loop, or stand between two places that the segment may have.
+            // The skipped segment may have been the trigger of a loop, or between two possible places of this segment.
             if state.credit > 0 {
                 made.further_on(step);
                 made.missing_trigger();
@@ -248,26 +248,26 @@ impl Walk {
         if best.from_best {
             return placement;
         }
-        // Another reading than the one that the caller was told of.
+        // A reading other than the one reported to the caller.
         let open = self.state.open();
         let same = told.iter().zip(open).take_while(|(a, b)| a.loop_number == b.loop_number).count();
         let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
         Placement { left: count(told.len() - same), entered: count(open.len() - same), ..placement }
     }
 
-    /// What is missed next is what nobody could read.
+    /// Records unreadable segments, each of which may be the next missing item.
     pub(super) fn give_credit(&mut self, segments: u32) {
         for state in self.rivals.states.iter_mut().chain([&mut self.state]) {
             state.credit = state.credit.saturating_add(segments);
         }
     }
 
-    /// Element and component of the qualifier for which the segment at `at` has no place but the one that it was given.
+    /// Returns element and component of the qualifier because of which the segment at `at` has no other place than the one given.
     pub(crate) fn qualifier_fault(&self, at: Mark) -> Option<(usize, usize)> {
         self.qualifier(self.faults.iter().chain(&self.state.faults), at)
     }
 
-    /// The places that the segment at `at` has in the other readings, each with its qualifier as [`Walk::qualifier_fault`] has it.
+    /// Returns the places of the segment at `at` in the other readings, each with its qualifier as in [`Walk::qualifier_fault`].
     pub(crate) fn other_places(&self, at: Mark) -> impl Iterator<Item = (ItemId, Option<(usize, usize)>)> + '_ {
         self.rivals.states.iter().filter_map(move |state| {
             let (_, item) = *state.trail.last().filter(|(segment, _)| *segment == at.segment)?;
@@ -275,12 +275,12 @@ impl Walk {
         })
     }
 
-    /// Whether it is not clear which reading is right.
+    /// Returns true while several readings are possible.
     pub(crate) fn is_open(&self) -> bool {
         !self.rivals.is_empty()
     }
 
-    /// Whether a segment has a place in the reading that was decided last.
+    /// Returns true if a segment has a place in the reading that was decided last.
     pub(crate) fn is_decided(&self, segment: u64, item: ItemId) -> bool {
         self.decided.contains(&(segment, item))
     }
@@ -294,7 +294,7 @@ impl Walk {
         Some((condition.element, condition.component))
     }
 
-    /// Decides what is not decided: the transaction ends.
+    /// Decides the open readings at the end of the transaction.
     pub(super) fn end(&mut self) {
         let table = &self.guide.transitions;
         self.state.finish(table, self.at);
@@ -308,7 +308,7 @@ impl Walk {
         self.tell();
     }
 
-    /// What is wrong in the best reading is decided.
+    /// Accepts the faults of the best reading.
     fn tell(&mut self) {
         self.decided.clear();
         self.decided.append(&mut self.state.trail);
@@ -377,7 +377,7 @@ impl Readings<'_, '_> {
         self.push(state, Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: true });
     }
 
-    /// It has a place, but that is full, or not used.
+    /// The segment has a place that is full or not used.
     fn too_many(&mut self) {
         let full =
             self.state.places(self.table, self.tag, self.segment).filter(|place| place.is_ahead && place.is_full);
@@ -390,15 +390,15 @@ impl Readings<'_, '_> {
             _ => StructureKind::LoopTooMany(child.item),
         };
         let mut state = self.state.clone();
-        // One too many is told, those behind it are not.
+        // The first superfluous occurrence is reported, the following ones are not.
         if self.state.count(candidate.slot) <= candidate.max {
             self.fault(&mut state, kind, 0);
         }
         self.step(state, step);
     }
 
-    /// It has a place ahead but for values of its elements, and a place that is full or behind fits better. The check of the elements tells of
-    /// the values.
+    /// The segment has a place ahead except for values of its elements, and a place that is full or passed matches better. The check of the elements
+    /// reports the values.
     fn misfit(&mut self) {
         let free =
             self.state.places(self.table, self.tag, self.segment).filter(|place| place.is_ahead && !place.is_full);
@@ -408,7 +408,7 @@ impl Readings<'_, '_> {
         self.step(state, step);
     }
 
-    /// It has a place behind the first that is free.
+    /// The segment has a place after the first free one.
     fn further_on(&mut self, found: Step) {
         let is_other = |place: &Place| place.is_ahead && !place.is_full && place.misfits == 0;
         let places = self.state.places(self.table, self.tag, self.segment).filter(is_other);
@@ -418,7 +418,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// It stands in a loop that was not opened.
+    /// The segment belongs to a loop that was not opened.
     fn missing_trigger(&mut self) {
         let before = self.made.len();
         for deep in [false, true] {
@@ -475,10 +475,10 @@ impl Readings<'_, '_> {
         self.push(state, Placement { left, entered, ..placement });
     }
 
-    /// The trigger of a loop that one of its segments opened comes behind that segment: they are in the wrong order.
+    /// The trigger of a loop that one of its segments opened follows that segment: they are in the wrong order.
     fn late_trigger(&mut self) {
         let frames = self.state.open();
-        // Only directly behind it: later, it is the trigger of the next one.
+        // Only directly after it: later, it is the trigger of the next occurrence.
         let before = self.at.segment - 1;
         for level in (1..frames.len()).rev().filter(|level| frames[*level].assumed == before) {
             let mut around = self.table.of(frames[level - 1].loop_number, self.tag);
@@ -502,7 +502,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// It should have come earlier.
+    /// The segment should have come earlier.
     fn late(&mut self) {
         let frames = self.state.open();
         let passed: Vec<(Step, Candidate)> = self
@@ -520,7 +520,7 @@ impl Readings<'_, '_> {
             let full = self.state.count(candidate.slot) >= candidate.max;
             let child = self.table.slots[candidate.slot as usize];
             if candidate.opens == 0 {
-                // The path stays where it is.
+                // The path does not move.
                 let mut state = self.state.clone();
                 let kind = match candidate.max {
                     0 => StructureKind::NotUsed(child.item),
@@ -545,14 +545,14 @@ impl Readings<'_, '_> {
             if full {
                 continue;
             }
-            // The path goes back.
+            // The path moves back.
             let mut state = self.state.clone();
             let depth = state.open().len();
             self.fault(&mut state, StructureKind::OutOfSequence(candidate.item), 1 + u32::from(candidate.opens > 0));
             state.go_back(self.table, step.level, candidate.rank, self.at);
             if self.state.count(candidate.slot) == 0 {
                 let was_missing = state.found_late(self.table, candidate.slot);
-                // It is what is missing, or has the value that only its place has: likelier than a wrong value in another place.
+                // The segment is the missing item, or has the value specific to its place: likelier than a wrong value elsewhere.
                 if was_missing || candidate.conditions.0 < candidate.conditions.1 {
                     state.cost -= SWAPPED;
                 }
@@ -564,7 +564,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// It ends a loop before which the segment before it began another: the two are in the wrong order.
+    /// The segment ends a loop, and the preceding segment began another before it: the two are in the wrong order.
     fn swapped(&mut self) {
         let Some((mut state, item, _)) = self.state.undone(self.table) else { return };
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
@@ -573,7 +573,7 @@ impl Readings<'_, '_> {
         if misfits(self.table, &candidate, self.segment) > 0 {
             return;
         }
-        // Within one loop it is late, and the path stays where it is.
+        // Within one loop the segment is late, and the path does not move.
         let depth = self.state.open().len();
         if !self.state.moved() && candidate.opens == 0 {
             return;
@@ -582,7 +582,7 @@ impl Readings<'_, '_> {
         let placement = state.take(self.table, step, self.at);
         let Some(again) = state.find_item(self.table, item) else { return };
         state.take(self.table, again, self.at);
-        // Only if nothing else is wrong then.
+        // Only without further faults.
         if state.cost != cost {
             return;
         }
@@ -596,7 +596,7 @@ impl Readings<'_, '_> {
         self.push(state, Placement { left, entered, ..placement });
     }
 
-    /// A place ahead fits but for its qualifier.
+    /// The segment matches a place ahead except for its qualifier.
     fn qualifier(&mut self) {
         let frames = self.state.open();
         let near: Vec<(Step, Candidate)> = self
@@ -621,20 +621,20 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// The segment before it went too far ahead: it does not belong where it stands.
+    /// The preceding segment moved too far ahead: it does not belong at its position.
     fn one_before(&mut self) {
         let Some((mut state, item, at)) = self.state.undone(self.table) else { return };
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
         state.faults.push(StructureFault { kind: StructureKind::OutOfSequence(item), at });
         state.cost += FAULT + 1;
-        // A wrong value is a second mistake, of which the check of the elements tells.
+        // A wrong value is a second mistake, which the check of the elements reports.
         if misfits(self.table, &self.table.candidates[step.candidate], self.segment) > 0 {
             state.cost += FAULT;
         }
         self.step_from_here(state, step);
     }
 
-    /// The segment before it has another place than it was given: behind something that is missing, or in a loop whose trigger is.
+    /// The preceding segment has another place than the one given: after a missing item, or in a loop whose trigger is missing.
     fn before_elsewhere(&mut self) {
         let Some((before, item, at)) = self.state.undone(self.table) else { return };
         let Some((tag, taken)) = before.candidate_of(self.table, item) else { return };
@@ -673,7 +673,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// It has a place behind another reading of the segment before it.
+    /// Continues with a place for the segment after another reading of the preceding one.
     fn read_on(&mut self, mut state: State) {
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
         if misfits(self.table, &self.table.candidates[step.candidate], self.segment) == 0 {
@@ -682,7 +682,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// Takes a step from another state than the one that the reading goes on from.
+    /// Takes a step from a state other than the one that the reading continues.
     fn step_from_here(&mut self, mut state: State, step: Step) {
         let placement = state.take(self.table, step, self.at);
         state.forget_undo();
@@ -694,7 +694,7 @@ impl Readings<'_, '_> {
     }
 }
 
-/// Whether a segment with the qualifiers of one place has surely what tells another from others.
+/// Returns true if a segment with the qualifiers of one place certainly satisfies the conditions of another.
 fn asks_no_more(table: &Transitions, candidate: &Candidate, taken: &Candidate) -> bool {
     if candidate.deciders.0 < candidate.deciders.1 {
         return false;
@@ -708,7 +708,7 @@ fn asks_no_more(table: &Transitions, candidate: &Candidate, taken: &Candidate) -
     })
 }
 
-/// Whether a segment has all that tells a place from others.
+/// Returns true if a segment satisfies all conditions and deciders of a place.
 fn fits(table: &Transitions, candidate: &Candidate, segment: &Segment<'_>) -> bool {
     fulfils(table, candidate, segment) && misfits(table, candidate, segment) == 0
 }
@@ -721,7 +721,7 @@ fn skip(state: &mut State, kind: StructureKind, at: Mark) {
     state.forget_undo();
 }
 
-/// The tag; all 0 where it is none, of which there is a finding already.
+/// Returns the tag; all zeros for an invalid tag, which already has a finding.
 fn tag_of(segment: &Segment<'_>) -> Tag {
     let mut tag = [b' '; 3];
     let good = matches!(segment.tag().len(), 2 | 3)

@@ -1,4 +1,4 @@
-//! What is open and how often each child occurred.
+//! State of a walk: open loops and the number of occurrences of each child.
 
 use super::repair::{StructureFault, StructureKind};
 use super::{Mark, Placement};
@@ -9,22 +9,22 @@ use crate::segment::Segment;
 /// One reading of a transaction so far.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// Open loops, the transaction first; what lies behind `depth` is left over.
+    /// Open loops, the transaction first; frames beyond `depth` are leftovers.
     frames: Vec<Frame>,
     depth: usize,
     /// Occurrences of each child in the loop that is open.
     counts: Vec<u32>,
-    /// Mandatory items that did not come where they should; they may still come late.
+    /// Mandatory items that did not come at their place; they may still come late.
     pub(super) pending: Vec<Pending>,
-    /// Those that did not come for long. They cost nothing until they come late after all, or the loop around them ends.
+    /// Items that have been pending for long. They cost nothing until they come late, or their enclosing loop ends.
     overdue: Vec<Pending>,
     /// Faults that are decided in this reading.
     pub(super) faults: Vec<StructureFault>,
-    /// The segment before had no place, so it may have been meant for what is missed next.
+    /// Number of segments without a place that may have been meant as the next missing items.
     pub(super) credit: u32,
     /// Ten for each fault, some more for unlikely ones.
     pub(super) cost: u32,
-    /// Segments since something became pending.
+    /// Number of segments since an item became pending.
     age: u32,
     /// Places of the segments since it was not clear which reading is right, each with its number in the transaction.
     pub(super) trail: Vec<(u64, ItemId)>,
@@ -38,11 +38,11 @@ pub(super) struct Frame {
     pub(super) rank: u32,
     /// The first mandatory child that was not passed.
     next_mandatory: u32,
-    /// Its trigger is missing before the segment of this number; 0 where it is there.
+    /// Number of the segment before which its trigger is missing; 0 if the trigger is present.
     pub(super) assumed: u64,
 }
 
-/// A mandatory item that is missing where another came.
+/// A mandatory item that is missing before a later one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Pending {
     pub(super) slot: u32,
@@ -52,7 +52,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// It is missing.
+    /// Creates the fault of the missing item.
     fn fault(&self, table: &Transitions) -> StructureFault {
         let slot = table.slots[self.slot as usize];
         let kind = if slot.loop_number > 0 {
@@ -64,7 +64,7 @@ impl Pending {
     }
 }
 
-/// What the last step changed.
+/// Changes of the last step.
 #[derive(Clone, Debug)]
 struct Undo {
     possible: bool,
@@ -108,14 +108,14 @@ pub(super) struct Step {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) step: Step,
-    /// Whether the loop is not behind it.
+    /// True if the walk has not passed the place.
     pub(super) is_ahead: bool,
     pub(super) is_full: bool,
     /// Elements that do not fit it.
     pub(super) misfits: u32,
 }
 
-/// Segments after which what is pending is overdue, and no longer makes the path doubtful.
+/// Number of segments after which pending items become overdue, and no longer make the path doubtful.
 const PENDING_AGE: u32 = 8;
 /// Overdue items of one reading that may still come late; of more, the first are missing.
 const OVERDUE_MAX: usize = 32;
@@ -164,13 +164,13 @@ impl State {
         &mut self.frames[..self.depth]
     }
 
-    /// Nothing is missing, wrong or undecided.
+    /// Returns true if no item is missing and no fault undecided.
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
         self.pending.is_empty() && self.faults.is_empty()
     }
 
-    /// Nothing is missing that may still come late, and nothing that was passed over may be what is missing next.
+    /// Returns true if no missing item may still come late, and no skipped segment may be the next missing item.
     #[inline(always)]
     pub(super) fn is_settled(&self) -> bool {
         self.credit == 0 && self.pending.is_empty()
@@ -180,7 +180,7 @@ impl State {
         self.counts[slot as usize]
     }
 
-    /// The place of a segment, in the innermost loop that has one ahead.
+    /// Returns the place of a segment, in the innermost loop that has one ahead.
     #[inline(always)]
     pub(super) fn find(&self, table: &Transitions, tag: u32, segment: &Segment<'_>) -> Option<Step> {
         for level in (0..self.depth).rev() {
@@ -207,8 +207,8 @@ impl State {
         None
     }
 
-    /// All places of the open loops for a segment whose conditions it fulfils, the innermost loop's first, each with the number of elements
-    /// that do not fit it.
+    /// Returns all places in the open loops for a segment that satisfies their conditions, those of the innermost loop first, each with the number of
+    /// elements that do not match it.
     pub(super) fn places<'s>(
         &'s self,
         table: &'s Transitions,
@@ -230,8 +230,8 @@ impl State {
         })
     }
 
-    /// The place ahead that the elements fit best, the first of those alike. `None` where a place that is full or behind fits better: then it
-    /// is the number or the order of the segments that is wrong.
+    /// Returns the place ahead with the best match of the elements, the first of equal ones. `None` if a full or passed place matches better, because
+    /// then the number or the order of the segments is wrong.
     #[cold]
     #[inline(never)]
     fn find_best(&self, table: &Transitions, tag: u32, segment: &Segment<'_>) -> Option<Step> {
@@ -241,7 +241,7 @@ impl State {
         (best.misfits == 0 || !self.places(table, tag, segment).any(better)).then_some(best.step)
     }
 
-    /// A place ahead for a segment that had the place of `item` before.
+    /// Returns a place ahead for a segment that had the place of `item` before.
     pub(super) fn find_item(&self, table: &Transitions, item: ItemId) -> Option<Step> {
         (0..self.depth).rev().find_map(|level| {
             let Frame { loop_number, rank, .. } = self.frames[level];
@@ -257,7 +257,7 @@ impl State {
         })
     }
 
-    /// The candidate of an item in the open loops, and its tag.
+    /// Returns the candidate of an item in the open loops, and its tag.
     pub(super) fn candidate_of(&self, table: &Transitions, item: ItemId) -> Option<(u32, Candidate)> {
         self.open().iter().rev().find_map(|frame| {
             (0..u32::try_from(table.tags.count).ok()?).find_map(|tag| {
@@ -267,7 +267,7 @@ impl State {
         })
     }
 
-    /// Goes to a place ahead.
+    /// Moves to a place ahead.
     #[inline(always)]
     pub(super) fn take(&mut self, table: &Transitions, step: Step, at: Mark) -> Placement {
         let this = &table.candidates[step.candidate];
@@ -342,7 +342,7 @@ impl State {
         self.undo.possible = false;
     }
 
-    /// Ends loops down to `level`, and goes back to an earlier place there.
+    /// Ends loops down to `level`, and moves back to an earlier place there.
     pub(super) fn go_back(&mut self, table: &Transitions, level: usize, rank: u32, at: Mark) {
         for deeper in (level + 1..self.depth).rev() {
             self.pass(table, deeper, u32::MAX, at);
@@ -352,7 +352,7 @@ impl State {
         self.undo.possible = false;
     }
 
-    /// A child that was missed comes late: nothing is missing, so it is told once, as late. Whether it was missed.
+    /// Handles a missed child that comes late: it is then reported once, as late. Returns true if it was missed.
     pub(super) fn found_late(&mut self, table: &Transitions, slot: u32) -> bool {
         let item = table.slots[slot as usize].item;
         let of_it = |fault: &StructureFault| matches!(fault.kind, StructureKind::LoopMissing(missed) | StructureKind::Missing(missed) if missed == item);
@@ -369,7 +369,7 @@ impl State {
         true
     }
 
-    /// One more of a child that comes late or too often.
+    /// Counts an occurrence of a child that comes late or too often.
     pub(super) fn count_late(&mut self, slot: u32) {
         self.counts[slot as usize] += 1;
         self.undo.possible = false;
@@ -381,7 +381,7 @@ impl State {
         }
     }
 
-    /// Tells mandatory children of the loop at `level` that come before `rank` and did not occur.
+    /// Marks mandatory children of the loop at `level` before `rank` that did not occur as pending.
     #[inline(always)]
     fn pass(&mut self, table: &Transitions, level: usize, rank: u32, at: Mark) {
         let frame = self.frames[level];
@@ -397,7 +397,7 @@ impl State {
             }
             next += 1;
         }
-        // What ends keeps its frame, in case the step is undone.
+        // Ended loops keep their frame, in case the step is undone.
         if rank != u32::MAX {
             self.frames[level].next_mandatory = next;
         } else if !(self.pending.is_empty() && self.overdue.is_empty()) {
@@ -419,12 +419,12 @@ impl State {
         self.pending.push(Pending { slot, depth: level + 1, at });
     }
 
-    /// What may still come, though it is long overdue.
+    /// Returns the overdue items, which may still come.
     pub(super) fn overdue<'t>(&self, table: &'t Transitions) -> impl Iterator<Item = ItemId> + use<'_, 't> {
         self.overdue.iter().map(|overdue| table.slots[overdue.slot as usize].item)
     }
 
-    /// Whether a segment may be what is pending.
+    /// Returns true if a segment may be a pending item.
     pub(super) fn awaits(&self, table: &Transitions, tag: u32, segment: &Segment<'_>) -> bool {
         let pending = |candidate: &Candidate| self.pending.iter().any(|pending| pending.slot == candidate.slot);
         !self.pending.is_empty()
@@ -436,7 +436,7 @@ impl State {
             })
     }
 
-    /// Mandatory children of the open loops that may still come in their place, among others that come in any order with them.
+    /// Returns the mandatory children of the open loops that may still come at their place, among siblings in any order.
     pub(super) fn due<'t>(&self, table: &'t Transitions) -> impl Iterator<Item = ItemId> + use<'_, 't> {
         self.open().iter().flat_map(move |frame| {
             let end = table.loops[frame.loop_number as usize].mandatory.1;
@@ -447,7 +447,7 @@ impl State {
         })
     }
 
-    /// What is pending or overdue in loops of at least `depth` levels is missing.
+    /// Reports items that are pending or overdue in loops of at least `depth` levels as missing.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(&mut self, table: &Transitions, depth: usize) {
@@ -469,7 +469,7 @@ impl State {
         }
     }
 
-    /// All loops end.
+    /// Ends all loops.
     pub(super) fn finish(&mut self, table: &Transitions, at: Mark) {
         for level in (0..self.depth).rev() {
             self.pass(table, level, u32::MAX, at);
@@ -478,7 +478,7 @@ impl State {
         self.depth = 1;
     }
 
-    /// The reading without the last step, if it is known; the place of the segment that it placed.
+    /// Returns the reading without the last step, if it is known, and the place of the segment that the step placed.
     pub(super) fn undone(&self, table: &Transitions) -> Option<(State, ItemId, Mark)> {
         if !self.undo.possible {
             return None;
@@ -503,7 +503,7 @@ impl State {
         Some((state, undo.item, undo.at))
     }
 
-    /// Whether the last step opened or closed a loop.
+    /// Returns true if the last step opened or closed a loop.
     pub(super) fn moved(&self) -> bool {
         self.undo.opened > 0 || self.undo.depth != self.depth
     }
@@ -512,7 +512,7 @@ impl State {
         self.undo.possible = false;
     }
 
-    /// Whether everything that follows is the same for both.
+    /// Returns true if both states will continue identically.
     pub(super) fn is_like(&self, other: &State, table: &Transitions) -> bool {
         let same = self.depth == other.depth && self.credit == other.credit && self.open() == other.open();
         same && self.open().iter().all(|frame| {
@@ -522,13 +522,13 @@ impl State {
         })
     }
 
-    /// The innermost loop.
+    /// Returns the innermost loop.
     pub(super) fn innermost(&self, table: &Transitions) -> ItemId {
         table.loops[self.frames[self.depth - 1].loop_number as usize].item
     }
 }
 
-/// Whether a segment has the qualifiers of a place.
+/// Returns true if a segment satisfies the conditions of a place.
 #[inline(always)]
 pub(super) fn fulfils(table: &Transitions, candidate: &Candidate, segment: &Segment<'_>) -> bool {
     let (from, to) = candidate.conditions;
@@ -562,7 +562,7 @@ fn is_true_of_parts(condition: &Condition, segment: &Segment<'_>) -> bool {
     !data.is_empty() && condition.set.contains(Key::of(data))
 }
 
-/// The value of an element or component, in its first repetition; empty where there is none.
+/// Returns the value of an element or component, in its first repetition; empty if it is absent.
 fn value<'v>(segment: &'v Segment<'_>, element: usize, component: usize, scratch: &'v mut Vec<u8>) -> &'v [u8] {
     let first = segment.element(element).and_then(|element| element.repetitions().next());
     let Some(part) = first.and_then(|first| first.component(component.max(1))) else { return &[] };
@@ -570,7 +570,7 @@ fn value<'v>(segment: &'v Segment<'_>, element: usize, component: usize, scratch
     scratch
 }
 
-/// Number of elements of a segment that do not fit a place, of those that tell it from others.
+/// Returns the number of elements of a segment that do not match a place, among those that distinguish it from others.
 #[inline(never)]
 pub(super) fn misfits(table: &Transitions, candidate: &Candidate, segment: &Segment<'_>) -> u32 {
     let (from, to) = candidate.deciders;

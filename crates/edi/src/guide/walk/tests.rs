@@ -1,4 +1,4 @@
-//! Vectors: a structure in short form, segments, and where each is placed.
+//! Test vectors: a structure in short form, segments, and the place of each.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::guide::model::{
 };
 use crate::{Delimiters, EndOfInput, EnvelopeReader, Event, Rules, Standard};
 
-/// One item a line, two blanks a level: `NM1 M 1 01=41|40`, `loop 2000A O *`; `@5` is a position.
+/// Parses a structure with one item in each line and two spaces for each level: `NM1 M 1 01=41|40`, `loop 2000A O *`; `@5` is a position.
 pub(crate) fn structure(text: &str) -> Guide {
     let lines: Vec<(usize, &str)> = text
         .lines()
@@ -106,7 +106,7 @@ fn items(lines: &[(usize, &str)], at: &mut usize, indent: usize, dictionary: &mu
     made
 }
 
-/// Where each segment is placed, and what is wrong.
+/// Returns the placement of each segment, and the faults.
 fn walk(guide: Guide, body: &str) -> String {
     let guide = Arc::new(CompiledGuide::new(&guide).expect("the guide is good"));
     let mut walk = Walk::new(Arc::clone(&guide));
@@ -281,7 +281,7 @@ fn loops_are_told_apart_by_qualifiers() {
     );
 }
 
-/// Only the findings of a claim with one fault.
+/// Checks only the findings of a claim with one fault.
 #[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
 fn check_faults(body: &str, expected: Expect) {
     let all = walk(structure(CLAIM), body);

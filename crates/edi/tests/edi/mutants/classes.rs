@@ -68,7 +68,7 @@ fn without(subject: &Subject, range: std::ops::Range<usize>) -> Vec<Line> {
     segments
 }
 
-/// How often the item occurs in the loop instance that holds segment `at`.
+/// Returns the number of occurrences of the item in the loop instance that contains segment `at`.
 fn occurrences(subject: &Subject, at: usize, item: ItemId) -> usize {
     let line = &subject.segments[at];
     let around = &line.loops;
@@ -125,7 +125,7 @@ fn mandatory_loop_missing(subject: &Subject, dice: &mut Dice) -> Option<Mutant> 
         (start..end).filter(same).count() == 1
     })?;
     let range = instance(subject, at);
-    // Loops at the same position come in any order, so it may still come behind those that are there.
+    // Loops at the same position come in any order, so it may still come after the present ones.
     let around = subject.compiled.item(subject.segments[at].item?).parent;
     let own = subject.position_of_loop(around);
     let mut last = range.end;
@@ -170,12 +170,12 @@ fn segment_not_in_guide(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     Some(Mutant { segments, codes: &[["6", "", "15"]], at: (at, at), element: None })
 }
 
-/// A copy of a segment at a place of the same transaction where nothing of its tag belongs.
+/// Copies a segment to a place of the same transaction where its tag is not allowed.
 fn segment_superfluous(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let from = pick(subject, dice, |_, _, item| !subject.compiled.item(item).is_trigger)?;
     let tag = subject.segments[from].tag().to_owned();
     let to = pick(subject, dice, |i, line, item| {
-        // Not beside its own kind, and not in a loop that may have the tag, nor before one.
+        // Not beside its own kind, and neither in a loop that allows the tag nor before one.
         let place = if subject.compiled.item(item).is_trigger { i - 1 } else { i };
         let before = &subject.segments[place];
         let has = |id: ItemId| subject.compiled.children(id).any(|child| *subject.compiled.item(child).id == *tag);
@@ -212,7 +212,7 @@ fn wrong_order(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 1), element: None })
 }
 
-/// A segment two places behind its own, in the same loop.
+/// Moves a segment two places back, in the same loop.
 fn moved_two(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let at = pick(subject, dice, |i, line, item| {
         let behind = subject.segments.get(i + 1..i + 3).unwrap_or_default();
@@ -231,7 +231,7 @@ fn moved_two(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 2), element: None })
 }
 
-/// Two loops of one loop that follow each other, in the wrong order.
+/// Swaps two consecutive loops of one parent.
 fn loops_swapped(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let uses = subject.uses();
     let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
@@ -248,7 +248,7 @@ fn loops_swapped(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         next.1.is_trigger && siblings && next.1.parent != compiled.parent && !free && &*compiled.id != "HL"
     })?;
     let (first, second) = (instance(subject, at), instance(subject, instance(subject, at).end));
-    // Where the second loop may hold what begins the first, the file is right as it is: RFF behind NAD is a reference of the party.
+    // If the second loop may contain the first one's trigger, the file stays valid: RFF after NAD is a reference of the party.
     let holder = subject.compiled.item(subject.segments[second.start].item?).parent;
     let inside = holder.0 + 1..subject.compiled.item(holder).end.0;
     let trigger = &subject.segments[first.start];
@@ -298,7 +298,7 @@ fn segment_not_used(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         (0..uses.len()).filter(|i| uses[*i].is_some_and(|usage| usage.requirement == Requirement::NotUsed)).collect();
     let forbidden = forbidden.get(dice.below(forbidden.len().max(1)))?;
     let parent = subject.compiled.item(ItemId(u32::try_from(*forbidden).expect("small"))).parent;
-    // Behind the last segment of its loop before it.
+    // After the last segment of the preceding loop.
     let at = pick(subject, dice, |i, line, item| {
         let next = &subject.segments[i + 1];
         let inside = line.loops.last().map(|(id, _)| *id) == Some(parent) && next.loops.len() > line.loops.len();
@@ -324,7 +324,7 @@ fn qualifier_wrong(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     Some(Mutant { segments, codes: QUALIFIER, at: (at, at), element: Some((u32::from(qualifier.element), 0)) })
 }
 
-/// A random simple element with a value that `fits`; `change` makes it wrong.
+/// Replaces the value of a random simple element that `fits`; `change` makes it wrong.
 fn with_element(
     subject: &Subject,
     dice: &mut Dice,
@@ -341,7 +341,7 @@ fn with_element(
             let composite = subject.is_composite(usage, e);
             for (c, value) in components.iter().enumerate() {
                 let component = if composite { c + 1 } else { 0 };
-                // The release character would have to be kept with what it releases; dates by format are their own class.
+                // The release character would have to stay with the released one; dates by format are a separate class.
                 if value.contains('?') || subject.is_qualifier(usage, e, component) || value.is_empty() {
                     continue;
                 }
@@ -453,7 +453,7 @@ fn code_invalid(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         QUALIFIER,
         |place, _| is_text(place) && place.closed,
         |place, old| {
-            // What says the form of a date beside it is wrong by itself only.
+            // The element with the format of an adjacent date is wrong only in itself.
             let len = old.len().max(place.min);
             let candidates = ["W", "V", "Q", "7"].map(|letter| letter.repeat(len));
             let known = |code: &str| code == old || subject.has_code(place.list, code);
@@ -511,7 +511,7 @@ fn element_not_used(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     })
 }
 
-/// An element that the guide excludes, and that a syntax note names: `DTM03`, by `C0403`.
+/// Adds an element that the guide excludes, and that a syntax note names: `DTM03`, by `C0403`.
 fn element_not_used_of_a_note(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let uses = subject.uses();
     let mut places = Vec::new();
@@ -535,7 +535,7 @@ fn element_not_used_of_a_note(subject: &Subject, dice: &mut Dice) -> Option<Muta
     Some(Mutant { segments, codes, at: (at, at), element: Some((element, 0)) })
 }
 
-/// A segment that is only its tag; its first mandatory element is missing, or the one that tells its place.
+/// Reduces a segment to its tag; its first mandatory element is missing, or the one that decides its place.
 fn tag_only(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let uses = subject.uses();
     let needed = |usage: &SegmentUse| {
@@ -543,7 +543,7 @@ fn tag_only(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         (1..=elements).any(|e| subject.requirement(usage, e) == Requirement::Mandatory)
     };
     let at = pick(subject, dice, |_, line, item| {
-        // HL has checks of its own, and an item with a trigger of one element is a trigger with a wrong value.
+        // HL has separate checks, and an item with a trigger of one element is a trigger with a wrong value.
         line.tag() != "HL" && line.elements.len() > 2 && uses[item.0 as usize].is_some_and(needed)
     })?;
     let mut segments = subject.segments.clone();
@@ -593,7 +593,7 @@ fn repetitions_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     Some(mutant)
 }
 
-/// A segment whose note is broken by taking an element away (`REQUIRED`) or adding one.
+/// Breaks the note of a segment by removing an element (`REQUIRED`) or adding one.
 fn note_required(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let uses = subject.uses();
     let mut places = Vec::new();
@@ -610,7 +610,7 @@ fn note_required(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
             if all && takes && others == 1 && !mandatory && !qualifies {
                 places.push((i, last));
             }
-            // R0203: the only one of them that is there.
+            // R0203: the only present one of them.
             let only = note.elements.iter().filter(|n| there(**n)).count() == 1;
             if note.kind == NoteKind::OneOrMore && only {
                 let one = *note.elements.iter().find(|n| there(**n)).expect("one");
@@ -676,7 +676,7 @@ fn hl_parent(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     Some(Mutant { segments, codes: &[["8", "7", "12"], ["8", "I12", "12"]], at: (at, at), element: Some((2, 0)) })
 }
 
-/// The total of a balance that is asked for in the guide's rules.
+/// Changes the total of a balance in the guide's rules.
 fn balance_broken(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     if subject.guide.rules.is_empty() {
         return None;
@@ -695,7 +695,7 @@ fn balance_broken(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let mut parts: Vec<String> = value.split(':').map(str::to_owned).collect();
     parts[component.max(1) - 1].insert(0, '1');
     *value = parts.join(":");
-    // Of an invoice's line, the amount is what is told.
+    // For a line of an invoice, the amount is reported.
     let (last, at_element) = if subject.name == "INVOIC" { (at + 2, None) } else { (at, Some((small(element), 0))) };
     let first = if subject.name == "INVOIC" { at - 1 } else { at };
     let codes = &[["8", "7", "12"], ["8", "I12", "12"]];

@@ -1,4 +1,4 @@
-//! Puts one fault of some class into a valid file, and judges what is found. Used by the tests of `quayline-dictionary` too, for imported guides.
+//! Inserts one fault of a class into a valid file, and judges the findings. The tests of `quayline-dictionary` also use it, for imported guides.
 
 #[path = "classes.rs"]
 mod classes;
@@ -19,7 +19,7 @@ use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Standard,
 pub(crate) use classes::{CLASSES, HARD_CLASSES, Mutator};
 use oracle::Remedy;
 
-/// All findings of a text.
+/// Returns all findings of a text.
 pub(crate) fn findings(text: &[u8], guide: &Arc<CompiledGuide>, options: &ValidatorOptions) -> Vec<EdiFault> {
     let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
     let mut validator = Validator::new(options.clone());
@@ -57,10 +57,10 @@ pub(crate) struct Subject {
 /// A segment of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// As it stands in the file, by elements, the tag first.
+    /// Original elements, the tag first.
     elements: Vec<String>,
     pub(crate) item: Option<ItemId>,
-    /// Loops that are open behind it: item and number of the instance in the file.
+    /// Loops that are open after it: item and number of the instance in the file.
     loops: Vec<(ItemId, usize)>,
 }
 
@@ -70,12 +70,12 @@ impl Line {
     }
 }
 
-/// A file with one fault, and what must be said of it.
+/// A file with one fault, and its expected finding.
 pub(crate) struct Mutant {
     pub(crate) segments: Vec<Line>,
     /// Codes that the standard gives the class: AK304 or IK304, AK403 or IK403 (or AK502), data element 0085.
     pub(crate) codes: &'static [[&'static str; 3]],
-    /// Segments of the file where the finding may stand.
+    /// Range of segments at which the finding may be.
     pub(crate) at: (usize, usize),
     element: Option<(u32, u32)>,
 }
@@ -196,7 +196,7 @@ impl Subject {
         out
     }
 
-    /// An element or component at a place, as the guide has it there.
+    /// Returns an element or component at a place with its definition in the guide.
     fn element<'g>(&'g self, usage: &'g SegmentUse, element: usize, component: usize) -> Option<Place<'g>> {
         let dictionary = &self.guide.dictionary;
         let of_segment = dictionary.segments.get(&usage.tag)?.elements.get(element - 1)?;
@@ -240,7 +240,7 @@ impl Subject {
         list.is_some_and(|list| list.codes.iter().any(|entry| entry.value == code))
     }
 
-    /// Whether `^` separates repetitions.
+    /// Returns true if `^` separates repetitions.
     fn repeats(&self) -> bool {
         let isa = &self.segments[0].elements;
         self.is_x12() && isa[11] == "^" && *isa[12] >= *"00402"
@@ -276,7 +276,7 @@ impl Subject {
         usage.notes.as_deref().unwrap_or(&self.guide.dictionary.segments[&usage.tag].notes)
     }
 
-    /// Whether an element (or its first component) tells the segment from others.
+    /// Returns true if an element (or its first component) distinguishes the segment from others.
     fn is_qualifier(&self, usage: &SegmentUse, element: usize, component: usize) -> bool {
         usage.qualifier.as_ref().is_some_and(|qualifier| {
             usize::from(qualifier.element) == element && usize::from(qualifier.component).max(1) == component.max(1)
@@ -291,7 +291,7 @@ pub(crate) struct Place<'g> {
     max: usize,
     requirement: Requirement,
     coded: bool,
-    /// What its list does not have is an error.
+    /// True if a code outside of the list is an error.
     closed: bool,
     list: Option<&'g str>,
     repeat: Option<u32>,
@@ -307,13 +307,13 @@ impl Dice {
     }
 }
 
-/// What became of a mutant.
+/// Verdict on a mutant.
 enum Verdict {
-    /// What was planted is told, once.
+    /// The planted fault is reported, once.
     Right,
-    /// It is no mutant: the file is right by its guide, as far as its structure goes.
+    /// The file is not a mutant: its structure is still valid by its guide.
     StillValid,
-    /// Another single mistake is told that explains the file as well: what it says makes the file right.
+    /// Another single mistake is reported that explains the file equally well: its correction makes the file valid.
     Alike(String),
     Wrong(String),
 }
@@ -331,7 +331,7 @@ fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Verdict {
 #[derive(Clone, Copy)]
 enum Told {
     Nothing,
-    /// One finding at a segment of the file that says how to make it right.
+    /// One finding at a segment of the file, with its correction.
     Place(usize, Remedy),
     Other,
 }
@@ -387,13 +387,13 @@ fn wrong(subject: &Subject, mutant: &Mutant, class: &str) -> Option<(String, Tol
     (!good).then(|| (format!("other codes than {:?}: {}", mutant.codes, told(fault)), of))
 }
 
-/// What became of many mutants.
+/// Verdicts on many mutants.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     seed: u64,
     pub(crate) made: u32,
     pub(crate) right: u32,
-    /// Another mistake is told that explains the file as well; these count as right.
+    /// Another equally valid explanation is reported; these count as correct.
     pub(crate) alike: BTreeMap<&'static str, u32>,
     /// Made and right.
     pub(crate) by_class: BTreeMap<&'static str, (u32, u32)>,
@@ -401,7 +401,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// So many mutants of each class and subject; with `QUAYLINE_MUTANTS` set it is shown.
+    /// Judges this many mutants of each class and subject; prints them if `QUAYLINE_MUTANTS` is set.
     pub(crate) fn of(subjects: &[Subject], classes: &[(&'static str, Mutator)], seed: u64, each: usize) -> Self {
         let mut tally = Tally { seed, ..Tally::default() };
         for subject in subjects {
@@ -439,7 +439,7 @@ impl Tally {
         tally
     }
 
-    /// Puts what became of others to it.
+    /// Adds another tally.
     pub(crate) fn add(&mut self, other: Tally) {
         self.made += other.made;
         self.right += other.right;
@@ -453,7 +453,7 @@ impl Tally {
         self.wrong.extend(other.wrong);
     }
 
-    /// The classes, without what is wrong.
+    /// Formats the classes, without the faulty verdicts.
     pub(crate) fn table(&self) -> String {
         let mut table = format!("{} of {} are right\n", self.right, self.made);
         for (class, (made, right)) in &self.by_class {
@@ -464,7 +464,7 @@ impl Tally {
         table
     }
 
-    /// Of each class, 95 of 100 are right; of a class of few mutants, all but one.
+    /// Asserts that 95 of 100 mutants of each class are correct; in a class of few mutants, all but one.
     pub(crate) fn assert_each_class(&self) {
         for (class, (made, right)) in &self.by_class {
             assert!((made - right) * 20 <= *made.max(&20), "{class}: {right} of {made}\n{self}");

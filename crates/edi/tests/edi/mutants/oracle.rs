@@ -1,4 +1,4 @@
-//! Whether the segments of a file stand where its guide allows: all readings are tried, slowly, without anything of the walk that it judges.
+//! Oracle for the placement of a file's segments: it tries all readings, slowly, without any code of the walk that it judges.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,31 +6,31 @@ use quayline_edi::guide::{Codes, ElementOf, Item, Requirement, SegmentUse};
 
 use super::{Line, Subject};
 
-/// What a finding says that would make a file right.
+/// Correction implied by a finding.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Remedy {
-    /// The segment is superfluous, or it and some of those behind it.
+    /// Remove the segment, or it and some of those after it.
     Without,
-    /// The segment belongs elsewhere, or it and some of those behind it.
+    /// Move the segment, or it and some of those after it.
     Elsewhere,
 }
 
 /// Most segments that one remedy concerns.
 const TOGETHER_MAX: usize = 12;
 
-/// Whether all transactions of a file are built as the guide says.
+/// Returns true if all transactions of a file have the structure of the guide.
 pub(crate) fn is_built_right(subject: &Subject, segments: &[Line]) -> bool {
     transactions(segments).all(|body| is_right(subject, &segments[body].iter().collect::<Vec<_>>()))
 }
 
-/// Whether what is said of the segment at `at` is one change that makes the file right.
+/// Returns true if the correction of the segment at `at` is one change that makes the file valid.
 pub(crate) fn is_remedied(subject: &Subject, segments: &[Line], at: usize, remedy: Remedy) -> bool {
     let Some(body) = transactions(segments).find(|body| body.contains(&at)) else { return false };
     let (line, at) = (segments[body.clone()].iter().collect::<Vec<_>>(), at - body.start);
     (1..=TOGETHER_MAX.min(line.len() - at)).any(|together| {
         let mut rest = line.clone();
         let moved: Vec<&Line> = rest.drain(at..at + together).collect();
-        // Numbers of levels are not looked at here, so levels stay where they are.
+        // Numbers of levels are not checked here, so levels are not moved.
         if moved.iter().any(|line| line.tag() == "HL") {
             return false;
         }
@@ -45,7 +45,7 @@ pub(crate) fn is_remedied(subject: &Subject, segments: &[Line], at: usize, remed
     })
 }
 
-/// The bodies of the transactions.
+/// Returns the bodies of the transactions.
 fn transactions(segments: &[Line]) -> impl Iterator<Item = std::ops::Range<usize>> {
     let headers = (0..segments.len()).filter(|i| matches!(segments[*i].tag(), "ST" | "UNH"));
     headers.map(|header| {
@@ -62,12 +62,12 @@ fn is_right(subject: &Subject, body: &[&Line]) -> bool {
 struct Matcher<'m> {
     subject: &'m Subject,
     body: &'m [&'m Line],
-    /// Ends of items by their address and where they begin.
+    /// Ends of items by their address and beginning.
     known: HashMap<(usize, usize), BTreeSet<usize>>,
 }
 
 impl Matcher<'_> {
-    /// Where items may end that begin at a segment.
+    /// Returns the possible ends of items that begin at a segment.
     fn ends(&mut self, items: &[Item], is_loop: bool, from: usize) -> BTreeSet<usize> {
         let key = (items.as_ptr() as usize, from);
         if let Some(known) = self.known.get(&key) {
@@ -87,7 +87,7 @@ impl Matcher<'_> {
         ends
     }
 
-    /// Where items may end that come in any order.
+    /// Returns the possible ends of items in any order.
     fn group_ends(&mut self, group: &[Item], is_trigger: bool, from: usize) -> BTreeSet<usize> {
         let mut seen = BTreeSet::from([(from, vec![0u32; group.len()])]);
         let mut open: Vec<(usize, Vec<u32>)> = seen.iter().cloned().collect();
@@ -133,7 +133,7 @@ fn position(item: &Item) -> u32 {
     }
 }
 
-/// Whether a segment has the qualifier and the elements of a place.
+/// Returns true if a segment has the qualifier and the elements of a place.
 fn fits(subject: &Subject, usage: &SegmentUse, line: &Line) -> bool {
     if usage.tag != line.tag() {
         return false;
