@@ -14,7 +14,7 @@ use crate::error::Thrown;
 use crate::record::{Counts, ExecutionId, InstanceId, Times};
 use crate::status::BatchStatus;
 
-/// Data that artifacts of one thread share and that nobody keeps.
+/// Data that artifacts of one thread share and that is not saved.
 pub type TransientData = Option<Arc<dyn Any + Send + Sync>>;
 
 /// Files that steps write, each with its step and partition.
@@ -45,13 +45,13 @@ impl StopSignal {
         self.0.set.notify_all();
     }
 
-    /// Whether somebody asked to stop.
+    /// Returns true after a stop request.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::Relaxed)
     }
 
-    /// Waits, but no longer than until somebody asks to stop. Whether somebody did.
+    /// Waits for a time, or until a stop request. Returns true after a stop request.
     #[must_use]
     pub fn wait(&self, at_most: Duration) -> bool {
         let deadline = Instant::now() + at_most;
@@ -65,7 +65,7 @@ impl StopSignal {
     }
 }
 
-/// The job, as artifacts see it. Threads of partitions and of flows of a split have one each, as the specification says.
+/// Job context of artifacts. Each thread of a partition or of a flow of a split has a separate one, as the specification requires.
 pub struct JobContext {
     /// The job's id.
     pub job: String,
@@ -73,13 +73,14 @@ pub struct JobContext {
     pub instance: InstanceId,
     /// Execution.
     pub execution: ExecutionId,
-    /// When the instance was created, in milliseconds since 1970: with its number, it names the instance among those of all repositories.
+    /// Creation time of the instance, in milliseconds since 1970. Together with its number, it identifies the instance among those of all
+    /// repositories.
     pub created_ms: u64,
     /// Properties of the job.
     pub properties: BTreeMap<String, String>,
     /// Parameters of this start or restart.
     pub parameters: BTreeMap<String, String>,
-    /// Whether somebody asked the execution to stop.
+    /// Signals a stop request for the execution.
     pub stop: StopSignal,
     /// Files that steps write, each with its step and partition; shared by all threads.
     outputs: Arc<Mutex<Outputs>>,
@@ -94,7 +95,7 @@ struct JobContextState {
 }
 
 impl JobContext {
-    /// A context without exit status and data.
+    /// Creates a context without exit status and data.
     #[must_use]
     pub fn new(
         job: &str,
@@ -115,7 +116,7 @@ impl JobContext {
         }
     }
 
-    /// The same job for another thread.
+    /// Creates a context of the same job for another thread.
     #[must_use]
     pub fn for_thread(&self) -> Self {
         let ids = (self.instance, self.execution);
@@ -124,7 +125,7 @@ impl JobContext {
         JobContext { created_ms: self.created_ms, parameters, outputs: Arc::clone(&self.outputs), ..context }
     }
 
-    /// What programs of a job find in their environment.
+    /// Returns the environment variables for programs of a job.
     pub(crate) fn environment(&self, step: Option<&StepContext>) -> Vec<(String, String)> {
         let mut all = vec![
             ("QUAYLINE_JOB".to_owned(), self.job.clone()),
@@ -153,7 +154,7 @@ impl JobContext {
         }
     }
 
-    /// Batch status.
+    /// Returns the batch status.
     #[must_use]
     pub fn status(&self) -> BatchStatus {
         let status = self.state.lock().status;
@@ -164,7 +165,7 @@ impl JobContext {
         self.state.lock().status = status;
     }
 
-    /// Exit status, if somebody has set one.
+    /// Returns the exit status if one was set.
     #[must_use]
     pub fn exit_status(&self) -> Option<String> {
         self.state.lock().exit_status.clone()
@@ -180,7 +181,7 @@ impl JobContext {
         self.state.lock().exit_status = None;
     }
 
-    /// Transient user data.
+    /// Returns the transient user data.
     #[must_use]
     pub fn transient(&self) -> TransientData {
         self.state.lock().transient.clone()
@@ -192,7 +193,7 @@ impl JobContext {
     }
 }
 
-/// The step, as artifacts see it. A partition has one of its own.
+/// Step context of artifacts. Each partition has a separate one.
 pub struct StepContext {
     /// The step's id.
     pub step: String,
@@ -221,15 +222,15 @@ struct StepContextState {
     notes: Notes,
 }
 
-/// What artifacts note about items that are good all the same, by code.
+/// Notes of artifacts about valid items, by code.
 #[derive(Default)]
 struct Notes(BTreeMap<String, Note>);
 
 #[derive(Default)]
 struct Note {
-    /// Of chunks that hold.
+    /// Number of notes in committed chunks.
     told: u64,
-    /// Of the chunk under way, with the first texts.
+    /// Number of notes in the current chunk, and its first texts.
     count: u64,
     texts: Vec<String>,
 }
@@ -238,7 +239,7 @@ struct Note {
 const NOTES_TOLD: u64 = 10;
 
 impl StepContext {
-    /// A context with the persistent user data of the last checkpoint.
+    /// Creates a context with the persistent user data of the last checkpoint.
     #[must_use]
     pub fn new(
         step: &str,
@@ -259,7 +260,7 @@ impl StepContext {
         }
     }
 
-    /// Items of a chunk as the job says; 0 in a step without chunks.
+    /// Returns the configured number of items of a chunk; 0 in a step without chunks.
     #[must_use]
     pub fn item_count(&self) -> u32 {
         self.item_count.load(Ordering::Relaxed)
@@ -269,7 +270,7 @@ impl StepContext {
         self.item_count.store(count, Ordering::Relaxed);
     }
 
-    /// Batch status.
+    /// Returns the batch status.
     #[must_use]
     pub fn status(&self) -> BatchStatus {
         self.state.lock().status
@@ -279,7 +280,7 @@ impl StepContext {
         self.state.lock().status = status;
     }
 
-    /// Exit status, if somebody has set one.
+    /// Returns the exit status if one was set.
     #[must_use]
     pub fn exit_status(&self) -> Option<String> {
         self.state.lock().exit_status.clone()
@@ -295,7 +296,7 @@ impl StepContext {
         self.state.lock().exit_status = None;
     }
 
-    /// Persistent user data: kept with each checkpoint.
+    /// Returns the persistent user data, which is saved with each checkpoint.
     #[must_use]
     pub fn user_data(&self) -> Option<Vec<u8>> {
         self.state.lock().user_data.clone()
@@ -306,7 +307,7 @@ impl StepContext {
         self.state.lock().user_data = data;
     }
 
-    /// Transient user data.
+    /// Returns the transient user data.
     #[must_use]
     pub fn transient(&self) -> TransientData {
         self.state.lock().transient.clone()
@@ -317,7 +318,7 @@ impl StepContext {
         self.state.lock().transient = data;
     }
 
-    /// The last exception of a reader, processor, writer or batchlet.
+    /// Returns the last exception of a reader, processor, writer or batchlet.
     #[must_use]
     pub fn exception(&self) -> Option<Thrown> {
         self.state.lock().exception.clone()
@@ -333,7 +334,7 @@ impl StepContext {
         self.state.lock().counts
     }
 
-    /// Times of the step or partition up to the chunk under way, as its listeners see them after the chunk.
+    /// Returns the times of the step or partition including the current chunk, for listeners called after the chunk.
     #[must_use]
     pub fn times(&self) -> Times {
         self.state.lock().times
@@ -347,8 +348,8 @@ impl StepContext {
         change(&mut self.state.lock().counts);
     }
 
-    /// Notes something about the item under way, which is good all the same: the warning of a map. The job log has it when the chunk holds; of
-    /// notes that share a code, the first ten and then their number.
+    /// Adds a note about the current item, which is still valid, such as a warning of a map. The job log gets it when the chunk commits: of
+    /// notes with the same code, the first ten and then their number.
     pub fn note(&self, code: &str, text: impl FnOnce() -> String) {
         let notes = &mut self.state.lock().notes.0;
         let note = match notes.get_mut(code) {
@@ -361,7 +362,7 @@ impl StepContext {
         }
     }
 
-    /// The notes of the chunk, which holds now.
+    /// Returns the notes of the chunk, which was committed.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for note in self.state.lock().notes.0.values_mut() {
@@ -371,7 +372,7 @@ impl StepContext {
         texts
     }
 
-    /// The chunk is rolled back: its items are noted again when it runs again.
+    /// Drops the notes of a chunk that is rolled back; they are added again when it runs again.
     pub(crate) fn drop_notes(&self) {
         for note in self.state.lock().notes.0.values_mut() {
             note.count = 0;
@@ -379,7 +380,7 @@ impl StepContext {
         }
     }
 
-    /// How many notes the log does not have, at the end of the step.
+    /// Returns a text for the number of notes that the log does not contain, at the end of the step.
     pub(crate) fn notes_left(&self) -> Vec<String> {
         let notes = std::mem::take(&mut self.state.lock().notes.0);
         let more = notes.into_iter().filter(|(_, note)| note.told > NOTES_TOLD);

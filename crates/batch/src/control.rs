@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::engine::Engine;
 use crate::record::ExecutionId;
 
-/// Stop requests beside a store.
+/// Folder of stop requests beside a store.
 pub struct StopRequests {
     folder: PathBuf,
 }
@@ -22,16 +22,16 @@ impl StopRequests {
     /// Asks the process that runs an execution to stop it.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn request(&self, execution: ExecutionId) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         fs::write(self.folder.join(execution.to_string()), b"")
     }
 
-    /// Asks the process that runs an execution to split a partition of it; an empty step is any.
+    /// Requests that the process that runs an execution split a partition of it. An empty step matches any.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn request_split(&self, execution: ExecutionId, step: &str, partition: u32) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         fs::write(self.folder.join(format!("{execution}-split-{partition}")), step)
@@ -52,15 +52,15 @@ impl StopRequests {
         }
     }
 
-    /// Removes requests for executions that nobody runs.
+    /// Removes requests for executions that no process runs.
     pub fn clear(&self) {
-        // Without the folder there are no requests.
+        // If the folder is missing, there are no requests.
         let _ = fs::remove_dir_all(&self.folder);
     }
 
     /// Removes the request for an execution: one of an earlier store must not stop a new execution of the same number.
     pub fn remove(&self, execution: ExecutionId) {
-        // Mostly there is none.
+        // Usually there is none.
         let _ = fs::remove_file(self.folder.join(execution.to_string()));
     }
 
@@ -69,7 +69,7 @@ impl StopRequests {
         self.take_splits(engine);
         for execution in engine.running() {
             if self.folder.join(execution.to_string()).exists() {
-                // It may have ended meanwhile.
+                // It may have ended in the meantime.
                 let _ = engine.stop(execution);
                 self.remove(execution);
             }

@@ -1,4 +1,4 @@
-//! Errors of the repository and the operator, and what artifacts throw.
+//! Errors of the repository and the operator, and exceptions of artifacts.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::codes;
 use crate::record::ExecutionId;
 use crate::status::BatchStatus;
 
-/// Why an operation on jobs did not happen.
+/// Error of an operation on jobs.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {
@@ -20,10 +20,10 @@ pub enum BatchError {
     /// A record of the repository is of no known form.
     #[error("a record of the job repository is of no known form: {what}")]
     Damaged {
-        /// Which record.
+        /// Kind of the record.
         what: &'static str,
     },
-    /// No such execution.
+    /// The execution does not exist.
     #[error("no job execution has the number {0}")]
     NoSuchExecution(ExecutionId),
     /// A restart that the specification does not allow.
@@ -31,9 +31,9 @@ pub enum BatchError {
     NotRestartable {
         /// The execution.
         execution: ExecutionId,
-        /// Why.
+        /// Reason.
         why: String,
-        /// What to do.
+        /// Remedy.
         remedy: String,
     },
     /// An execution that cannot be given up.
@@ -41,9 +41,9 @@ pub enum BatchError {
     NotAbandonable {
         /// The execution.
         execution: ExecutionId,
-        /// Why.
+        /// Reason.
         why: String,
-        /// What to do.
+        /// Remedy.
         remedy: String,
     },
     /// The execution runs.
@@ -51,7 +51,7 @@ pub enum BatchError {
     IsRunning {
         /// The execution.
         execution: ExecutionId,
-        /// Its status.
+        /// Status of the execution.
         status: BatchStatus,
     },
     /// The execution does not run.
@@ -59,10 +59,10 @@ pub enum BatchError {
     NotRunning {
         /// The execution.
         execution: ExecutionId,
-        /// Its status.
+        /// Status of the execution.
         status: BatchStatus,
     },
-    /// Another process has the execution.
+    /// Another process owns the execution.
     #[error("execution {execution} was taken over: its token is no longer {token}")]
     Fenced {
         /// The execution.
@@ -70,7 +70,7 @@ pub enum BatchError {
         /// The token that this process has.
         token: u64,
     },
-    /// The job XML is not what the instance ran before.
+    /// The job XML differs from that of the instance's earlier executions.
     #[error("the job XML differs from the one that execution {execution} ran: {differences}")]
     Drift {
         /// The last execution.
@@ -78,10 +78,10 @@ pub enum BatchError {
         /// Lines that differ.
         differences: String,
     },
-    /// The database of the repository does not answer. What was under way happened or not.
+    /// The database of the repository does not respond. The outcome of operations in progress is unknown.
     #[error("{0}")]
     Lost(SqlError),
-    /// The database of the repository refuses what Quayline asks for.
+    /// The database of the repository refused a statement of Quayline.
     #[error("the job repository in the database cannot be used: {0}")]
     Database(SqlError),
     /// The tables of the repository are of another version.
@@ -89,16 +89,16 @@ pub enum BatchError {
     Version {
         /// The version that is there.
         found: i64,
-        /// The version that this program knows.
+        /// Version that this program supports.
         known: i64,
     },
-    /// A commit did not happen, because something that a writer did was refused.
+    /// A commit was refused because of a writer's statement.
     #[error("{0}")]
     Deferred(Box<Thrown>),
 }
 
 impl BatchError {
-    /// The error as people read it.
+    /// Converts the error to a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let finding = |code, fault| Finding::error(code, fault, self.to_string());
@@ -138,14 +138,14 @@ impl BatchError {
     }
 }
 
-/// What an artifact throws: a class in a tree of classes, as Java's exceptions have them, and a message without payload.
+/// Exception of an artifact: a class in a hierarchy like Java's exceptions, and a message without payload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Thrown {
     /// The class, and its superclasses from the nearest to the farthest.
     pub lineage: Vec<String>,
-    /// What happened. Lower case, no final period, no payload.
+    /// Description in lower case, without a final period and without payload.
     pub message: String,
-    /// What to do.
+    /// Remedy.
     pub remedy: Option<String>,
     /// What the engine does about it, beyond what the job says.
     pub(crate) kind: Kind,
@@ -154,28 +154,28 @@ pub struct Thrown {
 /// What the engine does about an exception, beyond what the job says.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Kind {
-    /// Nothing: the job's own rules apply.
+    /// No special handling: the rules of the job apply.
     #[default]
     Plain,
     /// The repository can no longer be written: nothing may be retried or skipped.
     Fatal,
     /// A commit turned out to be refused: the chunk runs again, and each write is confirmed.
     Deferred,
-    /// A database does not answer: the engine waits for it, and continues at the last checkpoint.
+    /// A database does not respond: the engine waits for it, and continues at the last checkpoint.
     Lost,
 }
 
-/// Superclasses of everything that an artifact throws, so that jobs written for Java skip and retry what they always did.
+/// Superclasses of all exceptions of artifacts, so that skip and retry rules of jobs written for Java keep working.
 pub const ROOT_CLASSES: [&str; 2] = ["java.lang.Exception", "java.lang.Throwable"];
 
 impl Thrown {
-    /// An exception of a class.
+    /// Creates an exception of a class.
     #[must_use]
     pub fn new(class: &str, message: impl Into<String>) -> Self {
         Thrown::of(&[class], message)
     }
 
-    /// An exception of a class with its superclasses, the nearest first; those of [`ROOT_CLASSES`] are added.
+    /// Creates an exception of a class with its superclasses, the nearest first; those of [`ROOT_CLASSES`] are added.
     #[must_use]
     pub fn of(classes: &[&str], message: impl Into<String>) -> Self {
         let mut lineage: Vec<String> = classes.iter().map(|class| (*class).to_owned()).collect();
@@ -203,14 +203,14 @@ impl Thrown {
         Thrown { remedy, ..Thrown::of(&[finding.code.0, group], message) }
     }
 
-    /// The same with a remedy.
+    /// Adds a remedy.
     #[must_use]
     pub fn hint(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// The class.
+    /// Returns the class.
     #[must_use]
     pub fn class(&self) -> &str {
         self.lineage.first().map_or("java.lang.Throwable", String::as_str)
@@ -227,7 +227,7 @@ impl Thrown {
         Thrown::of(&[codes::PROPERTY.0, "quayline.Configuration"], message).hint(remedy)
     }
 
-    /// The exception as people read it.
+    /// Converts the exception to a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let finding = Finding::error(codes::THROWN, Fault::Environment, format!("{}: {}", self.class(), self.message));
@@ -237,21 +237,21 @@ impl Thrown {
         }
     }
 
-    /// The same, if a database that does not answer is the reason: the engine waits for it.
+    /// Marks the exception as caused by a database that does not respond, for which the engine waits.
     #[must_use]
     pub(crate) fn lost(mut self) -> Self {
         self.kind = Kind::Lost;
         self
     }
 
-    /// The code with which the exception can be looked up.
+    /// Returns the code under which the exception is documented.
     #[must_use]
     pub fn code(&self) -> Code {
         codes::THROWN
     }
 }
 
-/// A remedy for somebody who runs a job. Findings are worded for commands, whose options are properties of an artifact here, or are missing.
+/// Adapts a remedy for users of jobs. Findings are worded for commands, whose options are properties of an artifact here, or do not exist.
 fn in_a_job(remedy: &str) -> String {
     const FRAMING: &str = "`quayline inspect FILE` proposes a value for the property framing";
     let mut text = remedy
@@ -277,7 +277,7 @@ impl fmt::Display for Thrown {
 
 impl std::error::Error for Thrown {}
 
-/// The repository failed: what is under way cannot be committed, so nothing is skipped or retried.
+/// Converts an error of the repository: the current work cannot be committed, so it is neither skipped nor retried.
 impl From<BatchError> for Thrown {
     fn from(error: BatchError) -> Self {
         if let BatchError::Deferred(thrown) = error {
@@ -295,7 +295,7 @@ impl From<StoreError> for Thrown {
     }
 }
 
-/// A statement that a database refused. Classes: the SQLSTATE, its class, and what Java's programs skip.
+/// Converts a statement refused by a database. Classes: the SQLSTATE, its class, and the usual Java exceptions.
 impl From<SqlError> for Thrown {
     fn from(error: SqlError) -> Self {
         match &error {
@@ -326,7 +326,7 @@ impl From<SqlError> for Thrown {
     }
 }
 
-/// What the repository's own statements meet.
+/// Converts an error of the repository's own statements.
 impl From<SqlError> for BatchError {
     fn from(error: SqlError) -> Self {
         if error.is_lost() { BatchError::Lost(error) } else { BatchError::Database(error) }
@@ -347,7 +347,7 @@ mod tests {
             text.ends_with("property framing; if it is right, allow more with the property limit: `record-bytes=N`"),
             "{text}"
         );
-        // A bound of definitions is no property.
+        // A limit of definitions is not a property.
         let text = in_a_job("look for a circle, or allow more with `--limit copy-depth=N`");
         assert!(text.contains("`--limit copy-depth=N`; a job has no such options"), "{text}");
         let text = in_a_job("if the sender leaves it blank, convert with `--blank null`");

@@ -1,7 +1,7 @@
-//! What happens to jobs: as it happens, for job logs and progress; and kept in the repository, for subscribers that come later.
+//! Job events: live, for job logs and progress; and kept in the repository, for subscribers that connect later.
 //!
-//! An event that `jobs/events.toml` keeps is a part of the unit of work that makes it true: the checkpoint, the
-//! end of a step. So what is kept happened, and what happened is kept. Events have the order of their commits.
+//! An event that `jobs/events.toml` keeps is part of the unit of work that it describes, such as a checkpoint or the end of a step. Therefore an
+//! event is kept exactly if it happened. Events have the order of their commits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::record::{Counts, ExecutionId, InstanceId};
 
 pub use quayline_project::job::events::*;
 
-/// Something that happened. Topics have the names of Liberty's topic tree.
+/// A job event. Topics have the names of Liberty's topic tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Event {
     /// Milliseconds since 1970.
@@ -33,28 +33,28 @@ pub struct Event {
     pub partition: Option<u32>,
     /// Metrics so far, of checkpoints and ends.
     pub counts: Option<Counts>,
-    /// What people read: a sentence without payload.
+    /// Description: a sentence without payload.
     pub text: String,
 }
 
-/// Hears events, on the thread on which they happen. It must not wait.
+/// Receives events, on the thread on which they happen. It must not block.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Receives an event.
     fn event(&self, event: &Event);
 
-    /// Whether the observer wants a topic. What nobody wants costs nothing.
+    /// Returns true if the observer needs a topic. Unneeded topics cost nothing.
     fn wants(&self, topic: &str) -> bool {
         let _ = topic;
         true
     }
 }
 
-/// What an engine keeps of its events.
+/// Selection of the events that an engine keeps.
 #[derive(Clone)]
 pub struct Keeping {
     /// Topics that are kept.
     pub filter: TopicFilter,
-    /// At most one checkpoint event of a step or partition in this time, milliseconds; 0 keeps each.
+    /// Minimum interval in milliseconds between kept checkpoint events of a step or partition; 0 keeps each.
     pub checkpoint_sample_ms: u64,
     /// Events that stay.
     pub retain: u64,
@@ -94,7 +94,7 @@ pub struct EventsWanted {
 }
 
 impl EventsWanted {
-    /// Returns whether an event passes the filter.
+    /// Returns true if an event matches the filter.
     #[must_use]
     pub fn has(&self, event: &Event) -> bool {
         self.topics.wants(event.topic)
@@ -110,11 +110,11 @@ pub struct EventPage {
     pub events: Vec<(EventPosition, Event)>,
     /// Position at which the next page begins.
     pub next: EventPosition,
-    /// Whether events between the start of the page and its first event were removed.
+    /// True if events between the start of the page and its first event were removed.
     pub removed: bool,
 }
 
-/// A kept event as it is in the repository.
+/// A kept event in the form of the repository.
 pub(crate) struct Stored {
     at_ms: u64,
     topic: u32,
@@ -146,7 +146,7 @@ impl From<&Event> for Stored {
 }
 
 impl Stored {
-    /// The event; `None` if its topic is one of a later version.
+    /// Converts to an event; `None` if its topic belongs to a later version.
     pub(crate) fn event(self) -> Option<Event> {
         Some(Event {
             at_ms: self.at_ms,
@@ -163,7 +163,7 @@ impl Stored {
 }
 
 impl Event {
-    /// The event as JSON: topic below `batch`, time as in RFC 3339, ids, metrics by the names of the specification.
+    /// Formats the event as JSON: topic below `batch`, time according to RFC 3339, ids, metrics by the names of the specification.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut value = json!({

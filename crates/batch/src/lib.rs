@@ -8,15 +8,15 @@
 //! ```
 //!
 //! - [`Engine`] runs executions on the threads of its callers; [`Engine::start`] and [`Engine::restart`] create them.
-//! - **A chunk is one unit of work.** What the reader takes, what the writer puts and the checkpoint commit together in the store. A file that is
-//!   written outside the store is cut back to the checkpoint when the step continues.
+//! - **A chunk is one unit of work.** Input that the reader takes, output of the writer and the checkpoint commit together in the store. A file
+//!   written outside the store is truncated to the checkpoint when the step continues.
 //! - **While chunk n commits, chunk n + 1 is read and processed**; it is written only when n is known to be durable.
-//! - **One record for each checkpoint**: the state of the step or partition. Launching costs the same after a million executions.
-//! - **One process for an execution**: each commit looks at the execution's lease. What is left of a process that ended becomes FAILED, and
+//! - **One record for each checkpoint**: the state of the step or partition. Starting costs the same after a million executions.
+//! - **One process for an execution**: each commit checks the execution's lease. Executions of an ended process become FAILED, and
 //!   can be restarted.
-//! - **In a database** ([`DatabaseBackend`]) a chunk's statements, its checkpoint and `COMMIT` travel in one round trip. Whether they hold is known
+//! - **In a database** ([`DatabaseBackend`]) a chunk's statements, its checkpoint and `COMMIT` need one round trip. Their outcome is known
 //!   one chunk later: if the database refuses them, the chunk runs again with each write confirmed, and its error names the item. If the database
-//!   does not answer, the engine waits, reads the last checkpoint and continues there.
+//!   does not respond, the engine waits, reads the last checkpoint and continues there.
 //!
 //! # Artifacts in Rust
 //!
@@ -69,9 +69,10 @@
 //!
 //! Departures from the specification, and choices where it is silent:
 //! - A chunk also ends when its items have [`EngineSettings::chunk_bytes_max`] bytes.
-//! - A writer that can isolate ([`Writer::isolates`](artifact::Writer::isolates)) loses only the items that fail when a write is skipped; others lose the chunk.
-//! - Read, write and filter counts of a chunk that rolls back are taken back, so that they count items once.
-//! - A partition has a skip and a retry limit of its own.
+//! - If a write is skipped, a writer that can isolate ([`Writer::isolates`](artifact::Writer::isolates)) loses only the items that fail; others lose
+//!   the chunk.
+//! - Read, write and filter counts of a chunk that rolls back are reset, so that they count items once.
+//! - Each partition has a separate skip and retry limit.
 //! - A loop is refused: an element runs once in an execution.
 
 pub mod artifact;

@@ -13,19 +13,19 @@ pub struct JobLogs {
 }
 
 impl JobLogs {
-    /// Job logs beside a store.
+    /// Creates the job logs beside a store.
     #[must_use]
     pub fn new(store: &Path) -> Self {
         JobLogs { folder: store.join("job-logs") }
     }
 
-    /// The folder of the logs.
+    /// Returns the folder of the logs.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The log of an execution.
+    /// Returns the path of an execution's log.
     #[must_use]
     pub fn path(&self, execution: ExecutionId) -> PathBuf {
         self.folder.join(format!("{execution}.log"))
@@ -51,7 +51,7 @@ impl JobLogs {
 impl Observer for JobLogs {
     fn event(&self, event: &Event) {
         let line = format!("{}\n", line_of(event));
-        // See the type: nobody waits for a log.
+        // A failure to log is ignored; see the type.
         let _ = self.open(event.execution).and_then(|mut file| file.write_all(line.as_bytes()));
     }
 
@@ -60,7 +60,7 @@ impl Observer for JobLogs {
     }
 }
 
-/// An event as a line: time, topic without its first parts, sentence, metrics of an end.
+/// Formats an event as a line: time, topic without its first parts, sentence, metrics of an end.
 #[must_use]
 pub fn line_of(event: &Event) -> String {
     let topic = event.topic.strip_prefix("jobs/").unwrap_or(event.topic);
@@ -76,7 +76,7 @@ pub fn line_of(event: &Event) -> String {
     line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// `2026-11-22T20:00:00.000Z`.
+/// Formats a time as `2026-11-22T20:00:00.000Z`.
 #[must_use]
 pub fn time_text(ms: u64) -> String {
     let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);

@@ -58,10 +58,10 @@ impl fmt::Display for ExecutionId {
     }
 }
 
-/// A job instance: what its executions have in common.
+/// A job instance: common properties of its executions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Instance {
-    /// Its number.
+    /// Number of the instance.
     pub id: InstanceId,
     /// The job's id.
     pub job: String,
@@ -78,7 +78,7 @@ packed!(struct Instance { id, job, last, created_ms, folder });
 /// A job execution.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Execution {
-    /// Its number.
+    /// Number of the execution.
     pub id: ExecutionId,
     /// The instance.
     pub instance: InstanceId,
@@ -86,17 +86,17 @@ pub struct Execution {
     pub job: String,
     /// Batch status.
     pub status: BatchStatus,
-    /// Exit status; empty while the execution runs and nobody has set one.
+    /// Exit status; empty while the execution runs and none was set.
     pub exit_status: Option<String>,
     /// Job parameters of this start or restart.
     pub parameters: BTreeMap<String, String>,
     /// Milliseconds since 1970.
     pub created_ms: u64,
-    /// When it began to run.
+    /// Start time in milliseconds since 1970.
     pub started_ms: Option<u64>,
-    /// When it ended.
+    /// End time in milliseconds since 1970.
     pub ended_ms: Option<u64>,
-    /// When the record was written last.
+    /// Time of the last update in milliseconds since 1970.
     pub updated_ms: u64,
     /// Job-level element at which a restart begins, from a `stop` element.
     pub restart_at: Option<String>,
@@ -104,15 +104,15 @@ pub struct Execution {
     pub digest: u64,
     /// Number of step executions.
     pub steps: u32,
-    /// What failed it: class and message.
+    /// Cause of the failure: class and message.
     pub cause: Option<String>,
-    /// Where it runs, as `HOST:FOLDER` of its job log; empty if that is not known.
+    /// Location as `HOST:FOLDER` of its job log; empty if unknown.
     pub node: String,
     /// Operator who started it. Empty if the admin listener does not authenticate operators.
     pub submitter: Option<String>,
 }
 
-/// As `packed!` writes it; executions of earlier versions end before the node.
+/// Encoded as by `packed!`; executions of earlier versions end before the node.
 impl Packed for Execution {
     fn pack(&self, to: &mut Vec<u8>) {
         let Execution { id, instance, job, status, exit_status, parameters, created_ms, started_ms, .. } = self;
@@ -186,7 +186,7 @@ pub struct Counts {
 packed!(struct Counts { read, write, commit, rollback, read_skip, process_skip, write_skip, filter });
 
 impl Counts {
-    /// The metrics by their names in the specification.
+    /// Returns the metrics by their names in the specification.
     #[must_use]
     pub fn named(&self) -> [(&'static str, u64); 8] {
         [
@@ -259,7 +259,7 @@ impl Times {
         self.wait_ns += other.wait_ns;
     }
 
-    /// The container's own: all that reader, processor, writer, commits and waiting did not take.
+    /// Returns the time of the container: the total without reader, processor, writer, commits and waiting.
     #[must_use]
     pub fn container_ns(&self) -> u64 {
         let named = self.read_ns + self.process_ns + self.write_ns + self.commit_ns + self.wait_ns;
@@ -270,11 +270,11 @@ impl Times {
 /// Progress of a step or partition up to its last checkpoint.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Pace {
-    /// When it began in this execution, in milliseconds since 1970.
+    /// Start time in this execution, in milliseconds since 1970.
     pub began_ms: u64,
-    /// When its last checkpoint was made.
+    /// Time of its last checkpoint, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What its reader had to read when it began, and what is left, in a unit of the reader's own.
+    /// Remaining input of its reader at the start, and now, in a reader-specific unit.
     pub ahead: Option<(u64, u64)>,
 }
 
@@ -310,7 +310,7 @@ pub struct StepExecution {
     pub exit_status: Option<String>,
     /// Milliseconds since 1970.
     pub started_ms: u64,
-    /// When it ended.
+    /// End time in milliseconds since 1970.
     pub ended_ms: Option<u64>,
     /// Metrics.
     pub counts: Counts,
@@ -320,11 +320,11 @@ pub struct StepExecution {
     pub user_data: Option<Vec<u8>>,
     /// Number of partitions; 0 if the step is not partitioned.
     pub partitions: u32,
-    /// What failed it: class and message.
+    /// Cause of the failure: class and message.
     pub cause: Option<String>,
 }
 
-/// As `packed!` writes it, with the waiting of its times; step executions of earlier versions end before that.
+/// Encoded as by `packed!`, with the waiting time; step executions of earlier versions end before it.
 impl Packed for StepExecution {
     fn pack(&self, to: &mut Vec<u8>) {
         let StepExecution { execution, number, step, status, exit_status, started_ms, .. } = self;
@@ -372,9 +372,9 @@ pub type Position = Arc<Vec<u8>>;
 /// Where a chunk continues.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Progress {
-    /// What the reader gave at the last checkpoint.
+    /// Reader position at the last checkpoint.
     pub reader: Option<Position>,
-    /// What the writer gave.
+    /// Writer position at the last checkpoint.
     pub writer: Option<Position>,
     /// Persistent user data.
     pub user_data: Option<Position>,
@@ -402,28 +402,28 @@ impl Packed for Progress {
 }
 
 impl Progress {
-    /// Whether a reader and writer that are here are where they are in another checkpoint.
+    /// Returns true if the positions of reader and writer equal those of another checkpoint.
     pub(crate) fn has_positions_of(&self, other: &Progress) -> bool {
         self.reader == other.reader && self.writer == other.writer
     }
 
-    /// Whether nothing but metrics differs from another checkpoint.
+    /// Returns true if it differs from another checkpoint at most in metrics.
     pub(crate) fn is_at(&self, other: &Progress) -> bool {
         self.has_positions_of(other) && self.user_data == other.user_data
     }
 
-    /// One of reader, writer and user data, from 0.
+    /// Returns one of reader, writer and user data, by number from 0.
     pub(crate) fn position(&self, number: usize) -> Option<&Position> {
         [&self.reader, &self.writer, &self.user_data].get(number).and_then(|position| position.as_ref())
     }
 
-    /// Reader, writer, user data.
+    /// Returns reader, writer and user data.
     pub(crate) fn positions(&mut self) -> [&mut Option<Position>; 3] {
         [&mut self.reader, &mut self.writer, &mut self.user_data]
     }
 }
 
-/// What an instance knows of a step.
+/// State of a step in an instance.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct StepState {
     /// Batch status of its last execution.
@@ -444,7 +444,8 @@ pub struct StepState {
     pub began: ExecutionId,
 }
 
-/// As `packed!` writes it; states of steps that never began anew end before `began`, and those of earlier versions before the pace.
+/// Encoded as by `packed!`; states of steps that never restarted from the beginning end before `began`, and those of earlier versions before the
+/// pace.
 impl Packed for StepState {
     fn pack(&self, to: &mut Vec<u8>) {
         let StepState { status, exit_status, starts, last, progress, plan, pace, began } = self;
@@ -469,7 +470,7 @@ impl Packed for StepState {
     }
 }
 
-/// What an instance knows of a partition.
+/// State of a partition in an instance.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PartitionState {
     /// Batch status.
@@ -480,13 +481,13 @@ pub struct PartitionState {
     pub progress: Progress,
     /// The execution that ran it last: its metrics are those of this one.
     pub execution: ExecutionId,
-    /// What processes tell one another of a partition that any of them may run.
+    /// State shared by processes about a partition that any of them may run.
     pub shared: Option<Shared>,
     /// Progress.
     pub pace: Option<Pace>,
 }
 
-/// What processes tell one another of a partition that any of them may run.
+/// State shared by processes about a partition that any of them may run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Shared {
     /// The process that has taken it; it is free again when that process ends.
@@ -501,8 +502,8 @@ pub struct Shared {
 
 packed!(struct Shared { owner, token, times, cause });
 
-/// As `packed!` writes it. States of earlier versions end before the execution, and most before what processes share, which has an owner if it
-/// is there; then follow the waiting of its times and the pace.
+/// Encoded as by `packed!`. States of earlier versions end before the execution, and most before the shared state, which has an owner if it
+/// is present; the waiting time and the pace follow.
 impl Packed for PartitionState {
     fn pack(&self, to: &mut Vec<u8>) {
         let PartitionState { status, exit_status, progress, execution, shared, pace } = self;
@@ -531,18 +532,18 @@ impl Packed for PartitionState {
             shared.iter_mut().for_each(|shared| shared.times.wait_ns = wait_ns);
             pace = Packed::unpack(from)?;
         }
-        // Nobody has the number 0 as a process.
+        // No process has the number 0.
         let shared = shared.filter(|shared| *shared != Shared::default());
         Some(PartitionState { status, exit_status, progress, execution, shared, pace })
     }
 }
 
-/// What a partition was made with, where its plan alone does not say it.
+/// Properties with which a partition was created, if they differ from the plan.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PartitionGiven {
     /// The partition whose range it has a part of.
     pub parent: Option<u32>,
-    /// Its properties.
+    /// Properties of the partition.
     pub properties: BTreeMap<String, String>,
 }
 
@@ -555,28 +556,28 @@ pub struct Offer {
     pub instance: InstanceId,
     /// The step.
     pub step: String,
-    /// Whether no partition begins any more.
+    /// True if no further partition may begin.
     pub is_closing: bool,
 }
 
 packed!(struct Offer { instance, step, is_closing });
 
-/// Where an item was skipped.
+/// Stage at which an item was skipped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Stage {
     /// The reader threw, so there is no item.
     #[default]
     Read,
-    /// The processor threw: the item is what was read.
+    /// The processor threw; the item is its input.
     Process,
-    /// The writer threw: the item is what was to be written.
+    /// The writer threw; the item is its input.
     Write,
 }
 
 packed!(enum Stage { 0 Read, 1 Process, 2 Write });
 
 impl Stage {
-    /// Its name: `read`, `process` or `write`.
+    /// Returns the name: `read`, `process` or `write`.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -594,7 +595,7 @@ pub struct Reject {
     pub step: String,
     /// The partition, from 0.
     pub partition: Option<u32>,
-    /// Where it was skipped.
+    /// Stage at which it was skipped.
     pub stage: Stage,
     /// Number of the chunk in the step execution, from 1.
     pub chunk: u64,
@@ -604,15 +605,15 @@ pub struct Reject {
     pub item: Option<Vec<u8>>,
     /// Class of the exception.
     pub class: String,
-    /// Its message.
+    /// Message of the exception.
     pub message: String,
-    /// Number of the item in the input, from 1, as far as the reader knows it.
+    /// Number of the item in the input, from 1, if the reader knows it.
     pub record: Option<u64>,
-    /// First byte of the item in the input, from 0, as far as the reader knows it.
+    /// Position of the first byte of the item in the input, from 0, if the reader knows it.
     pub byte: Option<u64>,
 }
 
-/// As `packed!` writes it; rejects of earlier versions end before the place.
+/// Encoded as by `packed!`; rejects of earlier versions end before the position.
 impl Packed for Reject {
     fn pack(&self, to: &mut Vec<u8>) {
         let Reject { step, partition, stage, chunk, number, item, class, message, record, byte } = self;
@@ -648,14 +649,14 @@ impl Packed for Reject {
     }
 }
 
-/// Who runs an execution.
+/// Ownership of an execution.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Lease {
     /// The opening of the repository that runs it.
     pub owner: u64,
     /// Ascends with each take-over. A commit with an older one is refused.
     pub token: u64,
-    /// Until when the owner has it without a sign of life, in milliseconds since 1970; [`u64::MAX`] if the owner's end frees it.
+    /// Expiry time in milliseconds since 1970 if the owner gives no sign of life; [`u64::MAX`] if the lease ends with the owner.
     pub until_ms: u64,
 }
 

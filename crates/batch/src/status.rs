@@ -36,7 +36,7 @@ impl BatchStatus {
         BatchStatus::Abandoned,
     ];
 
-    /// The name in the specification.
+    /// Returns the name in the specification.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl BatchStatus {
         }
     }
 
-    /// Whether the execution is not over.
+    /// Returns true if the execution is not over.
     #[must_use]
     pub fn is_running(self) -> bool {
         matches!(self, BatchStatus::Starting | BatchStatus::Started | BatchStatus::Stopping)

@@ -21,14 +21,14 @@ pub struct StoreBackend {
     events: Arc<Mutex<u64>>,
 }
 
-/// What the keys of kept events begin with; the number of the event follows.
+/// Prefix of the keys of kept events; the number of the event follows.
 const EVENT: &[u8] = b"v";
 
 impl StoreBackend {
     /// Opens the repository in a store. One commit numbers this opening.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Self, BatchError> {
         let mut unit = store.begin()?;
         let owner = unit.next_number("jobs/owner")?;
@@ -48,7 +48,7 @@ impl Backend for StoreBackend {
         Ok(self.owner)
     }
 
-    /// Only one process at a time opens a store, so executions of other owners are certainly over.
+    /// Returns true for other owners: only one process at a time opens a store, so their executions are certainly over.
     fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
         Ok(lease.owner != self.owner)
     }
@@ -95,7 +95,7 @@ fn event_number(key: &[u8]) -> u64 {
     key.get(EVENT.len()..).and_then(|number| number.try_into().ok()).map_or(0, u64::from_be_bytes)
 }
 
-/// Number of the newest event; 0 without any.
+/// Returns the number of the newest event; 0 if there is none.
 fn newest_event(unit: &mut Unit) -> Result<u64, BatchError> {
     let of = PageOf { prefix: EVENT, after: None, newest_first: true, count: 1 };
     Ok(page(unit, of)?.first().map_or(0, |(key, _)| event_number(key)))
@@ -212,7 +212,7 @@ fn page(unit: &mut Unit, of: PageOf<'_>) -> Result<Vec<Entry>, BatchError> {
     Ok(found)
 }
 
-/// The first key after all keys that begin with a prefix.
+/// Returns the first key after all keys with a prefix.
 pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {

@@ -1,4 +1,4 @@
-//! What users write: readers, processors, writers, batchlets, listeners and the rest, as traits.
+//! Interfaces of user-written artifacts: readers, processors, writers, batchlets, listeners and others, as traits.
 
 mod properties;
 mod registry;
@@ -22,7 +22,7 @@ pub type Item = Vec<u8>;
 /// The answer of an artifact.
 pub type Answer<T> = Result<T, Thrown>;
 
-/// What an artifact gets when it is made: once for each use in a step execution, and once for each partition.
+/// Input of an artifact's constructor, which is called once for each use in a step execution, and once for each partition.
 #[derive(Clone)]
 pub struct Injected {
     /// The reference of the artifact, for messages.
@@ -38,16 +38,16 @@ pub struct Injected {
 }
 
 impl Injected {
-    /// A property, if it is there and not empty.
+    /// Returns a property if it is present and not empty.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&str> {
         self.properties.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// A property that must be there.
+    /// Returns a mandatory property.
     ///
     /// # Errors
-    /// It is missing or empty.
+    /// The property is missing or empty.
     pub fn required(&self, name: &str) -> Answer<&str> {
         self.property(name).ok_or_else(|| {
             let remedy = format!("add <property name=\"{name}\" value=\"...\"/> to the properties of {}", self.name);
@@ -55,10 +55,10 @@ impl Injected {
         })
     }
 
-    /// A property that is a number.
+    /// Returns a numeric property, or the default.
     ///
     /// # Errors
-    /// It is not a number.
+    /// The value is not a number.
     pub fn number(&self, name: &str, default: u64) -> Answer<u64> {
         let Some(value) = self.property(name) else { return Ok(default) };
         let wrong = |_| {
@@ -67,16 +67,16 @@ impl Injected {
         value.parse().map_err(wrong)
     }
 
-    /// A property that is a path.
+    /// Returns a mandatory property as a path, relative to the job's folder.
     ///
     /// # Errors
-    /// It is missing or empty.
+    /// The property is missing or empty.
     pub fn path(&self, name: &str) -> Answer<PathBuf> {
         Ok(self.folder.join(self.required(name)?))
     }
 }
 
-/// Where an item is in the input, as far as its reader knows.
+/// Position of an item in the input, as far as its reader knows it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ItemPlace {
     /// Number in the input, from 1.
@@ -93,7 +93,7 @@ pub trait Reader {
     /// The step fails.
     fn open(&mut self, checkpoint: Option<&[u8]>, work: &mut dyn Work) -> Answer<()>;
 
-    /// The next item, or `None` at the end.
+    /// Returns the next item, or `None` at the end.
     ///
     /// # Errors
     /// Retried or skipped if the job says so; otherwise the step fails.
@@ -108,18 +108,18 @@ pub trait Reader {
         Ok(())
     }
 
-    /// Where the item is that was read last, for people who look for one that was skipped.
+    /// Returns the position of the last item, for messages about skipped items.
     fn place(&self) -> ItemPlace {
         ItemPlace::default()
     }
 
-    /// Whether a restart continues elsewhere than at the last checkpoint. A reader that says no is not asked for a checkpoint, so one with a
-    /// large position that seldom changes makes no copy of it.
+    /// Returns true if the restart position has changed since the last checkpoint. If it returns false, the engine does not call `checkpoint`, which
+    /// avoids copies of large, rarely changing positions.
     fn has_moved(&self) -> bool {
         true
     }
 
-    /// Where a restart continues. Called before each commit.
+    /// Returns the restart position. Called before each commit.
     ///
     /// # Errors
     /// The step fails.
@@ -127,19 +127,19 @@ pub trait Reader {
         Ok(None)
     }
 
-    /// Whether the last call of [`Reader::read`] gave `None` because somebody asked the job to stop, and not because the input ended.
+    /// Returns true if the last call of [`Reader::read`] returned `None` because of a stop request, and not because the input ended.
     fn was_interrupted(&self) -> bool {
         false
     }
 
-    /// How much is left to read, in a unit of the reader's own; `None` if it does not know. Progress and time left come from it, and a partition
-    /// with nothing left is not asked to split.
+    /// Returns the amount of remaining input in a reader-specific unit; `None` if unknown. Progress and remaining time are computed from it, and a
+    /// partition without remaining input is not asked to split.
     fn left(&self) -> Option<u64> {
         None
     }
 
-    /// Gives a part of what is left away, called before a checkpoint: the checkpoint at which another reader of the same properties begins,
-    /// which reads to where this one ended. This reader ends before it, and so do readers that continue at its later checkpoints.
+    /// Gives away a part of the remaining input; called before a checkpoint. Returns the checkpoint at which another reader with the same properties
+    /// begins. That reader reads up to the former end. This reader ends before it, and so do readers that continue at its later checkpoints.
     ///
     /// # Errors
     /// The step fails.
@@ -156,10 +156,10 @@ pub trait Reader {
     }
 }
 
-/// What a processor made of the first items of a chunk.
+/// Result of processing the first items of a chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processed {
-    /// The item to write for each of them, or `None` to leave it out.
+    /// Item to write for each of them, or `None` to filter it.
     pub results: Vec<Option<Item>>,
     /// The exception of the item after these.
     pub thrown: Option<Thrown>,
@@ -167,13 +167,13 @@ pub struct Processed {
 
 /// Makes one item of another.
 pub trait Processor {
-    /// The item to write, or `None` to leave it out.
+    /// Returns the item to write, or `None` to filter it.
     ///
     /// # Errors
     /// Retried or skipped if the job says so; otherwise the step fails.
     fn process(&mut self, item: &Item) -> Answer<Option<Item>>;
 
-    /// Whether the engine gives the items of a chunk together, because each call is expensive.
+    /// Returns true if the engine should pass all items of a chunk together, because each call is expensive.
     fn takes_chunks(&self) -> bool {
         false
     }
@@ -196,20 +196,20 @@ pub trait Processor {
 
 /// Writes the items of a chunk.
 pub trait Writer {
-    /// Begins, or continues at a checkpoint: whatever was written after it never was.
+    /// Begins, or continues at a checkpoint and discards everything written after it.
     ///
     /// # Errors
     /// The step fails.
     fn open(&mut self, checkpoint: Option<&[u8]>, work: &mut dyn Work) -> Answer<()>;
 
-    /// Writes the items of a chunk, as a part of the chunk's unit of work.
+    /// Writes the items of a chunk, as part of the chunk's unit of work.
     ///
     /// # Errors
     /// Retried or skipped if the job says so; otherwise the step fails.
     fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()>;
 
-    /// Whether the engine may call [`Writer::write`] with parts of a chunk to find the items that fail. A writer that says so leaves its own state
-    /// as it was when it throws; what it did in the unit of work is taken back for it.
+    /// Returns true if the engine may call [`Writer::write`] with parts of a chunk to find the items that fail. Such a writer keeps its internal
+    /// state unchanged when it throws; the engine undoes its changes in the unit of work.
     fn isolates(&self) -> bool {
         false
     }
@@ -220,12 +220,12 @@ pub trait Writer {
         false
     }
 
-    /// Whether several partitions may write to the same place: everything that is written is a part of the unit of work.
+    /// Returns true if several partitions may write to the same target, because all output is part of the unit of work.
     fn takes_several(&self) -> bool {
         false
     }
 
-    /// Where a restart continues. What was written before is durable when this returns, unless it is a part of the unit of work.
+    /// Returns the restart position. All earlier output is durable when this returns, unless it is part of the unit of work.
     ///
     /// # Errors
     /// The step fails.
@@ -233,7 +233,7 @@ pub trait Writer {
         Ok(None)
     }
 
-    /// Ends. `complete` says whether the step came to the end of its input.
+    /// Ends the writer. `complete` is true if the step reached the end of its input.
     ///
     /// # Errors
     /// The step fails.
@@ -252,9 +252,9 @@ pub trait Batchlet {
     fn process(&mut self) -> Answer<Option<String>>;
 }
 
-/// Says when a chunk ends, for `checkpoint-policy="custom"`.
+/// Decides when a chunk ends, for `checkpoint-policy="custom"`.
 pub trait CheckpointAlgorithm {
-    /// Seconds that a checkpoint may take; 0 is no limit.
+    /// Returns the time limit for a checkpoint in seconds; 0 for none.
     ///
     /// # Errors
     /// The step fails.
@@ -262,7 +262,7 @@ pub trait CheckpointAlgorithm {
         Ok(0)
     }
 
-    /// A chunk begins.
+    /// Called at the beginning of a chunk.
     ///
     /// # Errors
     /// The step fails.
@@ -270,13 +270,13 @@ pub trait CheckpointAlgorithm {
         Ok(())
     }
 
-    /// Whether the chunk ends after this item.
+    /// Returns true if the chunk ends after this item.
     ///
     /// # Errors
     /// The step fails.
     fn is_ready(&mut self) -> Answer<bool>;
 
-    /// The chunk has committed.
+    /// Called after the commit of a chunk.
     ///
     /// # Errors
     /// The step fails.
@@ -285,9 +285,9 @@ pub trait CheckpointAlgorithm {
     }
 }
 
-/// Decides where the job continues.
+/// Decides which element the job runs next.
 pub trait Decider {
-    /// The exit status by which the transitions are chosen. `steps` are the step executions before: several after a split.
+    /// Returns the exit status that selects the transition. `steps` are the preceding step executions; there are several after a split.
     ///
     /// # Errors
     /// The job fails.
@@ -299,27 +299,27 @@ pub trait Decider {
 pub struct PartitionPlan {
     /// Properties by partition.
     pub properties: Vec<BTreeMap<String, String>>,
-    /// Partitions at once; 0 is as many as the engine allows.
+    /// Maximum number of concurrent partitions; 0 for the engine's limit.
     pub threads: u32,
-    /// Whether a restart takes this plan instead of the one before, and runs all of its partitions from the start.
+    /// True if a restart uses this plan instead of the earlier one, and runs all of its partitions from the start.
     pub replaces: bool,
 }
 
 /// Plans partitions at run time.
 pub trait PartitionMapper {
-    /// The plan.
+    /// Returns the plan.
     ///
     /// # Errors
     /// The step fails.
     fn plan(&mut self) -> Answer<PartitionPlan>;
 
-    /// Whether a restart must make the plan of the first execution: then another one fails the step instead of mixing ranges of both.
+    /// Returns true if a restart must produce the plan of the first execution. A different plan then fails the step instead of mixing ranges of both.
     fn must_repeat(&self) -> bool {
         false
     }
 }
 
-/// How a partitioned step ended.
+/// Outcome of a partitioned step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PartitionOutcome {
     /// All partitions completed.
@@ -330,7 +330,7 @@ pub enum PartitionOutcome {
 
 /// Sees a partitioned step as a whole, on the step's thread.
 pub trait PartitionReducer {
-    /// The step begins.
+    /// Called when the step begins.
     ///
     /// # Errors
     /// The step fails.
@@ -338,7 +338,7 @@ pub trait PartitionReducer {
         Ok(())
     }
 
-    /// All partitions completed.
+    /// Called when all partitions have completed.
     ///
     /// # Errors
     /// The step fails.
@@ -346,7 +346,7 @@ pub trait PartitionReducer {
         Ok(())
     }
 
-    /// A partition did not complete.
+    /// Called when a partition did not complete.
     ///
     /// # Errors
     /// The step fails.
@@ -354,7 +354,7 @@ pub trait PartitionReducer {
         Ok(())
     }
 
-    /// The step ended.
+    /// Called when the step has ended.
     ///
     /// # Errors
     /// The step fails.
@@ -366,22 +366,22 @@ pub trait PartitionReducer {
 
 /// Collects data of a partition, on the partition's thread: after each checkpoint and at the end.
 pub trait PartitionCollector {
-    /// Data for the analyzer.
+    /// Returns data for the analyzer.
     ///
     /// # Errors
     /// The partition fails.
     fn collect(&mut self) -> Answer<Option<Vec<u8>>>;
 }
 
-/// Analyzes what partitions collect, on the step's thread.
+/// Analyzes the data of collectors, on the thread of the step.
 pub trait PartitionAnalyzer {
-    /// Data of a collector.
+    /// Receives data of a collector.
     ///
     /// # Errors
     /// The step fails.
     fn data(&mut self, data: Option<&[u8]>) -> Answer<()>;
 
-    /// A partition ended.
+    /// Receives the outcome of a partition.
     ///
     /// # Errors
     /// The step fails.
@@ -391,7 +391,8 @@ pub trait PartitionAnalyzer {
     }
 }
 
-/// Hears what happens. One trait has the methods of all listener kinds: a listener of a job hears `before_job` and `after_job`, one of a step all others.
+/// Receives job events. One trait has the methods of all listener kinds: `before_job` and `after_job` are called for a listener of a job, all others
+/// for one of a step.
 #[allow(
     unused_variables,
     missing_docs,

@@ -1,5 +1,5 @@
-//! Which properties an artifact has. A job is checked against them before it runs, and each artifact when it is made, with the values that only a
-//! run knows.
+//! Declared properties of artifacts. A job is checked against them before it runs, and each artifact when it is created, with the values that are
+//! known only at run time.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use quayline_project::job::PropertyFault;
 
 use crate::codes;
 
-/// What a value must be.
+/// Allowed values of a property.
 #[derive(Clone, Copy)]
 pub enum Expected {
     /// Any text.
@@ -16,7 +16,7 @@ pub enum Expected {
     Number(u64, u64, &'static str),
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// What a function accepts; otherwise it says what is wrong and what to do.
+    /// A value that the function accepts. Its error is a description of the fault and a remedy.
     Checked(fn(&str) -> Result<(), (String, String)>),
 }
 
@@ -27,35 +27,35 @@ pub struct Property {
     pub name: &'static str,
     /// The value.
     pub expected: Expected,
-    /// Whether it must be there, and not be empty.
+    /// True if the property must be present and not empty.
     pub is_required: bool,
 }
 
-/// Values by name. A value that only a run knows is `None`.
+/// Values by name; `None` for a value that is known only at run time.
 pub type Given = BTreeMap<String, Option<String>>;
 
-/// A property, what is wrong with it, and what to do.
+/// A property, the fault of its value, and a remedy.
 pub type Wrong = (&'static str, String, String);
 
 /// The properties of an artifact.
 #[derive(Clone, Copy)]
 pub struct Properties {
-    /// Those that it knows.
+    /// Declared properties.
     pub known: &'static [Property],
-    /// Whether it takes any others too.
+    /// True if other properties are also accepted.
     pub is_open: bool,
     /// What several properties together must be.
     pub together: Option<fn(&Given) -> Option<Wrong>>,
 }
 
 impl Property {
-    /// A property that must be there.
+    /// Declares a mandatory property.
     #[must_use]
     pub const fn required(name: &'static str, expected: Expected) -> Self {
         Property { name, expected, is_required: true }
     }
 
-    /// A property that may be left out.
+    /// Declares an optional property.
     #[must_use]
     pub const fn optional(name: &'static str, expected: Expected) -> Self {
         Property { name, expected, is_required: false }
@@ -121,7 +121,7 @@ impl Properties {
                     format!("add <property name=\"{}\" value=\"...\"/> to the properties of {artifact}", known.name);
                 faults.push(fault(known.name, false, "is missing or empty".to_owned(), remedy));
             }
-            // What is empty takes the default.
+            // An empty value selects the default.
             if let Some(Some(value)) = value
                 && !value.is_empty()
                 && let Some((what, remedy)) = known.wrong(value)

@@ -78,7 +78,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The elements that refer to artifacts.
+            /// Returns the names of the elements that refer to artifacts.
             #[cfg(test)]
             pub(crate) fn elements(&self) -> Vec<&'static str> {
                 vec![$( self.$field.element, )+]
@@ -124,7 +124,7 @@ impl Registry {
         self.declared.insert((element.to_owned(), name.to_owned()), properties);
     }
 
-    /// Refuses what is not declared, such as a misspelt property or a value that only this run knows.
+    /// Refuses undeclared properties and invalid values, for example misspelt names or values known only in this run.
     fn check(&self, element: &str, with: &Injected) -> Answer<()> {
         let Some(declared) = self.declared.get(&(element.to_owned(), with.name.clone())) else { return Ok(()) };
         let given = with.properties.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
@@ -139,7 +139,7 @@ impl Registry {
         self.classes.insert(class.to_owned(), superclass.to_owned());
     }
 
-    /// The class and superclasses of an exception: what it brings itself, and what was declared.
+    /// Returns the class and superclasses of an exception: its own lineage and the declared superclasses.
     #[must_use]
     pub fn lineage(&self, thrown: &Thrown) -> Vec<String> {
         let mut lineage = thrown.lineage.clone();

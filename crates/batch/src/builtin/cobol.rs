@@ -1,4 +1,4 @@
-//! `quayline.cobolProcessor` and `quayline.cobolBatchlet`: a COBOL program in a process of its own, called with one parameter.
+//! `quayline.cobolProcessor` and `quayline.cobolBatchlet`: a COBOL program in a separate process, called with one parameter.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::artifact::{Answer, Batchlet, Injected, Item, Processor};
 use crate::context::StopSignal;
 use crate::error::Thrown;
 
-/// Longest time between two looks at the wish to stop.
+/// Maximum interval between two checks for a stop request.
 const LOOK: Duration = Duration::from_millis(100);
 /// Largest parameter.
 pub(super) const LENGTH_MAX: u64 = 64 << 20;
@@ -99,7 +99,7 @@ impl Program {
     }
 }
 
-/// Gives items to a program, and takes what it makes of them.
+/// Passes items to a program, and returns its results.
 pub(super) struct CobolProcessor {
     program: Program,
     /// RETURN-CODE that leaves an item out.

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use crate::artifact::{Answer, Batchlet, Injected};
 use crate::error::Thrown;
 
-/// Longest pause between two looks at the command.
+/// Maximum interval between two checks of the command.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time that a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
@@ -93,8 +93,8 @@ impl Batchlet for Command {
     }
 }
 
-/// Shell that ends the process group of a command soon after this process is killed. It waits for the end of its input, which this process keeps
-/// open. After a restart, the command may still run for a moment. It continues to run if somebody also kills the shell, or if the command moves into
+/// Shell that kills the process group of a command soon after this process is killed. It waits for the end of its input, which this process keeps
+/// open. After a restart, the command may still run for a moment. It keeps running if the shell is also killed, or if the command moves to
 /// another group.
 struct Guard(Child);
 
@@ -119,7 +119,7 @@ impl Drop for Guard {
 /// Ends a command with its group: SIGTERM, then SIGKILL. Processes that outlive the command itself get the same time.
 fn end(child: &mut Child) -> std::io::Result<()> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    // The group may have ended meanwhile.
+    // The group may have ended in the meantime.
     let signal = |signal| group.is_some_and(|group| kill_process_group(group, signal).is_ok());
     let is_there = || group.is_some_and(|group| test_kill_process_group(group).is_ok());
     signal(Signal::TERM);

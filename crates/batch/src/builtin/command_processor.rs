@@ -203,7 +203,7 @@ fn exchange(
     }
 }
 
-/// Waits for the end of a command that has closed its output. Returns `None` if it does not end in time.
+/// Waits for the exit of a command that has closed its output. Returns `None` if it does not exit in time.
 fn wait(child: &mut Child, until: Instant) -> std::io::Result<Option<std::process::ExitStatus>> {
     let mut pause = Duration::from_micros(100);
     loop {
@@ -230,7 +230,7 @@ impl Group {
         Ok(Group(leader.spawn()?))
     }
 
-    /// Whether the leader still watches. A command may have killed it with its group.
+    /// Returns true if the leader still runs. A command may have killed it with its group.
     fn is_led(&self) -> bool {
         let leader = Pid::from_raw(self.id()).map(WaitId::Pid);
         // It is not reaped: its number must stay its own until the group is killed.

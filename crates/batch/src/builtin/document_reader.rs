@@ -60,7 +60,7 @@ pub(super) struct DocumentReader {
     documents: Option<Documents<'static>>,
     length: u64,
     place: ItemPlace,
-    /// Why the document that was read last is refused. The same bytes are refused again.
+    /// Reason for refusing the last document, for a retry with the same bytes.
     refused: Option<Thrown>,
     is_again: bool,
     source: Lease<Key, Pipeline>,
@@ -82,7 +82,7 @@ impl DocumentReader {
     }
 }
 
-/// The source of a map.
+/// Opens the source of a map.
 fn of_map(path: &Path, limits: Limits) -> Result<(Pipeline, Vec<PathBuf>), Findings> {
     let options = ShapeOptions { limits: limits.clone(), ..ShapeOptions::default() };
     let map = MapFile::open(path, &options, &options)?;
@@ -90,7 +90,7 @@ fn of_map(path: &Path, limits: Limits) -> Result<(Pipeline, Vec<PathBuf>), Findi
     Ok((pipeline, map.files))
 }
 
-/// A shape as a source.
+/// Opens a shape as a source.
 fn of_shape(shape: ShapeFile, limits: Limits) -> Result<(Pipeline, Vec<PathBuf>), Findings> {
     let pipeline = Pipeline::of_source(shape.source()?, Arc::clone(shape.schema()), limits)?;
     Ok((pipeline, shape.files().to_vec()))
@@ -142,7 +142,7 @@ impl Reader for DocumentReader {
                 self.place = ItemPlace { record: Some(place.number.0), byte: Some(place.offset.0) };
                 Err(self.refused.insert(of_findings(&findings)).clone())
             }
-            // Nobody may skip what would be the rest of the file.
+            // A skip here would lose the rest of the file, so it is not allowed.
             Next::Lost(findings) => Err(Thrown { kind: Kind::Fatal, ..of_findings(&findings) }),
             Next::End => Ok(None),
         }

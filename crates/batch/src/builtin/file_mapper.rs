@@ -1,7 +1,8 @@
-//! `quayline.fileMapper`: a file as ranges, one for each partition.
+//! `quayline.fileMapper`: divides a file into ranges, one for each partition.
 //!
-//! A range of rows of a Parquet file is two row numbers. A range of lines or of records of one length is found by looking at its first bytes. In other framings, and in interchanges, an item can only be
-//! found from the one before, so the mapper reads the file once, with the reader that the partitions use.
+//! A range of rows of a Parquet file is two row numbers. A range of lines or of fixed-length records is found by reading its first bytes. In other
+//! framings, and in interchanges, an item can be found only from its predecessor, so the mapper reads the file once, with the reader that the
+//! partitions use.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +19,7 @@ use crate::error::Thrown;
 /// Greatest number of partitions, so that a wrong number does not fill the repository.
 pub(super) const PARTITIONS_MAX: u64 = 10_000;
 
-/// Where a range may begin.
+/// Possible beginnings of a range.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Boundary {
     /// At a multiple of the record length.
@@ -31,7 +32,7 @@ pub(super) enum Boundary {
     Row,
 }
 
-/// How a range of a framing is found; otherwise what is wrong, and what to do.
+/// Returns the boundary for a framing, or a description of the fault and a remedy.
 pub(super) fn boundary_of(framing: &str) -> Result<Boundary, (String, String)> {
     match framing {
         "edi" => return Ok(Boundary::Item),
@@ -57,7 +58,7 @@ pub(super) fn boundary_of(framing: &str) -> Result<Boundary, (String, String)> {
 pub(super) struct FileMapper {
     path: PathBuf,
     boundary: Boundary,
-    /// Reads the items, where ranges cannot be found without.
+    /// Reader of items, if ranges cannot be found without reading them.
     items: Option<FileReader>,
     partitions: u64,
     threads: u32,
@@ -101,7 +102,7 @@ impl PartitionMapper for FileMapper {
         let mut reader = BufReader::new(file);
         let mut begins = vec![0];
         if let Some(items) = &mut self.items {
-            // The reader stays where it is between two ranges.
+            // The reader keeps its position between two ranges.
             items.begin(None)?;
         }
         for number in 1..self.partitions {

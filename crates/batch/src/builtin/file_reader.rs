@@ -19,7 +19,7 @@ use crate::work::Work;
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
 
-/// How items end.
+/// Delimitation of items.
 enum Items {
     Framed(FramingSpec),
     Interchanges,
@@ -34,7 +34,7 @@ pub(super) struct FileReader {
     from: u64,
     /// First byte after the range: no item begins there or later.
     to: u64,
-    /// The same as the properties say it: `to` is less where a part of the range was given away.
+    /// End of the range in the properties; `to` is less if a part of the range was given away.
     given_to: u64,
     limits: Limits,
     file: Option<File>,
@@ -46,7 +46,7 @@ pub(super) struct FileReader {
     offset: u64,
     number: u64,
     length: u64,
-    /// Where the item that was read last begins.
+    /// Position of the last item.
     place: ItemPlace,
 }
 
@@ -63,7 +63,7 @@ impl FileReader {
         })
     }
 
-    /// The whole of a file.
+    /// Creates a reader of a complete file.
     pub(super) fn of_file(path: PathBuf, framing: &str) -> Answer<Self> {
         let items = match framing {
             "edi" => Items::Interchanges,
@@ -140,14 +140,14 @@ impl FileReader {
                 }
                 Ok(Step::Done { .. }) => return Ok(None),
                 Ok(Step::NeedMore { at_least }) => at_least,
-                // Where records end is not known from here on. Nobody may skip that: it would be the rest of the file.
+                // The ends of records are unknown from here on. A skip would lose the rest of the file, so it is not allowed.
                 Err(fault) => return Err(Thrown { kind: Kind::Fatal, ..Thrown::from_finding(&fault.finding()) }),
             };
             self.more(needed)?;
         }
     }
 
-    /// One interchange, with the white space before it.
+    /// Reads one interchange, with the white space before it.
     fn next_interchange(&mut self) -> Answer<Option<Item>> {
         let mut window = READ_BYTES;
         if self.offset >= self.to {
@@ -168,7 +168,7 @@ impl FileReader {
                 loop {
                     match pass.advance() {
                         quayline_edi::Step::Interchange if seen => {
-                            // The interchange before has no trailer: it ends where the next begins.
+                            // The preceding interchange has no trailer: it ends where the next one begins.
                             found = Some(pass.segment_start());
                             break;
                         }
@@ -235,7 +235,8 @@ impl Reader for FileReader {
         Some(self.to.min(self.length).saturating_sub(self.position().0))
     }
 
-    /// The second half of what is left. Another reader looks for the boundary, from here on: the first half is read twice.
+    /// Gives away the second half of the remaining range. Another reader searches for the boundary from the current position, so the first half is
+    /// read twice.
     fn split(&mut self) -> Answer<Option<Vec<u8>>> {
         let (offset, state) = self.position();
         let end = self.to.min(self.length);
@@ -265,7 +266,7 @@ impl Reader for FileReader {
 }
 
 impl FileReader {
-    /// Offset of the next item and state of the framing.
+    /// Returns the offset of the next item and the state of the framing.
     fn position(&self) -> (u64, u64) {
         match &self.splitter {
             Some(splitter) => (splitter.offset().0, splitter.state()),
@@ -331,11 +332,11 @@ impl FileReader {
         Ok(())
     }
 
-    /// The first place from an offset on at which another reader can begin, or the end of the file. Offsets ascend from call to call.
+    /// Returns the first position from an offset on at which another reader can begin, or the end of the file. Offsets ascend from call to call.
     pub(super) fn boundary_from(&mut self, about: u64) -> Answer<u64> {
         loop {
             let (offset, state) = self.position();
-            // A record in the middle of a block needs what the block's begin says.
+            // A record in the middle of a block depends on the block's header.
             if offset >= about && state == 0 {
                 return Ok(offset.min(self.length));
             }
@@ -368,13 +369,13 @@ pub(super) fn numbers<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
     Some(numbers)
 }
 
-/// A checkpoint of no known form.
+/// Creates the error for a checkpoint of unknown form.
 pub(super) fn damaged() -> Thrown {
     Thrown::of(&["quayline.Environment"], "the checkpoint is of no known form")
         .hint("the step had another reader or writer: restore the job XML, or start a new instance of the job")
 }
 
-/// The first finding as an exception.
+/// Converts the first finding to an exception.
 pub(super) fn of_findings(findings: &Findings) -> Thrown {
     let first = findings.0.first().map(Thrown::from_finding);
     let thrown = first.unwrap_or_else(|| Thrown::new("quayline.Internal", "an error without a finding"));

@@ -1,8 +1,9 @@
-//! `quayline.fileWriter`: items in a file that is cut back to the last checkpoint when the step continues.
+//! `quayline.fileWriter`: writes items to a file, which is truncated to the last checkpoint when the step continues.
 //!
-//! The file is written as `FILE.partial`, under a lock, and takes its name when the step completes. The checkpoint has 24 bytes: length of the file,
-//! number of items, and a digest of the file's ends, so that a step never continues in a file that another run has written; for interchanges 16 bytes
-//! more, with the numbers of interchanges and groups so far. What a checkpoint counts is synced to the disk before the checkpoint commits. A pipe or a device is written directly: it cannot be cut back.
+//! The file is written as `FILE.partial`, under a lock, and is renamed when the step completes. The checkpoint has 24 bytes: length of the file,
+//! number of items, and a digest of the file's ends, so that a step never continues in a file that another run has written. For interchanges it has
+//! 16 more bytes, with the numbers of interchanges and groups so far. Output counted by a checkpoint is synced to disk before the checkpoint commits.
+//! A pipe or a device is written directly, because it cannot be truncated.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -20,7 +21,7 @@ use crate::work::Work;
 
 pub(super) struct FileWriter {
     to: Partial,
-    /// `None` writes items as they are.
+    /// Framing; `None` writes items unchanged.
     framing: Option<FramingSpec>,
     limits: Limits,
     /// The first control number of interchanges that the writer numbers.
@@ -33,7 +34,7 @@ pub(super) struct FileWriter {
     separator: Vec<u8>,
     epilogue: Vec<u8>,
     file: Option<File>,
-    /// Whether `file` is a pipe or a device.
+    /// True if `file` is a pipe or a device.
     is_stream: bool,
     framer: Option<Framer>,
     length: u64,
@@ -92,7 +93,7 @@ impl FileWriter {
         if let Some(file) = self.file.take()
             && !self.is_stream
         {
-            // Where locks are not supported, none was taken.
+            // On file systems without locks, none was taken.
             let _ = file.unlock();
         }
     }
@@ -103,7 +104,7 @@ impl FileWriter {
             if self.is_stream {
                 return Err(io(&self.to.path, "written", &error));
             }
-            // Whatever part of it was written goes, so that the next call begins where this one did.
+            // Discard the part that was written, so that the next call begins at the same position.
             let undone = file.set_len(self.length).and_then(|()| file.seek(SeekFrom::Start(self.length)).map(|_| ()));
             return Err(io(&self.to.partial, "written", &undone.err().unwrap_or(error)));
         }
@@ -112,7 +113,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Writes all of the items, or none of them.
+    /// Writes all items, or none of them.
     fn write_all(&mut self, items: &[Item]) -> Answer<()> {
         self.buffer.clear();
         let mut number = self.items;
@@ -190,7 +191,7 @@ impl Drop for FileWriter {
 /// The highest control number of X12; the next one is 1.
 pub(super) const LAST_NUMBER: u64 = 999_999_999;
 
-/// An item with the next control numbers, which `numbered` counts.
+/// Renumbers an item with the next control numbers, which `numbered` counts.
 fn numbered_item(item: &[u8], limits: &Limits, first: u64, numbered: &mut [u64; 2]) -> Answer<Vec<u8>> {
     let before = numbered[0];
     let text = renumbered::<Thrown>(item, limits, &mut |level| {
@@ -205,13 +206,13 @@ fn numbered_item(item: &[u8], limits: &Limits, first: u64, numbered: &mut [u64; 
     Ok(text)
 }
 
-/// An item that cannot be numbered.
+/// Creates the error for an item that cannot be numbered.
 pub(super) fn no_interchange() -> Thrown {
     Thrown::of(&["quayline.Rejected"], "the item is not an interchange")
         .hint("write items that a map to X12 or EDIFACT has made, or choose another framing")
 }
 
-/// A framing in which a job can write; otherwise what is wrong, and what to do.
+/// Checks that a job can write a framing; otherwise returns a description of the fault and a remedy.
 pub(super) fn framing_of(spec: FramingSpec) -> Result<FramingSpec, (&'static str, &'static str)> {
     match spec {
         FramingSpec::MicroFocus => Err((
@@ -222,7 +223,7 @@ pub(super) fn framing_of(spec: FramingSpec) -> Result<FramingSpec, (&'static str
     }
 }
 
-/// One byte: `0x40`, `space` or a character.
+/// Parses one byte: `0x40`, `space` or a character.
 pub(super) fn pad_of(text: &str) -> Option<u8> {
     match (text.strip_prefix("0x"), text.as_bytes()) {
         (Some(digits), _) if digits.len() == 2 => {
@@ -284,7 +285,7 @@ impl Writer for FileWriter {
             && found.len() == length + self.epilogue.len() as u64
             && File::open(&self.to.path).is_ok_and(is_this)
         {
-            // The run before ended after it gave the file its name and before it could say so.
+            // The preceding run ended between renaming the file and recording the rename.
             std::fs::rename(&self.to.path, &self.to.partial).map_err(|error| io(&self.to.path, "renamed", &error))?;
         }
         let mut file = self.to.locked(false)?;
@@ -351,7 +352,7 @@ impl Writer for FileWriter {
     }
 }
 
-/// `\n`, `\t`, `\r` and `\\` in a property.
+/// Unescapes `\n`, `\t`, `\r` and `\\` in a property.
 fn escaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

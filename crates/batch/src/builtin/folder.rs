@@ -1,4 +1,4 @@
-//! `quayline.folderReader` and `quayline.transferBatchlet`: files as they are.
+//! `quayline.folderReader` and `quayline.transferBatchlet`: unchanged files.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -23,7 +23,7 @@ fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
         .hint("check the path and the permissions; relative paths begin at the project's folder")
 }
 
-/// Whether a name is one of a pattern with `*` and `?`.
+/// Returns true if a name matches a pattern with `*` and `?`.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     // Of each star only the last place is tried again, so the time is that of the product of the lengths.
     let (mut at, mut of, mut star) = (0, 0, None);
@@ -143,7 +143,7 @@ impl Transfer {
         let name = self.from.file_name().map(|name| std::os::unix::ffi::OsStrExt::as_bytes(name).to_vec());
         let name = name.unwrap_or_default();
         if !name.iter().any(|byte| matches!(byte, b'*' | b'?')) {
-            // A move that a crash interrupted behind the rename has nothing left to do.
+            // A move that a crash interrupted after the rename is already complete.
             return Ok(if self.from.exists() || !self.is_done(&self.from) {
                 vec![self.from.clone()]
             } else {
@@ -176,7 +176,7 @@ impl Transfer {
         self.is_move && self.target(from).is_file()
     }
 
-    /// Copies a file beside its place, syncs it and gives it its name: nobody sees a part of it. `None` if somebody asked to stop.
+    /// Copies a file to a temporary name, syncs and renames it, so that no reader sees a partial file. Returns `None` after a stop request.
     fn one(&self, from: &Path) -> Answer<Option<u64>> {
         let to = self.target(from);
         let mut source = File::open(from).map_err(|error| io(from, "opened", &error))?;
@@ -202,7 +202,7 @@ impl Transfer {
         let mut copied = 0u64;
         loop {
             if self.stop.is_set() {
-                // The next start copies it anew.
+                // The next start copies it again.
                 let _ = fs::remove_file(&partial);
                 return Ok(None);
             }
@@ -276,7 +276,7 @@ mod tests {
         ] {
             assert_eq!(fits(pattern.as_bytes(), name.as_bytes()), fit, "{pattern} {name}");
         }
-        // Tries grow with the product of the lengths, not with a power of them.
+        // The number of attempts grows with the product of the lengths, not exponentially.
         assert!(!fits(format!("{}c", "*a".repeat(50)).as_bytes(), "a".repeat(10_000).as_bytes()));
     }
 }

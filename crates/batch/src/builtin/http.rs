@@ -19,11 +19,11 @@ use crate::error::Thrown;
 
 /// Most requests at the same time.
 pub(super) const PARALLEL_MAX: u64 = 64;
-/// Seconds for one request, where the job says nothing.
+/// Default time limit of one request in seconds.
 const TIMEOUT_S: u64 = 30;
-/// Stands for the item in the URL.
+/// Placeholder for the item in the URL.
 const ITEM: &str = "{item}";
-/// Where systems keep the certificates of authorities.
+/// Paths at which operating systems keep the certificates of authorities.
 const AUTHORITIES: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
@@ -36,7 +36,7 @@ pub(super) struct HttpProcessor {
     parallel: usize,
 }
 
-/// What is wrong with a URL, and what to do.
+/// Checks a URL. The error is a description of the fault and a remedy.
 pub(super) fn url_of(text: &str) -> Result<(), (String, String)> {
     let wrong = |what: &str| (what.to_owned(), "write it as http://HOST:PORT/PATH or https://HOST/PATH".to_owned());
     // Only a whole path segment or a value of the query can be an item.
@@ -52,7 +52,7 @@ pub(super) fn url_of(text: &str) -> Result<(), (String, String)> {
     Ok(())
 }
 
-/// Lines such as `Accept: application/json`; otherwise the line that is none.
+/// Parses lines such as `Accept: application/json`. The error is the invalid line.
 pub(super) fn headers_of(text: &str) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
     let lines = text.split(['\n', '|']).map(str::trim).filter(|line| !line.is_empty());
     let header = |line: &str| {
@@ -138,7 +138,7 @@ impl HttpProcessor {
                 }
                 Err(error) => Err(self.unreachable(&error)),
             },
-            // Too early, too many, a wait that was too long, a conflict with a request before, and faults of the server pass.
+            // Temporary: too early, too many requests, timeout, a conflict with an earlier request, and server errors.
             408 | 409 | 425 | 429 | 500..=599 => {
                 let message = format!("{} answers with status {status}", self.place());
                 Err(Thrown::of(&["quayline.HttpUnavailable", "java.io.IOException", "quayline.Environment"], message)
@@ -152,7 +152,7 @@ impl HttpProcessor {
         }
     }
 
-    /// Host and port, without what the path and the query may say.
+    /// Returns host and port, without path and query, which may contain data.
     fn place(&self) -> String {
         let uri: Option<Uri> = self.url.replace(ITEM, "0").parse().ok();
         uri.and_then(|uri| uri.authority().map(|at| at.host().to_owned() + &port(at.port_u16()))).unwrap_or_default()
@@ -192,7 +192,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Thrown {
         .hint("check the path and the permissions; relative paths begin at the project's folder")
 }
 
-/// An item as part of a URL. Source: RFC 3986, section 2.3.
+/// Percent-encodes an item for a URL. Source: RFC 3986, section 2.3.
 fn percent(item: &[u8]) -> String {
     let mut text = String::with_capacity(item.len());
     for byte in item {
@@ -242,7 +242,7 @@ impl Processor for HttpProcessor {
         self.parallel > 1
     }
 
-    /// Sends several requests at once. Items behind one that throws may have been sent already; they are sent again.
+    /// Sends several requests concurrently. Items after one that throws may already have been sent; they are sent again.
     fn process_all(&mut self, items: &[Item]) -> Processed {
         let next = AtomicUsize::new(0);
         let first_thrown = AtomicUsize::new(usize::MAX);

@@ -9,7 +9,7 @@ use crate::error::Thrown;
 pub(crate) const LIMITS: [&str; 6] =
     ["record-bytes", "line-bytes", "segment-bytes", "segment-elements", "depth", "map-text-bytes"];
 
-/// The bounds with the changes of a property; otherwise what is wrong, and what to do.
+/// Returns the limits with the changes of a property, or a description of the fault and a remedy.
 pub(super) fn limit_of(text: &str) -> Result<Limits, (String, String)> {
     let mut limits = Limits::default();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -35,7 +35,7 @@ pub(super) fn limit_of(text: &str) -> Result<Limits, (String, String)> {
     Ok(limits)
 }
 
-/// The bounds of an artifact.
+/// Returns the limits of an artifact.
 pub(super) fn limits(with: &Injected) -> Answer<Limits> {
     limit_of(with.property("limit").unwrap_or_default())
         .map_err(|(what, remedy)| Thrown::property(&with.name, "limit", what, remedy))

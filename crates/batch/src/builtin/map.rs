@@ -28,7 +28,7 @@ type Key = (PathBuf, [String; 6]);
 
 static MAPS: Pool<Key, Compiled> = Pool::new();
 
-/// A map for one processor at a time: its world has the time and ids of the item under way.
+/// A map for one processor at a time: its world has the time and ids of the current item.
 pub(super) struct Compiled {
     pipeline: Pipeline,
     world: Arc<World>,
@@ -77,13 +77,13 @@ impl MapProcessor {
     }
 }
 
-/// The pairs `NAME=VALUE` of a property, with bars between them.
+/// Returns the pairs `NAME=VALUE` of a property, separated by bars.
 fn pairs(with: &Injected, property: &str) -> Answer<Vec<(String, String)>> {
     pairs_of(with.property(property).unwrap_or_default())
         .map_err(|(what, remedy)| Thrown::property(&with.name, property, what, remedy))
 }
 
-/// The pairs of a text; otherwise what is wrong, and what to do.
+/// Parses the pairs of a text. The error is a description of the fault and a remedy.
 pub(super) fn pairs_of(text: &str) -> Result<Vec<(String, String)>, (String, String)> {
     LookupTable::pairs(text).map_err(|part| {
         let remedy =
@@ -114,7 +114,7 @@ fn compile(
     let functions = FunctionProgram::of_map(map.plan.own_functions(), functions).map_err(|(what, remedy)| {
         refusal(format!("the property `functions` does not suit the map: {what}")).hint(remedy)
     })?;
-    // One item is a row of JSON where the map's file names a file of columns.
+    // If the map's file names a columnar file, an item is a row in JSON.
     let source = match map.source.source()? {
         SourceFormat::Columns(_) => SourceFormat::Json(JsonRead::default()),
         source => source,
@@ -136,7 +136,7 @@ fn compile(
     Ok((Compiled { pipeline, world, prologue }, files))
 }
 
-/// The programs of the property `functions`.
+/// Returns the programs of the property `functions`.
 fn functions(with: &Injected) -> Answer<Vec<FunctionProgram>> {
     let time = Duration::from_secs(with.number("function-timeout-s", FUNCTION_TIME.as_secs())?.max(1));
     let program = |(name, command)| FunctionProgram { name, command, folder: with.folder.clone(), time };
@@ -158,7 +158,7 @@ pub(super) struct MapProcessor {
 impl Processor for MapProcessor {
     fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
         self.items += 1;
-        // What was read and rolled back is read again, and counts again.
+        // Items that were rolled back are read again, and counted again.
         let number = self.step.as_ref().map_or(self.items, |step| step.counts().read);
         let seed = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let world = UnitWorld { now: self.now, seed, envelope: Vec::new() };

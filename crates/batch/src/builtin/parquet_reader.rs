@@ -1,7 +1,7 @@
-//! `quayline.parquetReader`: rows of a Parquet file, one item of JSON each.
+//! `quayline.parquetReader`: reads rows of a Parquet file, each as one JSON item.
 //!
-//! The checkpoint has 24 bytes: number of the next row from 0, rows of the file and its bytes. A restart begins at the row group that holds the
-//! row. A reader that has given a part of its range away adds the first row that it does not read.
+//! The checkpoint has 24 bytes: number of the next row from 0, number of rows of the file and its length in bytes. A restart begins at the row group
+//! that contains the row. A reader that has given away a part of its range adds the first row that it does not read.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -23,19 +23,19 @@ pub(super) struct ParquetReader {
     path: PathBuf,
     /// The shape that the columns fill; `None` takes that of the columns.
     shape: Option<ShapeFile>,
-    /// Whether columns that the shape does not have are passed over.
+    /// Handling of columns that the shape does not have.
     unknown: UnknownColumn,
     limits: Limits,
     from: u64,
     to: u64,
-    /// The same as the properties say it: `to` is less where a part of the range was given away.
+    /// End of the range in the properties; `to` is less if a part of the range was given away.
     given_to: u64,
     rows_total: u64,
     length: u64,
     /// The next row.
     row: u64,
     open: Option<Open>,
-    /// Why the row that was read last is refused. The same values are refused again.
+    /// Reason for refusing the last row, for a retry with the same values.
     refused: Option<Thrown>,
     is_again: bool,
 }
@@ -87,7 +87,7 @@ impl ParquetReader {
     }
 }
 
-/// The shape of a file that a property names.
+/// Reads the shape file that a property names.
 pub(super) fn shape_file(path: &Path, limits: &Limits) -> Answer<ShapeFile> {
     let options = ShapeOptions { limits: limits.clone(), ..ShapeOptions::default() };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -95,7 +95,7 @@ pub(super) fn shape_file(path: &Path, limits: &Limits) -> Answer<ShapeFile> {
     ShapeFile::load(folder, &name, &options).map_err(|findings| of_findings(&findings))
 }
 
-/// A Parquet file at a row, and its length in bytes.
+/// Opens a Parquet file at a row, and returns its length in bytes.
 pub(super) fn open_at(path: &Path, row: u64) -> Answer<(ColumnReader, u64)> {
     let io = |doing: &str, error: &std::io::Error| {
         let message = format!("{} cannot be {doing}: {}", path.display(), system_error_text(error));
@@ -112,7 +112,7 @@ pub(super) fn open_at(path: &Path, row: u64) -> Answer<(ColumnReader, u64)> {
 }
 
 impl Open {
-    /// Writes the rows of the next batch; whether there was one.
+    /// Converts the rows of the next batch. Returns false at the end.
     fn fill(&mut self, row: u64) -> Answer<bool> {
         let Some(batch) = self.columns.next_batch().map_err(|error| Thrown::from_finding(&error.finding()))? else {
             return Ok(false);
@@ -216,7 +216,7 @@ impl Reader for ParquetReader {
         Some(self.end().saturating_sub(self.row))
     }
 
-    /// The second half of what is left.
+    /// Gives away the second half of the remaining range.
     fn split(&mut self) -> Answer<Option<Vec<u8>>> {
         let end = self.end();
         let middle = self.row + end.saturating_sub(self.row) / 2;

@@ -1,13 +1,13 @@
-//! `quayline.parquetWriter`: items as rows of a Parquet file.
+//! `quayline.parquetWriter`: writes items as rows of a Parquet file.
 //!
-//! A row group is written whole, and a chunk is seldom large enough for one. Rows that are not in a row group yet are kept in a file of their own,
-//! in the items' form, and synced at each checkpoint; at the first checkpoint with [`GROUP_BYTES`] of them they become a row group.
+//! A row group is written as a whole, and a chunk is rarely large enough for one. Rows outside of a row group are kept in a separate file,
+//! in the form of the items, and synced at each checkpoint. The first checkpoint with [`GROUP_BYTES`] of them converts them to a row group.
 //!
 //! ```text
-//! FILE.partial         PAR1 │ row group │ row group │               cut back to the checkpoint's length
-//! FILE.partial.groups  length, footer entry │ length, footer entry │ what the footer will say of each row group
-//! FILE.partial.rows-0  items since the row group before             a row group empties the other of the two,
-//! FILE.partial.rows-1                                               so that the checkpoint before still has its rows
+//! FILE.partial         PAR1 │ row group │ row group │               truncated to the checkpoint's length
+//! FILE.partial.groups  length, footer entry │ length, footer entry │ footer entries of the row groups
+//! FILE.partial.rows-0  items since the last row group               a row group empties the other of the two files,
+//! FILE.partial.rows-1                                               so that the preceding checkpoint still has its rows
 //! ```
 //!
 //! The checkpoint has 80 bytes. A chunk costs one append and one sync; a row group costs three syncs.
@@ -49,9 +49,9 @@ pub(super) struct ParquetWriter {
     buffers: Vec<OutputBuffer>,
     sink: Box<ColumnSink>,
     options: ParquetOptions,
-    /// Of the schema: a file does not go on with other columns.
+    /// Digest of the schema: a file is not continued with other columns.
     schema: u64,
-    /// Of items that are records.
+    /// Framing of items that are records.
     framing: Option<FramingSpec>,
     limits: Limits,
     group_bytes: u64,
@@ -64,17 +64,17 @@ pub(super) struct ParquetWriter {
 /// A file that is being written.
 struct Open {
     columns: Columns<File>,
-    /// The same file as the output of `columns`, which holds the lock.
+    /// The output file of `columns`, which holds the lock.
     file: File,
     groups: Journal,
     rows: Journal,
     /// Row groups whose footer entry is in `groups`.
     groups_kept: usize,
-    /// Which of the two files of rows `rows` is.
+    /// Number of the current one of the two files of rows.
     turn: u64,
     /// Rows in `rows`.
     rows_count: u64,
-    /// Pages of all rows in `rows`, where chunks are large enough.
+    /// Pages of all rows in `rows`, if chunks are large enough.
     pages: Option<Vec<ParquetPages>>,
 }
 
@@ -128,7 +128,7 @@ impl Journal {
     }
 }
 
-/// Cuts a file back to what a checkpoint says, and checks that it is the file of the checkpoint.
+/// Truncates a file to the length in a checkpoint, and checks that it is the file of the checkpoint.
 fn cut_back(file: &mut File, path: &Path, length: u64, digest: u64) -> Answer<Ends> {
     let found = file.metadata().map_err(|error| io(path, "read", &error))?.len();
     if found < length {
@@ -143,7 +143,7 @@ fn cut_back(file: &mut File, path: &Path, length: u64, digest: u64) -> Answer<En
     Ok(ends)
 }
 
-/// What stands before the footer of a complete file, for a step that continues although its file is complete: a digest of its last checkpoint.
+/// Returns the mark before the footer of a complete file, for a step that continues although its file is complete: a digest of its last checkpoint.
 fn mark_of(numbers: &[u64; 10]) -> u64 {
     xxh3_64(&numbers.map(u64::to_le_bytes).concat())
 }
@@ -151,7 +151,7 @@ fn mark_of(numbers: &[u64; 10]) -> u64 {
 impl Open {
     fn numbers(&self, schema: u64, partial: &Path) -> Answer<[u64; 10]> {
         let (length, digest) = match self.groups_kept {
-            // The first four bytes may still be on their way.
+            // The first four bytes may not be written yet.
             0 => (0, 0),
             _ => {
                 let length = self.columns.bytes_written();
@@ -264,8 +264,8 @@ impl ParquetWriter {
         Ok(Open { columns, file, groups, rows, groups_kept, turn, rows_count, pages })
     }
 
-    /// Whether the file with the final name is the one that a checkpoint leads to: the run before ended after it gave the file its name and
-    /// before it could say so.
+    /// Returns true if the file with the final name is the result of a checkpoint: the preceding run ended between renaming the file and
+    /// recording the rename.
     fn is_complete(&self, checkpoint: &[u8]) -> Answer<bool> {
         let numbers = numbers::<10>(checkpoint).ok_or_else(damaged)?;
         let Ok(file) = File::open(&self.to.path) else { return Ok(false) };
@@ -316,7 +316,7 @@ impl ParquetWriter {
         Ok(bytes)
     }
 
-    /// The pages of so many rows.
+    /// Encodes rows as pages.
     fn encode(&mut self, bytes: &[u8], rows: u64) -> Answer<Vec<ParquetPages>> {
         let Some(open) = &self.open else { return Err(damaged()) };
         let mut lane = self.pipeline.page_lane(open.columns.encoder()).map_err(|findings| of_findings(&findings))?;
@@ -338,7 +338,7 @@ impl ParquetWriter {
         Ok(pages)
     }
 
-    /// Makes a row group of the rows that wait.
+    /// Writes the pending rows as a row group.
     fn end_group(&mut self) -> Answer<()> {
         let Some(open) = &mut self.open else { return Err(damaged()) };
         if open.rows_count == 0 {
@@ -376,7 +376,7 @@ impl ParquetWriter {
         Ok(())
     }
 
-    /// Removes what was beside the file.
+    /// Removes the auxiliary files.
     fn tidy(&self) -> Answer<()> {
         for beside in [".groups", ".rows-0", ".rows-1"] {
             match std::fs::remove_file(self.to.beside(beside)) {
@@ -391,7 +391,7 @@ impl ParquetWriter {
 
     fn release(&mut self) {
         if let Some(open) = self.open.take() {
-            // A process that is being started may have a copy of the handle for a moment. Where locks are not supported, none was taken.
+            // A process that is being started may have a copy of the handle for a moment. On file systems without locks, none was taken.
             let _ = open.file.unlock();
         }
     }

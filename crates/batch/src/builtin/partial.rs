@@ -1,4 +1,4 @@
-//! An output file that is written beside its name, under a lock, and takes the name when its step completes.
+//! An output file that is written under a temporary name, with a lock, and renamed when its step completes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -12,14 +12,14 @@ use crate::artifact::{Answer, Injected};
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
 
-/// Bytes at each end of a file that tell it from others.
+/// Number of bytes at each end of a file that identify it.
 const END_BYTES: usize = 4 << 10;
 
-/// Where an output is written.
+/// Location of an output.
 pub(super) struct Partial {
     job: Arc<JobContext>,
     step: Option<Arc<StepContext>>,
-    /// As the job names it; a symbolic link is followed when the file is opened.
+    /// Path in the job; a symbolic link is followed when the file is opened.
     named: PathBuf,
     /// The file when it is complete.
     pub(super) path: PathBuf,
@@ -33,7 +33,7 @@ impl Partial {
         Partial { job: Arc::clone(&with.job), step: with.step.clone(), named, path, partial }
     }
 
-    /// Finds what the name leads to: a file, which may be there or not. The answer is whether it is a pipe or a device.
+    /// Resolves the path to a file, which may or may not exist. Returns true for a pipe or a device.
     pub(super) fn locate(&mut self) -> Answer<bool> {
         self.path.clone_from(&self.named);
         if let Ok(target) = std::fs::read_link(&self.named) {
@@ -53,7 +53,7 @@ impl Partial {
         }
     }
 
-    /// `FILE.partial` with more at its end.
+    /// Returns the path `FILE.partial` with a suffix.
     pub(super) fn beside(&self, more: &str) -> PathBuf {
         let mut partial = self.path.clone().into_os_string();
         partial.push(".partial");
@@ -71,7 +71,7 @@ impl Partial {
         ))
     }
 
-    /// The partial file, locked. A file that took its name while this waited for the lock is not it.
+    /// Opens and locks the partial file. If it was renamed during the wait for the lock, opens the new one.
     pub(super) fn locked(&self, create: bool) -> Answer<File> {
         loop {
             let file = OpenOptions::new().read(true).write(true).create(create).truncate(false).open(&self.partial);
@@ -113,21 +113,21 @@ pub(super) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
         .hint("check the folder, its permissions and its space, then restart the execution")
 }
 
-/// An execution finds a file shorter than its checkpoint says.
+/// Creates the error for a file shorter than its checkpoint requires.
 pub(super) fn too_short(path: &Path, found: u64, needed: u64) -> Thrown {
     let message = format!("{} has {found} bytes, but the checkpoint needs {needed}", path.display());
     Thrown::of(&["quayline.Environment"], message)
         .hint("the file was changed after the run stopped: start a new instance of the job")
 }
 
-/// An execution finds other bytes in a file than it wrote.
+/// Creates the error for a file with other bytes than the execution wrote.
 pub(super) fn changed(path: &Path) -> Thrown {
     let message = format!("{} is not as this execution left it", path.display());
     Thrown::of(&["quayline.Environment"], message)
         .hint("another run has written it since: start a new instance of the job, and give each run its own file")
 }
 
-/// The first and the last bytes of what was written.
+/// First and last bytes of the output.
 #[derive(Default)]
 pub(super) struct Ends {
     first: Vec<u8>,
@@ -135,7 +135,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Of the first `length` bytes of a file.
+    /// Reads the ends of the first `length` bytes of a file.
     pub(super) fn of(file: &File, length: u64) -> std::io::Result<Ends> {
         let bytes = usize::try_from(length).unwrap_or(usize::MAX).min(END_BYTES);
         let mut ends = Ends { first: vec![0; bytes], last: vec![0; bytes] };

@@ -29,7 +29,7 @@ const fn number(default: &'static str) -> Expected {
     Expected::Number(0, u64::MAX, default)
 }
 
-/// A time limit of 1 second to a year: longer ones would overflow clocks.
+/// Returns a time limit of 1 second to a year; longer ones would overflow clocks.
 const fn seconds(default: &'static str) -> Expected {
     Expected::Number(1, 31_536_000, default)
 }
@@ -395,7 +395,7 @@ fn columns(text: &str) -> Result<(), (String, String)> {
     Ok(())
 }
 
-/// What an artifact says of a property that it does not know, in the words of the check.
+/// Checks the findings for unknown properties of each artifact.
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ use crate::context::StopSignal;
 use crate::error::Thrown;
 use crate::work::Work;
 
-/// The unit of the store, and the store.
+/// Returns the unit of work of the store.
 pub(super) fn unit_of<'w>(work: &'w mut dyn Work, artifact: &str) -> Answer<&'w mut Unit> {
     work.unit().ok_or_else(|| {
         let message = format!("{artifact} needs a job repository in a Quayline store");
@@ -21,7 +21,7 @@ pub(super) fn unit_of<'w>(work: &'w mut dyn Work, artifact: &str) -> Answer<&'w 
     })
 }
 
-/// A wait looks so often whether somebody asked the job to stop.
+/// Interval in milliseconds at which a wait checks for a stop request.
 const LOOK_MS: u64 = 100;
 
 pub(super) struct QueueReader {
@@ -115,8 +115,8 @@ impl Writer for QueueWriter {
     }
 }
 
-/// An interchange with the next control numbers of the store, taken in the unit of work of the chunk: other chunks wait until it commits, and one that is
-/// rolled back gives its numbers back.
+/// Renumbers an interchange with the next control numbers of the store, as part of the chunk's unit of work. Other chunks wait until it commits, and
+/// a rollback returns the numbers.
 fn numbered(item: &[u8], names: &[String; 2], unit: &mut Unit) -> Answer<Vec<u8>> {
     let mut is_any = false;
     let text = renumbered::<StoreError>(item, &Limits::default(), &mut |level| {

@@ -42,7 +42,7 @@ impl Reader for RecordFileReader {
         self.passed = self.last.clone();
         if let Some(key) = checkpoint.filter(|key| !key.is_empty()) {
             match browse.start(unit, by(&file, key)?, Relation::AtLeast) {
-                // The records after the checkpoint are gone: the browse is at the end.
+                // The records after the checkpoint were deleted, so the browse is at the end.
                 Ok(()) => {}
                 Err(StoreError::NotFound { .. }) => browse.to_end(),
                 Err(error) => return Err(error.into()),
@@ -73,7 +73,7 @@ impl Reader for RecordFileReader {
     }
 }
 
-/// What becomes of an item.
+/// Operation for each item.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Mode {
     Insert,

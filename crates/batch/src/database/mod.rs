@@ -1,4 +1,4 @@
-//! The job repository in a PostgreSQL database, which several processes and machines may share.
+//! Job repository in a PostgreSQL database, which several processes and machines can share.
 //!
 //! ```text
 //! schema quayline_jobs
@@ -8,12 +8,13 @@
 //!   owner  (id, host, process, server_start, until)   a row for each process that runs jobs
 //! ```
 //!
-//! - **One round trip for each chunk.** `BEGIN`, the writer's statements, the checkpoint and `COMMIT` travel in one write.
-//! - **The fence.** A checkpoint updates its row only where `token` is that of its execution, and divides by the number of rows: without a row the
-//!   transaction fails. A take-over sets the tokens of the instance first, so it waits for a checkpoint that is under way, and nothing of the old
-//!   process commits afterwards.
-//! - **Who is alive.** A process holds an advisory lock by a session of its own, so the server knows when it ended. After a restart of the server all
-//!   locks are free; then a process counts as alive until `until`, which it moves every few seconds, by the server's clock. No clock of a client decides.
+//! - **One round trip for each chunk.** `BEGIN`, the writer's statements, the checkpoint and `COMMIT` are sent in one write.
+//! - **Fencing.** A checkpoint updates its row only if `token` is that of its execution, and divides by the number of rows: without a row the
+//!   transaction fails. A takeover first sets the tokens of the instance, so it waits for a checkpoint in progress, and the old
+//!   process commits nothing afterwards.
+//! - **Liveness.** A process has an advisory lock in a separate session, so the server knows when the process has ended. A restart of the server
+//!   releases all locks. A process then counts as alive until `until`, which it advances every few seconds, by the server's clock. Clocks of clients
+//!   are not used.
 
 mod owner;
 mod work;
@@ -35,7 +36,7 @@ pub(crate) use work::{NO_ROW, WHOLE, thrown};
 /// Version of the tables.
 const VERSION: i64 = 2;
 
-/// What brings the tables from the version before to each version.
+/// Statements that upgrade the tables from each version to the next.
 const MIGRATIONS: &[&str] = &["\
 CREATE TABLE quayline_jobs.record (key bytea PRIMARY KEY, value bytea NOT NULL, token bigint NOT NULL DEFAULT 0) WITH (fillfactor = 50);
 CREATE TABLE quayline_jobs.owner (id bigserial PRIMARY KEY, host text NOT NULL, process bigint NOT NULL,
@@ -64,7 +65,7 @@ impl DatabaseBackend {
     }
 }
 
-/// Brings the tables to this program's version, if another process has not done so.
+/// Upgrades the tables to this program's version, unless another process has done so.
 fn migrate(connection: &mut Connection) -> Result<(), BatchError> {
     let version = |connection: &mut Connection| -> Result<i64, SqlError> {
         let there = connection.query("SELECT to_regclass('quayline_jobs.meta') IS NOT NULL", &[])?;

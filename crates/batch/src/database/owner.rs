@@ -1,4 +1,4 @@
-//! A process that runs jobs, as others see it: a row, and a lock that a session of its own holds.
+//! A process that runs jobs, as other processes see it: a row, and a lock held by a separate session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +12,12 @@ use crate::error::BatchError;
 
 /// Between two signs of life.
 const SIGN: Duration = Duration::from_secs(5);
-/// What is added to an owner's number to make the number of its lock: "quayjobs" without its last four bytes.
+/// Offset of lock numbers: the number of an owner's lock is this plus the owner's number. It is "quayjobs" without its last four bytes.
 const LOCKS: i64 = 0x7175_6179 << 32;
-/// After a restart of the server, a process counts as alive for so long since its last sign of life.
+/// Time after its last sign of life during which a process counts as alive after a restart of the server.
 const GRACE: &str = "interval '60 seconds'";
 
-/// This process as an owner of executions. It has no number before it runs one.
+/// This process as an owner of executions. It gets a number when it runs its first one.
 pub(super) struct Owner {
     pool: Arc<Pool>,
     session: Mutex<Option<Session>>,
@@ -34,7 +34,7 @@ impl Owner {
         Owner { pool: Arc::clone(pool), session: Mutex::default() }
     }
 
-    /// The number of this process, a new one at the first call.
+    /// Returns the number of this process, which the first call allocates.
     pub(super) fn number(&self) -> Result<u64, BatchError> {
         let mut session = self.session.lock();
         if let Some(session) = &*session {
@@ -64,7 +64,7 @@ impl Owner {
         Ok(number)
     }
 
-    /// Whether an owner certainly runs nothing any more.
+    /// Returns true if an owner certainly runs no executions any more.
     pub(super) fn is_gone(&self, owner: u64) -> Result<bool, BatchError> {
         if self.session.lock().as_ref().is_some_and(|session| session.number == owner) {
             return Ok(false);
@@ -123,7 +123,7 @@ fn live(pool: &Pool, connection: Connection, id: i64, over: &AtomicBool) {
         }
     }
     if let Some(mut alive) = connection {
-        // Without the row the process counts as gone, as without the lock.
+        // Without the row the process counts as ended, just as without the lock.
         let _ =
             alive.query("DELETE FROM quayline_jobs.owner WHERE id = $1::bigint", &[Param::Binary(&id.to_be_bytes())]);
     }

@@ -17,7 +17,7 @@ const PUT: &str = "INSERT INTO quayline_jobs.record (key, value) VALUES ($1::byt
 const PUT_ALL: &str = "INSERT INTO quayline_jobs.record (key, value, token) SELECT k, v, $3::bigint FROM unnest($1::bytea[], $2::bytea[]) AS new (k, v) \
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, token = excluded.token";
 const DELETE: &str = "DELETE FROM quayline_jobs.record WHERE key = $1::bytea";
-/// Fails with a division by zero if the fence no longer holds.
+/// Writes a checkpoint. Fails with a division by zero if another process has taken over.
 const CHECKPOINT: &str = "WITH done AS (UPDATE quayline_jobs.record SET value = $2::bytea WHERE key = $1::bytea AND token = $3::bigint RETURNING 1) \
     SELECT 1 / count(*) FROM done";
 const ADOPT: &str = "UPDATE quayline_jobs.record SET token = $3::bigint WHERE key >= $1::bytea AND key < $2::bytea";
@@ -25,7 +25,7 @@ const PAGE: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1:
 const PAGE_BACK: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1::bytea AND key < $2::bytea ORDER BY key DESC LIMIT $3::bigint";
 
 const KEEP_EVENT: &str = "INSERT INTO quayline_jobs.event (data) VALUES ($1::bytea)";
-/// Only transactions before all that are under way: none of them can still add an event before those that are returned.
+/// Selects only transactions before all running ones, which can no longer add an event before the returned ones.
 const EVENTS: &str = "SELECT at::text::bigint, id, data FROM quayline_jobs.event \
     WHERE (at, id) > ($1::bigint::text::xid8, $2::bigint) AND at < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY at, id LIMIT $3::bigint";
 const NEWEST_EVENT: &str = "SELECT at::text::bigint, id FROM quayline_jobs.event WHERE at < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY at DESC, id DESC LIMIT 1";
@@ -57,18 +57,18 @@ impl DatabaseWork {
     }
 }
 
-/// A number as a `bigint` in binary form.
+/// Encodes a number as a `bigint` in binary form.
 fn int8(number: u64) -> [u8; 8] {
     i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes()
 }
 
-/// The position of an event, which a row begins with.
+/// Returns the position of an event from the first columns of a row.
 fn position(row: &quayline_postgres::Row<'_>) -> Option<EventPosition> {
     let number = |column| row.int8(column).and_then(|number| u64::try_from(number).ok());
     Some(EventPosition(number(0)?, number(1)?))
 }
 
-/// An array of `bytea` in binary form.
+/// Encodes an array of `bytea` in binary form.
 fn array<'v>(values: impl ExactSizeIterator<Item = &'v [u8]>) -> Vec<u8> {
     const BYTEA: u32 = 17;
     let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
@@ -216,7 +216,8 @@ impl Work for DatabaseWork {
     }
 }
 
-/// A refused statement of a writer, which gave it the number of its item, from 1, as a tag; `before` items of the chunk were not sent.
+/// Converts the error of a writer's statement, whose tag is the number of its item from 1, to an exception; `before` items of the chunk were not
+/// sent.
 pub(crate) fn thrown(error: SqlError, before: usize) -> Thrown {
     let item = match &error {
         // A trigger of the table may raise the same SQLSTATE, so the message must contain the text of the statement.
@@ -234,13 +235,13 @@ pub(crate) fn thrown(error: SqlError, before: usize) -> Thrown {
     }
 }
 
-/// What a commit that did not happen means.
+/// Converts the error of a failed commit.
 fn outcome(error: SqlError, fence: Option<&Fence>) -> BatchError {
     match (&error, fence) {
         (SqlError::Refused(refusal), Some(fence)) if refusal.tag == FENCE && refusal.sqlstate == "22012" => {
             BatchError::Fenced { execution: fence.execution, token: fence.token }
         }
-        // A unit of work with a checkpoint is a chunk: what is refused in it is its writer's.
+        // A unit of work with a checkpoint is a chunk, so a refusal concerns its writer.
         (SqlError::Refused(_), Some(_)) if !error.is_lost() => BatchError::Deferred(Box::new(thrown(error, 0))),
         _ => error.into(),
     }

@@ -1,4 +1,4 @@
-//! Chunks whose size follows what a commit costs.
+//! Adaptive chunk size, based on the cost of commits.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,11 +7,11 @@ use super::step::ns;
 use crate::artifact::Answer;
 use crate::error::Thrown;
 
-/// The property of a step that makes its item-count a limit: how much work a rollback or a crash may repeat.
+/// Step property that makes its item-count a maximum: the amount of work that a rollback or a crash may repeat.
 pub(super) const PROPERTY: &str = "quayline.redo-budget-ms";
 /// Items of the first chunk.
 const FIRST: u32 = 16;
-/// A checkpoint costs too much while it takes more than one part of so many of its chunk.
+/// Reciprocal of the maximum share of a chunk's time that its checkpoint may take.
 const PARTS: u64 = 100;
 
 /// The size of the next chunk. It doubles while checkpoints take more than 1 % of the time, and halves when a chunk takes longer than
@@ -22,12 +22,12 @@ pub(super) struct Adaptive {
     most: u32,
     count: u32,
     begin: Instant,
-    /// Nanoseconds of checkpoints and waits when the chunk began.
+    /// Time of checkpoints and waits in nanoseconds at the beginning of the chunk.
     overhead_ns: u64,
 }
 
 impl Adaptive {
-    /// The option of a step, if it is there.
+    /// Returns the option of a step, if it is set.
     pub(super) fn of(properties: &BTreeMap<String, String>, most: u32) -> Answer<Option<Self>> {
         let Some(text) = properties.get(PROPERTY).filter(|text| !text.is_empty()) else { return Ok(None) };
         let wrong = || {
@@ -50,7 +50,7 @@ impl Adaptive {
         (self.begin, self.overhead_ns) = (Instant::now(), overhead_ns);
     }
 
-    /// A chunk of `items` was written; `overhead_ns` as for [`Adaptive::begin`].
+    /// Records a chunk of `items`; `overhead_ns` as for [`Adaptive::begin`].
     pub(super) fn end(&mut self, items: u32, overhead_ns: u64) {
         self.learn(items, ns(self.begin), overhead_ns.saturating_sub(self.overhead_ns));
     }
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(sizes, [16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 5_000, 5_000, 5_000]);
         size.learn(5_000, 1_500 * MS, 3 * MS);
         assert_eq!(size.count(), 2_500);
-        // A chunk of half its size says nothing about larger ones.
+        // A chunk of half the size is no evidence about larger ones.
         size.learn(1_000, 20 * MS, 10 * MS);
         assert_eq!(size.count(), 2_500);
         assert!(Adaptive::of(&BTreeMap::from([(PROPERTY.to_owned(), "fast".to_owned())]), 10).is_err());

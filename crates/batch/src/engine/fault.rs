@@ -5,14 +5,14 @@ use quayline_project::job::Chunk;
 use crate::artifact::Registry;
 use crate::error::{Kind, Thrown};
 
-/// What becomes of an exception.
+/// Handling of an exception.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Remedy {
     /// The step fails.
     Fail,
     /// The item is left out.
     Skip,
-    /// The same call again, in the same unit of work.
+    /// Repeat the call in the same unit of work.
     Retry,
     /// The chunk rolls back and runs again, one item at a time.
     RollBack,
@@ -26,17 +26,18 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// The chunk in which the later skips happened rolls back: what is skipped in it is read and skipped again.
+    /// Resets the number of skips after a rollback: items skipped in the chunk are read and skipped again.
     pub(super) fn back_to(&mut self, skips: u64) {
         self.skips = skips;
     }
 
-    /// A skip that was counted did not happen: its items are looked at one by one.
+    /// Uncounts a skip that is undone: its items are processed one by one.
     pub(super) fn take_back_skip(&mut self) {
         self.skips -= 1;
     }
 
-    /// Decides, and counts what is decided. While a chunk is retried after a rollback, skip wins over retry; before, retry wins.
+    /// Decides the handling of an exception, and counts it. While a chunk is retried after a rollback, skip takes precedence over retry; otherwise,
+    /// retry does.
     pub(super) fn remedy(&mut self, chunk: &Chunk, registry: &Registry, thrown: &Thrown, is_retrying: bool) -> Remedy {
         if thrown.kind != Kind::Plain {
             return Remedy::Fail;

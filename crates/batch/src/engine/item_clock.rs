@@ -1,28 +1,28 @@
-//! What reading and processing of a chunk took.
+//! Time measurement of reading and processing in a chunk.
 //!
-//! A look at the clock takes about 25 ns, and an item needs two: one between its reader and its processor, one after it. Items that cost
-//! less than [`CHEAP_NS`] would spend more than 1 % on that. Of such items one in [`SAMPLE`] is timed, and the time of the whole chunk, which
-//! is always exact, is divided in the proportion of those that were.
+//! A clock reading takes about 25 ns, and an item needs two: one between its reader and its processor, one after it. For items that cost
+//! less than [`CHEAP_NS`] this would be more than 1 %. Therefore only one of [`SAMPLE`] such items is timed, and the time of the whole chunk, which
+//! is always exact, is divided in the proportion of the timed items.
 
 use std::time::Instant;
 
 use super::step::ns;
 use crate::record::Times;
 
-/// Nanoseconds of an item of which two looks at the clock are 1 %.
+/// Duration of an item in nanoseconds of which two clock readings are 1 %.
 const CHEAP_NS: u64 = 5_000;
-/// Among how many cheap items one is timed. A prime, so that it does not beat with data that repeats.
+/// Sampling interval of cheap items. A prime, so that it does not interfere with periodic data.
 const SAMPLE: u32 = 31;
 
-/// Who looks at single items, and so how often the clock is looked at.
+/// Reason for timing single items, which determines the number of clock readings.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Looks {
-    /// Nobody does: all reads of a chunk share one look. A processor that takes whole chunks is timed separately.
+    /// No observer of single items: all reads of a chunk share one reading. A processor that takes whole chunks is timed separately.
     #[default]
     Once,
     /// The step measures nothing.
     Never,
-    /// Only reader and processor take time: where one ends, the other begins.
+    /// Only reader and processor take time: the end of one is the beginning of the other.
     Shared,
     /// Listeners take time between them.
     Apart,
@@ -32,17 +32,17 @@ pub(super) enum Looks {
 pub(super) struct ItemClock {
     looks: Looks,
     began: Option<Instant>,
-    /// Where the part before ended, if the item is timed and nothing takes time between parts.
+    /// End of the preceding part, if the item is timed and nothing takes time between parts.
     boundary: Option<Instant>,
     is_timed: bool,
-    /// Whether items were cheap in the chunk before.
+    /// True if items were cheap in the preceding chunk.
     is_sampling: bool,
     /// Cheap items until the next one that is timed.
     untimed: u32,
     items: u64,
     read_ns: u64,
     process_ns: u64,
-    /// Of all chunks so far: for a chunk without a timed item.
+    /// Total of all chunks so far, for a chunk without a timed item.
     all_read_ns: u64,
     all_process_ns: u64,
 }
@@ -76,7 +76,7 @@ impl ItemClock {
         }
     }
 
-    /// Where a part of the item begins; nothing if the item is not timed.
+    /// Returns the beginning of a part of the item; `None` if the item is not timed.
     pub(super) fn begin_part(&self) -> Option<Instant> {
         self.is_timed.then(|| self.boundary.unwrap_or_else(Instant::now))
     }
@@ -89,7 +89,7 @@ impl ItemClock {
         self.process_ns += self.took(begin);
     }
 
-    /// Nanoseconds since `begin`; what follows begins now.
+    /// Returns the nanoseconds since `begin`. The next part begins now.
     fn took(&mut self, begin: Option<Instant>) -> u64 {
         let Some(begin) = begin else { return 0 };
         let now = Instant::now();
@@ -97,7 +97,7 @@ impl ItemClock {
         u64::try_from(now.duration_since(begin).as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Adds what the chunk took.
+    /// Adds the times of the chunk.
     pub(super) fn end_chunk(&mut self, times: &mut Times) {
         let Some(began) = self.began.take() else { return };
         match self.looks {
@@ -124,7 +124,7 @@ impl ItemClock {
     }
 }
 
-/// The share `part / parts` of `whole`; `whole` if `parts` is 0.
+/// Returns the share `part / parts` of `whole`; `whole` if `parts` is 0.
 fn share(whole: u64, part: u64, parts: u64) -> u64 {
     if parts == 0 {
         return whole;

@@ -26,12 +26,12 @@ impl Listeners {
         Ok(())
     }
 
-    /// Whether nobody listens.
+    /// Returns true if there are no listeners.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Tells all listeners. All hear it; the first that throws is the answer.
+    /// Calls all listeners. Returns the first exception after all were called.
     pub(super) fn each(&mut self, mut tell: impl FnMut(&mut dyn Listener) -> Answer<()>) -> Answer<()> {
         let mut answer = Ok(());
         for listener in &mut self.0 {

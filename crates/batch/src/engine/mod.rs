@@ -53,7 +53,7 @@ pub struct EngineSettings {
     /// Number of bytes of items at which a chunk ends before it reaches its item-count. The property `quayline.chunk-bytes-max` of a step
     /// overrides it. Default 16 MB, so that large items do not fill the memory.
     pub chunk_bytes_max: usize,
-    /// Whether steps measure the times of their parts. Default true. Without it, all times are 0: a benchmark compares both.
+    /// True if steps measure the times of their parts. Default true. Otherwise all times are 0; a benchmark compares both.
     pub measures: bool,
 }
 
@@ -69,26 +69,26 @@ pub struct Engine {
     pub repository: Arc<Repository>,
     /// Artifacts.
     pub registry: Registry,
-    /// Where relative paths of properties begin. Empty, partitions of other processes have the folder of their job there.
+    /// Base of relative paths in properties. If it is empty, partitions of other processes use the folder of their job.
     pub folder: PathBuf,
-    /// Who hears what happens.
+    /// Receivers of events.
     pub observers: Vec<Arc<dyn Observer>>,
-    /// What is kept of the events, in the repository.
+    /// Selection of events kept in the repository.
     pub keeping: Option<Keeping>,
     /// Bounds.
     pub settings: EngineSettings,
-    /// Where executions of this engine run and where their job logs are, as `HOST:FOLDER`. Default: the name of the host.
+    /// Location of this engine's executions and their job logs, as `HOST:FOLDER`. Default: the name of the host.
     pub node: String,
-    /// Who starts executions with this engine.
+    /// User who starts executions with this engine.
     pub submitter: Option<String>,
-    /// Where `#{systemProperties['x']}` finds its values.
+    /// Source of the values of `#{systemProperties['x']}`.
     pub system: SystemProperties,
     /// Classes of work that the process shares; each chunk takes its turn.
     pub workload: Option<Arc<Workload>>,
     running: Mutex<HashMap<ExecutionId, StopSignal>>,
-    /// Partitions that run, which may be asked for a part of their range.
+    /// Running partitions, which can be asked for a part of their range.
     stragglers: Stragglers,
-    /// Partitions of shared steps that this process has taken: each has a token of its own.
+    /// Number of partitions of shared steps that this process has taken: each has a unique token.
     claims: AtomicU64,
     /// The tokens of those that it runs.
     claimed: Mutex<HashSet<u64>>,
@@ -97,7 +97,7 @@ pub struct Engine {
 /// Gives a system property its value.
 pub type SystemProperties = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Why a job did not start.
+/// Reason why a job did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The job XML.
@@ -109,7 +109,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// All that is wrong.
+    /// Returns all findings.
     #[must_use]
     pub fn findings(&self) -> Findings {
         match self {
@@ -119,29 +119,29 @@ impl StartError {
     }
 }
 
-/// Who restarts an execution.
+/// Initiator of a restart.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum By {
     Operator,
     Itself,
 }
 
-/// Name of the host.
+/// Returns the name of the host.
 fn host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
-/// Whether a restart may run another job XML than the execution before.
+/// Whether a restart may run another job XML than the preceding execution.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Drift {
-    /// It is refused.
+    /// Refuse it.
     Refuse,
-    /// It is accepted.
+    /// Accept it.
     Accept,
 }
 
 impl Engine {
-    /// An engine over a repository, with artifacts.
+    /// Creates an engine over a repository, with artifacts.
     #[must_use]
     pub fn new(repository: Arc<Repository>, registry: Registry, folder: PathBuf) -> Self {
         Engine {
@@ -199,11 +199,11 @@ impl Engine {
         self.restart_by(last, file, parameters, drift, By::Operator)
     }
 
-    /// The same without an operator: continues an execution whose process ended. The repository counts how often that happens, until an
+    /// Continues an execution whose process ended, without an operator. The repository counts such restarts until an
     /// operator restarts the instance.
     ///
     /// # Errors
-    /// Those of [`Engine::restart`].
+    /// Errors of [`Engine::restart`].
     pub fn resume(
         &self,
         last: ExecutionId,
@@ -283,7 +283,7 @@ impl Engine {
         Ok(Launched { run, unresolved, execution })
     }
 
-    /// Whether anybody wants to know of a topic.
+    /// Returns true if an observer or the repository needs a topic.
     fn wants(&self, topic: &str) -> bool {
         self.keeps(topic) || self.observers.iter().any(|observer| observer.wants(topic))
     }
@@ -309,7 +309,7 @@ impl Engine {
         if let Some(queue) = &keeping.queue
             && !put_on(work, queue, event)?
         {
-            // The event stays in the repository, and the job log says what is missing.
+            // The event stays in the repository, and the job log describes the missing message.
             let text = format!("the queue is full, so an event of {} is only among the kept events", event.topic);
             self.tell(Some(Event { topic: event::LOG, counts: None, text, ..event.clone() }));
         }
@@ -347,8 +347,8 @@ impl Engine {
         }
     }
 
-    /// Asks a partition that this process runs to give the second half of what is left to a new partition, at its next checkpoint. An empty
-    /// step is any. Whether this process runs it.
+    /// Requests that a partition of this process give the second half of its remaining range to a new partition, at its next checkpoint. An empty
+    /// step matches any. Returns true if this process runs the partition.
     #[must_use]
     pub fn split(&self, execution: ExecutionId, step: &str, partition: u32) -> bool {
         self.stragglers.ask(execution, step, partition)
@@ -365,7 +365,7 @@ impl Engine {
         // A database that does not answer is asked again.
         for (step, partition) in self.repository.split_requests(id).unwrap_or_default() {
             if self.split(id, &step, partition) {
-                // Whoever else finds the request does not run the partition.
+                // Another process that finds the request does not run the partition.
                 let _ = self.repository.take_split_request(id, partition);
             }
         }
@@ -376,7 +376,7 @@ impl Engine {
         self.running.lock().values().for_each(StopSignal::set);
     }
 
-    /// The executions that this process runs.
+    /// Returns the executions that this process runs.
     #[must_use]
     pub fn running(&self) -> Vec<ExecutionId> {
         self.running.lock().keys().copied().collect()
@@ -400,13 +400,13 @@ pub struct Launched<'e> {
 }
 
 impl Launched<'_> {
-    /// Number of the execution.
+    /// Returns the number of the execution.
     #[must_use]
     pub fn id(&self) -> ExecutionId {
         self.execution.id
     }
 
-    /// The execution as it was created.
+    /// Returns the execution as it was created.
     #[must_use]
     pub fn execution(&self) -> &Execution {
         &self.execution
@@ -415,7 +415,7 @@ impl Launched<'_> {
     /// Runs the execution on this thread, to its end.
     ///
     /// # Errors
-    /// The repository cannot be written, or another process took the execution over. Everything else ends the execution FAILED.
+    /// The repository cannot be written, or another process took over the execution. Any other failure ends the execution with status FAILED.
     pub fn run(self) -> Result<Execution, BatchError> {
         let ended = self.run.run();
         self.run.engine.running.lock().remove(&self.execution.id);
@@ -430,9 +430,9 @@ struct Run<'e> {
     held: Held,
     context: Arc<JobContext>,
     restart_of: Option<Execution>,
-    /// Whether another process runs the execution, and this one only partitions of it.
+    /// True if another process runs the execution, and this one only partitions of it.
     is_helper: bool,
-    /// Where relative paths of properties begin.
+    /// Base of relative paths in properties.
     folder: PathBuf,
 }
 
@@ -441,12 +441,12 @@ impl Run<'_> {
         &self.engine.repository
     }
 
-    /// The current thread works for the job as long as the value lives.
+    /// Registers the current thread as working for the job as long as the value lives.
     fn working(&self) -> Option<Working> {
         self.engine.workload.as_ref().map(|workload| workload.join(Kind::Batch, Some(&self.job.id)))
     }
 
-    /// Waits for the turn of a chunk of a step.
+    /// Waits for the step's turn to run a chunk.
     fn turn(&self, step: &str) -> Option<Turn> {
         self.engine.workload.as_ref().map(|workload| workload.turn_of(Kind::Batch, &self.job.id, Some(step)))
     }
@@ -461,7 +461,7 @@ impl Run<'_> {
         let on = format!("execution {} on {}", self.held.execution, self.engine.node);
         let events = [self.made(event::INSTANCE_DISPATCHED, None, None, on), self.made(topic, None, None, text)];
         let start = |execution: &mut Execution| {
-            // Somebody may have stopped it before it started. Whoever did so has kept the event.
+            // A stop request before the start has already kept the event.
             if execution.status != BatchStatus::Stopping {
                 execution.status = BatchStatus::Started;
             }
@@ -518,7 +518,7 @@ impl Run<'_> {
         Ok(ended)
     }
 
-    /// Builds an event if an observer or the repository wants its topic.
+    /// Builds an event if an observer or the repository needs its topic.
     fn made(
         &self,
         topic: &'static str,
@@ -544,20 +544,20 @@ impl Run<'_> {
         move |work| events.iter().try_for_each(|event| self.engine.keep(work, event.as_ref()))
     }
 
-    /// An event that belongs to no change of the repository. If it is kept, it has a unit of work of its own.
+    /// Sends an event that belongs to no change of the repository. If it is kept, this happens in a separate unit of work.
     fn event(&self, topic: &'static str, step: Option<&StepContext>, counts: Option<Counts>, text: String) {
         let event = self.made(topic, step, counts, text);
         if self.engine.keeps(topic)
             && let Err(error) = self.keep_alone(&event)
         {
-            // What comes next in the repository fails in the same way, and ends the execution.
+            // The next operation on the repository fails in the same way, and ends the execution.
             let text = format!("an event of {topic} is not kept: {error}");
             self.engine.tell(event.clone().map(|event| Event { topic: event::LOG, text, ..event }));
         }
         self.engine.tell(event);
     }
 
-    /// Keeps an event in a unit of work of its own. That of a process which runs only partitions is held by nothing.
+    /// Keeps an event in a separate unit of work. An event of a process that runs only partitions needs no lease.
     fn keep_alone(&self, event: &Option<Event>) -> Result<(), BatchError> {
         if self.is_helper {
             let mut work = self.repository().begin()?;
@@ -583,7 +583,8 @@ impl Run<'_> {
     }
 }
 
-/// System properties: environment variables, with `.` written as `_` in upper case too, and those that job XML written for Java expects.
+/// Returns a system property: an environment variable, also with its name in upper case and `_` for `.`, or one that job XML written for Java
+/// expects.
 pub fn system_property(name: &str) -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok();
     match name {
@@ -596,7 +597,7 @@ pub fn system_property(name: &str) -> Option<String> {
     }
 }
 
-/// Up to four lines that two texts do not share, with their numbers.
+/// Returns up to four lines that occur in only one of two texts, with their numbers.
 fn differences(old: &str, new: &str) -> String {
     let missing = |from: &str, other: &str, sign: char| -> Vec<String> {
         let known: std::collections::HashSet<&str> = other.lines().map(str::trim).collect();

@@ -1,15 +1,15 @@
-//! Where the items of a chunk come from, so that a skipped one can be found in the input.
+//! Origins of the items of a chunk, so that a skipped item can be found in the input.
 
 use std::fmt;
 
 use crate::artifact::ItemPlace;
 
-/// Where an item comes from.
+/// Origin of an item.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Origin {
-    /// Its number in the step execution, from 1, counted as it was read.
+    /// Number in the step execution, from 1, in reading order.
     pub(super) number: u64,
-    /// Its place in the input.
+    /// Position in the input.
     pub(super) place: ItemPlace,
 }
 

@@ -29,17 +29,17 @@ use crate::record::{Counts, ExecutionId, PartitionGiven, PartitionState, StepSta
 use crate::repository::{Begun, NUMBER};
 use crate::status::BatchStatus;
 
-/// Takes what a collector gives.
+/// Receives the data of a collector.
 pub(super) type Send<'s> = &'s dyn Fn(Option<Vec<u8>>) -> Answer<()>;
 
-/// Messages of partitions that wait for the analyzer; beyond them partitions wait.
+/// Maximum number of messages that wait for the analyzer; partitions then block.
 pub(super) const MESSAGES_MAX: usize = 1_024;
 /// Stack of a thread of partitions.
 pub(super) const STACK_BYTES: usize = 4 << 20;
-/// Between two looks of a thread without a partition.
+/// Interval between two checks of a thread without a partition.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// From a partition to the step's thread.
+/// Message from a partition to the step's thread.
 #[expect(
     clippy::large_enum_variant,
     reason = "an end a partition: a box for each would cost more than its place in the channel"
@@ -49,7 +49,7 @@ pub(super) enum Message {
     Ended { status: BatchStatus, exit_status: String, counts: Counts, times: Times, cause: Option<Thrown> },
 }
 
-/// The thread of the step: reducer, analyzer, and what came of the partitions.
+/// State of the step's thread: reducer, analyzer, and the combined outcome of the partitions.
 pub(super) struct Whole {
     reducer: Option<Box<dyn PartitionReducer>>,
     analyzer: Option<Box<dyn PartitionAnalyzer>>,
@@ -61,12 +61,12 @@ pub(super) struct Whole {
 }
 
 impl Message {
-    /// Whether another process has taken the partition.
+    /// Returns true if another process has taken the partition.
     pub(super) fn is_fenced(&self) -> bool {
         matches!(self, Message::Ended { cause: Some(cause), .. } if cause.class() == codes::FENCED.0)
     }
 
-    /// Why the end of the partition could not be written, or would not be.
+    /// Returns the reason why the end of the partition could not be written.
     pub(super) fn is_lost(&self) -> Option<&Thrown> {
         match self {
             Message::Ended { cause: Some(cause), .. } if cause.kind != Kind::Plain => Some(cause),
@@ -74,7 +74,7 @@ impl Message {
         }
     }
 
-    /// A partition that failed before it could say more.
+    /// Creates the message of a partition that failed early.
     pub(super) fn failed(cause: Thrown) -> Self {
         Message::Ended {
             status: BatchStatus::Failed,
@@ -85,7 +85,7 @@ impl Message {
         }
     }
 
-    /// A partition that did not begin.
+    /// Creates the message of a partition that was not started.
     pub(super) fn stopped() -> Self {
         Message::Ended {
             status: BatchStatus::Stopped,
@@ -98,7 +98,7 @@ impl Message {
 }
 
 impl Whole {
-    /// Takes what a partition sent.
+    /// Handles a message of a partition.
     pub(super) fn take(&mut self, message: Message, context: &StepContext, give_up: &AtomicBool) {
         let analyzed = match message {
             Message::Collected(data) => match &mut self.analyzer {
@@ -125,7 +125,7 @@ impl Whole {
             }
         };
         if let Err(thrown) = analyzed {
-            // Partitions that run go on to their end; no other begins.
+            // Running partitions continue to their end; no other begins.
             give_up.store(true, Ordering::Relaxed);
             self.fail(thrown);
         }
@@ -137,7 +137,7 @@ impl Whole {
     }
 }
 
-/// What the plan has for a partition.
+/// Planned properties of a partition.
 #[derive(Clone, Copy)]
 pub(super) struct Planned<'p> {
     /// `None` if the repository has them.
@@ -239,7 +239,7 @@ impl Run<'_> {
                 ));
             }
         }
-        // A restart keeps the number of partitions, unless the plan says otherwise: so the specification has it.
+        // A restart keeps the number of partitions unless the plan says otherwise, as the specification requires.
         if let Some(count) = state.plan.filter(|_| !plan.replaces) {
             let (count, now) = (usize::try_from(count).unwrap_or(usize::MAX), plan.properties.len());
             let split_off = given.values().filter(|given| given.parent.is_some()).count();
@@ -342,13 +342,13 @@ impl Run<'_> {
         Ok(known.filter(|(_, known)| left(known)).map(|(number, _)| Todo { number, is_new: false }).collect())
     }
 
-    /// Partitions of a step that run at once, whatever its plan asks for.
+    /// Returns the maximum number of concurrent partitions of a step, regardless of its plan.
     pub(super) fn threads_max(&self, step: &Step) -> Answer<usize> {
         let most = bound(step, THREADS_MAX, self.engine.settings.partition_threads_max)?;
         Ok(most.clamp(1, PARTITION_THREADS_MAX))
     }
 
-    /// The state of a partition that begins. Only now, so that the large positions in memory are those of partitions that run.
+    /// Reads the state of a partition that begins. Not earlier, so that memory contains only the large positions of running partitions.
     fn begun(&self, step: &Step, todo: Todo) -> Answer<PartitionState> {
         if todo.is_new {
             return Ok(PartitionState::default());
@@ -378,7 +378,7 @@ impl Run<'_> {
             };
             while let Some(todo) = queue.next(&over, &none) {
                 let number = todo.number;
-                // Also if an artifact panics: the others do not wait for it.
+                // Also after a panic of an artifact, so that the other threads do not wait for it.
                 let _running = Running(queue);
                 if over() {
                     let _ = sender.send(Message::stopped());
@@ -390,7 +390,7 @@ impl Run<'_> {
                     queue.put(Todo { number, is_new: false });
                 };
                 let send = |data| {
-                    // The step's thread receives until all threads are gone.
+                    // The step's thread receives until all threads have ended.
                     let _ = sender.send(Message::Collected(data));
                     Ok(())
                 };
@@ -421,7 +421,7 @@ impl Run<'_> {
         });
     }
 
-    /// Runs a partition. `send` takes what the collector gives, `made` hears of a partition that this one gave a part of its range.
+    /// Runs a partition. `send` receives the data of the collector, `made` is called for a new partition that takes a part of the range.
     pub(super) fn one_partition(
         &self,
         step: &Step,
@@ -450,7 +450,7 @@ impl Run<'_> {
         );
         let begin = std::time::Instant::now();
         if state.execution == self.held.execution {
-            // Another process began it in this execution, and what it committed counts.
+            // Another process began it in this execution, and its committed work counts.
             context.count(|counts| *counts = state.progress.counts);
         } else {
             state.progress.counts = Counts::default();
@@ -581,14 +581,14 @@ impl Run<'_> {
     }
 }
 
-/// What tells one plan from another.
+/// Returns a digest that identifies a plan.
 fn digest(properties: &[BTreeMap<String, String>]) -> u64 {
     let mut bytes = Vec::new();
     properties.iter().for_each(|properties| properties.pack(&mut bytes));
     xxh3_64(&bytes)
 }
 
-/// The properties of a step's writer.
+/// Returns the properties of a step's writer.
 fn writer_of(step: &Step) -> Option<&BTreeMap<String, String>> {
     match &step.body {
         StepBody::Chunk(chunk) => Some(&chunk.writer.properties),
@@ -596,9 +596,9 @@ fn writer_of(step: &Step) -> Option<&BTreeMap<String, String>> {
     }
 }
 
-/// The property of a step that says what becomes of partitions that take longer than the others.
+/// Step property that selects the handling of partitions that take longer than the others.
 const STRAGGLERS: &str = "quayline.stragglers";
-/// The property of a step that says which processes run its partitions.
+/// Step property that selects the processes that run its partitions.
 const SHARING: &str = "quayline.partitions";
 
 pub(super) fn splitting(step: &Step) -> Answer<bool> {
@@ -609,12 +609,12 @@ fn sharing(step: &Step) -> Answer<bool> {
     choice(step, SHARING, ["local", "shared"])
 }
 
-/// The property of a step that says how many of its partitions run at once.
+/// Step property with the maximum number of concurrent partitions.
 const THREADS_MAX: &str = "quayline.partition-threads-max";
 /// Upper limit of partitions of a step that run at once in one process: each has a thread.
 const PARTITION_THREADS_MAX: usize = 1_024;
 
-/// The number of a property of a step, from 1; the default without it.
+/// Returns a numeric property of a step, from 1, or the default.
 pub(super) fn bound(step: &Step, property: &str, default: usize) -> Answer<usize> {
     match step.properties.get(property).map(String::as_str) {
         None | Some("") => Ok(default),
@@ -625,7 +625,7 @@ pub(super) fn bound(step: &Step, property: &str, default: usize) -> Answer<usize
     }
 }
 
-/// Whether a property of a step has the second of two values; the first is the default.
+/// Returns true if a property of a step has the second of two values; the first is the default.
 pub(super) fn choice(step: &Step, property: &str, [first, second]: [&str; 2]) -> Answer<bool> {
     match step.properties.get(property).map(String::as_str) {
         None | Some("") => Ok(false),
@@ -644,20 +644,20 @@ fn threads_of_machine() -> usize {
 #[derive(Clone, Copy)]
 struct Todo {
     number: u32,
-    /// Whether it has no checkpoint yet.
+    /// True if it has no checkpoint yet.
     is_new: bool,
 }
 
-/// Partitions that wait for a thread, and how many run.
+/// Partitions that wait for a thread, and the number of running ones.
 struct Queue {
     todo: Mutex<(VecDeque<Todo>, usize)>,
     change: Condvar,
-    /// Whether a partition was made that was not planned.
+    /// True if a partition was created that was not planned.
     made: AtomicBool,
 }
 
 impl Queue {
-    /// The next partition. Without one it waits as long as others run, which may give a part away, and calls `none` now and then.
+    /// Returns the next partition. If there is none, waits while others run, which may be split, and calls `none` repeatedly.
     fn next(&self, over: &dyn Fn() -> bool, none: &dyn Fn()) -> Option<Todo> {
         let mut queue = self.todo.lock();
         loop {

@@ -26,7 +26,7 @@ impl FlowThread {
     }
 }
 
-/// How a job ends.
+/// Outcome of a job.
 #[derive(Clone, Debug)]
 pub(super) enum Termination {
     Completed { exit_status: Option<String> },
@@ -59,9 +59,9 @@ impl Termination {
     }
 }
 
-/// How a scope ended.
+/// Outcome of a scope.
 pub(super) enum ScopeEnd {
-    /// After its last element.
+    /// The scope ended after its last element.
     Finished { exit_status: String, steps: Vec<StepExecution> },
     /// The job ends.
     Terminated(Termination),
@@ -76,7 +76,7 @@ impl ScopeEnd {
     }
 }
 
-/// How an element ended.
+/// Outcome of an element.
 pub(super) struct ElementEnd {
     pub(super) status: BatchStatus,
     pub(super) exit_status: String,
@@ -197,7 +197,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the flows of a split, each on a thread of its own, and waits for all.
+    /// Runs the flows of a split, each on a separate thread, and waits for all.
     fn split(&self, split: &Split) -> Result<Result<ElementEnd, Termination>, BatchError> {
         let run_flow = |flow: &Flow| {
             let _working = self.working();
@@ -214,7 +214,7 @@ impl Run<'_> {
             };
             let handles: Vec<_> = split.flows.iter().map(|flow| (flow, spawn(flow))).collect();
             let join = |(flow, handle): (&Flow, std::io::Result<std::thread::ScopedJoinHandle<'_, _>>)| match handle {
-                // A panic of an artifact goes on in the thread of the job.
+                // Propagate a panic of an artifact to the thread of the job.
                 Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
                 // No thread to be had: the flow runs here, after the others.
                 Err(_) => run_flow(flow),

@@ -1,4 +1,4 @@
-//! Partitions that any process may run: the process of the step takes them like all others, and waits for those that others have taken.
+//! Partitions that any process may run: the process of the step takes them like the others do, and waits for those that others have taken.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use crate::record::{ExecutionId, Offer, PartitionState, Shared};
 use crate::repository::{Claim, Held};
 use crate::status::BatchStatus;
 
-/// Between two looks for partitions, and for what others did.
+/// Interval between two checks for free partitions and for results of others.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Run<'_> {
-    /// Runs the partitions of a step that other processes may run as well.
+    /// Runs the partitions of a step that other processes may also run.
     pub(super) fn run_shared(
         &self,
         step: &Step,
@@ -127,7 +127,7 @@ impl Run<'_> {
         Ok(self.repository().withdraw_offer(self.held, &step.id)?)
     }
 
-    /// The next partition, with a run whose checkpoints have a token of their own.
+    /// Claims the next partition, with a run whose checkpoints have a unique token.
     fn claimed(&self, step: &Step, from: &mut u32) -> Answer<Result<(Run<'_>, u32, PartitionState), Claim>> {
         let sequence = self.engine.claims.fetch_add(1, Ordering::Relaxed);
         let token = self.repository().partition_token(sequence)?;
@@ -174,7 +174,7 @@ impl Run<'_> {
             let shared = failed.shared.unwrap_or_default();
             let cause = Some((thrown.class().to_owned(), thrown.message.clone()));
             let mut failed = PartitionState { shared: Some(Shared { cause, ..shared }), ..failed };
-            // If this is lost too, whoever takes the partition over runs it again.
+            // If this fails too, the process that takes over the partition runs it again.
             let at = (step.id.as_str(), number);
             let _ = self.repository().save_partition(self.held, at, (&mut failed, true), &|_| Ok(()));
             Message::failed(thrown)
@@ -183,7 +183,7 @@ impl Run<'_> {
         ended
     }
 
-    /// Takes what partitions of other processes gave, and how they ended.
+    /// Handles the data of collectors and the ends of partitions in other processes.
     fn others(
         &self,
         step: &Step,
@@ -193,7 +193,7 @@ impl Run<'_> {
         whole: &mut Whole,
         give_up: &AtomicBool,
     ) -> Answer<()> {
-        // Who ended first: what it gave is there by then.
+        // Check the ends first: the data of ended partitions is then already present.
         let known = |number| ran_here.contains(&number) || told.contains(&number);
         let ended = self.repository().ended(self.held, &step.id, &known)?;
         loop {
@@ -221,24 +221,24 @@ impl Run<'_> {
     }
 }
 
-/// What [`Engine::assist`] looks at.
+/// Options of [`Engine::assist`].
 pub struct Assist<'a> {
-    /// Only this execution, or all.
+    /// The execution to assist; `None` for all.
     pub execution: Option<ExecutionId>,
     /// Threads that run partitions.
     pub threads: usize,
     /// Ends after so long without work.
     pub idle: Option<Duration>,
-    /// Ends as soon as it is set; partitions that run stop at their next checkpoint.
+    /// Ends the call when it is set; running partitions stop at their next checkpoint.
     pub stop: &'a StopSignal,
-    /// Hears once of each step whose partitions cannot run here, and why. Those of other steps run all the same.
+    /// Called once for each step whose partitions cannot run here, with the reason. Partitions of other steps still run.
     pub refused: &'a (dyn Fn(ExecutionId, &str, &StartError) + Sync),
 }
 
-/// What [`Engine::assist`] did.
+/// Outcome of [`Engine::assist`].
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Assisted {
-    /// Partitions that it ran, whatever became of them.
+    /// Number of partitions that it ran, regardless of their outcome.
     pub partitions: u64,
     /// Steps whose partitions cannot run here.
     pub refused: u64,
@@ -344,7 +344,7 @@ impl Engine {
                 .collect();
             while workers.iter().any(|worker| !worker.is_finished()) {
                 std::thread::park_timeout(LOOK);
-                // Whoever runs the execution wants it to stop, or nobody runs it any more.
+                // The owner of the execution is stopping it, or it has no owner any more.
                 let offered = self.repository.offered(id, &offer.step);
                 if assist.stop.is_set()
                     || matches!(&offered, Ok(offer) if offer.as_ref().is_none_or(|now| now.is_closing))
@@ -370,7 +370,7 @@ impl Engine {
     }
 }
 
-/// A step by its id, wherever it is.
+/// Finds a step by its id at any depth.
 fn find<'j>(elements: &'j [Element], id: &str) -> Option<&'j Step> {
     elements.iter().find_map(|element| match element {
         Element::Step(step) => Some(step).filter(|step| step.id == id),

@@ -1,4 +1,4 @@
-//! A step: whether it runs, its listeners, its body, how it ends.
+//! Steps: the decision to run them, their listeners, body and outcome.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,11 +19,11 @@ use crate::status::BatchStatus;
 /// How the body of a step ended.
 pub(super) struct BodyEnd {
     pub(super) status: BatchStatus,
-    /// What a batchlet returned.
+    /// Return value of the batchlet.
     pub(super) exit_status: Option<String>,
     pub(super) times: Times,
     pub(super) cause: Option<Thrown>,
-    /// Whether the last commit may be durable or not: then the checkpoint that the repository has counts.
+    /// True if it is unknown whether the last commit is durable, so that the checkpoint in the repository counts.
     pub(super) is_uncertain: bool,
 }
 
@@ -59,7 +59,7 @@ impl Run<'_> {
             let thrown = Thrown::new("quayline.StartLimitReached", message)
                 .hint("raise start-limit and restart with --accept-drift, or start a new instance of the job");
             self.log_thrown(None, &format!("step {}", step.id), &thrown);
-            // Section 8.2.4: the job fails, whatever the transitions of the step are.
+            // Section 8.2.4: the job fails, regardless of the transitions of the step.
             return Ok(Err(Termination::Failed { exit_status: None, cause: Some(thrown) }));
         }
         state.starts += 1;
@@ -87,7 +87,7 @@ impl Run<'_> {
         self.end_step(step, &context, state, record, end).map(Ok)
     }
 
-    /// A step that completed before: its old exit status counts.
+    /// Skips a step that completed earlier; its old exit status counts.
     fn pass_over(&self, step: &Step, state: &StepState) -> Result<ElementEnd, BatchError> {
         let text = format!("step {} completed before and is passed over", step.id);
         self.event(event::LOG, None, None, text);

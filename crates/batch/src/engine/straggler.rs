@@ -8,29 +8,29 @@ use parking_lot::Mutex;
 
 use crate::record::ExecutionId;
 
-/// A partition that runs, as those see it who want a part of it.
+/// A running partition, for threads that want a part of it.
 #[derive(Debug, Default)]
 pub(super) struct Straggler {
-    /// Somebody wants a part of it.
+    /// True if a split was requested.
     asked: AtomicBool,
-    /// It cannot be split.
+    /// True if it cannot be split.
     refuses: AtomicBool,
-    /// What is left of its range, as its reader measures it.
+    /// Remaining part of its range, in the unit of its reader.
     left: AtomicU64,
 }
 
 impl Straggler {
-    /// Whether somebody has asked since the last call.
+    /// Returns true if a split was requested since the last call.
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed) && self.asked.swap(false, Ordering::Relaxed)
     }
 
-    /// It cannot be split, so that nobody asks again.
+    /// Marks the partition as not splittable, so that no further requests come.
     pub(super) fn refuse(&self) {
         self.refuses.store(true, Ordering::Relaxed);
     }
 
-    /// How much is left of its range.
+    /// Sets the remaining part of its range.
     pub(super) fn set_left(&self, left: u64) {
         self.left.store(left, Ordering::Relaxed);
     }
@@ -51,7 +51,7 @@ impl Stragglers {
         self.0.lock().remove(&(execution, step.to_owned(), partition));
     }
 
-    /// Asks a partition to split at its next checkpoint; an empty step is any. Whether this process runs it.
+    /// Requests that a partition split at its next checkpoint. An empty step matches any. Returns true if this process runs the partition.
     pub(super) fn ask(&self, execution: ExecutionId, step: &str, partition: u32) -> bool {
         let running = self.0.lock();
         let mut found = running.iter().filter(|((of, name, number), _)| {
@@ -81,14 +81,14 @@ impl Stragglers {
     }
 }
 
-/// What a partition needs to give a part of its range away.
+/// Context for giving away a part of a partition's range.
 pub(super) struct Splits<'p> {
     pub(super) straggler: Arc<Straggler>,
-    /// What the new partition is made with.
+    /// Properties of the new partition.
     pub(super) properties: &'p BTreeMap<String, String>,
-    /// Whether the writer of the new partition writes elsewhere, as its properties say.
+    /// True if the writer of the new partition writes to a separate target, according to its properties.
     pub(super) is_apart: bool,
-    /// Hears of a partition that can begin.
+    /// Called with a new partition that can begin.
     pub(super) made: &'p dyn Fn(u32),
 }
 

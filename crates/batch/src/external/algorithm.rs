@@ -1,4 +1,5 @@
-//! `quayline.externalCheckpointAlgorithm`: a program decides when a chunk ends. It says after how many items it wants to be asked, so that a chunk
+//! `quayline.externalCheckpointAlgorithm`: a program decides when a chunk ends. Each answer has the number of items until the next request, so that a
+//! chunk
 //! needs one request and not one for each item.
 
 use super::program::Program;
@@ -18,7 +19,7 @@ impl ExternalAlgorithm {
         Ok(ExternalAlgorithm { program: Program::new(with, "checkpoint-algorithm")?, items: 0, ask_at: 1 })
     }
 
-    /// A number of items, or `default` where the answer has no field.
+    /// Requests a number of items; returns `default` if the answer has no field.
     fn number(&mut self, verb: &str, fields: &[Field], default: u64) -> Answer<u64> {
         let Some(Some(text)) = fields.first() else { return Ok(default) };
         match std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()) {
@@ -49,7 +50,7 @@ impl CheckpointAlgorithm for ExternalAlgorithm {
     }
 
     fn end(&mut self) -> Answer<()> {
-        // A program that wants to know says so; otherwise the chunk costs no request more.
+        // Only a program that declares the ability is called; otherwise the chunk needs no further request.
         if self.program.can("end") {
             self.program.ask("end", &[])?;
         }

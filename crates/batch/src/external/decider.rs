@@ -1,4 +1,4 @@
-//! `quayline.externalDecider`: a program decides where the job continues.
+//! `quayline.externalDecider`: a program decides which element the job runs next.
 
 use super::program::{Program, text_of};
 use crate::artifact::{Answer, Decider, Injected};

@@ -8,7 +8,7 @@ use quayline_program::{End, Worker, WorkerSpec, WorkingStorage};
 
 use super::program::Program;
 
-/// Longest time of a call, unless the run says otherwise.
+/// Default time limit of a call.
 pub const FUNCTION_TIME: Duration = Duration::from_secs(10);
 /// Calls in a row in which the program fails to answer, after which it is not started again.
 const FAILURES_MAX: u32 = 3;
@@ -16,10 +16,10 @@ const FAILURES_MAX: u32 = 3;
 const AREA_BYTES_MAX: usize = 1 << 20;
 /// Address space of a COBOL program's process.
 const MEMORY_BYTES: u64 = 512 << 20;
-/// Longest time between two looks at the clock.
+/// Maximum interval between two checks of the clock.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What computes a function, as the user connects it.
+/// Program that computes a function, as configured by the user.
 #[derive(Clone, Debug)]
 pub struct FunctionProgram {
     /// Name in the map.
@@ -33,10 +33,10 @@ pub struct FunctionProgram {
 }
 
 impl FunctionProgram {
-    /// Programs of the functions that a map declares: each function has one, and each program is of a function.
+    /// Checks the programs for the functions that a map declares: each function needs one, and each program must belong to a function.
     ///
     /// # Errors
-    /// What is wrong, and its remedy.
+    /// A description of the fault and a remedy.
     pub fn of_map<'f>(
         declared: impl Iterator<Item = &'f OwnFunction>,
         programs: Vec<FunctionProgram>,
@@ -68,7 +68,7 @@ impl FunctionProgram {
         }
     }
 
-    /// Why the function that a map declares cannot be computed by this program.
+    /// Returns the reason why this program cannot compute a function that a map declares.
     fn refuses(&self, function: &OwnFunction) -> Option<String> {
         self.cobol()?;
         let named = function.parameters.iter().map(|(name, of)| (name.as_str(), *of));
@@ -80,7 +80,7 @@ impl FunctionProgram {
         (area_bytes(function) > AREA_BYTES_MAX).then(|| format!("its values have more than {AREA_BYTES_MAX} bytes"))
     }
 
-    /// Folder and name of the COBOL program.
+    /// Returns folder and name of the COBOL program.
     fn cobol(&self) -> Option<(PathBuf, String)> {
         let path = Path::new(self.command.strip_prefix("cobol:")?);
         let program = path.file_name()?.to_string_lossy().to_uppercase();
@@ -93,7 +93,7 @@ impl FunctionSource for FunctionProgram {
         &self.name
     }
 
-    /// The process starts with the first call, one for each lane that calls it.
+    /// Opens the function. The process starts with the first call; each lane that calls it has a separate one.
     fn open(&self) -> Box<dyn Function> {
         Box::new(Connected { of: self.clone(), process: None, failures: 0, last: String::new() })
     }
@@ -103,7 +103,7 @@ impl FunctionSource for FunctionProgram {
 struct Connected {
     of: FunctionProgram,
     process: Option<Process>,
-    /// Calls in a row without an answer, and what the last one said.
+    /// Number of consecutive calls without an answer, and the error of the last one.
     failures: u32,
     last: String,
 }
@@ -275,7 +275,7 @@ fn write(area: &mut Vec<u8>, of: OwnType, value: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The result that a program returned. Blanks mean that there is no value.
+/// Parses the result of a program. Spaces mean no value.
 fn read(bytes: &[u8], of: OwnType) -> Result<Option<Vec<u8>>, String> {
     let length = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b' ').count();
     let value = &bytes[..length];

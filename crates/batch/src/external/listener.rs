@@ -1,4 +1,4 @@
-//! `quayline.externalListener`: a program hears what happens. What concerns single items waits for the next event of the chunk.
+//! `quayline.externalListener`: a program receives events. Events of single items are sent with the next event of the chunk.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::artifact::{Answer, Injected, Item, Listener};
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
 
-/// Bytes of events that wait; beyond them they are sent at once.
+/// Maximum size in bytes of waiting events, beyond which they are sent at once.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Fields of an event: its name, its item, a text, the class of an exception.
 const FIELDS: usize = 4;
-/// Events that wait at most.
+/// Maximum number of waiting events.
 const WAITING_MAX: usize = 10_000;
 
 pub(super) struct ExternalListener {
@@ -23,10 +23,10 @@ pub(super) struct ExternalListener {
     bytes: usize,
 }
 
-/// When an event is sent.
+/// Time at which an event is sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Send {
-    /// With the next event that is sent at once.
+    /// With the next event that is sent immediately.
     Later,
     Now,
 }

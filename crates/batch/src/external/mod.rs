@@ -1,4 +1,4 @@
-//! Artifacts that are programs of the user: `quayline.externalReader` and its kin. `docs/reference/artifact-protocol.md` is the contract.
+//! Artifacts implemented by programs of the user: `quayline.externalReader` and others. `docs/reference/artifact-protocol.md` is the contract.
 //!
 //! ```text
 //! reader, processor, writer, batchlet, listener, decider, algorithm,
@@ -8,9 +8,9 @@
 //!                                         hello, open, read, process, write, ...
 //! ```
 //!
-//! - **A round trip serves many items.** The reader gets a chunk of items, each with its position, in one answer; processor and writer get
-//!   the items of a chunk in one request; a listener gets what happened to single items with the next event that concerns the chunk.
-//! - **Time is bounded.** A program that does not answer in time is ended, and the call throws. A program that ended starts again with the
+//! - **A round trip serves many items.** The reader receives a chunk of items, each with its position, in one answer. Processor and writer get
+//!   the items of a chunk in one request. A listener gets the events of single items with the next event that concerns the chunk.
+//! - **Time is bounded.** A program that does not answer in time is terminated, and the call throws. An ended program is started again by the
 //!   next `open`, so a job may retry such an exception.
 
 mod algorithm;

@@ -1,4 +1,4 @@
-//! `quayline.externalMapper`, `externalCollector`, `externalAnalyzer` and `externalReducer`: programs plan partitions and see what they do.
+//! `quayline.externalMapper`, `externalCollector`, `externalAnalyzer` and `externalReducer`: programs that plan partitions and process their results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

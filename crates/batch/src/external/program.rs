@@ -21,11 +21,11 @@ use crate::error::Thrown;
 
 /// The version of the protocol.
 const VERSION: &[u8] = b"1";
-/// Seconds that a program may take for an answer, unless `timeout-s` says otherwise.
+/// Default time limit for an answer in seconds; `timeout-s` overrides it.
 const TIMEOUT_S: u64 = 300;
 /// Time that a program has to end after its input is closed, and again after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
-/// Longest wait between two looks at the wish to stop.
+/// Maximum interval between two checks for a stop request.
 const LOOK: Duration = Duration::from_millis(50);
 /// Properties that are Quayline's; all others are the program's.
 const OWN: [&str; 2] = ["command", "timeout-s"];
@@ -38,12 +38,12 @@ pub(super) struct Program {
     folder: PathBuf,
     environment: Vec<(String, String)>,
     timeout: Duration,
-    /// Whether the job sets the time, so that it holds for a batchlet too.
+    /// True if the job sets the time limit, so that it also applies to a batchlet.
     is_timeout_given: bool,
-    /// What `hello` says, after version and kind.
+    /// Fields of `hello` after version and kind.
     about: Vec<Field>,
     running: Option<Running>,
-    /// What the program said it can do.
+    /// Abilities that the program declared.
     pub(super) abilities: Vec<String>,
     stop: StopSignal,
 }
@@ -91,7 +91,7 @@ impl Program {
         })
     }
 
-    /// The program of a function of maps.
+    /// Creates the program of a map function.
     pub(super) fn of_function(of: &FunctionProgram, parameters: &[(String, String)], gives: OwnType) -> Self {
         let text = |text: &str| Some(text.as_bytes().to_vec());
         let mut about = vec![None; 5];
@@ -114,12 +114,12 @@ impl Program {
         }
     }
 
-    /// Whether the program said that it can do this.
+    /// Returns true if the program declared an ability.
     pub(super) fn can(&self, ability: &str) -> bool {
         self.abilities.iter().any(|known| known == ability)
     }
 
-    /// Whether the program runs.
+    /// Returns true if the program is running.
     pub(super) fn runs(&self) -> bool {
         self.running.is_some()
     }
@@ -131,7 +131,7 @@ impl Program {
         }
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(&self.command).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A group of its own: whatever the command starts ends with it, and Ctrl-C in a terminal lets Quayline end it in order.
+        // A separate group: processes that the command starts end with it, and Ctrl-C in a terminal lets Quayline end it properly.
         command.process_group(0);
         command.envs(self.environment.iter().cloned());
         if !self.folder.as_os_str().is_empty() {
@@ -156,10 +156,10 @@ impl Program {
         Ok(())
     }
 
-    /// Sends a request and takes the answer. A program that ended, or that gives no answer in time, runs no more afterwards.
+    /// Sends a request and returns the answer. A program that ended, or that does not answer in time, is not running afterwards.
     ///
     /// # Errors
-    /// What the program throws; that it ended, took too long or sent something that is not an answer.
+    /// The exception of the program, or the fact that it ended, took too long or sent an invalid answer.
     pub(super) fn ask(&mut self, verb: &str, fields: &[Option<&[u8]>]) -> Answer<Vec<Field>> {
         match self.ask_or_stop(verb, fields, |_| {})? {
             (fields, None) => Ok(fields),
@@ -167,7 +167,7 @@ impl Program {
         }
     }
 
-    /// The same with the fields before an exception, and with a call when somebody asks the job to stop.
+    /// Sends a request and also returns the fields before an exception. Calls `stopped` after a stop request.
     pub(super) fn ask_or_stop(
         &mut self,
         verb: &str,
@@ -213,10 +213,10 @@ impl Program {
         }
     }
 
-    /// What a program wants people to read goes where its standard error goes.
+    /// Writes a message of a program to its standard error.
     fn say(&self, text: &[u8]) {
         let line = format!("{}: {}\n", self.name, text_of(text));
-        // Nobody waits for it.
+        // A failure to write is ignored.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
 
@@ -244,7 +244,7 @@ impl Program {
         }
     }
 
-    /// An answer that has another form than the contract says. The program is ended.
+    /// Creates the error of an answer that violates the contract, and terminates the program.
     pub(super) fn misfit(&mut self, verb: &str, what: impl Into<String>) -> Thrown {
         self.failed(verb, Ended::Answer(format!("the answer to {verb} {}", what.into())))
     }
@@ -304,25 +304,25 @@ impl Drop for Program {
     }
 }
 
-/// How long an answer may take, and what is sent beside the request.
+/// Time limit of an answer, and requests to send in addition.
 pub(super) struct Patience {
     until: Option<Instant>,
     say: Vec<u8>,
 }
 
 impl Patience {
-    /// Sends a request that has no answer of its own.
+    /// Sends a request without an answer.
     pub(super) fn send(&mut self, verb: &str) {
         encode(&mut self.say, verb, &[]);
     }
 
-    /// From now on the answer may take so long.
+    /// Sets the time limit of the answer, from now.
     pub(super) fn at_most(&mut self, time: Duration) {
         self.until = Some(Instant::now() + time);
     }
 }
 
-/// Why there is no answer.
+/// Reason for the lack of an answer.
 enum Ended {
     Timeout,
     Gone(Option<ExitStatus>),
@@ -336,7 +336,7 @@ impl From<WireError> for Ended {
     }
 }
 
-/// An exception: its message, its class and its superclasses.
+/// Parses an exception: message, class and superclasses.
 fn thrown(fields: Vec<Field>) -> Thrown {
     let mut words = fields.into_iter().flatten().map(|word| text_of(&word));
     let message = words.next().unwrap_or_default();
@@ -348,13 +348,13 @@ fn thrown(fields: Vec<Field>) -> Thrown {
     Thrown::of(&classes, message)
 }
 
-/// What a program wrote, on one line. Bytes that are not UTF-8 are escaped.
+/// Formats the output of a program on one line. Bytes that are not UTF-8 are escaped.
 pub(super) fn text_of(bytes: &[u8]) -> String {
     let text = std::str::from_utf8(bytes).map_or_else(|_| bytes.escape_ascii().to_string(), str::to_owned);
     text.replace(char::is_control, " ")
 }
 
-/// A number in digits.
+/// Parses a number in digits.
 fn number(bytes: &[u8]) -> Option<usize> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
@@ -370,7 +370,7 @@ fn how_it_ended(status: ExitStatus) -> String {
     }
 }
 
-/// Bytes that leave, and how many have left.
+/// Bytes to be sent, and the number of those already sent.
 #[derive(Default)]
 struct Outgoing {
     bytes: Vec<u8>,
@@ -384,7 +384,7 @@ impl Outgoing {
 }
 
 impl Running {
-    /// Writes what can be written, reads what can be read, or waits a little. A frame that is complete.
+    /// Writes and reads as much as possible, or waits for a short time. Returns a complete frame.
     fn turn(&mut self, out: &mut Outgoing) -> Result<Option<Frame>, Ended> {
         if let Some(frame) = self.decoder.frame()? {
             return Ok(Some(frame));
@@ -417,12 +417,12 @@ impl Running {
             wanted.push(PollFd::from_borrowed_fd(input.as_fd(), PollFlags::OUT));
         }
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
-        // An interrupted wait is begun again by the caller's loop.
+        // The caller's loop repeats an interrupted wait.
         let _ = poll(&mut wanted, Some(&time));
         Ok(None)
     }
 
-    /// How the process ended, if it did so in these moments.
+    /// Returns the exit status of the process, if it ends within a moment.
     fn exit_status(&mut self) -> Option<ExitStatus> {
         self.wait(Duration::from_millis(500))
     }
@@ -442,7 +442,7 @@ impl Running {
         }
     }
 
-    /// Closes the input and waits; then SIGTERM, then SIGKILL.
+    /// Closes the input and waits; then sends SIGTERM, then SIGKILL.
     fn end(&mut self) -> Option<ExitStatus> {
         // The program reads the end of its input.
         self.input = None;
@@ -460,7 +460,7 @@ impl Running {
     fn signal(&self, signal: Signal) {
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(group) = group {
-            // It may have ended meanwhile.
+            // It may have ended in the meantime.
             let _ = kill_process_group(group, signal);
         }
     }

@@ -6,7 +6,7 @@ use super::program::Program;
 use crate::artifact::{Answer, Injected, Item, Reader};
 use crate::work::Work;
 
-/// Items of a request where the step does not say how many a chunk has.
+/// Number of items in a request if the step does not specify the size of a chunk.
 const ITEMS: u32 = 1_000;
 
 pub(super) struct ExternalReader {

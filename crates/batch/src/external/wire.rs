@@ -23,7 +23,7 @@ pub(super) struct Frame {
     pub(super) fields: Vec<Field>,
 }
 
-/// Why bytes are not a frame.
+/// Reason why bytes are not a frame.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(super) enum WireError {
     #[error("a line has more than {LINE_BYTES_MAX} bytes, expected a verb and a number")]
@@ -67,13 +67,13 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Room for bytes that arrive.
+    /// Appends received bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..std::mem::take(&mut self.at));
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next frame, or `None` if its end has not arrived.
+    /// Returns the next frame, or `None` if it is incomplete.
     pub(super) fn frame(&mut self) -> Result<Option<Frame>, WireError> {
         if self.head.is_none() {
             let Some((line, next)) = self.line()? else { return Ok(None) };
@@ -117,7 +117,7 @@ impl Decoder {
         Ok(Some(Frame { verb, fields: std::mem::take(&mut self.fields) }))
     }
 
-    /// The line that begins here, and where the next one does.
+    /// Returns the line that begins here, and the beginning of the next one.
     fn line(&self) -> Result<Option<(&[u8], usize)>, WireError> {
         let rest = &self.bytes[self.at..];
         let head = &rest[..rest.len().min(LINE_BYTES_MAX)];
@@ -145,7 +145,7 @@ mod tests {
         Ok(found)
     }
 
-    /// Each vector is read whole, byte by byte, and split at each place.
+    /// Reads each vector whole, byte by byte, and split at each position.
     fn check(bytes: &[u8], expected: &Result<Vec<Frame>, WireError>) {
         assert_eq!(frames(&[bytes]), *expected);
         assert_eq!(frames(&bytes.chunks(1).collect::<Vec<_>>()), *expected);

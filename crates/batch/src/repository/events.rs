@@ -19,7 +19,7 @@ const READ: usize = 500;
 const KEPT_TOPICS: &[u8] = b"#v";
 
 impl Repository {
-    /// A unit of work of its own, which commits only while this process has the execution.
+    /// Runs a separate unit of work, which commits only while this process owns the execution.
     pub(crate) fn alone(&self, held: Held, also: Also<'_>) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
@@ -29,10 +29,10 @@ impl Repository {
         })
     }
 
-    /// Up to `count` kept events after a position, ascending.
+    /// Returns up to `count` kept events after a position in ascending order.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn events(&self, after: EventPosition, count: usize) -> Result<Vec<(EventPosition, Event)>, BatchError> {
         let found = self.begin()?.events(after, count)?.into_iter();
         found
@@ -46,7 +46,7 @@ impl Repository {
     /// Returns up to `count` events after a position that pass a filter. A page may have fewer, because it reads 10,000 events at most.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn event_page(
         &self,
         wanted: &EventsWanted,
@@ -74,10 +74,10 @@ impl Repository {
         Ok(page)
     }
 
-    /// Returns whether events after a position may have been removed.
+    /// Returns true if events after a position may have been removed.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn events_removed_after(&self, after: EventPosition) -> Result<bool, BatchError> {
         if after == EventPosition::default() {
             return Ok(false);
@@ -88,10 +88,10 @@ impl Repository {
         Ok(oldest.is_some_and(|oldest| oldest > after && !follows(oldest)))
     }
 
-    /// Position of the newest kept event; the very first without any.
+    /// Returns the position of the newest kept event, or the default position if there is none.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn newest_event(&self) -> Result<EventPosition, BatchError> {
         Ok(self.begin()?.newest_event()?.unwrap_or_default())
     }
@@ -99,7 +99,7 @@ impl Repository {
     /// Removes the oldest kept events, so that `retain` stay.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn trim_events(&self, retain: u64) -> Result<(), BatchError> {
         loop {
             let mut work = self.begin()?;
@@ -138,7 +138,7 @@ impl Repository {
     }
 }
 
-/// An event as the repository keeps it.
+/// Encodes an event for the repository.
 pub(crate) fn stored(event: &Event) -> Vec<u8> {
     bytes(&Stored::from(event))
 }

@@ -7,7 +7,7 @@ use crate::record::{Counts, Execution, StepState};
 use crate::status::BatchStatus;
 use crate::work::Work;
 
-/// Steps that an ended process left running become FAILED, with the metrics of what it had committed.
+/// Marks the steps that an ended process left running as FAILED, with the metrics of their committed work.
 pub(super) fn fail_steps(work: &mut dyn Work, execution: &Execution) -> Result<(), BatchError> {
     for mut step in steps_of(work, execution.id)? {
         if !step.status.is_running() {

@@ -1,6 +1,7 @@
 //! Ended executions: lists with filters, abandonment and removal.
 //!
-//! A removal deletes the instance and its executions in one unit of work that holds the instance's lock. If a restart happens at the same time, one of
+//! A removal deletes the instance and its executions in one unit of work that holds the instance's lock. If a restart happens at the same time, one
+//! of
 //! the two is refused. Later units of work delete their steps and checkpoints; a record `g` names them until then.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,12 +18,12 @@ use crate::work::PageOf;
 /// Maximum number of executions that one list examines, so that a filter without matches ends.
 const SCAN_MAX: usize = 200_000;
 
-/// Which executions a list has. Everything that is given must fit.
+/// Filter of a list of executions. An execution must match all given fields.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ExecutionFilter {
     /// Id of the job.
     pub job: Option<String>,
-    /// Batch statuses; any of them.
+    /// Batch statuses, any of which matches.
     pub statuses: Vec<BatchStatus>,
     /// Pattern of the exit status, with `*` and `?`.
     pub exit_status: Option<String>,
@@ -32,7 +33,7 @@ pub struct ExecutionFilter {
     pub until_ms: Option<u64>,
     /// Job parameters with their values.
     pub parameters: BTreeMap<String, String>,
-    /// Who started it.
+    /// User who started it.
     pub submitter: Option<String>,
 }
 
@@ -53,10 +54,10 @@ impl ExecutionFilter {
 }
 
 impl Repository {
-    /// Executions that fit a filter, the newest first. `false`: the list ended early, after the most executions that one list looks at.
+    /// Returns executions that match a filter, the newest first. The flag is false if the list ended at the maximum number of examined executions.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn executions_of(
         &self,
         filter: &ExecutionFilter,
@@ -84,7 +85,7 @@ impl Repository {
     /// Instances whose last execution fits a filter, the newest last execution first.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn instances_of(
         &self,
         filter: &ExecutionFilter,
@@ -106,7 +107,7 @@ impl Repository {
         Ok((found, is_whole))
     }
 
-    /// Visits executions, the newest first, as long as the visitor wants more. `false`: there are more than one list looks at.
+    /// Visits executions, the newest first, until the visitor returns false. Returns false if the maximum number of examined executions was reached.
     fn newest(&self, visit: &mut dyn FnMut(Execution) -> bool) -> Result<bool, BatchError> {
         let mut work = self.begin()?;
         let mut after: Option<Vec<u8>> = None;
@@ -151,7 +152,7 @@ impl Repository {
         }
         match execution.status {
             status if status.is_running() => return Err(BatchError::IsRunning { execution: id, status }),
-            // The specification wants only that nothing runs, so one that completed may be abandoned too.
+            // The specification only requires that nothing runs, so a completed execution may also be abandoned.
             BatchStatus::Abandoned => return Ok(execution),
             _ => {}
         }
@@ -167,7 +168,7 @@ impl Repository {
     /// Instances whose last execution ended before a time, in milliseconds since 1970.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn ended_before(&self, ms: u64) -> Result<Vec<InstanceId>, BatchError> {
         let mut work = self.begin()?;
         let mut ended = Vec::new();
@@ -205,10 +206,10 @@ impl Repository {
     }
 
     /// Removes instances whose last execution ended before a time, and then all job XML that no execution refers to. Returns the executions, and
-    /// how many instances there were. `over`: whether the rest waits for the next call.
+    /// the number of instances. `over` returns true to leave the rest for the next call.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn purge_before(&self, ms: u64, over: &dyn Fn() -> bool) -> Result<(Vec<ExecutionId>, usize), BatchError> {
         self.finish_purges()?;
         let (mut removed, mut instances) = (Vec::new(), 0);
@@ -278,7 +279,7 @@ impl Repository {
         Ok(executions)
     }
 
-    /// Removes what an instance had that is removed, in units of some hundred records.
+    /// Removes the remaining records of a removed instance, in units of some hundred records.
     fn finish_purge(&self, instance: InstanceId, executions: &[ExecutionId]) -> Result<(), BatchError> {
         let own = instance.0.to_be_bytes();
         for id in executions {
@@ -327,7 +328,7 @@ impl Repository {
             return Ok(());
         }
         let mut work = self.begin()?;
-        // A start takes its number first, so none is under way behind this lock; those since the look above are looked at now.
+        // A start takes its number first, so no start is in progress while this lock is held; check those since the scan above.
         work.get_for_update(b"#e")?;
         let mut look = self.begin()?;
         loop {

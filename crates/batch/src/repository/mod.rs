@@ -42,7 +42,7 @@ pub use takeover::LeftBehind;
 
 /// Entries that are read at once.
 const PAGE: usize = 256;
-/// How long an operation waits for a database that does not answer.
+/// Maximum wait of an operation for a database that does not respond.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Between two attempts: the first, and the longest.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
@@ -51,13 +51,13 @@ pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// The job repository. Launching a job reads and writes a fixed number of records, however many executions there were.
 pub struct Repository {
     backend: Arc<dyn Backend>,
-    /// How long an operation waits for a database that does not answer.
+    /// Maximum wait of an operation for a database that does not respond.
     patience: Duration,
-    /// Whether nobody waits any more.
+    /// True if operations no longer wait.
     has_given_up: AtomicBool,
 }
 
-/// What else a unit of work of the repository does.
+/// Additional operations in a unit of work of the repository.
 pub(crate) type Also<'a> = &'a dyn Fn(&mut dyn Work) -> Result<(), BatchError>;
 
 /// A new execution, or the next of an instance.
@@ -67,11 +67,11 @@ pub(crate) struct Launch<'l> {
     pub(crate) digest: u64,
     pub(crate) text: &'l str,
     pub(crate) folder: String,
-    /// Where it runs and where its job log is.
+    /// Location of the execution and its job log.
     pub(crate) node: String,
-    /// Who starts it.
+    /// User who starts it.
     pub(crate) submitter: Option<String>,
-    /// Whether it continues what a process left, without an operator.
+    /// True if it continues the execution of an ended process, without an operator.
     pub(crate) is_automatic: bool,
     /// Keeps the event of the new execution.
     pub(crate) submitted: &'l dyn Fn(&mut dyn Work, &Execution) -> Result<(), BatchError>,
@@ -86,20 +86,20 @@ pub(crate) struct Held {
 }
 
 impl Repository {
-    /// The repository that a backend keeps.
+    /// Creates the repository of a backend.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Repository { backend, patience: PATIENCE, has_given_up: AtomicBool::new(false) }
     }
 
-    /// The same with another patience for a database that does not answer.
+    /// Sets the maximum wait for a database that does not respond.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// How long an operation waits for a database that does not answer.
+    /// Returns the maximum wait for a database that does not respond.
     #[must_use]
     pub fn patience(&self) -> Duration {
         if self.has_given_up.load(Ordering::Relaxed) { Duration::ZERO } else { self.patience }
@@ -110,7 +110,7 @@ impl Repository {
         self.has_given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Does something again while the database does not answer.
+    /// Retries an operation while the database does not respond.
     fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T, BatchError>) -> Result<T, BatchError> {
         let begin = Instant::now();
         let mut pause = PAUSE;
@@ -132,12 +132,12 @@ impl Repository {
     /// Begins a unit of work.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn begin(&self) -> Result<Box<dyn Work>, BatchError> {
         self.backend.begin()
     }
 
-    /// Whether several processes use the repository at the same time.
+    /// Returns true if several processes can use the repository at the same time.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.backend.is_shared()
@@ -175,7 +175,7 @@ impl Repository {
         let key = key_of(b'i', before.instance.0);
         // Without the instance, somebody has removed it since.
         let found = work.get_for_update(&key)?.ok_or(BatchError::NoSuchExecution(last))?;
-        // Behind the lock: an operator may have abandoned it.
+        // After taking the lock: an operator may have abandoned it.
         let before = execution_of(work.as_mut(), last)?;
         let instance: Instance = read("an instance", &found)?;
         let refuse = |why: String, remedy: String| BatchError::NotRestartable { execution: last, why, remedy };
@@ -281,7 +281,7 @@ impl Repository {
     ) -> Result<Execution, BatchError> {
         let mut work = self.begin()?;
         if is_again {
-            // The attempt before may have committed, and with it the lease is gone.
+            // The preceding attempt may have committed, which removed the lease.
             let execution = execution_of(work.as_mut(), held.execution)?;
             let mut wanted = execution.clone();
             change(&mut wanted);
@@ -305,7 +305,7 @@ impl Repository {
         Ok(execution)
     }
 
-    /// An execution.
+    /// Returns an execution.
     ///
     /// # Errors
     /// [`BatchError::NoSuchExecution`].
@@ -313,10 +313,10 @@ impl Repository {
         execution_of(self.begin()?.as_mut(), id)
     }
 
-    /// An instance.
+    /// Returns an instance.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn instance(&self, id: InstanceId) -> Result<Option<Instance>, BatchError> {
         let found = self.begin()?.get(&key_of(b'i', id.0))?;
         found.map(|value| read("an instance", &value)).transpose()
@@ -325,7 +325,7 @@ impl Repository {
     /// Ids of the jobs that have instances, ascending.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn jobs(&self) -> Result<Vec<String>, BatchError> {
         let mut work = self.begin()?;
         let mut jobs: Vec<String> = Vec::new();
@@ -344,7 +344,7 @@ impl Repository {
     /// Instances of a job, the newest first.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn instances(&self, job: &str, skip: usize, count: usize) -> Result<Vec<InstanceId>, BatchError> {
         let prefix = [b"n", job.as_bytes(), &[0]].concat();
         let keys = self.keys(&prefix, true, skip, count)?;
@@ -354,25 +354,25 @@ impl Repository {
     /// Executions of an instance, the newest first.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn executions(&self, instance: InstanceId) -> Result<Vec<ExecutionId>, BatchError> {
         let prefix = [b"x".as_slice(), &instance.0.to_be_bytes()].concat();
         let keys = self.keys(&prefix, true, 0, usize::MAX)?;
         Ok(keys.iter().map(|key| ExecutionId(number(&key[prefix.len()..]))).collect())
     }
 
-    /// Whether the repository answers.
+    /// Checks that the repository responds.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn reached(&self) -> Result<(), BatchError> {
         self.begin()?.page(PageOf { prefix: b"n", after: None, newest_first: false, count: 1 }).map(drop)
     }
 
-    /// All executions, the newest first.
+    /// Returns all executions, the newest first.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn latest(&self, skip: usize, count: usize) -> Result<Vec<Execution>, BatchError> {
         let keys = self.keys(b"e", true, skip, count)?;
         keys.iter().map(|key| self.execution(ExecutionId(number(&key[1..])))).collect()
@@ -381,7 +381,7 @@ impl Repository {
     /// Executions that are not over.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn running(&self) -> Result<Vec<ExecutionId>, BatchError> {
         let keys = self.keys(b"l", false, 0, usize::MAX)?;
         Ok(keys.iter().map(|key| ExecutionId(number(&key[1..]))).collect())
@@ -407,18 +407,18 @@ impl Repository {
         Ok(keys)
     }
 
-    /// Step executions of an execution, in the order of their starts.
+    /// Returns the step executions of an execution, in the order of their starts.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn steps(&self, execution: ExecutionId) -> Result<Vec<StepExecution>, BatchError> {
         steps_of(self.begin()?.as_mut(), execution)
     }
 
-    /// A partition of a step, if it has a checkpoint or ended.
+    /// Returns a partition of a step, if it has a checkpoint or has ended.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn partition(
         &self,
         instance: InstanceId,
@@ -430,20 +430,20 @@ impl Repository {
         found.map(|value| read_state(work.as_mut(), &key, "a partition", &value)).transpose()
     }
 
-    /// The state of a step.
+    /// Returns the state of a step.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn step_state(&self, instance: InstanceId, step: &str) -> Result<Option<StepState>, BatchError> {
         let (mut work, key) = (self.begin()?, step_key(instance, step));
         let found = work.get(&key)?;
         found.map(|value| read_state(work.as_mut(), &key, "a step", &value)).transpose()
     }
 
-    /// The job XML that an execution ran.
+    /// Returns the job XML of an execution.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn text(&self, digest: u64) -> Result<Option<String>, BatchError> {
         let found = self.begin()?.get(&key_of(b'd', digest))?;
         found.map(String::from_utf8).transpose().map_err(|_| BatchError::Damaged { what: "job XML" })
@@ -479,7 +479,7 @@ impl Repository {
         })
     }
 
-    /// Writes a step execution and the step's state, in one unit of work. If it is uncertain which checkpoint is the last one, the one that is there
+    /// Writes a step execution and the step's state, in one unit of work. If it is uncertain which checkpoint is the last one, the stored one
     /// stays, with its metrics.
     pub(crate) fn save_step(
         &self,
@@ -504,7 +504,7 @@ impl Repository {
         })
     }
 
-    /// Writes the first state of partitions, and what the step knows of them, in one unit of work.
+    /// Writes the initial state of partitions and the changed state of the step, in one unit of work.
     pub(crate) fn plan_partitions(
         &self,
         held: Held,
@@ -529,7 +529,7 @@ impl Repository {
         })
     }
 
-    /// What the plan of a step was, if its mapper must repeat it.
+    /// Returns the digest of a step's plan, if its mapper must repeat it.
     pub(crate) fn plan_digest(&self, instance: InstanceId, step: &str) -> Result<Option<u64>, BatchError> {
         let found = self.begin()?.get(&plan_key(instance, step))?;
         Ok(found.map(|digest| number(&digest)))
@@ -552,7 +552,7 @@ impl Repository {
             }
             let mut kept = state.clone();
             if kept.status == BatchStatus::Completed {
-                // Nobody continues it, and a restart of the others reads this record.
+                // The partition will not be continued, and a restart of the others reads this record.
                 (kept.progress.reader, kept.progress.writer) = (None, None);
             }
             let large = Large { before: None, in_pages: false };
@@ -604,10 +604,10 @@ impl Repository {
         self.keep_unattended(work, &[event])
     }
 
-    /// Those of these executions that somebody asked to stop.
+    /// Returns those of these executions for which a stop was requested.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn stop_requests(&self, running: &[ExecutionId]) -> Result<Vec<ExecutionId>, BatchError> {
         let mut work = self.begin()?;
         let mut asked = Vec::new();
@@ -619,7 +619,7 @@ impl Repository {
         Ok(asked)
     }
 
-    /// Removes what is known of the partitions of a step.
+    /// Removes the state of the partitions of a step.
     pub(crate) fn forget_partitions(&self, held: Held, step: &str) -> Result<(), BatchError> {
         let prefix = step_key(held.instance, step);
         self.remove_all(&given_key(held.instance, step, None))?;
@@ -651,7 +651,7 @@ impl Repository {
     }
 }
 
-/// Refuses if a lease is gone or another's.
+/// Returns an error if a lease is missing or belongs to another process.
 pub(crate) fn lease_holds(lease: Option<&[u8]>, fence: &Fence) -> Result<(), BatchError> {
     let lease: Option<Lease> = lease.map(|value| read("a lease", value)).transpose()?;
     match lease {
@@ -688,9 +688,9 @@ fn next_number(work: &mut dyn Work, key: &[u8]) -> Result<u64, BatchError> {
 
 /// Version of the records' form, their first byte.
 const VERSION: u8 = 1;
-/// What has a checkpoint.
+/// State that contains a checkpoint.
 pub(crate) trait State: Packed {
-    /// The checkpoint.
+    /// Returns the checkpoint.
     fn progress(&mut self) -> &mut Progress;
 }
 
@@ -739,7 +739,7 @@ fn partition_key(instance: InstanceId, step: &str, partition: u32) -> Vec<u8> {
     [step_key(instance, step).as_slice(), &partition.to_be_bytes()].concat()
 }
 
-/// The number at the begin of a part of a key.
+/// Returns the number at the beginning of a part of a key.
 fn number(bytes: &[u8]) -> u64 {
     bytes.get(..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_be_bytes)
 }

@@ -14,46 +14,46 @@ const SLOWEST: usize = 5;
 /// Factor by which a straggler takes longer than the mean of the other partitions.
 const STRAGGLER: f64 = 2.0;
 
-/// How far a step is, up to its last checkpoints.
+/// Progress of a step up to its last checkpoints.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepProgress {
     /// Metrics of this execution.
     pub counts: Counts,
     /// Items that it reads in a second.
     pub rate: Option<f64>,
-    /// What is left of what this execution found: 1 is all. `None` if its readers do not know.
+    /// Remaining share of the input of this execution: 1 is all. `None` if a reader does not know it.
     pub share_left: Option<f64>,
     /// Seconds that are left, if it continues as it went.
     pub seconds_left: Option<f64>,
-    /// When the last checkpoint was made, in milliseconds since 1970.
+    /// Time of the last checkpoint, in milliseconds since 1970.
     pub at_ms: Option<u64>,
-    /// Its partitions.
+    /// Progress of its partitions.
     pub partitions: Option<PartitionProgress>,
 }
 
-/// How far the partitions of a step are, up to their last checkpoints.
+/// Progress of the partitions of a step up to their last checkpoints.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartitionProgress {
     /// Partitions that completed, in this execution or in an earlier one.
     pub completed: u32,
-    /// Partitions that this execution has begun and not completed, as far as they have committed something.
+    /// Number of partitions that this execution has begun and not completed, if they have committed.
     pub begun: u32,
-    /// All others.
+    /// Number of all other partitions.
     pub waiting: u32,
-    /// Of those begun, the ones that are expected to end last, the last first.
+    /// Begun partitions that are expected to end last, the last first.
     pub slowest: Vec<Slow>,
 }
 
-/// One of the partitions that take longest.
+/// One of the slowest partitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
     /// Number of the partition.
     pub partition: u32,
-    /// Its metrics.
+    /// Metrics of the partition.
     pub counts: Counts,
-    /// How it advances.
+    /// Pace of the partition.
     pub pace: Option<Pace>,
-    /// Whether it is expected to take more than twice as long as the others of this execution on average.
+    /// True if it is expected to take more than twice the average of the partitions of this execution.
     pub is_straggler: bool,
 }
 
@@ -65,16 +65,16 @@ impl Slow {
     }
 }
 
-/// What a step knows of a partition before it runs it.
+/// State of a partition before a step runs it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Begun {
-    /// Its status.
+    /// Status of the partition.
     pub(crate) status: BatchStatus,
     /// The execution that ran it last.
     pub(crate) execution: ExecutionId,
 }
 
-/// What is added up of the partitions of this execution.
+/// Totals of the partitions of this execution.
 #[derive(Default)]
 struct Sums {
     /// Milliseconds that partitions take, up to their ends.
@@ -85,15 +85,15 @@ struct Sums {
     /// Parts of those begun that are left.
     left: f64,
     at_ms: Option<u64>,
-    /// Whether a reader does not know what is left.
+    /// True if a reader does not know its remaining input.
     is_unknown: bool,
 }
 
 impl Repository {
-    /// How far a step is that an execution runs or left. `None` if the step has completed, or if a later execution has continued it.
+    /// Returns the progress of a step of a running or ended execution. `None` if the step has completed, or if a later execution has continued it.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn step_progress(
         &self,
         execution: &Execution,
@@ -131,8 +131,8 @@ impl Repository {
         Ok(Some(progress))
     }
 
-    /// The partitions of a step that have a state, by number, without what they have read and written so far: it may be large, and only whoever
-    /// runs a partition needs it.
+    /// Returns the partitions of a step that have a state, by number, without their positions, which may be large and are needed only to
+    /// run a partition.
     pub(crate) fn partitions(&self, instance: InstanceId, step: &str) -> Result<BTreeMap<u32, Begun>, BatchError> {
         let mut found = BTreeMap::new();
         each(self.begin()?.as_mut(), &step_key(instance, step), &mut |number, state| {
@@ -141,7 +141,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// A partition that begins, with all of its state. Waits for a database that does not answer.
+    /// Returns a partition that begins, with its complete state. Waits for a database that does not respond.
     pub(crate) fn begun_partition(
         &self,
         instance: InstanceId,
@@ -180,7 +180,7 @@ fn partitions(
                 all.begun += 1;
                 let slow =
                     Slow { partition: number, counts: state.progress.counts, pace: state.pace, is_straggler: false };
-                // The slowest end last; among those of which nobody knows, it is those that have read least.
+                // The partition that ends last comes first; among those with unknown ends, the one that has read least.
                 let ends =
                     duration.map_or(f64::MAX, |duration| state.pace.map_or(0, |pace| pace.began_ms) as f64 + duration);
                 begun.push((ends, slow));
@@ -232,7 +232,7 @@ fn partitions(
     Ok(progress)
 }
 
-/// Visits the partitions of a step. Large positions stay where they are, so the memory does not depend on their number.
+/// Visits the partitions of a step. Large positions are not read, so memory does not depend on their number.
 pub(super) fn each(
     work: &mut dyn Work,
     step: &[u8],
@@ -251,13 +251,13 @@ pub(super) fn each(
     }
 }
 
-/// Items in a second; none before a tenth of a second, of which nothing follows.
+/// Returns items per second; `None` within the first tenth of a second, which is no basis for a rate.
 fn rate(items: u64, from_ms: u64, to_ms: u64) -> Option<f64> {
     let ms = to_ms.saturating_sub(from_ms);
     (ms >= 100).then(|| items as f64 * 1e3 / ms as f64)
 }
 
-/// Seconds that are left now of what was left at a checkpoint.
+/// Returns the remaining seconds now, from those at a checkpoint.
 fn since(left: f64, at_ms: u64, now: u64) -> Option<f64> {
     Some((left - now.saturating_sub(at_ms) as f64 / 1e3).max(0.0))
 }

@@ -24,12 +24,12 @@ const STATE_BYTES: usize = 256;
 /// Reader, writer, user data.
 const POSITIONS: usize = 3;
 
-/// How large positions are written.
+/// Form of large positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Large<'p> {
-    /// What the checkpoint before wrote in the same form; `None` writes all.
+    /// Positions that the preceding checkpoint wrote in the same form; `None` writes all.
     pub(crate) before: Option<&'p Progress>,
-    /// Whether in pages.
+    /// True to write pages.
     pub(crate) in_pages: bool,
 }
 
@@ -95,7 +95,7 @@ fn is_large(position: &Position) -> bool {
     position.len() > LARGE_BYTES
 }
 
-/// Writes a position that differs from the one before, if that was large too.
+/// Writes a position that differs from the preceding one, if that was also large.
 fn put_large(
     work: &mut dyn Work,
     key: &[u8],
@@ -115,7 +115,7 @@ fn put_large(
     Ok(())
 }
 
-/// The record of a large position of a state.
+/// Returns the key of a large position of a state.
 fn large_key(state: &[u8], number: usize) -> Vec<u8> {
     let mut key = state.to_vec();
     key[0] = b'b';
@@ -153,12 +153,12 @@ fn outer<T: State>(what: &'static str, value: &[u8]) -> Result<Outer<T>, BatchEr
     Ok(Outer { state: T::unpack_all(rest).ok_or_else(damaged)?, flags, lengths })
 }
 
-/// A state whose large positions stay where they are.
+/// Decodes a state without its large positions.
 pub(super) fn without_positions<T: State>(what: &'static str, value: &[u8]) -> Result<T, BatchError> {
     Ok(outer(what, value)?.state)
 }
 
-/// A state with its large positions.
+/// Decodes a state with its large positions.
 pub(super) fn read_state<T: State>(
     work: &mut dyn Work,
     key: &[u8],
@@ -196,7 +196,7 @@ pub(super) fn keep_checkpoint<T: State>(
     Ok(())
 }
 
-/// A position from its pages; `None` if one is missing or has another length.
+/// Reads a position from its pages; `None` if one is missing or has another length.
 fn pages(work: &mut dyn Work, key: &[u8], length: u64) -> Result<Option<Vec<u8>>, BatchError> {
     let Ok(length) = usize::try_from(length) else { return Ok(None) };
     let mut position = Vec::new();

@@ -37,7 +37,7 @@ impl Repository {
     /// place.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn rejects(
         &self,
         execution: ExecutionId,
@@ -48,7 +48,7 @@ impl Repository {
     }
 }
 
-/// See [`Repository::rejects`].
+/// Implements [`Repository::rejects`].
 pub(crate) fn rejects_of(
     work: &mut dyn Work,
     execution: ExecutionId,

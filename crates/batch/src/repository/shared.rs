@@ -1,8 +1,8 @@
-//! Partitions that several processes share: who takes which, what collectors give, and how each ended.
+//! Partitions that several processes share: claims, data of collectors, and outcomes.
 //!
-//! A process takes a partition by writing itself into the partition's record, which it locks, with a token of its own for the checkpoints that
-//! follow. Whoever takes the partition later writes another token, and so does whoever takes the execution over, so nothing of the process
-//! before commits afterwards.
+//! A process claims a partition by writing itself into the partition's record, which it locks, with a unique token for the following
+//! checkpoints. A process that later takes over the partition writes another token, and so does one that takes over the execution, so the earlier
+//! process commits nothing afterwards.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,23 +12,23 @@ use crate::record::{Counts, ExecutionId, InstanceId, Lease, Offer, PartitionGive
 use crate::status::BatchStatus;
 use crate::work::{Entry, PageOf, Work};
 
-/// What came of the wish to take a partition.
+/// Outcome of a claim.
 pub(crate) enum Claim {
-    /// This one, which runs from this state on.
+    /// This partition was claimed and continues from this state.
     Taken(u32, Box<PartitionState>),
-    /// Others run all that are left.
+    /// Other processes run all remaining partitions.
     Busy,
-    /// None is left, or no partition begins any more and none runs.
+    /// No partition is left, or none may begin any more and none runs.
     Over,
 }
 
 /// Number of this process, and which tokens are those of partitions that it runs.
 type Own<'o> = (u64, &'o dyn Fn(u64) -> bool);
 
-/// The place of what a collector gave, and that.
+/// Key of a collector's data, and the data.
 pub(crate) type Collected = (Vec<u8>, Option<Vec<u8>>);
 
-/// How a partition that any process may run is.
+/// Status of a partition that any process may run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Standing {
     Free,
@@ -58,7 +58,7 @@ impl Repository {
         })
     }
 
-    /// From now on no partition of the step begins.
+    /// Closes the offer: no further partition of the step begins.
     pub(crate) fn close_offer(&self, held: Held, step: &str) -> Result<(), BatchError> {
         let offer = Offer { instance: held.instance, step: step.to_owned(), is_closing: true };
         self.patiently(|| {
@@ -69,7 +69,7 @@ impl Repository {
         })
     }
 
-    /// The step is over.
+    /// Withdraws the offer at the end of the step.
     pub(crate) fn withdraw_offer(&self, held: Held, step: &str) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
@@ -78,14 +78,14 @@ impl Repository {
         })
     }
 
-    /// The offer of a step, if it is open.
+    /// Returns the offer of a step, if it exists.
     pub(crate) fn offered(&self, execution: ExecutionId, step: &str) -> Result<Option<Offer>, BatchError> {
         let found = self.begin()?.get(&offer_key(execution, step))?;
         found.map(|value| read("an offer", &value)).transpose()
     }
 
-    /// Takes the next partition that is free, from a number on and then from the first, with `held.token` for its checkpoints. `runs` says which
-    /// tokens are those of partitions that this process runs.
+    /// Claims the next free partition, from a number on and then from the first, with `held.token` for its checkpoints. `runs` returns true for
+    /// tokens of partitions that this process runs.
     pub(crate) fn claim(
         &self,
         held: Held,
@@ -109,7 +109,7 @@ impl Repository {
         let mut is_busy = false;
         let closing = self.offered(held.execution, step)?.is_none_or(|offer| offer.is_closing);
         let first = *from;
-        // From the place on, and then what is before it.
+        // From the given number on, and then from the beginning.
         for (begin, end) in [(first, u32::MAX), (0, first)] {
             let mut after = match begin {
                 0 => prefix.clone(),
@@ -157,7 +157,7 @@ impl Repository {
         let Some(found) = work.get_for_update(&key)? else { return Ok(None) };
         let mut state: PartitionState = read_state(work.as_mut(), &key, "a partition", &found)?;
         let standing = self.standing(held, &state, own, &mut HashMap::new())?;
-        // Behind the lock: whoever takes the execution over withdraws the offer before it takes the partitions.
+        // After taking the lock: a process that takes over the execution withdraws the offer before it takes the partitions.
         let offer = work.get(&offer_key(held.execution, at.0))?;
         let offer: Option<Offer> = offer.map(|value| read("an offer", &value)).transpose()?;
         if state.shared.as_ref().is_some_and(|shared| shared.token == held.token) {
@@ -168,7 +168,7 @@ impl Repository {
             return Ok(None);
         }
         if state.execution != held.execution {
-            // What an earlier execution counted is in its own metrics.
+            // Counts of an earlier execution are in its own metrics.
             state.progress.counts = Counts::default();
             state.pace = None;
         }
@@ -180,13 +180,13 @@ impl Repository {
         Ok(Some(state))
     }
 
-    /// Whether a process of this execution has begun the partition, and no end is written.
+    /// Returns true if a process of this execution has begun the partition, and no end is written.
     fn is_left(&self, held: Held, state: &PartitionState) -> bool {
         state.execution == held.execution && state.shared.is_some() && state.status.is_running()
     }
 
-    /// Ends a partition that a process has left by its own end while the step closes, as STOPPED: nobody takes it over any more, and what it
-    /// committed counts in this execution. Returns false if somebody else was there before.
+    /// Ends a partition as STOPPED whose process ended while the step was closing: it is not taken over any more, and its
+    /// committed work counts in this execution. Returns false if another process did this earlier.
     fn end_left(&self, held: Held, at: (&str, u32), own: Own<'_>) -> Result<bool, BatchError> {
         let mut work = self.begin()?;
         let key = partition_key(held.instance, at.0, at.1);
@@ -200,7 +200,7 @@ impl Repository {
         }
         state.status = BatchStatus::Stopped;
         state.exit_status = Some(BatchStatus::Stopped.text().to_owned());
-        // The token keeps out what its process may still have under way.
+        // The token refuses commits that its process may still have in progress.
         work.put_all(std::slice::from_ref(&(key, bytes(&state))), held.token)?;
         work.commit()?;
         Ok(true)
@@ -226,7 +226,7 @@ impl Repository {
             return Ok(match shared.token {
                 token if token == held.token => Standing::Free,
                 token if runs(token) => Standing::Runs,
-                // Its end could not be written; it has been told.
+                // Its end could not be written, but was reported.
                 _ => Standing::Ended,
             });
         }
@@ -242,7 +242,7 @@ impl Repository {
         Ok(if is_gone { Standing::Free } else { Standing::Runs })
     }
 
-    /// The partitions of a step that ended in this execution, but for those that are known.
+    /// Returns the partitions of a step that ended in this execution, except the known ones.
     pub(crate) fn ended(
         &self,
         held: Held,
@@ -261,7 +261,7 @@ impl Repository {
         Ok(ended)
     }
 
-    /// Whether a partition of a step has not completed.
+    /// Returns true if a partition of a step has not completed.
     pub(crate) fn has_partitions_left(&self, instance: InstanceId, step: &str) -> Result<bool, BatchError> {
         let mut is_left = false;
         self.patiently(|| {
@@ -272,7 +272,7 @@ impl Repository {
         Ok(is_left)
     }
 
-    /// Sends what a collector gave to the process of the step. `sequence` ascends.
+    /// Sends the data of a collector to the process of the step. `sequence` ascends.
     pub(crate) fn send_collected(
         &self,
         held: Held,
@@ -290,7 +290,7 @@ impl Repository {
         })
     }
 
-    /// What collectors in other processes gave, in the order of partitions and of time, each with its place.
+    /// Returns the data of collectors in other processes, in the order of partitions and time, each with its key.
     pub(crate) fn collected(&self, held: Held, step: &str) -> Result<Vec<Collected>, BatchError> {
         let prefix = collected_key(held.execution, step);
         let of = PageOf { prefix: &prefix, after: None, newest_first: false, count: PAGE };
@@ -298,7 +298,7 @@ impl Repository {
         page.into_iter().map(|(key, value)| Ok((key, read("what a collector gave", &value)?))).collect()
     }
 
-    /// Removes what collectors gave, by its places.
+    /// Removes the data of collectors by key.
     pub(crate) fn forget_collected(&self, places: &[Vec<u8>]) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
@@ -307,14 +307,14 @@ impl Repository {
         })
     }
 
-    /// A number for a token that no other process and no other partition of this one has.
+    /// Returns a token that no other process and no other partition of this one has.
     pub(crate) fn partition_token(&self, sequence: u64) -> Result<u64, BatchError> {
         // Tokens of executions are their numbers; these are far above.
         Ok((1 << 62) | (self.backend.owner()? & 0x3fff_ffff) << 32 | (sequence & 0xffff_ffff))
     }
 }
 
-/// Removes what processes tell one another of an execution that is over.
+/// Removes the shared state of an execution that is over.
 pub(super) fn forget_sharing(work: &mut dyn Work, execution: ExecutionId) -> Result<(), BatchError> {
     for kind in [b'o', b'y', b'z'] {
         let prefix = key_of(kind, execution.0);

@@ -40,7 +40,7 @@ impl Repository {
         Ok(number)
     }
 
-    /// What the partitions of a step were made with, as far as the plan alone does not say it.
+    /// Returns the properties with which the partitions of a step were created, if they differ from the plan.
     pub(crate) fn given(&self, instance: InstanceId, step: &str) -> Result<BTreeMap<u32, PartitionGiven>, BatchError> {
         let prefix = given_key(instance, step, None);
         let mut work = self.begin()?;
@@ -59,7 +59,7 @@ impl Repository {
         }
     }
 
-    /// What one partition was made with.
+    /// Returns the properties with which one partition was created.
     pub(crate) fn given_of(
         &self,
         instance: InstanceId,
@@ -70,7 +70,7 @@ impl Repository {
         found.map(|value| read("a partition", &value)).transpose()
     }
 
-    /// Asks whoever runs a partition of an execution to split it at its next checkpoint. An empty step is any.
+    /// Requests that the process that runs a partition of an execution split it at its next checkpoint. An empty step matches any.
     ///
     /// # Errors
     /// [`BatchError::NotRunning`], [`BatchError::NoSuchExecution`]; errors of the store.
@@ -84,10 +84,10 @@ impl Repository {
         work.commit()
     }
 
-    /// The partitions of an execution that somebody asked to split, with their steps.
+    /// Returns the partitions of an execution for which a split was requested, with their steps.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn split_requests(&self, id: ExecutionId) -> Result<Vec<(String, u32)>, BatchError> {
         let prefix = key_of(b'z', id.0);
         let page = self.begin()?.page(PageOf { prefix: &prefix, after: None, newest_first: false, count: PAGE })?;
@@ -101,7 +101,7 @@ impl Repository {
     /// Removes a request to split, which somebody has taken.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn take_split_request(&self, id: ExecutionId, partition: u32) -> Result<(), BatchError> {
         let mut work = self.begin()?;
         work.delete(&[key_of(b'z', id.0).as_slice(), &partition.to_be_bytes()].concat())?;

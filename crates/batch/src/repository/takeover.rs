@@ -1,4 +1,4 @@
-//! Executions whose process ended: they become FAILED, and wait for somebody who continues them.
+//! Executions whose process ended: they become FAILED, and wait to be continued.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use crate::record::{Execution, ExecutionId, InstanceId, Lease};
 use crate::status::BatchStatus;
 use crate::work::{Entry, PageOf, Work};
 
-/// An execution that its process left, and that nobody has continued since.
+/// An execution whose process ended, and that has not been continued since.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LeftBehind {
     /// The execution, FAILED.
     pub execution: Execution,
-    /// Where relative paths of the job begin.
+    /// Base of relative paths of the job.
     pub folder: String,
-    /// When somebody noticed that the process had ended, in milliseconds since 1970.
+    /// Time at which the end of the process was noticed, in milliseconds since 1970.
     pub at_ms: u64,
     /// Restarts without an operator since the last one by an operator.
     pub restarts: u64,
@@ -28,18 +28,18 @@ pub struct LeftBehind {
 type Visit<'v> = &'v mut dyn FnMut(&mut dyn Work, &[u8], &Lease) -> Result<(), BatchError>;
 
 impl Repository {
-    /// Ends executions whose process is gone as FAILED, so that they can be restarted. Returns them.
+    /// Ends executions whose process has ended as FAILED, so that they can be restarted. Returns them.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn recover(&self) -> Result<Vec<Execution>, BatchError> {
         self.take_over(&|_| true)
     }
 
-    /// Executions that are not over, and whose process is gone.
+    /// Returns executions that are not over but whose process has ended.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn gone(&self) -> Result<Vec<ExecutionId>, BatchError> {
         let mut work = self.begin()?;
         let (mut owners, mut gone) = (HashMap::new(), Vec::new());
@@ -52,10 +52,10 @@ impl Repository {
         Ok(gone)
     }
 
-    /// The same as [`Repository::recover`], but only for some executions.
+    /// Does the same as [`Repository::recover`], but only for selected executions.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn take_over(&self, wanted: &dyn Fn(ExecutionId) -> bool) -> Result<Vec<Execution>, BatchError> {
         let mut work = self.begin()?;
         let now = self.now_ms();
@@ -76,7 +76,7 @@ impl Repository {
                 execution.cause = Some("the process that ran it ended".to_owned());
                 execution.ended_ms = Some(now);
                 execution.updated_ms = now;
-                // First of all nothing of the old process commits any more; then what it had committed is read.
+                // First prevent further commits of the old process; then read its committed work.
                 work.adopt(&[b"t".as_slice(), &execution.instance.0.to_be_bytes()].concat(), 0)?;
                 fail_steps(work, &execution)?;
                 work.put(&key_of(b'e', id.0), &bytes(&execution))?;
@@ -87,7 +87,7 @@ impl Repository {
                 self.keep_unattended(work, &[ends, event_of(&execution, event::INSTANCE_FAILED, now, text)])?;
                 recovered.push(execution);
             }
-            // Without the lease, nothing that the old process may still have under way commits.
+            // Without the lease, work that the old process may still have in progress does not commit.
             work.delete(key)?;
             work.delete(&key_of(b'q', id.0))?;
             forget_sharing(work, id)?;
@@ -114,7 +114,7 @@ impl Repository {
         }
     }
 
-    /// Whether the owner of a lease is gone; each owner is looked at once.
+    /// Returns true if the owner of a lease has ended; each owner is checked once.
     fn is_owner_gone(&self, lease: &Lease, owners: &mut HashMap<u64, bool>) -> Result<bool, BatchError> {
         if let Some(is_gone) = owners.get(&lease.owner) {
             return Ok(*is_gone);
@@ -124,10 +124,10 @@ impl Repository {
         Ok(is_gone)
     }
 
-    /// Executions that their processes left, and that nobody has continued, abandoned or forgotten since.
+    /// Returns executions whose process ended and that have not been continued, abandoned or dismissed since.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn left_behind(&self) -> Result<Vec<LeftBehind>, BatchError> {
         let mut work = self.begin()?;
         let page = work.page(PageOf { prefix: b"w", after: None, newest_first: false, count: PAGE })?;
@@ -142,10 +142,10 @@ impl Repository {
         Ok(left)
     }
 
-    /// Leaves an execution whose process ended to an operator. Whether this call did it.
+    /// Leaves an execution whose process ended to an operator. Returns true if this call changed it.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn forget_left_behind(&self, id: ExecutionId) -> Result<bool, BatchError> {
         let mut work = self.begin()?;
         let is_there = work.get_for_update(&left_key(id))?.is_some();
@@ -157,12 +157,12 @@ impl Repository {
     }
 }
 
-/// Says that the process of an execution ended, and when somebody noticed.
+/// Returns the key of the record that a process has ended, with the time at which this was noticed.
 pub(super) fn left_key(execution: ExecutionId) -> Vec<u8> {
     key_of(b'w', execution.0)
 }
 
-/// How often an instance was continued without an operator.
+/// Returns the key of the number of restarts of an instance without an operator.
 pub(super) fn restarts_key(instance: InstanceId) -> Vec<u8> {
     key_of(b'u', instance.0)
 }

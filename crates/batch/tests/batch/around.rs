@@ -9,28 +9,28 @@ use quayline_postgres::Transaction;
 use quayline_store::Unit;
 use quayline_store::queue::Queue;
 
-/// What happens around units of work.
+/// Hooks around units of work.
 pub(crate) trait Around: Send + Sync {
-    /// Before one begins.
+    /// Called before a unit of work begins.
     fn begins(&self) -> Result<(), BatchError> {
         Ok(())
     }
 
-    /// Instead of its commit.
+    /// Called in place of its commit.
     fn commit(&self, work: Box<dyn Work>) -> Result<(), BatchError> {
         work.commit()
     }
 
-    /// After it has read so many bytes.
+    /// Called after it has read this many bytes.
     fn has_read(&self, _bytes: usize) {}
 
-    /// After it was dropped without a commit.
+    /// Called after it was dropped without a commit.
     fn dropped(&self) {}
 
-    /// After a place was marked.
+    /// Called after a mark was set.
     fn marked(&self) {}
 
-    /// After it went back to such a place.
+    /// Called after it returned to a mark.
     fn went_back(&self) {}
 }
 

@@ -33,7 +33,7 @@ fn framed_records_become_lines_with_a_beginning_and_an_end() {
     assert!(!folder.path().join("out.json.partial").exists());
 }
 
-/// Two interchanges through a map: the items are interchanges, the documents what the map makes of each.
+/// Maps two interchanges: the items are interchanges, and each yields the documents of the map.
 #[test]
 fn interchanges_go_through_a_map() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -140,7 +140,8 @@ fn a_file_is_split_into_ranges_by_itself() {
     }
 }
 
-/// Records that exist already are skipped alone: what the failing writes did in the unit of work is undone, the good records are there once.
+/// Existing records are skipped individually: the changes of the failing writes in the unit of work are undone, and each valid record is written
+/// once.
 #[test]
 fn a_skipped_write_loses_only_the_records_that_fail() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,7 +173,7 @@ fn a_skipped_write_loses_only_the_records_that_fail() {
     assert_eq!(std::fs::read_to_string(folder.path().join("out.txt")).unwrap(), "1a\n2b\n3d\n4f\n");
 }
 
-/// A job whose reader skips nothing, whose processor filters nothing, and whose writer refuses two records.
+/// Runs a job whose reader skips nothing, whose processor filters nothing, and whose writer refuses two records.
 fn with_a_bad_pair(folder: &Path, items: &str) -> (Process, quayline_batch::record::Execution) {
     let lines: String = (1..=20).map(|number| format!("{number:04}line\n")).collect();
     std::fs::write(folder.join("in.txt"), lines.replace("0013line", "0012line").replace("0018line", "0003line"))
@@ -201,7 +202,7 @@ fn with_a_bad_pair(folder: &Path, items: &str) -> (Process, quayline_batch::reco
     (process, execution)
 }
 
-/// What a writer refuses is kept with the number and the place of its item in the input, and the job log names both.
+/// Refused items of a writer are saved with the number and position in the input, and the job log names both.
 #[test]
 fn rejects_of_a_writer_name_item_and_place() {
     for items in ["1", "4", "100"] {
@@ -214,7 +215,7 @@ fn rejects_of_a_writer_name_item_and_place() {
     }
 }
 
-/// The place is that of the whole input also after a restart, where the number counts from the checkpoint.
+/// The position refers to the whole input even after a restart, when the number counts from the checkpoint.
 #[test]
 fn the_job_log_names_the_items_that_are_skipped() {
     use quayline_batch::event::{Event, LOG, Observer};
@@ -248,13 +249,13 @@ fn the_job_log_names_the_items_that_are_skipped() {
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
-    // A writer that cannot isolate loses the chunk, and the log says which items these are.
+    // A writer that cannot isolate loses the chunk, and the log names its items.
     assert_eq!(process.start(&xml(""), &[]).status, BatchStatus::Completed);
     let told = lines.0.lock().join("\n");
     assert!(told.contains("4 items, item 9 to item 12, are skipped in writing: Bad"), "{told}");
 }
 
-/// Interchanges, and records that can only be found from the one before, are split into ranges of whole items.
+/// Interchanges, and records that can be found only from their predecessor, are split into ranges of whole items.
 #[test]
 fn every_framing_is_split_into_ranges() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -304,7 +305,7 @@ fn every_framing_is_split_into_ranges() {
     }
 }
 
-/// A job has properties where a command has options: a remedy names the property.
+/// Jobs have properties in place of command options: a remedy names the property.
 #[test]
 fn remedies_name_what_a_job_has() {
     let folder = tempfile::tempdir().unwrap();
@@ -389,7 +390,7 @@ fn files_are_transferred_whole() {
     assert!(exit == "FAILED" && cause.contains("is there already, with other content"), "{cause}");
     assert_eq!(std::fs::read(at("out/3.txt")).unwrap(), b"other");
     let moved = [("from", "3.txt"), ("to", "out"), ("mode", "move"), ("existing", "replace")];
-    // The second time nothing is left to do, as after a crash behind the move.
+    // The second run has nothing left to do, as after a crash that follows the move.
     for count in ["1", "0"] {
         assert_eq!(run(&moved), (count.to_owned(), String::new()));
     }

@@ -1,4 +1,4 @@
-//! What a checkpoint writes, what becomes of skipped items, and chunks whose size follows the cost of commits.
+//! Contents of checkpoints, rejects of skipped items, and chunks whose size adapts to the cost of commits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use quayline_store::Unit;
 
 use crate::kit::{Process, backend, given, job, medium, properties};
 
-/// A repository that counts what is written.
+/// A repository that counts writes.
 struct Counted {
     inner: Arc<dyn Backend>,
     bytes: Arc<AtomicU64>,
@@ -96,12 +96,12 @@ impl Work for CountedWork {
     }
 }
 
-/// Reads numbers. Its position has 100,000 bytes, which change with every so many items.
+/// Reads numbers. Its position has 100,000 bytes, which change every `every` items.
 struct Heavy {
     next: u64,
     count: u64,
     every: u64,
-    /// Whether it says when it has not moved, and the position that it gave last.
+    /// True if it reports an unchanged position. The last position follows.
     says_so: bool,
     given: Option<u64>,
 }
@@ -143,7 +143,7 @@ impl Reader for Heavy {
     }
 }
 
-/// Bytes and commits of a job of 100 chunks whose reader's position changes with every so many items.
+/// Returns the bytes and commits of a job of 100 chunks whose reader's position changes every `every` items.
 fn written(every: u64, says_so: bool) -> (u64, u64) {
     let (bytes, commits) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let counted = Counted { inner: backend(&medium()), bytes: Arc::clone(&bytes), commits: Arc::clone(&commits) };
@@ -238,7 +238,7 @@ impl Reader for Ledger {
     }
 }
 
-/// With `delta`, a checkpoint writes the pages that changed, and a restart finds the whole position: where it grew and where it became shorter too,
+/// With `delta`, a checkpoint writes the changed pages, and a restart finds the complete position: also after growth and shrinkage,
 /// after a rollback, and after runs with and without the property.
 #[test]
 fn a_checkpoint_of_a_large_position_writes_what_changed() {
@@ -261,7 +261,7 @@ fn a_checkpoint_of_a_large_position_writes_what_changed() {
         wrote.push(bytes.load(Ordering::Relaxed));
     }
     assert!(wrote[1] * 20 < wrote[0], "{wrote:?}");
-    // 400 checkpoints of at most four pages, the whole after the rollback and at both ends, and what grew.
+    // 400 checkpoints of at most four pages, the complete position after the rollback and at both ends, and the growth.
     assert!(wrote[1] < 400 * 4 * 4_200 + 5 * (LEDGER as u64 + 40_000), "{wrote:?}");
     let memory = medium();
     let mut last = None;
@@ -334,7 +334,7 @@ fn skipped_items_are_kept_with_cause_and_position_and_can_be_submitted_again() {
     assert_eq!(kept.iter().filter(|(reject, _)| reject.stage == Stage::Write).count(), 2);
 }
 
-/// A chunk that rolls back keeps nothing; what it skips again when it runs again is kept once.
+/// A chunk that rolls back saves no rejects; an item that is skipped again in the repeated chunk is saved once.
 #[test]
 fn a_chunk_that_rolls_back_keeps_no_rejects_twice() {
     let process = Process::in_memory();

@@ -1,4 +1,4 @@
-//! What users of other batch engines complain about, each with a test. `docs/studies/batch.md` lists all twelve and says where the others are.
+//! Complaints of users of other batch engines, each with a test. `docs/studies/batch.md` lists all twelve and the tests of the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ impl Writer for Refusing {
     }
 }
 
-/// A job of one chunk of 1,000 items whose writer refuses some: calls of processor and writer, items written, items skipped.
+/// Runs a job of one chunk of 1,000 items whose writer refuses some. Returns the calls of processor and writer, and the items written and skipped.
 fn skipping(bad: &[&'static str]) -> (u64, u64, u64, u64) {
     let (processed, written) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut process = Process::in_memory();
@@ -73,7 +73,7 @@ fn a_skipped_write_needs_a_logarithm_of_writes_and_processes_nothing_again() {
     assert!(calls <= 21, "{calls} writes");
 }
 
-/// Complaint 4: a stop request and the step wrote the same record, and one of them failed.
+/// Complaint 4: a stop request and the step wrote the same record, so one of them failed.
 #[test]
 fn a_stop_at_any_moment_conflicts_with_nothing() {
     let xml = format!(
@@ -136,7 +136,7 @@ fn a_long_job_keeps_one_state_and_a_start_adds_the_same_records_whatever_the_his
     assert_eq!(all(&process) - many, growth);
 }
 
-/// A start costs the same after many executions. `QUAYLINE_HISTORY` sets how many there are; 1,000,000 take some minutes.
+/// A start costs the same after many executions. `QUAYLINE_HISTORY` sets their number; 1,000,000 take some minutes.
 #[test]
 fn a_start_costs_the_same_after_a_long_history() {
     let history = std::env::var("QUAYLINE_HISTORY").ok().and_then(|text| text.parse().ok()).unwrap_or(5_000u64);

@@ -1,5 +1,5 @@
-//! The process ends at every commit in turn, and the job continues in another one: files are byte-identical, each message and record is there
-//! once, whatever ran: a chunk, partitions, a split.
+//! Crash tests: the process ends at every commit in turn, and the job continues in another process. Files are byte-identical, and each message and
+//! record exists once, for a chunk, partitions, and a split.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,15 +16,15 @@ use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
 use crate::around::{Around, AroundBackend};
 use crate::kit::{Process, backend, medium, store};
 
-/// When the process ends, counted in commits.
+/// End of the process after a number of commits.
 pub(crate) struct Ending {
     left: AtomicU64,
-    /// Whether the last commit still happens.
+    /// True if the last commit still happens.
     last_happens: bool,
 }
 
 impl Ending {
-    /// A process that does not end before [`Ending::after`].
+    /// Creates an ending that does not occur before a call of [`Ending::after`].
     pub(crate) fn new(last_happens: bool) -> Arc<Ending> {
         Arc::new(Ending { left: AtomicU64::new(u64::MAX), last_happens })
     }
@@ -53,7 +53,7 @@ impl Ending {
 
 enum Outcome {
     Happens,
-    /// It is durable, but the process ends before it learns of it.
+    /// The commit is durable, but the process ends before it learns the outcome.
     HappensUnheard,
     Lost,
 }
@@ -197,7 +197,7 @@ fn prepare(folder: &Path, medium: &Arc<MemoryEngine>) {
     unit.commit().unwrap();
 }
 
-/// Everything that the job leaves: files, and the messages of the queue.
+/// Returns all results of the job: files, and the messages of the queue.
 fn left(folder: &Path, medium: &Arc<MemoryEngine>) -> BTreeMap<String, String> {
     let mut left = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -349,7 +349,7 @@ fn a_crash_of_the_restart_is_survived_too() {
     }
 }
 
-/// A clock that goes forward and back by years.
+/// A clock that jumps forward and back by years.
 #[derive(Debug, Default)]
 pub(crate) struct Jumping(AtomicU64);
 
@@ -364,7 +364,8 @@ impl quayline_store::Clock for Jumping {
     }
 }
 
-/// Leases follow who holds the repository, not the time: a clock that jumps loses and repeats nothing, and lets no two processes run one execution.
+/// Leases depend on the ownership of the repository, not on time: a clock that jumps loses and repeats nothing, and never lets two processes run one
+/// execution.
 #[test]
 fn a_clock_that_jumps_changes_nothing() {
     let expected = {

@@ -1,4 +1,4 @@
-//! The job repository in PostgreSQL, SQL artifacts, and what happens when the database is gone. One server serves all tests here.
+//! Job repository in PostgreSQL, SQL artifacts, and outages of the database. One server serves all tests here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::kit::{Process, given, job};
 mod crash;
 mod shared;
 
-/// The server, or nothing where PostgreSQL is not installed: the test is counted as skipped.
+/// Starts the server, or returns `None` if PostgreSQL is not installed: the test is then counted as skipped.
 fn server(folder: &Path) -> Option<OwnServer> {
     match OwnServer::start(&folder.join("server"), Durable::No) {
         Ok(server) => Some(server),
@@ -40,7 +40,7 @@ fn sql(server: &OwnServer, text: &str) {
     Connection::open(&server.endpoint()).unwrap().script(text).unwrap();
 }
 
-/// The only value of a query, as text.
+/// Returns the only value of a query, as text.
 fn value(server: &OwnServer, query: &str) -> String {
     let mut connection = Connection::open(&server.endpoint()).unwrap();
     let answers = connection.query(&format!("SELECT ({query})::text"), &[]).unwrap();
@@ -57,7 +57,7 @@ fn artifact(element: &str, name: &str, list: &[(&str, &str)]) -> String {
     format!("<{element} ref=\"quayline.{name}\">{}</{element}>", properties(list))
 }
 
-/// A step of one chunk.
+/// Returns the XML of a step with one chunk.
 fn chunk(count: u32, reader: &str, writer: &str, more: &str) -> String {
     format!("<step id=\"s\"><chunk item-count=\"{count}\">{reader}{writer}{more}</chunk></step>")
 }
@@ -112,7 +112,7 @@ fn jobs_in_a_database() {
     the_database_goes(&server, folder.path());
 }
 
-/// The statements of a batchlet are one transaction: a wrong one undoes those before it.
+/// The statements of a batchlet are one transaction: a faulty one undoes the preceding ones.
 fn statements_of_a_batchlet(server: &OwnServer, folder: &Path) {
     let process = process(server, folder);
     sql(server, "CREATE TABLE told (n int)");
@@ -129,7 +129,7 @@ fn statements_of_a_batchlet(server: &OwnServer, folder: &Path) {
     assert_eq!(value(server, "SELECT string_agg(n::text, ',' ORDER BY n) FROM told"), "1,2");
 }
 
-/// A start costs the same after many executions. `QUAYLINE_HISTORY` sets how many there are.
+/// A start costs the same after many executions. `QUAYLINE_HISTORY` sets their number.
 fn a_start_after_a_long_history(server: &OwnServer, folder: &Path) {
     let history = std::env::var("QUAYLINE_HISTORY").ok().and_then(|text| text.parse().ok()).unwrap_or(300u64);
     let process = process(server, folder);
@@ -156,7 +156,7 @@ fn a_start_after_a_long_history(server: &OwnServer, folder: &Path) {
     assert!(last < first * 10, "{first:?} became {last:?}");
 }
 
-/// Lengths of columns cut nothing off, and what a column cannot keep is refused, in both forms of items and with both ways to send them.
+/// Columns truncate nothing, and values that a column cannot store exactly are refused, for both forms of items and both ways of sending them.
 fn columns_keep_what_items_say(server: &OwnServer, folder: &Path) {
     sql(
         server,
@@ -211,7 +211,7 @@ fn columns_keep_what_items_say(server: &OwnServer, folder: &Path) {
     let cause = execution.cause.unwrap_or_default();
     assert!(cause.contains("item 1 of the chunk has the member id twice"), "{cause}");
     binary_numbers_and_others(server, folder, &process);
-    // A key of fixed length leads a restart to the row after the checkpoint, whatever its length.
+    // A key of fixed length leads a restart to the row after the checkpoint, regardless of padding.
     sql(
         server,
         "CREATE TABLE coded (c char(5)); INSERT INTO coded SELECT 'c' || n FROM generate_series(100, 199) AS n",
@@ -285,12 +285,12 @@ fn copy_history(server: &OwnServer, count: u64) {
     for (key, last) in [("#i", &instance), ("#e", &execution)] {
         sql(server, &format!("UPDATE quayline_jobs.record SET value = int8send({last} + {count}) WHERE key = '{key}'"));
     }
-    // What a server does in the days that these executions would have taken.
+    // Maintenance that a server does in the days that these executions would have taken.
     sql(server, "VACUUM ANALYZE quayline_jobs.record");
     sql(server, "CHECKPOINT");
 }
 
-/// A set of items does what a statement for each item would do.
+/// A set of items has the same effect as a statement for each item.
 fn repeated_and_missing_keys(server: &OwnServer, folder: &Path) {
     let process = process(server, folder);
     let run = |items: &str, more: &[(&str, &str)]| {
@@ -357,7 +357,7 @@ fn refused_rows_are_processed_once(server: &OwnServer, folder: &Path) {
     }
 }
 
-/// The end of a step learns of a refusal too.
+/// A refusal is also detected at the end of a step.
 fn a_last_chunk_that_is_refused(server: &OwnServer, folder: &Path) {
     sql(server, "TRUNCATE keyed");
     std::fs::write(folder.join("last.json"), "{\"id\":1}\n{\"id\":1}\n{\"id\":3}\n").unwrap();
@@ -371,7 +371,7 @@ fn a_last_chunk_that_is_refused(server: &OwnServer, folder: &Path) {
     assert_eq!(value(server, "SELECT count(*) FROM keyed"), "2");
 }
 
-/// A constraint that is checked with the commit: the item at fault is found and skipped, or the step fails.
+/// For a constraint that is checked at commit, the item at fault is found and skipped, or the step fails.
 fn a_commit_that_is_refused(server: &OwnServer, folder: &Path) {
     sql(server, "CREATE TABLE late (id int, CONSTRAINT late_key UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)");
     std::fs::write(folder.join("late.json"), "{\"id\":1}\n{\"id\":2}\n{\"id\":1}\n{\"id\":4}\n{\"id\":5}\n").unwrap();
@@ -395,8 +395,8 @@ fn a_commit_that_is_refused(server: &OwnServer, folder: &Path) {
     }
 }
 
-/// A step that runs anew in its instance writes its first chunk, although a chunk with this number was written before; chunks may be smaller after a
-/// restart than the one that is there.
+/// A step that restarts from the beginning in its instance writes its first chunk, although a chunk with this number was written earlier. After a
+/// restart, chunks may be smaller than the stored one.
 fn tokens_belong_to_one_run_of_a_step(server: &OwnServer, folder: &Path) {
     sql(server, "CREATE TABLE twice (id int)");
     std::fs::write(folder.join("twice.json"), "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n").unwrap();
@@ -552,7 +552,7 @@ fn items_that_fail(server: &OwnServer, folder: &Path) {
     assert_eq!(value(server, "SELECT count(*) FROM t"), "0");
 }
 
-/// Rows in the order of a key of two columns; a restart continues behind the key, with rows inserted before it left alone.
+/// Reads rows in the order of a key of two columns. A restart continues after the key, ignoring rows inserted before it.
 fn read_and_restarted(server: &OwnServer, folder: &Path) {
     sql(
         server,
@@ -572,7 +572,7 @@ fn read_and_restarted(server: &OwnServer, folder: &Path) {
     let rows = std::fs::read_to_string(folder.join("rows.csv")).unwrap();
     assert_eq!(rows.lines().count(), 2_500);
     assert_eq!(rows.lines().nth(2), Some("1,b0,xxx"));
-    // The target refuses one row; the reader continues behind the last chunk.
+    // The target refuses one row; the reader continues after the last chunk.
     sql(server, "CREATE TABLE copy (a int, b text, v text CHECK (v <> repeat('x', 49)), PRIMARY KEY (a, b))");
     let write = artifact("writer", "sqlWriter", &[("table", "copy"), ("columns", "a,b,v")]);
     let xml = chunk(20, &reader("json"), &write, "");
@@ -594,7 +594,7 @@ fn read_and_restarted(server: &OwnServer, folder: &Path) {
     assert!(cause.contains("have the same a"), "{cause}");
 }
 
-/// The repository in memory, the rows in the database: each chunk once, whatever happens between the two commits.
+/// The repository is in memory, the rows are in the database: each chunk is written once, for a crash at any point between the two commits.
 fn a_token_in_another_database(server: &OwnServer, folder: &Path) {
     lines(folder, "in.json", 1..=95);
     let url = server.url();
@@ -620,7 +620,7 @@ fn a_token_in_another_database(server: &OwnServer, folder: &Path) {
     sql(server, "TRUNCATE u");
 }
 
-/// Another process takes over what a process left behind; the first one commits nothing afterwards. A process that lives is left alone.
+/// Another process takes over from an ended process, which then commits nothing more. A live process is not taken over.
 fn two_processes(server: &OwnServer, folder: &Path) {
     lines(folder, "in.json", 1..=100);
     let xml = chunk(10, &in_file("in.json"), &into("u", &[]), "");
@@ -647,7 +647,7 @@ fn two_processes(server: &OwnServer, folder: &Path) {
         );
     }
     assert_eq!(taken.iter().map(|execution| execution.id).collect::<Vec<_>>(), [id]);
-    // The first process tries to go on and is refused: nothing of it is there.
+    // The first process tries to continue and is refused: none of its work is stored.
     let refused = launched.run();
     assert!(matches!(refused, Err(BatchError::Fenced { .. })), "{refused:?}");
     assert_eq!(value(server, "SELECT count(*) FROM u"), "0");
@@ -658,7 +658,7 @@ fn two_processes(server: &OwnServer, folder: &Path) {
     sql(server, "TRUNCATE u");
 }
 
-/// More partitions than threads, each with its own checkpoints, rows and counters.
+/// More partitions than threads, each with separate checkpoints, rows and counters.
 fn partitions(server: &OwnServer, folder: &Path) {
     let reader = artifact(
         "reader",
@@ -691,14 +691,14 @@ fn partitions(server: &OwnServer, folder: &Path) {
     sql(server, "TRUNCATE u");
 }
 
-/// How long the database is gone; `QUAYLINE_OUTAGE_MS` sets another time.
+/// Returns the duration of the outage; `QUAYLINE_OUTAGE_MS` overrides it.
 fn outage() -> Duration {
     let ms = std::env::var("QUAYLINE_OUTAGE_MS").ok().and_then(|text| text.parse().ok());
     Duration::from_millis(ms.unwrap_or(500))
 }
 
-/// The server stops in the middle of a job and comes back: the job waits and ends with each row once. Then it goes for good: the job ends, and
-/// continues when there is a database again.
+/// The server stops in the middle of a job and returns: the job waits and ends with each row once. Then it stops for good: the job ends, and
+/// continues when a database is available again.
 fn the_database_goes(server: &OwnServer, folder: &Path) {
     const ROWS: u32 = 60_000;
     lines(folder, "in.json", 1..=ROWS);
@@ -752,7 +752,7 @@ fn the_database_goes(server: &OwnServer, folder: &Path) {
     server.run().unwrap();
     let next = process(server, folder);
     let last = next.engine.repository.latest(0, 1).unwrap().remove(0);
-    // By the server's clock the process may be alive for a minute after the server's restart; the test does not wait.
+    // By the server's clock the process may count as alive for a minute after the server's restart; the test does not wait.
     if last.status.is_running() {
         sql(server, "UPDATE quayline_jobs.owner SET until = now() - interval '1 second'");
         assert_eq!(next.engine.repository.recover().unwrap().len(), 1);

@@ -13,7 +13,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/batch").canonicalize().unwrap()
 }
 
-/// Whether a command is installed; otherwise the test is counted as skipped.
+/// Returns true if a command is installed; otherwise the test is counted as skipped.
 fn has(command: &str) -> bool {
     let there = Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {
@@ -26,7 +26,7 @@ fn process(folder: &Path) -> Process {
     Process::new(backend(&medium()), folder.to_owned())
 }
 
-/// `count` customers; the names of every tenth are blank.
+/// Writes `count` customers; the name of every tenth is blank.
 fn customers(folder: &Path, count: u32) {
     let line = |number: u32| {
         let name = if number.is_multiple_of(10) { "" } else { "ADA LOVELACE" };
@@ -43,7 +43,7 @@ fn artifact(element: &str, name: &str, list: &[(&str, &str)]) -> String {
     format!("<{element} ref=\"quayline.{name}\">{}</{element}>", properties(list))
 }
 
-/// The example's job over the customers of a folder.
+/// Returns the example's job for the customers of a folder.
 fn example(job: &str, command: &str) -> JobFile {
     let text = std::fs::read_to_string(examples().join("jobs").join(job)).unwrap();
     let text = text.replace("external/", &format!("{}/external/", examples().display()));
@@ -72,7 +72,7 @@ fn python_artifacts_read_process_and_write_a_chunk_in_one_request_each() {
     assert_eq!((counts.read, counts.filter, counts.write), (95, 9, 86));
 }
 
-/// A program that keeps the verbs of its requests: as many as chunks, not as items.
+/// A program that records the verbs of its requests: their number equals that of chunks, not of items.
 #[test]
 fn requests_are_as_many_as_chunks() {
     if !has("python3") {
@@ -101,7 +101,7 @@ fn requests_are_as_many_as_chunks() {
         let verbs = std::fs::read_to_string(folder.path().join(format!("{kind}.verbs"))).unwrap();
         verbs.lines().filter(|line| *line == verb).count()
     };
-    // The first 16 items of the step are processed apart.
+    // The first 16 items of the step are processed separately.
     assert_eq!(count("processor", "process"), 11);
     assert_eq!(count("writer", "write"), 10);
     assert!(count("reader", "read") <= 11, "{}", count("reader", "read"));
@@ -140,7 +140,7 @@ fn java_artifacts_of_one_file_do_the_same() {
     assert_eq!(std::fs::read_to_string(folder.path().join("names.csv")).unwrap(), names(45, "ADA LOVELACE"));
 }
 
-/// A shell that speaks the protocol, with the rest of a script.
+/// Writes a shell script that implements the protocol, followed by the rest of a script.
 fn shell(folder: &Path, name: &str, rest: &str) -> String {
     let script = format!(
         "answer() {{ printf 'ok %s\\n' \"$1\"; }}\nfields() {{ for n in $(seq \"$1\"); do read -r length; test \"$length\" = - || head -c $((length + 1)) >/dev/null; done; }}\n\
@@ -230,7 +230,7 @@ fn a_batchlet_is_asked_to_stop() {
     assert_eq!(process.steps(id)[0].exit_status.as_deref(), Some("STOPPED"));
 }
 
-/// A writer that dies in the middle of its third chunk, after it wrote half of it: a restart, and a retry within the job, leave the same file.
+/// A writer crashes in the middle of its third chunk, after writing half of it: a restart, and a retry within the job, produce the same file.
 #[test]
 fn a_crash_of_a_program_repeats_nothing_and_loses_nothing() {
     if !has("python3") {
@@ -282,7 +282,7 @@ fn exceptions_have_the_classes_that_the_program_names() {
     assert_eq!(text, Thrown::new("Paper.Jam", "no ink").to_string());
 }
 
-/// The files of all partitions, in the order of their ranges.
+/// Returns the files of all partitions, in the order of their ranges.
 fn of_partitions(folder: &Path) -> String {
     let mut names: Vec<(u64, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -310,13 +310,13 @@ fn programs_plan_partitions_end_chunks_and_see_the_whole() {
     assert_eq!(of_partitions(folder.path()), names(95, "Ada Lovelace"));
     let step = &process.steps(execution.id)[0];
     assert_eq!((step.partitions, step.counts.read, step.counts.write), (3, 95, 86));
-    // Chunks of 2, 4, 8 and 16 items, and what is left: about 32 lines a partition.
+    // Chunks of 2, 4, 8 and 16 items, and the rest: about 32 lines in each partition.
     assert!((12..=18).contains(&step.counts.commit), "{step:?}");
     assert_eq!(step.exit_status.as_deref(), Some("86"), "the analyzer's");
     assert_eq!(std::fs::read_to_string(folder.path().join("names.done")).unwrap(), "all partitions completed\n");
 }
 
-/// A restart makes the plan again: with other ranges it is refused, and the reducer hears of each failure.
+/// A restart plans again: different ranges are refused, and the reducer is informed of each failure.
 #[test]
 fn a_restart_with_another_plan_of_a_program_is_refused() {
     if !has("python3") {
@@ -349,7 +349,7 @@ fn a_restart_with_another_plan_of_a_program_is_refused() {
     assert_eq!(of_partitions(folder.path()), names(40, "Ada Lovelace"));
 }
 
-/// A program that is not a mapper, and one whose plan ends too soon, fail the step with what is wrong.
+/// A program that is not a mapper, and one whose plan is too short, fail the step with a description of the fault.
 #[test]
 fn a_plan_that_is_none_fails_the_step() {
     let folder = tempfile::tempdir().unwrap();

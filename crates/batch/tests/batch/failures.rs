@@ -35,7 +35,7 @@ fn listeners(more: &[(&str, &str)]) -> String {
     format!("<listeners><listener ref=\"hearing\">{}</listener></listeners>", properties(more))
 }
 
-/// What went wrong: a decider that threw had the exit status FAILED. A transition with `on="*"` matched it and ended the job COMPLETED.
+/// Regression: a decider that threw had the exit status FAILED, a transition with `on="*"` matched it, and the job ended COMPLETED.
 /// Section 8.5.2: the job ends FAILED, and job listeners see the cause.
 #[test]
 fn a_decider_that_throws_fails_the_job_whatever_the_transitions_are() {
@@ -57,7 +57,7 @@ fn a_decider_that_throws_fails_the_job_whatever_the_transitions_are() {
     assert!(log.lock().contains(&"decision d: Undecided: no decision".to_owned()), "{:?}", log.lock());
 }
 
-/// What went wrong: a partition element without a plan and without a mapper made no partition, so the step was COMPLETED and its batchlet never
+/// Regression: a partition element without a plan and without a mapper created no partition, so the step was COMPLETED and its batchlet never
 /// ran. The default is one partition (section 8.2.6.1).
 #[test]
 fn a_partition_element_without_plan_is_one_partition() {
@@ -71,7 +71,7 @@ fn a_partition_element_without_plan_is_one_partition() {
     }
 }
 
-/// What went wrong: a batchlet threw, and then a listener after the step threw. The step and the job named the listener's exception as their cause,
+/// Regression: a batchlet threw, and then a listener after the step threw. The step and the job named the listener's exception as their cause,
 /// and the batchlet's exception was lost.
 #[test]
 fn listeners_that_throw_hide_no_cause() {
@@ -118,7 +118,7 @@ fn listeners_that_throw_hide_no_cause() {
     }
 }
 
-/// The log says that a limit failed the step, not the kind of the exception.
+/// The log names the limit that failed the step, not the kind of the exception.
 #[test]
 fn the_log_names_the_limit_that_is_reached() {
     let (process, log) = logged();
@@ -157,7 +157,7 @@ impl Batchlet for Waits {
     }
 }
 
-/// What went wrong: between the request to stop and the end, lists showed STARTED. Section 8.7: the status is STOPPING.
+/// Regression: between the stop request and the end, lists showed STARTED. Section 8.7: the status is STOPPING.
 #[test]
 fn an_execution_that_is_asked_to_stop_is_stopping() {
     let barrier = Arc::new(std::sync::Barrier::new(2));

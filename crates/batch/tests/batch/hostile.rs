@@ -1,4 +1,4 @@
-//! What a hostile or unlucky user does to a job: other parameters at a restart, files that others write, pipes, commands that leave something behind.
+//! Hostile or unlucky uses of jobs: other parameters at a restart, files changed by others, pipes, commands that leave processes behind.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn lines(numbers: std::ops::Range<u32>) -> String {
     numbers.map(|number| format!("item {number}\n")).collect()
 }
 
-/// A step that copies a file line by line. `fail`: the numbers of items that the processor refuses once.
+/// Returns a step that copies a file line by line. `fail` has the numbers of items that the processor refuses once.
 fn copy(from: &[(&str, &str)], fail: &str, to: &[(&str, &str)], partition: &str) -> String {
     format!(
         "<step id=\"s\"><chunk item-count=\"1\"><reader ref=\"quayline.fileReader\">{}</reader><processor ref=\"picky\">{}</processor>\
@@ -45,7 +45,7 @@ fn completed(execution: &Execution) {
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
 }
 
-/// What the files whose names begin so hold together, sorted.
+/// Returns the lines of all files whose names begin with a prefix, sorted.
 fn together(folder: &Path, begin: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -94,7 +94,7 @@ fn a_restart_does_not_continue_in_the_file_of_another_run() {
     failed(&again, "is not as this execution left it");
     completed(&process.restart(second.id, &xml("in2"), &[]));
     assert_eq!(std::fs::read_to_string(folder.path().join("out")).unwrap(), lines(20..26));
-    // A complete file of the same length, of another run, is not taken for this one's either.
+    // A complete file of the same length from another run is not accepted either.
     failed(&process.restart(again.id, &xml("in1"), &[]), "out.partial cannot be opened");
     assert_eq!(std::fs::read_to_string(folder.path().join("out")).unwrap(), lines(20..26));
 }
@@ -176,7 +176,7 @@ fn short_items_of_one_length_are_filled_on_request_only() {
     failed(&mf, "framing");
 }
 
-/// What a command starts ends with it.
+/// Processes that a command starts end with it.
 #[test]
 fn a_stop_ends_a_command_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
@@ -329,7 +329,7 @@ fn rejects_of_no_execution_or_step_are_refused() {
     completed(&process.start(&xml(&[("execution", "1"), ("step", "s")]), &[]));
 }
 
-/// The properties of artifacts are checked before the run: each fault has its line, and says what to write.
+/// The properties of artifacts are checked before the run: each fault is reported with its line and a remedy.
 #[test]
 fn properties_are_checked_before_the_run() {
     let mut registry = quayline_batch::artifact::Registry::default();
@@ -402,7 +402,7 @@ fn properties_are_checked_before_the_run() {
     assert!(told.iter().any(|(_, message, _)| message.contains("names `c`, which is not in `columns`")), "{told:?}");
     assert!(with("a,b", "a,,b").contains("columns of quayline.sqlWriter has an empty name"));
     assert!(with("\"fraiming\" value=\"rdw\"", "\"framing\" value=\"fixed:0\"").contains("a fixed record length of 0"));
-    // A reference without a value is missing; one that only a partition knows is not.
+    // A reference without a value is missing; one that is known only in a partition is not.
     let open = "<step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"#{jobParameters['c']}\"/>\
         </properties></batchlet></step>";
     assert_eq!(found(open), []);
@@ -454,8 +454,8 @@ fn job_xml_has_the_encoding_that_it_names() {
     }
 }
 
-/// What went wrong: where a framing is lost, the reader failed at the same byte again and again, each time was a skip, and a step that skips
-/// everything never ended and filled its log. What cannot be read is the rest of the file: no step may skip it.
+/// Regression: after the loss of a framing, the reader failed repeatedly at the same byte, each failure was a skip, and a step that skips
+/// everything never ended and filled its log. The unreadable part is the rest of the file, so no step may skip it.
 #[test]
 fn a_lost_framing_is_never_skipped() {
     let folder = tempfile::tempdir().unwrap();
@@ -479,7 +479,7 @@ fn a_lost_framing_is_never_skipped() {
     failed(&execution, "has more than 1048576 bytes");
 }
 
-/// Fails at one place whatever is skipped.
+/// Fails at one position regardless of skips.
 struct Stuck {
     next: u64,
 }

@@ -18,7 +18,7 @@ struct Asked {
     content: String,
 }
 
-/// One request of a connection; `None` at its end.
+/// Reads one request of a connection; `None` at its end.
 fn read(from: &mut impl std::io::BufRead) -> Option<Asked> {
     let mut line = String::new();
     from.read_line(&mut line).ok().filter(|count| *count > 0)?;
@@ -40,12 +40,12 @@ fn read(from: &mut impl std::io::BufRead) -> Option<Asked> {
 }
 
 fn answer(to: &mut impl Write, status: u16, content: &str) {
-    // The client may have gone.
+    // The client may have disconnected.
     let _ = write!(to, "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{content}", content.len());
     let _ = to.flush();
 }
 
-/// A server whose threads end with the test. Returns its port.
+/// Starts a server whose threads end with the test. Returns its port.
 fn serve(answers: impl Fn(&Asked) -> Option<(u16, String)> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -69,7 +69,7 @@ fn serve(answers: impl Fn(&Asked) -> Option<(u16, String)> + Send + Sync + 'stat
     port
 }
 
-/// A job of 50 lines in chunks of 7.
+/// Returns a job of 50 lines in chunks of 7.
 fn xml(processor: &[(&str, &str)], classes: &str) -> String {
     let list = properties(processor);
     format!(
@@ -151,7 +151,7 @@ fn faults_that_pass_are_retried_and_refusals_are_skipped() {
     }
 }
 
-/// What is wrong is told without what the item, the URL or a header says.
+/// Errors are reported without data of the item, the URL or a header.
 #[test]
 fn what_went_wrong_is_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ use quayline_batch::{BatchStatus, Thrown, Work};
 
 pub(crate) type Parts = Vec<Vec<u8>>;
 
-/// Where the Java process listens.
+/// Port of the Java process.
 pub(crate) static PORT: AtomicU16 = AtomicU16::new(0);
 static CONTEXTS: AtomicU64 = AtomicU64::new(1);
 
@@ -61,7 +61,7 @@ thread_local! {
     static WIRE: RefCell<Option<Wire>> = const { RefCell::new(None) };
 }
 
-/// Commits, rolls back, marks or restores what Java artifacts of this thread did in the database of the suite.
+/// Commits, rolls back, marks or restores the changes of this thread's Java artifacts in the database of the suite.
 pub(crate) fn transaction(how: &str) -> Result<(), String> {
     WIRE.with(|wire| {
         let mut wire = wire.borrow_mut();
@@ -127,7 +127,7 @@ struct Remote {
     hears: Vec<String>,
 }
 
-/// A number for the Java side of a context, kept in the context's transient data.
+/// Returns a number of a context for the Java side, which is kept in the context's transient data.
 fn context_id(
     transient: quayline_batch::context::TransientData,
     set: impl FnOnce(quayline_batch::context::TransientData),
@@ -218,7 +218,7 @@ impl Remote {
         })
     }
 
-    /// What an artifact wants of its contexts while it runs.
+    /// Handles a request of a running artifact for its contexts.
     fn context(&self, request: &[Vec<u8>]) -> Parts {
         let job = &self.with.job;
         let step = || self.with.step.as_ref().unwrap();
@@ -480,7 +480,7 @@ impl Listener for Remote {
     }
 }
 
-/// Registers the names of a `batch.xml` as artifacts of every kind: what each is, the job says.
+/// Registers the names of a `batch.xml` as artifacts of every kind, because only the job defines the kind of each.
 pub(crate) fn register(registry: &mut Registry, names: &[String]) {
     for name in names {
         registry.reader(name, |with| Ok(Box::new(Remote::new(with)?)));

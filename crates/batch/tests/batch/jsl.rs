@@ -1,4 +1,4 @@
-//! Job XML: everything that is wrong is found at once, with place and remedy; references are resolved as the specification says.
+//! Job XML: all faults are found at once, with place and remedy; references are resolved as the specification requires.
 
 use expect_test::{Expect, expect};
 use quayline_project::job::{Artifacts, JobFile, Parameters, StepBody};
@@ -77,7 +77,7 @@ fn targets_loops_and_elements_that_nothing_reaches() {
 
 #[test]
 fn transitions_that_an_earlier_one_hides_and_restarts_at_a_decision() {
-    // What went wrong: the check accepted a `stop` whose restart begins at a decision, although the restarted job could only fail. It accepted an
+    // Regression: the check accepted a `stop` whose restart begins at a decision, although the restarted job could only fail. It accepted an
     // empty `to` and an empty id. It also treated an element as reachable whose only transition comes after `on="*"`.
     let decision = "<decision id=\"d\" ref=\"my-decision\"><end on=\"*\"/></decision>\n";
     check(
@@ -123,7 +123,7 @@ fn references_without_value_and_artifacts_that_nobody_has() {
     );
 }
 
-/// The property of the batchlet `x`.
+/// Returns the property of the batchlet `x`.
 fn resolved(value: &str, parameters: &[(&str, &str)]) -> String {
     let inside = format!(
         "<properties><property name=\"outer\" value=\"O\"/><property name=\"both\" value=\"job\"/></properties><step id=\"a\"><properties><property name=\"both\" value=\"step\"/></properties><batchlet ref=\"b\"><properties><property name=\"x\" value=\"{value}\"/></properties></batchlet></step>"

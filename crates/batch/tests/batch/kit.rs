@@ -14,7 +14,7 @@ use quayline_store::{Access, MemoryEngine, Store, StoreLimits, SystemClock};
 
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
-/// A store in memory that outlives the "processes" that open it.
+/// Creates a store in memory that outlives the "processes" that open it.
 pub(crate) fn medium() -> Arc<MemoryEngine> {
     Arc::new(MemoryEngine::new())
 }
@@ -28,7 +28,7 @@ pub(crate) fn backend(medium: &Arc<MemoryEngine>) -> Arc<dyn Backend> {
     Arc::new(StoreBackend::new(store(medium), Arc::new(SystemClock)).unwrap())
 }
 
-/// A process: an engine over the repository, and what its artifacts said.
+/// A process: an engine over the repository, and the log of its artifacts.
 pub(crate) struct Process {
     pub(crate) engine: Engine,
     pub(crate) said: Log,
@@ -70,7 +70,7 @@ pub(crate) fn given(parameters: &[(&str, &str)]) -> Parameters {
     parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// A job with this inside.
+/// Parses a job with this content.
 pub(crate) fn job(xml: &str) -> JobFile {
     let text = if xml.trim_start().starts_with("<job") || xml.starts_with("<?xml") {
         xml.to_owned()
@@ -80,7 +80,7 @@ pub(crate) fn job(xml: &str) -> JobFile {
     JobFile::parse("test.xml", &text).unwrap_or_else(|findings| panic!("{findings}"))
 }
 
-/// `status exit-status` of an execution.
+/// Formats `status exit-status` of an execution.
 pub(crate) fn ended(execution: &Execution) -> String {
     format!("{} {}", execution.status, execution.exit_status.as_deref().unwrap_or("-"))
 }
@@ -132,7 +132,7 @@ impl Reader for Counting {
     }
 }
 
-/// Fails and filters by the number in the item; says what it writes.
+/// Fails and filters by the number in the item; logs its writes.
 struct Picky {
     with: Injected,
     fail: Vec<String>,
@@ -178,7 +178,7 @@ impl Writer for Picky {
     }
 }
 
-/// Says its step, and answers `exit`; throws if `fail` is set; keeps and shows persistent data.
+/// Logs its step, and returns `exit`; throws if `fail` is set; saves and shows persistent data.
 struct Saying(Injected, Log);
 
 impl Batchlet for Saying {

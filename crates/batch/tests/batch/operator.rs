@@ -1,4 +1,4 @@
-//! What operators do while jobs run and after they ended: watch, stop, abandon, remove.
+//! Actions of operators while jobs run and after they ended: watch, stop, abandon, remove.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use quayline_store::queue::QueueDefinition;
 use crate::around::{Around, AroundBackend};
 use crate::kit::{Process, backend, ended, given, job, medium, properties, store};
 
-/// Calls somebody after the next commit, and counts what is read.
+/// Calls a function after the next commit, and counts reads.
 #[derive(Default)]
 struct Watched {
     after_commit: Mutex<Option<Box<dyn FnOnce() + Send>>>,
@@ -43,8 +43,8 @@ fn watched(inner: Arc<dyn Backend>) -> (Arc<Watched>, Arc<dyn Backend>) {
 
 const FAILING: &str = "<step id=\"s\"><batchlet ref=\"saying\"><properties><property name=\"fail\" value=\"Bad\"/></properties></batchlet></step>";
 
-/// A removal took records of steps away one by one, and a restart meanwhile lost its states while it ran.
-/// Now the instance and its executions go first, behind the instance's lock, so the restart finds none.
+/// Regression: a removal deleted records of steps one by one, and a concurrent restart lost its states while it ran. Now the instance and its
+/// executions are deleted first, with the instance's lock held, so the restart finds none.
 #[test]
 fn a_restart_during_a_removal_finds_nothing_to_restart() {
     let (around, backend) = watched(backend(&medium()));
@@ -58,7 +58,7 @@ fn a_restart_during_a_removal_finds_nothing_to_restart() {
     }));
     assert_eq!(process.engine.repository.purge(failed.instance).unwrap(), [failed.id]);
     assert_eq!(outcome.lock().as_deref(), Some("no job execution has the number 1"));
-    // Nothing of it is left: not its job XML either.
+    // Nothing of it is left, including its job XML.
     let mut work = process.engine.repository.begin().unwrap();
     for kind in *b"inexstbkdwug" {
         let of = PageOf { prefix: &[kind], after: None, newest_first: false, count: 10 };
@@ -67,7 +67,7 @@ fn a_restart_during_a_removal_finds_nothing_to_restart() {
     }
 }
 
-/// A process that ends during a removal leaves a part of it, which the next removal by age ends.
+/// A process that ends during a removal leaves a part of the records, which the next removal by age deletes.
 #[test]
 fn a_removal_that_was_cut_short_is_ended_by_the_next() {
     let memory = medium();
@@ -111,7 +111,7 @@ fn job_xml_goes_with_the_last_execution_that_ran_it() {
     assert!(repository.text(other.digest).unwrap().is_some());
 }
 
-/// Only the most recent execution of an instance is given up, and only while nothing of the instance runs. The TCK gives one up that completed.
+/// Only the most recent execution of an instance can be abandoned, and only while nothing of the instance runs. The TCK abandons a completed one.
 #[test]
 fn only_the_most_recent_execution_is_abandoned() {
     let process = Process::in_memory();
@@ -144,7 +144,7 @@ fn what_a_process_left_is_known_until_somebody_continues_it() {
     let memory = medium();
     let first = Process::new(backend(&memory), PathBuf::from("/project"));
     let id = first.engine.start(&job(FAILING), given(&[("day", "1")])).unwrap().id();
-    // Another opening of the store: the process before is gone.
+    // Another opening of the store: the preceding process has ended.
     let second = Process::new(backend(&memory), PathBuf::from("/project"));
     let repository = &second.engine.repository;
     let left = repository.left_behind().unwrap();
@@ -187,7 +187,7 @@ impl Reader for Heavy {
     }
 
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        // Nothing of it repeats, so no store makes it smaller.
+        // Random bytes, which no store can compress.
         let mut bytes: Vec<u8> =
             (0..HEAVY as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
         bytes[0] = self.next.min(3) as u8;
@@ -243,7 +243,7 @@ impl Writer for Gate {
     }
 }
 
-/// Runs a job whose writers wait after so many chunks, and looks at its step then.
+/// Runs a job whose writers wait after this number of chunks, and returns the progress of its step at that time.
 fn looked_at(xml: &str, lines: usize, chunks: usize) -> (StepProgress, Execution) {
     let folder = tempfile::tempdir().unwrap();
     let text: String = (0..lines).map(|number| format!("item {number:04}\n")).collect();
@@ -290,7 +290,7 @@ fn a_step_that_runs_shows_its_metrics_rate_and_time_left() {
     assert!(progress.seconds_left.is_some() && progress.at_ms.is_some() && progress.partitions.is_none());
 }
 
-/// Of partitions that run, the one that takes longest is called a straggler.
+/// The slowest of the running partitions is marked as a straggler.
 #[test]
 fn partitions_that_run_show_their_rates_and_the_straggler() {
     let range = |from: usize, to: usize, number: usize| {
@@ -348,7 +348,7 @@ impl Writer for Weigh {
     }
 }
 
-/// The bound of a chunk counted what such a processor took, and not what it gave. It is a property of the step, too.
+/// Regression: the limit of a chunk counted the input of such a processor, and not its output. It is also a property of the step.
 #[test]
 fn a_chunk_ends_at_the_bytes_of_results() {
     let chunks = |of_step: &str, of_engine: usize| {
@@ -400,12 +400,12 @@ fn a_stop_ends_the_wait_for_a_message() {
     });
     assert_eq!(ended(&execution), "STOPPED STOPPED");
     assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
-    // The next start waits again: the step is not complete.
+    // The next start waits again, because the step is not complete.
     let short = xml.replace("3600000", "1");
     assert_eq!(ended(&process.restart(execution.id, &short, &[])), "COMPLETED COMPLETED");
 }
 
-/// Each line says what the chunk took, and all lines together are the step.
+/// Each line has the times of a chunk, and the sum of all lines is the time of the step.
 #[test]
 fn the_times_of_chunks_have_container_commit_and_wait() {
     let folder = tempfile::tempdir().unwrap();

@@ -30,7 +30,7 @@ fn step(id: &str, next: &str, items: usize, inside: &str) -> String {
     format!("<step id=\"{id}\"{next}><chunk item-count=\"{items}\">{inside}</chunk></step>")
 }
 
-/// JSON lines to a Parquet file and back.
+/// Writes JSON lines to a Parquet file and reads them back.
 fn there_and_back(items: usize, group_bytes: &str) -> String {
     let write = [("file", "t.parquet"), ("shape", "row.shape"), ("group-bytes", group_bytes)];
     let there = artifact("reader", "fileReader", &[("file", "in.json")])
@@ -91,7 +91,7 @@ fn a_restart_goes_on_where_the_rows_end() {
         let folder = tempfile::tempdir().unwrap();
         let process = prepare(folder.path(), 700);
         let line = rows(700).lines().nth(bad).unwrap().to_owned();
-        // As long as the row, so that the checkpoint of the reader holds when the file is mended.
+        // The same length as the row, so that the checkpoint of the reader stays valid when the file is corrected.
         let input = rows(700).replace(&line, &"x".repeat(line.len()));
         std::fs::write(folder.path().join("in.json"), &input).unwrap();
         let first = process.start(&there_and_back(10, "3000"), &[]);
@@ -104,7 +104,7 @@ fn a_restart_goes_on_where_the_rows_end() {
     }
 }
 
-/// A row that does not fit is skipped alone, and the reject says why.
+/// An invalid row is skipped individually, and the reject has the reason.
 #[test]
 fn a_row_that_does_not_fit_is_skipped_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn a_parquet_file_is_split_into_ranges_of_rows() {
     assert!(parts == rows(1_000) || parts == nulls, "{}", &parts[..300]);
 }
 
-/// Another file, other columns, another form: each is told with what to do.
+/// Another file, other columns, another form: each fault is reported with a remedy.
 #[test]
 fn wrong_files_and_shapes_are_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The processors that come with Quayline and need nothing else.
+//! Built-in processors without external dependencies.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn items_go_through_a_command() {
     assert!(execution.cause.as_ref().is_some_and(|cause| cause.contains("timeout-s")), "{execution:?}");
     // No other process sleeps for this time.
     let sleep = format!("sleep 6{}", std::process::id());
-    // `setsid` moves the command into a group of its own.
+    // `setsid` moves the command to a separate group.
     let hides = format!("exec setsid {sleep}");
     let (waits, leaves) = (format!("cat; {sleep}"), format!("cat; {sleep} &"));
     let causes = [
@@ -83,7 +83,7 @@ fn items_go_through_a_command() {
     }
 }
 
-/// A condition over the fields of an item decides whether the job writes it. The item itself stays unchanged.
+/// A condition on the fields of an item decides whether the job writes it. The item itself is unchanged.
 #[test]
 fn items_are_filtered_by_a_condition() {
     let folder = tempfile::tempdir().unwrap();

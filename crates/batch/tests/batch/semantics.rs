@@ -1,4 +1,4 @@
-//! What the specification says of transitions, restarts, chunks, skip and retry, listeners and partitions.
+//! Requirements of the specification on transitions, restarts, chunks, skip and retry, listeners and partitions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const SKIP: &str = "<skippable-exception-classes><include class=\"Bad\"/></skipp
 const RETRY: &str = "<retryable-exception-classes><include class=\"Bad\"/></retryable-exception-classes>";
 const NO_ROLLBACK: &str = "<no-rollback-exception-classes><include class=\"Bad\"/></no-rollback-exception-classes>";
 
-/// Runs a job in a repository of its own: what its artifacts said, how it ended, and the metrics of its last step.
+/// Runs a job in a separate repository. Checks the log of its artifacts, its outcome, and the metrics of its last step.
 fn check(xml: &str, expected: Expect) {
     let process = Process::in_memory();
     let execution = process.start(xml, &[]);
@@ -317,7 +317,7 @@ fn an_execution_restarts_only_if_it_is_the_last_and_did_not_complete() {
     assert!(refused.contains("not the most recent"), "{refused}");
 }
 
-/// A take-over: what the old process still has under way no longer commits.
+/// After a takeover, work in progress of the old process no longer commits.
 #[test]
 fn a_process_that_lost_its_execution_commits_nothing() {
     let medium = crate::kit::medium();
@@ -335,7 +335,7 @@ fn a_process_that_lost_its_execution_commits_nothing() {
     );
 }
 
-/// Who looks at a step sees how far its partitions are, and which are the slowest.
+/// The progress of a step includes that of its partitions, and names the slowest.
 #[test]
 fn the_slowest_partitions_are_shown_until_the_step_completes() {
     let folder = tempfile::tempdir().unwrap();
@@ -368,7 +368,7 @@ fn the_slowest_partitions_are_shown_until_the_step_completes() {
     assert_eq!((progress(&last), progress(&failed)), (None, None));
 }
 
-/// What matches both lists goes by the nearest class; of one class, the exclusion counts.
+/// For an exception that matches both lists, the nearest class decides; for the same class, the exclusion.
 #[test]
 fn the_nearest_class_decides_between_include_and_exclude() {
     let run = |thrown: &str, include: &str, exclude: &str| {
@@ -402,7 +402,7 @@ fn a_start_limit_fails_the_job_whatever_the_transitions_are() {
     assert_eq!((second.status, process.said()), (BatchStatus::Failed, Vec::<String>::new()), "{second:?}");
 }
 
-/// Writes down what the engine asks of it.
+/// Logs the calls of the engine.
 struct Watched {
     name: &'static str,
     left: u32,
@@ -457,8 +457,8 @@ impl Writer for Watched {
     }
 }
 
-/// Sections 11.8 to 11.11: the reader opens first, the writer closes first, listeners come before checkpoints, and a rollback closes both before
-/// the listener hears of it.
+/// Sections 11.8 to 11.11: the reader opens first, the writer closes first, listeners are called before checkpoints, and a rollback closes both
+/// before the call of the listener.
 #[test]
 fn readers_and_writers_are_called_in_the_order_of_the_specification() {
     let mut process = Process::in_memory();
@@ -514,7 +514,7 @@ impl PartitionReducer for Reduces {
     }
 }
 
-/// A plan that discards the partitions before has them taken back first; one that has fewer properties than partitions is refused.
+/// A plan that discards the earlier partitions has them rolled back first; one with fewer properties than partitions is refused.
 #[test]
 fn partitions_that_are_planned_anew_are_taken_back_first() {
     let mut process = Process::in_memory();
@@ -572,7 +572,7 @@ fn a_reference_to_a_property_that_no_partition_has_is_refused() {
     assert_eq!(job(&empty).check(None, &|_| None, &process.engine.registry).len(), 0);
 }
 
-/// Fails the chunk after the one that it wrote, and hears of each.
+/// Fails the chunk after the one that it wrote, and logs each.
 struct Ends(Log);
 
 impl Listener for Ends {
@@ -582,7 +582,7 @@ impl Listener for Ends {
     }
 }
 
-/// What a listener fails after the chunk was written is rolled back, with its metrics.
+/// A chunk that a listener fails after its write is rolled back, with its metrics.
 #[test]
 fn metrics_of_a_chunk_that_fails_at_its_end_are_taken_back() {
     let mut process = Process::in_memory();

@@ -10,7 +10,7 @@ use crate::kit::{Process, backend, medium};
 
 const LINES: u32 = 12_000;
 
-/// One long partition and a short one; `more` are properties of the step.
+/// Returns a job with one long partition and a short one; `more` are properties of the step.
 fn xml(writer: &str, more: &str) -> String {
     let file = |list: &[(&str, &str)]| -> String {
         list.iter().map(|(name, value)| format!("<property name=\"{name}\" value=\"{value}\"/>")).collect()
@@ -41,7 +41,7 @@ fn input(folder: &Path) -> String {
     text
 }
 
-/// The lines of all outputs, sorted.
+/// Returns the lines of all outputs, sorted.
 fn written(folder: &Path) -> String {
     let mut lines: Vec<String> = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -73,7 +73,7 @@ fn a_straggler_is_split_and_nothing_is_lost() {
     assert_eq!(process.steps(execution.id)[0].counts.read, u64::from(LINES));
 }
 
-/// Without the property, and where outputs would be shared, partitions stay as they were planned.
+/// Without the property, or with shared outputs, partitions stay as planned.
 #[test]
 fn partitions_are_split_only_where_they_can() {
     for (writer, more) in [(APART, ""), (TOGETHER, SPLIT)] {
@@ -91,7 +91,7 @@ fn partitions_are_split_only_where_they_can() {
     assert!(execution.cause.unwrap_or_default().contains("quayline.stragglers"));
 }
 
-/// A part that was given away is continued by a restart, in another process, and the parts before it as well.
+/// A part that was given away is continued by a restart in another process, and so are the earlier parts.
 #[test]
 fn a_restart_continues_all_parts() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,7 +124,7 @@ fn a_restart_continues_all_parts() {
     assert_eq!(read, u64::from(LINES), "each line counts once");
 }
 
-/// Somebody asks for it.
+/// A split on request of an operator.
 #[test]
 fn an_operator_splits_a_partition() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! The job XMLs, artifacts and JUnit classes of the Jakarta Batch TCK, unmodified, drive this engine from a Java process.
 //!
-//! Maven fetches the TCK (Apache-2.0) at test time. Without Maven, a JDK or the network the test is skipped and says so. `QUAYLINE_TCK=all` runs
-//! every class; otherwise only some that are quick. This shows how much of the specification is covered; it is no
+//! Maven fetches the TCK (Apache-2.0) at test time. Without Maven, a JDK or the network the test is skipped and reports the reason.
+//! `QUAYLINE_TCK=all` runs every class; the default is some quick ones. This shows the coverage of the specification; it is not a
 //! claim of certified compatibility, which needs the official package and a Java API.
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -53,7 +53,7 @@ const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 "#;
 
-/// The class path of the TCK, or why there is none.
+/// Returns the class path of the TCK, or the reason why there is none.
 fn class_path(folder: &Path) -> Result<Vec<PathBuf>, String> {
     std::fs::write(folder.join("pom.xml"), POM).map_err(|error| error.to_string())?;
     let run = |program: &str, arguments: &[&str]| -> Result<(), String> {
@@ -133,7 +133,7 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
     names.extend(artifacts.split("class=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     let mut registry = Registry::default();
     register(&mut registry, &names);
-    // What artifacts do in the database commits with the unit of work of the chunk.
+    // Database changes of artifacts commit with the unit of work of the chunk.
     let joint = AroundBackend { inner: backend(&medium()), around: Arc::new(JointCommit) };
     let mut engine = Engine::new(Arc::new(Repository::new(Arc::new(joint))), registry, PathBuf::new());
     engine.system = Box::new(|name| SYSTEM.lock().get(name).cloned());
@@ -160,7 +160,7 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
         let (host, port, user) = (&endpoint.host, endpoint.port, &endpoint.user);
         command.arg(format!("-Dquayline.database=jdbc:postgresql://{host}:{port}/{}?user={user}", endpoint.database));
         if !all {
-            // The suite lets vendors choose how long its artifacts sleep.
+            // The suite lets vendors choose the sleep times of its artifacts.
             let mix = "TransactionTests.testGlobalTranLongDelayMixOfLongTimeoutStepsAndShortTimeoutSteps";
             command.args([format!("-D{mix}.sleep=500"), format!("-D{mix}CustomCheckpointAlgorithm.sleep=500")]);
         }

@@ -1,7 +1,7 @@
 //! `quayline.chunkTimesListener`: times of reader, processor, writer and chunk as CSV, in nanoseconds.
 //!
-//! A chunk commits after its listeners ran, and the next chunk waits for the commit. So the commit of a chunk is in the line of the next
-//! one, which is also where its time went. A line reaches from the end of the chunk before to the end of this one.
+//! A chunk commits after its listeners ran, and the next chunk waits for the commit. Therefore the commit time of a chunk is in the line of the next
+//! chunk, which is where the time was spent. A line covers the time from the end of the preceding chunk to the end of this one.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -28,7 +28,7 @@ pub(in crate::builtin) struct ChunkTimes {
     file: Option<BufWriter<File>>,
     begin: Instant,
     chunk_begin: Instant,
-    /// Where the line before ended, and the times of the step then.
+    /// End of the preceding line, and the times of the step at that moment.
     line_begin: Instant,
     before: Times,
     chunk: u64,
@@ -66,7 +66,7 @@ impl ChunkTimes {
         Thrown::of(&["java.io.IOException", "quayline.Environment"], message).hint("check the property File")
     }
 
-    /// A line is written at once, so that partitions may share the file.
+    /// Writes a line with one call, so that partitions can share the file.
     fn line(&mut self) -> std::io::Result<()> {
         if self.file.is_none() {
             let file = File::options().create(true).append(true).open(&self.path)?;

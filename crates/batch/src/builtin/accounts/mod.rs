@@ -20,7 +20,7 @@ fn padded(state: &[u64], size: usize) -> Vec<u8> {
     bytes
 }
 
-/// The first numbers of checkpoint data.
+/// Decodes the first numbers of checkpoint data.
 fn numbers<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
     super::file_reader::numbers(bytes.get(..8 * N)?)
 }

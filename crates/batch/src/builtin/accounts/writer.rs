@@ -19,7 +19,7 @@ enum Deletes {
     Rows,
     /// One statement for each row, each answered before the next is sent.
     OneByOne,
-    /// Nothing is inserted or deleted.
+    /// Neither inserts nor deletes.
     Nothing,
 }
 
@@ -124,7 +124,7 @@ impl AccountWriter {
     }
 }
 
-/// A number of an array of `bigint`.
+/// Appends an element of a `bigint` array.
 fn number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&8u32.to_be_bytes());
     out.extend_from_slice(&number.to_be_bytes());

@@ -1,9 +1,9 @@
 //! Checks that the columns of a table can hold the values of an item exactly.
 //!
-//! A database reports none of these: it rounds a number that has more decimals than its column, or more digits than a binary number of its column has,
-//! drops the time of day of a date, the date of a time of day, the zone of a time that has none, and the end of a `name`, and takes the last of two
-//! members with the same name. Quayline therefore checks each item before it sends it. The database itself refuses what is not JSON or not a number.
-//! Fields of an `interval` that its column does not keep are not checked.
+//! A database does not report inexact values: it rounds a number with more decimals than its column, or with more digits than a binary number of its
+//! column. It drops the time of day of a date, the date of a time of day, the zone of a time without zone, and the end of a `name`, and uses the last
+//! of two members with the same name. Quayline therefore checks each item before it sends it. The database itself refuses values that are not JSON or
+//! not numbers. Fields of an `interval` that its column does not store are not checked.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use super::quoted_table;
 use crate::artifact::Answer;
 use crate::error::Thrown;
 
-/// What a column keeps.
+/// Precision of a column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Keeps {
-    /// All that its type can say, or what only the database knows.
+    /// Full precision of the type, or a precision that only the database knows.
     All,
     /// Numbers with at most this many decimals. A negative limit is a position before the decimal point, as in `numeric(5, -2)`.
     Decimals(i64),
@@ -33,7 +33,7 @@ enum Keeps {
     Json,
 }
 
-/// What a column of a time keeps.
+/// Precision of a time column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Time {
     /// Decimals of a second.
@@ -42,7 +42,7 @@ struct Time {
     has_zone: bool,
 }
 
-/// What the columns of a table keep.
+/// Precisions of the columns of a table.
 pub(super) struct Exact {
     columns: Vec<Keeps>,
 }
@@ -55,7 +55,7 @@ const COLUMNS: &str = "WITH RECURSIVE kind AS (\
     SELECT name, type::regtype::text, modifier::bigint FROM kind JOIN pg_type ON pg_type.oid = type AND typtype <> 'd'";
 
 impl Exact {
-    /// Reads what the columns keep. If the database `rounds`, each of them takes all.
+    /// Reads the precisions of columns. If the database `rounds`, each column accepts all values.
     pub(super) fn of(connection: &mut Connection, table: &str, columns: &[String], rounds: bool) -> Answer<Exact> {
         if rounds {
             return Ok(Exact { columns: vec![Keeps::All; columns.len()] });
@@ -167,7 +167,7 @@ impl Exact {
     }
 }
 
-/// What a column of a type keeps; `modifier` is that of the catalog.
+/// Returns the precision of a column by its type; `modifier` is that of the catalog.
 fn keeps_of(of: &str, modifier: i64) -> Keeps {
     match of {
         // Eleven bits, with a sign.
@@ -189,7 +189,7 @@ fn keeps_of(of: &str, modifier: i64) -> Keeps {
     }
 }
 
-/// Text for a number of decimals.
+/// Describes a number of decimals.
 fn places(decimals: i64) -> String {
     match decimals {
         1 => "1 decimal".to_owned(),
@@ -198,7 +198,8 @@ fn places(decimals: i64) -> String {
     }
 }
 
-/// Number of decimals of a decimal number, without trailing zeros. Negative for trailing zeros before the decimal point: -2 for 100. `None` for zero
+/// Returns the number of decimals of a decimal number, without trailing zeros. It is negative for trailing zeros before the decimal point: -2 for
+/// 100. `None` for zero
 /// and for text that is not a number.
 fn decimals(text: &[u8]) -> Option<i64> {
     let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
@@ -231,10 +232,10 @@ fn decimals(text: &[u8]) -> Option<i64> {
     Some(after.saturating_sub(exponent))
 }
 
-/// Whether a text has a time of day other than midnight.
+/// Returns true if a text has a time of day other than midnight.
 fn has_time_of_day(text: &[u8]) -> bool {
     let Some(colon) = text.iter().position(|byte| *byte == b':') else { return false };
-    // Hours stand before the first colon; what follows it, up to a zone, is minutes and seconds.
+    // The hours precede the first colon. Minutes and seconds follow it, up to a zone.
     let hours = &text[..colon];
     let start = hours.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
     let rest = &text[colon..];
@@ -251,20 +252,20 @@ fn time_of_day(text: &[u8]) -> Option<(usize, usize)> {
     Some((begin, colon + length))
 }
 
-/// Returns whether a zone follows the time of day.
+/// Returns true if a zone follows the time of day.
 fn has_zone(text: &[u8]) -> bool {
     let Some((_, end)) = time_of_day(text) else { return false };
     let rest = text[end..].trim_ascii();
     !rest.is_empty() && ![&b"AM"[..], b"PM", b"BC", b"AD"].iter().any(|known| rest.eq_ignore_ascii_case(known))
 }
 
-/// Returns whether a date precedes the time of day.
+/// Returns true if a date precedes the time of day.
 fn has_date(text: &[u8]) -> bool {
     time_of_day(text).is_some_and(|(begin, _)| text[..begin].iter().any(u8::is_ascii_digit))
 }
 
-/// Returns whether the nearest binary number shows the same digits as a decimal number. The database refuses texts that are not numbers, and numbers
-/// that are out of range.
+/// Returns true if the nearest binary number has the same digits as a decimal number. The database refuses texts that are not numbers, and numbers
+/// out of range.
 fn is_float(text: &[u8], is_double: bool) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return true };
     let nearest = match is_double {
@@ -288,7 +289,7 @@ fn digits(text: &[u8]) -> Option<(Vec<u8>, Option<i64>)> {
     (decimals.is_some() || first == all.len()).then(|| (all[first..last].to_vec(), decimals))
 }
 
-/// Number of decimals of the seconds of a time, without trailing zeros.
+/// Returns the number of decimals of the seconds of a time, without trailing zeros.
 fn decimals_of_second(text: &[u8]) -> i64 {
     let Some(colon) = text.iter().position(|byte| *byte == b':') else { return 0 };
     let Some(point) = text[colon..].iter().position(|byte| *byte == b'.') else { return 0 };
@@ -333,7 +334,7 @@ fn member_that_is_there_twice(text: &[u8]) -> Option<String> {
     None
 }
 
-/// Whether a member's name, as JSON writes it, is this one.
+/// Compares a member's name in JSON notation with a name.
 fn is_named(written: &[u8], name: &str) -> bool {
     if written == name.as_bytes() {
         return true;
@@ -366,7 +367,7 @@ impl<'t> Members<'t> {
         self.take(b'{')
     }
 
-    /// Goes past a string that begins here. Returns where it ends, before its quote.
+    /// Skips a string that begins here. Returns its end, before the quote.
     fn string(&mut self) -> Option<usize> {
         self.take(b'"')?;
         loop {
@@ -381,7 +382,7 @@ impl<'t> Members<'t> {
         }
     }
 
-    /// Goes past a value.
+    /// Skips a value.
     fn value(&mut self) -> Option<Range<usize>> {
         self.space()?;
         let begin = self.at;

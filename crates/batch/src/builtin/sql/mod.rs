@@ -43,12 +43,12 @@ fn pool_of(with: &Injected) -> Answer<Option<Arc<Pool>>> {
     Ok(Some(Pool::new(endpoint)))
 }
 
-/// A name as SQL has it: exactly as the catalog does.
+/// Quotes a name for SQL, so that it is taken exactly as in the catalog.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A table with or without a schema.
+/// Quotes a table name with an optional schema.
 fn quoted_table(name: &str) -> String {
     name.split('.').map(quoted).collect::<Vec<_>>().join(".")
 }

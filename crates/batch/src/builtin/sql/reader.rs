@@ -45,7 +45,7 @@ impl SqlReader {
         })
     }
 
-    /// The statement from the start, or after a key of these types.
+    /// Returns the statement from the start, or after a key of these types.
     fn text(&self, types: Option<&[String]>) -> String {
         let key: Vec<String> = self.key.iter().map(|name| format!("q.{}", quoted(name))).collect();
         let key = key.join(", ");
@@ -102,7 +102,7 @@ impl SqlReader {
     }
 }
 
-/// A field of CSV: null is empty, and a text that is empty has quotes.
+/// Appends a CSV field: null is empty, and an empty text is quoted.
 fn csv_field(value: Option<&[u8]>, out: &mut Vec<u8>) {
     let Some(value) = value else { return };
     if !value.is_empty() && !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {

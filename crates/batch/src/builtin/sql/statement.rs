@@ -8,7 +8,7 @@ use crate::artifact::{Answer, Item};
 use crate::database::NO_ROW;
 use crate::error::Thrown;
 
-/// What becomes of an item.
+/// Operation for each item.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mode {
     Insert,
@@ -17,14 +17,14 @@ pub(super) enum Mode {
     Delete,
 }
 
-/// What a writer writes, before types of columns are known.
+/// Configured output of a writer, before the types of columns are known.
 pub(super) struct Target {
     pub(super) mode: Mode,
     pub(super) items: Items,
     pub(super) table: String,
     pub(super) columns: Vec<String>,
     pub(super) key: Vec<String>,
-    /// Whether an item without a row is an error.
+    /// True if an item without a matching row is an error.
     pub(super) must_exist: bool,
 }
 
@@ -33,7 +33,7 @@ const JSON: u32 = 114;
 const TEXT: u32 = 25;
 
 impl Target {
-    /// The types of the columns, as casts write them.
+    /// Returns the types of the columns, as written in casts.
     pub(super) fn types(&self, connection: &mut Connection) -> Answer<Vec<String>> {
         let columns: Vec<String> = self.columns.iter().map(|name| quoted(name)).collect();
         let query = format!("SELECT {} FROM {} LIMIT 0", columns.join(", "), quoted_table(&self.table));
@@ -49,7 +49,7 @@ impl Target {
         })
     }
 
-    /// The statement for an array of items. With `exact`, it fails unless it changes as many rows as there are items.
+    /// Returns the statement for an array of items. With `exact`, it fails unless the number of changed rows equals the number of items.
     pub(super) fn text(&self, types: &[String], exact: bool) -> String {
         let table = quoted_table(&self.table);
         let list = |names: &[String], before: &str| -> String {
@@ -59,7 +59,7 @@ impl Target {
             let pairs = names.iter().map(|name| format!("{left}{0} = {right}{0}", quoted(name)));
             pairs.collect::<Vec<_>>().join(and)
         };
-        // Items in their order, so that the last of those with one key counts, as if each had a statement of its own.
+        // Items in order, so that the last of those with one key counts, as with separate statements.
         let new = match self.items {
             Items::Json => {
                 let fields: Vec<String> =
@@ -135,7 +135,7 @@ impl Target {
         )
     }
 
-    /// The values of items, as arrays in binary form. A value that its column would change is refused.
+    /// Encodes the values of items as arrays in binary form. Refuses a value that its column would change.
     pub(super) fn values(&self, items: &[Item], exact: &Exact) -> Answer<Vec<Vec<u8>>> {
         match self.items {
             Items::Json => {
@@ -173,7 +173,7 @@ impl Target {
     }
 }
 
-/// An array in binary form.
+/// Encodes an array in binary form.
 fn array<'v>(element: u32, values: impl Iterator<Item = Option<&'v [u8]>>, count: usize) -> Vec<u8> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     let mut bytes: Vec<u8> = [1, 1, element, count, 1].into_iter().flat_map(u32::to_be_bytes).collect();
@@ -189,7 +189,7 @@ fn array<'v>(element: u32, values: impl Iterator<Item = Option<&'v [u8]>>, count
     bytes
 }
 
-/// The fields of a CSV row (RFC 4180, section 2). A field without quotes that is empty has no value. `Err` says what is not CSV.
+/// Parses the fields of a CSV row (RFC 4180, section 2). An empty field without quotes has no value. The error describes the invalid syntax.
 fn csv_fields(row: &[u8]) -> Result<Vec<Option<Vec<u8>>>, &'static str> {
     let row = row.strip_suffix(b"\n").unwrap_or(row);
     let row = row.strip_suffix(b"\r").unwrap_or(row);

@@ -1,8 +1,8 @@
-//! `quayline.sqlWriter`: items become rows, a chunk in one statement or in one for each item; all travel together.
+//! `quayline.sqlWriter`: writes items as rows, a chunk in one statement or in one for each item, all in one round trip.
 //!
-//! - **In the repository's database** the statements are a part of the chunk's transaction, beside the checkpoint.
-//! - **In another database** each chunk is a transaction of its own, with a row in `quayline_chunk` that says which chunk it was. A restart finds
-//!   it there and does not write the chunk twice.
+//! - **In the repository's database** the statements are part of the chunk's transaction, together with the checkpoint.
+//! - **In another database** each chunk is a separate transaction, with a row in `quayline_chunk` that identifies the chunk. A restart finds
+//!   the row and does not write the chunk twice.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::error::{Kind, Thrown};
 use crate::record::ExecutionId;
 use crate::work::Work;
 
-/// How a chunk is sent.
+/// Mode of sending a chunk.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Send {
     /// One statement for all items.
@@ -31,19 +31,19 @@ pub(in crate::builtin) struct SqlWriter {
     name: String,
     target: Target,
     send: Send,
-    /// Whether the database may round what a column cannot keep.
+    /// True if the database may round values to the precision of a column.
     rounds: bool,
     pool: Option<Arc<Pool>>,
-    /// What names this step in `quayline_chunk`.
+    /// Identification of this step in `quayline_chunk`.
     origin: String,
     open: Option<Open>,
 }
 
-/// What an open writer knows.
+/// State of an open writer.
 struct Open {
     set: Statement,
     row: Statement,
-    /// What the columns keep.
+    /// Precisions of the columns.
     exact: Exact,
     /// The writer's own database, if that is not the repository's.
     other: Option<Other>,
@@ -57,7 +57,7 @@ struct Other {
     passed: u64,
     /// Further items of this chunk that the database already has.
     there: u64,
-    /// Items of this chunk that the chunk of the step under way has, once it is written.
+    /// Items of this chunk that the step's current chunk contributes, once that is written.
     now: u64,
 }
 
@@ -110,7 +110,7 @@ impl SqlWriter {
         }
         let (job, step) = (&with.job, with.step.as_deref());
         let partition = step.and_then(|step| step.partition).map(|number| format!("/{number}")).unwrap_or_default();
-        // A step that begins anew has nothing to do with the tokens of the one before.
+        // A new start of the step ignores the tokens of an earlier one.
         let began = step.map(|step| step.began).filter(|began| *began != ExecutionId::default());
         let began = began.map(|execution| format!("#{execution}")).unwrap_or_default();
         let step = step.map_or("", |step| step.step.as_str());
@@ -239,7 +239,7 @@ impl Writer for SqlWriter {
         if self.open.as_ref().is_some_and(|open| open.other.is_some()) {
             return self.write_there(items);
         }
-        // When something was refused, the items are sent one by one, so that the answer names one.
+        // After a refusal, the items are sent one by one, so that the error names one.
         let send = if work.by_item() { Send::Rows } else { self.send };
         let transaction = work.transaction().expect("the writer's database is the repository's");
         self.add(items, send, transaction)

@@ -16,7 +16,8 @@ use crate::record::Stage;
 const FIRST: usize = 16;
 
 impl ChunkRun<'_, '_> {
-    /// Whether the items that wait are processed before more are read: `waiting` bytes of them, after `bytes` of results in this chunk.
+    /// Returns true if the waiting items should be processed before more are read. `waiting` is their size in bytes, `bytes` that of the results in
+    /// this chunk.
     pub(super) fn is_portion(&self, waiting: usize, bytes: usize) -> bool {
         match self.grown {
             (0, _) => self.gathered.len() >= FIRST,
@@ -28,9 +29,9 @@ impl ChunkRun<'_, '_> {
         }
     }
 
-    /// Processes the items that wait, while the chunk is not full. Returns the bytes of the results.
+    /// Processes the waiting items until the chunk is full. Returns the size of the results in bytes.
     pub(super) fn process_portion(&mut self) -> Result<usize, Broken> {
-        // Reading has a clock that does not run meanwhile.
+        // The clock of reading is stopped during processing.
         let looks = self.clock.looks();
         self.clock.end_chunk(&mut self.times);
         self.count_reads();
@@ -82,7 +83,7 @@ impl ChunkRun<'_, '_> {
         Ok(())
     }
 
-    /// What becomes of an item that a processor refuses: whether it is processed again; otherwise it is skipped.
+    /// Handles an item that a processor refused. Returns true if it is processed again; otherwise it is skipped.
     pub(super) fn processes_again(
         &mut self,
         item: &Item,

@@ -32,14 +32,14 @@ use crate::record::{Counts, Pace, PartitionState, Progress, Reject, Stage, StepS
 use crate::repository::Large;
 use crate::work::{Pending, Work};
 
-/// How the loop ended.
+/// Outcome of the loop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ChunkEnd {
     Finished,
     Stopped,
 }
 
-/// Where checkpoints go.
+/// Destination of checkpoints.
 pub(super) enum Place<'s> {
     Step(&'s mut StepState),
     Partition(u32, &'s mut PartitionState, &'s Splits<'s>),
@@ -61,7 +61,7 @@ impl Place<'_> {
     }
 }
 
-/// A chunk step, or one partition of it, that runs.
+/// A running chunk step, or one partition of it.
 pub(super) struct ChunkRun<'c, 's> {
     run: &'c Run<'c>,
     step: &'c Step,
@@ -80,83 +80,83 @@ pub(super) struct ChunkRun<'c, 's> {
     /// The size of chunks, if it follows the cost of commits.
     adaptive: Option<Adaptive>,
     clock: ItemClock,
-    /// Whether skipped items are kept.
+    /// True if skipped items are saved.
     keeps_rejects: bool,
-    /// Whether a checkpoint writes the changed pages of a large position, and not all of it.
+    /// True if a checkpoint writes only the changed pages of a large position.
     in_pages: bool,
-    /// Whether this chunk has nothing to commit.
+    /// True if this chunk has nothing to commit.
     is_idle: bool,
-    /// Where reading failed last and was skipped, until an item is read.
+    /// Position of the last skipped read failure, until an item is read.
     skipped_at: Option<ItemPlace>,
     /// Items that this chunk skipped.
     rejects: Vec<Reject>,
-    /// When the last checkpoint event was kept.
+    /// Time of the last kept checkpoint event.
     kept_checkpoint: Option<Instant>,
-    /// Whether the checkpoint before was written by this loop, so that its large positions are records of their own.
+    /// True if this loop wrote the preceding checkpoint, so that its large positions are separate records.
     has_written: bool,
     /// Items that still run one by one after a rollback.
     one_by_one: u64,
-    /// Whether the chunk under way is one of these.
+    /// True if the current chunk is one of these.
     is_retrying: bool,
     /// The commit of the chunk before.
     pending: Option<Pending>,
-    /// What that chunk did.
+    /// Work of that chunk.
     under_way: UnderWay,
     /// Exception of a refused commit of a single item. The engine skips the item when it reads it again.
     refused: Option<Thrown>,
-    /// Whether the outcome of the last commit is unknown, because the connection to the database was lost.
+    /// True if the outcome of the last commit is unknown, because the connection to the database was lost.
     pub(super) is_uncertain: bool,
     /// Metrics at the last checkpoint.
     counts: Counts,
-    /// Where the chunk before the last checkpoint ended, as long as that checkpoint is not known to be durable.
+    /// End of the chunk before the last checkpoint, until that checkpoint is known to be durable.
     before: Option<(Progress, Counts)>,
-    /// The partition that the chunk under way makes of what this one gives away.
+    /// Partition that the current chunk creates from the range that this one gives away.
     split_off: Option<u32>,
-    /// Whether the answers to what is written are waited for in the chunk, because a commit without that was refused.
+    /// True if the chunk waits for the results of its writes, because a commit without that was refused.
     confirms: bool,
     pub(super) times: Times,
-    /// Items that were read and wait for a processor that takes those of a chunk together.
+    /// Items that wait for a processor that takes the items of a chunk together.
     gathered: Vec<Item>,
-    /// Where these come from, if the chunk may skip.
+    /// Origins of these items, if the chunk may skip.
     gathered_from: Vec<Origin>,
-    /// Bytes of items that such a processor took and gave in this step, which say how many a chunk can have.
+    /// Bytes of items that such a processor has received and returned in this step, which determine the size of a chunk.
     grown: (u64, u64),
     /// Bytes of items at which a chunk ends.
     bytes_max: usize,
     /// Number of the item that was read last, or skipped in reading, in the step execution.
     number: u64,
-    /// Whether the chunk may skip, so that it is known where each item comes from.
+    /// True if the chunk may skip, so that the origin of each item is recorded.
     is_tracking: bool,
-    /// Whether the chunk may retry.
+    /// True if the chunk may retry.
     can_retry: bool,
     /// Items that were read and are not in the metrics yet.
     uncounted: u64,
     /// Items to write.
     items: Vec<Item>,
-    /// Where these come from, if the chunk may skip.
+    /// Origins of these items, if the chunk may skip.
     items_from: Vec<Origin>,
 }
 
-/// The property of a step that says what becomes of skipped items.
+/// Step property that selects the handling of skipped items.
 const REJECTS: &str = "quayline.rejects";
-/// The property of a step that says how large positions are written.
+/// Step property that selects the form of large positions.
 const CHECKPOINTS: &str = "quayline.checkpoints";
 
-/// The property of a step that says at how many bytes of items a chunk ends.
+/// Step property with the size in bytes of items at which a chunk ends.
 const CHUNK_BYTES_MAX: &str = "quayline.chunk-bytes-max";
 
-/// What a chunk did whose commit is under way.
+/// Work of a chunk whose commit is in progress.
 #[derive(Clone, Copy, Default)]
 struct UnderWay {
     /// Items that it read or skipped in reading.
     read: u64,
     /// Items that it gave to the writer.
     written: usize,
-    /// Whether the chunk repeats items of a chunk that was rolled back.
+    /// True if the chunk repeats items of a chunk that was rolled back.
     is_one_by_one: bool,
 }
 
-/// Why reading and processing of a chunk paused.
+/// Reason for the end of reading and processing in a chunk.
 enum Filled {
     /// The chunk is full.
     Full,
@@ -166,7 +166,7 @@ enum Filled {
     Stop,
 }
 
-/// Which artifact opens first: the reader when a step begins, the writer after a rollback (sections 11.8 and 11.11).
+/// Artifact that opens first: the reader when a step begins, the writer after a rollback (sections 11.8 and 11.11).
 #[derive(Clone, Copy)]
 enum Order {
     ReaderFirst,
@@ -276,7 +276,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
-    /// The time, if the step measures.
+    /// Returns the time, if the step is measured.
     fn now(&self) -> Option<Instant> {
         self.run.engine.settings.measures.then(Instant::now)
     }
@@ -287,7 +287,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn open(&mut self, order: Order) -> Answer<()> {
-        // Whatever the repository has: the next checkpoint writes all of it.
+        // The state in the repository is unknown, so the next checkpoint writes all of it.
         self.has_written = false;
         self.rejects.clear();
         let progress = self.place.progress();
@@ -320,7 +320,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
-    /// One chunk; how the step ended if it was the last. The last commit is waited for.
+    /// Runs one chunk. Returns the outcome of the step if it was the last, after waiting for the last commit.
     fn next_chunk(&mut self) -> Answer<Option<ChunkEnd>> {
         if self.job.stop.is_set() {
             self.settle()?;
@@ -334,7 +334,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         if self.one_by_one == 0
             && let Some(algorithm) = &mut self.algorithm
         {
-            // The specification has a time for the checkpoint here; the unit of work has bounds of its own.
+            // The specification has a time limit for the checkpoint here; the unit of work has other limits.
             let _ = algorithm.timeout_s()?;
             algorithm.begin()?;
         }
@@ -384,13 +384,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 self.roll_back(work, &thrown)?;
                 closed?;
                 turn.iter_mut().for_each(|turn| turn.done(1, 1));
-                // All that the chunk had read, with the item that failed, runs one by one; and what still ran so, runs so again.
+                // All items that the chunk had read, including the failed one, run one by one; so do those still left of an earlier rollback.
                 self.one_by_one = left.max(read);
                 self.open_again()?;
                 Ok(None)
             }
             Err(Broken::Fail(thrown)) => {
-                // The first exception counts; what listeners add to it does not.
+                // The first exception counts; further ones of listeners do not.
                 if let Err(other) = self.roll_back(work, &thrown) {
                     self.run.log_thrown(Some(self.context), "after that", &other);
                 }
@@ -474,7 +474,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         Ok(())
     }
 
-    /// What the reader gives away, if somebody asked for it: where another one begins. Its own range ends there.
+    /// Returns the beginning of the range that the reader gives away, if a split was requested. The reader's own range ends there.
     fn give_away(&mut self, filled: &Filled) -> Answer<Option<Vec<u8>>> {
         let Place::Partition(_, _, splits) = &*self.place else { return Ok(None) };
         let straggler = &splits.straggler;
@@ -498,7 +498,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         Ok(given)
     }
 
-    /// Keeps the event of a checkpoint with it, if it is to be kept and the one before is long enough ago.
+    /// Keeps the event of a checkpoint with it, if such events are kept and the last one is old enough.
     fn keep_checkpoint(&mut self, work: &mut dyn Work) -> Result<(), BatchError> {
         let engine = self.run.engine;
         let Some(keeping) = engine.keeping.as_ref().filter(|keeping| keeping.filter.wants(event::CHECKPOINT)) else {
@@ -539,7 +539,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         gathered
     }
 
-    /// Adds what was read to the metrics.
+    /// Adds the number of items read to the metrics.
     fn count_reads(&mut self) {
         let count = std::mem::take(&mut self.uncounted);
         if count > 0 {
@@ -653,7 +653,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
-    /// Where the item comes from that was read last, if the chunk may skip.
+    /// Returns the origin of the last item, if the chunk may skip.
     fn origin(&self) -> Option<Origin> {
         self.is_tracking.then(|| Origin { number: self.number, place: self.reader.place() })
     }
@@ -711,7 +711,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
 
     fn remedy(&mut self, thrown: &Thrown) -> Remedy {
         match self.faults.remedy(self.chunk, &self.run.engine.registry, thrown, self.is_retrying) {
-            // A stop is looked at between chunks, and a retry without limit never gets there.
+            // Stop requests are checked between chunks, which a retry without limit never reaches.
             Remedy::Retry if self.job.stop.is_set() => Remedy::RollBack,
             Remedy::Fail => {
                 if let Some(limits) = self.faults.limits_reached(self.chunk, &self.run.engine.registry, thrown) {
@@ -738,7 +738,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 _ => Err(Broken::Fail(thrown)),
             };
         }
-        // Listeners hear what holds, and a bad item is found without reading its chunk again. Without both, the answer comes with the commit.
+        // Listeners must see committed results, and a bad item should be found without reading its chunk again. If neither applies, the result comes
+        // with the commit.
         let confirms =
             self.confirms || !work.defers() || !self.listeners.is_empty() || self.is_tracking || self.can_retry;
         let mut is_repeated = false;
@@ -843,7 +844,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 }
 
-/// What a read came to.
+/// Result of a read.
 enum Read {
     Item(Item),
     Skipped,

@@ -23,7 +23,7 @@ impl ChunkRun<'_, '_> {
         }
     }
 
-    /// Publishes the rest of the input. A thread without work splits the partition with the largest rest.
+    /// Publishes the amount of remaining input. A thread without work splits the partition with the largest amount.
     pub(super) fn tell_left(&self, left: Option<u64>) {
         if let Place::Partition(_, _, splits) = &*self.place {
             splits.straggler.set_left(left.unwrap_or_default());

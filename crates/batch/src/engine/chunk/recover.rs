@@ -16,7 +16,7 @@ impl ChunkRun<'_, '_> {
     /// Continues after a commit that was refused, or when a database that did not answer answers again; otherwise the step fails.
     pub(super) fn recover(&mut self, thrown: Thrown) -> Answer<()> {
         match thrown.kind {
-            // What was refused shows itself again, this time to the writer.
+            // The refusal will occur again, this time in the writer.
             Kind::Deferred => {
                 if self.confirms {
                     self.judge_refused(Thrown { kind: Kind::Plain, ..thrown })?;
@@ -36,7 +36,8 @@ impl ChunkRun<'_, '_> {
         }
     }
 
-    /// Decides what to do after a refused commit of a chunk that was written, for example by a deferred constraint. A failed commit counts as a failed
+    /// Decides how to continue after the commit of a written chunk was refused, for example by a deferred constraint. A failed commit counts as a
+    /// failed
     /// write (section 8.2.1.4.1). The items then run one by one, which finds the item at fault.
     fn judge_refused(&mut self, thrown: Thrown) -> Answer<()> {
         let UnderWay { read, written, is_one_by_one } = self.under_way;
@@ -80,7 +81,7 @@ impl ChunkRun<'_, '_> {
         Ok(())
     }
 
-    /// Begins again at the last checkpoint that is durable, whatever became of the commit that was under way.
+    /// Restarts at the last durable checkpoint, regardless of the outcome of the commit in progress.
     fn come_back(&mut self) -> Answer<()> {
         let (repository, instance) = (self.run.repository(), self.run.held.instance);
         let durable = match &*self.place {
@@ -111,7 +112,7 @@ impl ChunkRun<'_, '_> {
         self.open_again()
     }
 
-    /// Waits for the commit that is under way.
+    /// Waits for the commit in progress.
     pub(super) fn settle(&mut self) -> Answer<()> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         let begin = self.now();
@@ -137,7 +138,7 @@ impl ChunkRun<'_, '_> {
         }
     }
 
-    /// The last checkpoint did not become durable: the one before counts.
+    /// Reverts to the preceding checkpoint, because the last one did not become durable.
     fn forget_checkpoint(&mut self) {
         if let Some((progress, counts)) = self.before.take() {
             *self.place.progress() = progress;
@@ -161,7 +162,7 @@ impl ChunkRun<'_, '_> {
         settled.and(told)
     }
 
-    /// Counts are those of the last checkpoint again: what was read, written or skipped since happens again, and counts then.
+    /// Resets the counts to those of the last checkpoint: later reads, writes and skips happen again and are counted then.
     pub(super) fn take_counts_back(&mut self, rollbacks: u64) {
         let kept = self.counts;
         self.context.count(|counts| *counts = Counts { rollback: counts.rollback + rollbacks, ..kept });

@@ -15,7 +15,7 @@ use crate::kit::{Process, given};
 
 const ROWS: u32 = 57;
 
-/// A chunk step, a split, partitions, and rows that go into a file.
+/// Returns a job with a chunk step, a split, partitions, and rows that are written to a file.
 fn job() -> String {
     let step = |id: &str, next: &str, reader: &str, writer: &str, more: &str| {
         let next = if next.is_empty() { String::new() } else { format!("next=\"{next}\"") };
@@ -59,7 +59,7 @@ fn prepare(server: &OwnServer, folder: &Path) {
     let _ = std::fs::remove_file(folder.join("out.json"));
 }
 
-/// Everything that the job leaves.
+/// Returns all results of the job.
 fn left(server: &OwnServer, folder: &Path) -> BTreeMap<String, String> {
     let all = |table: &str| value(server, &format!("SELECT string_agg(t::text, ' ' ORDER BY id) FROM {table} AS t"));
     let mut left: BTreeMap<String, String> =
@@ -147,7 +147,7 @@ fn a_crash_at_every_commit_leaves_the_rows_of_an_undisturbed_run() {
             kit.crash(at, last_happens, &expected);
         }
     }
-    // The clock of a process goes forward and back by years. Leases are those of sessions.
+    // The clock of a process jumps forward and back by years. Leases depend on sessions.
     let kit = Kit { clock: Arc::new(Jumping::default()), ..kit };
     for at in (3..=commits).step_by(6) {
         kit.crash(at, at % 2 == 0, &expected);

@@ -17,7 +17,7 @@ use crate::kit::Process;
 const ROWS: u32 = 24_000;
 const PARTITIONS: u32 = 12;
 
-/// A partitioned step whose partitions any process runs, with a collector.
+/// Returns a partitioned step whose partitions any process may run, with a collector.
 fn xml(more: &str) -> String {
     let range = [("file", "rows.json"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")];
     let mapper = artifact("mapper", "fileMapper", &[("file", "rows.json"), ("partitions", "12"), ("threads", "2")]);
@@ -30,7 +30,7 @@ fn xml(more: &str) -> String {
     )
 }
 
-/// Gives the number of its partition; the analyzer keeps what it hears.
+/// Collects the number of its partition; the analyzer saves what it receives.
 struct Counted(Injected, crate::kit::Log);
 
 impl PartitionCollector for Counted {
@@ -76,9 +76,9 @@ fn exact(server: &OwnServer) {
     assert_eq!(value(server, "SELECT count(*) || ' ' || sum(id) FROM u"), expected);
 }
 
-/// Two processes besides the one of the step run partitions of it; the analyzer hears of all, and each row is there once.
+/// Two further processes run partitions of the step; the analyzer receives the data of all, and each row is written once.
 pub(super) fn partitions_run_wherever_somebody_works(server: &OwnServer, folder: &Path) {
-    // Where this machine is busy, all may be over before the others looked.
+    // On a busy machine, all partitions may be done before the other processes check for work.
     let helped = (0..5).any(|_| once(server, folder) > 0);
     assert!(helped, "others ran partitions");
 }
@@ -112,8 +112,8 @@ fn once(server: &OwnServer, folder: &Path) -> u64 {
     helped.iter().sum()
 }
 
-/// A process that runs partitions ends without a word, or looks as if it had: others take its partitions over at their last checkpoints. That
-/// of the step is one like all.
+/// A process that runs partitions ends abruptly, or appears to have ended: others take its partitions over at their last checkpoints. The same holds
+/// for the process of the step.
 pub(super) fn whoever_ends_leaves_its_partitions(server: &OwnServer, folder: &Path) {
     for order in ["DESC", "ASC"] {
         prepare(server, folder);
@@ -144,7 +144,7 @@ pub(super) fn whoever_ends_leaves_its_partitions(server: &OwnServer, folder: &Pa
     }
 }
 
-/// Waits in its third chunk until it is let go.
+/// Waits in its third chunk until it is released.
 struct Waiting {
     calls: u32,
     waits: Arc<AtomicBool>,
@@ -164,10 +164,10 @@ impl PartitionCollector for Waiting {
     }
 }
 
-/// While the step stops, a process that runs a partition ends. Nobody takes the partition over any more, but what was committed counts.
+/// While the step stops, a process that runs a partition ends. The partition is not taken over any more, but its committed work counts.
 pub(super) fn what_a_process_leaves_to_a_step_that_stops_counts(server: &OwnServer, folder: &Path) {
     let (waits, go) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    // Where this machine is busy, all may be over before the other process looked.
+    // On a busy machine, all partitions may be done before the other process checks for work.
     for _ in 0..5 {
         prepare(server, folder);
         let (own, mut helper) = (node(server, folder), node(server, folder));
@@ -185,7 +185,7 @@ pub(super) fn what_a_process_leaves_to_a_step_that_stops_counts(server: &OwnServ
             }
             if waits.load(Ordering::SeqCst) {
                 own.engine.stop_all();
-                // The process of the step waits for the other one, until that is gone.
+                // The process of the step waits until the other one has ended.
                 std::thread::sleep(Duration::from_millis(300));
                 assert!(!job.is_finished(), "a partition runs");
                 sql(
@@ -228,7 +228,7 @@ impl Batchlet for Endless {
     }
 }
 
-/// One job that does not resolve in a process ended its work for all jobs. Now it is refused once, and partitions of the others run.
+/// Regression: one job that does not resolve in a process ended its work for all jobs. Now it is refused once, and partitions of the others run.
 pub(super) fn a_job_that_does_not_resolve_stops_no_other(server: &OwnServer, folder: &Path) {
     let (mut bad, mut helper, go) = (node(server, folder), node(server, folder), Arc::new(AtomicBool::new(false)));
     let waits = Arc::clone(&go);
@@ -253,7 +253,7 @@ pub(super) fn a_job_that_does_not_resolve_stops_no_other(server: &OwnServer, fol
         while refused.lock().is_empty() && begin.elapsed() < Duration::from_secs(60) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        // Where this machine is busy, all may be over before the other process looked.
+        // On a busy machine, all partitions may be done before the other process checks for work.
         for _ in 0..5 {
             prepare(server, folder);
             let own = node(server, folder);
@@ -273,7 +273,7 @@ pub(super) fn a_job_that_does_not_resolve_stops_no_other(server: &OwnServer, fol
     sql(server, "TRUNCATE u");
 }
 
-/// A stop of the job stops the partitions that others run; a restart ends them.
+/// Stopping the job stops the partitions in other processes; a restart completes them.
 pub(super) fn a_stop_reaches_all_processes(server: &OwnServer, folder: &Path) {
     prepare(server, folder);
     let (own, helper) = (node(server, folder), node(server, folder));
@@ -288,7 +288,7 @@ pub(super) fn a_stop_reaches_all_processes(server: &OwnServer, folder: &Path) {
         let stopped = job.join().unwrap();
         let execution = match stopped.status {
             BatchStatus::Stopped => {
-                // Nobody works on it any more.
+                // No process works on it any more.
                 let before = value(server, "SELECT count(*) FROM u");
                 std::thread::sleep(Duration::from_millis(300));
                 assert_eq!(value(server, "SELECT count(*) FROM u"), before);
