@@ -1,4 +1,4 @@
-//! What the parts of the listener for operators share: parameters of a request, answers.
+//! Helpers shared by the parts of the operators' listener: parameters of a request, responses.
 
 use quayline_core::{Finding, Findings};
 use quayline_gateway::{decode_query, percent_encoded};
@@ -36,7 +36,7 @@ impl Query {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The text of the same parameters with another value of one of them.
+    /// Formats the parameters with another value of one of them.
     pub(crate) fn with(&self, name: &str, value: &str) -> String {
         let others = self.pairs().filter(|(known, _)| *known != name);
         let all: Vec<String> = others
@@ -70,7 +70,7 @@ impl Query {
     }
 }
 
-/// JSON with a status.
+/// Creates a JSON response with a status.
 pub(crate) fn answer(status: u16, value: &Value) -> AdminAnswer {
     AdminAnswer::new(status, "application/json", format!("{value}\n").into_bytes())
 }
@@ -87,7 +87,7 @@ pub(crate) fn elsewhere(paths: &OperatorPaths, request: &AdminRequest<'_>) -> Ad
     AdminAnswer { allow, ..answer(status, &json!({ "findings": [raw(&finding)] })) }
 }
 
-/// A fault of the caller.
+/// Creates the finding for an invalid request.
 pub(crate) fn wrong(message: String, hint: String) -> Findings {
     argument(message).hint(hint).into()
 }

@@ -254,7 +254,7 @@ fn definition(spec: &FileSpec, duplicates: &[bool], layout: &Layout) -> FileDefi
     }
 }
 
-/// Whether the store had the file.
+/// Whether the file is new in the store.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Defined {
     Now,

@@ -1,4 +1,4 @@
-//! Where this process keeps compiled guides and maps for the next one.
+//! Cache of compiled guides and maps for later processes.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,15 +9,15 @@ use quayline_cache::{BYTES_MAX, Cache};
 
 use crate::env_vars::{HOME, QUAYLINE_CACHE, XDG_CACHE_HOME};
 
-/// Whether anything is kept; said once, before any command runs.
+/// The cache, if it is enabled; set once, before any command runs.
 static CACHE: OnceLock<Option<Arc<Cache>>> = OnceLock::new();
 
-/// The cache is used unless `none`.
+/// Enables the cache unless `none` is true.
 pub(crate) fn begin(none: bool) {
     let _ = CACHE.set(if none { None } else { of_environment() });
 }
 
-/// The cache, if there is one.
+/// Returns the cache, if it is enabled.
 pub(crate) fn cache() -> Option<Arc<Cache>> {
     CACHE.get().cloned().flatten()
 }
@@ -27,7 +27,7 @@ fn of_environment() -> Option<Arc<Cache>> {
     Some(Arc::new(Cache::new(folder, engine()?, BYTES_MAX)))
 }
 
-/// The folder that is said, or the usual one of the user. A relative path would mean another one in each folder.
+/// Returns the configured folder, or the default folder of the user. A relative path would refer to a different folder in each working directory.
 fn folder(said: Option<OsString>, caches: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     match said {
@@ -40,7 +40,7 @@ fn folder(said: Option<OsString>, caches: Option<OsString>, home: Option<OsStrin
     }
 }
 
-/// What tells this program from every other build of it: nothing that another one compiled is ever read.
+/// Returns an identification of this build, so that results of other builds are never read.
 fn engine() -> Option<Vec<u8>> {
     let path = std::env::current_exe().ok()?;
     let meta = std::fs::metadata(&path).ok()?;

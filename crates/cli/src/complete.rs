@@ -7,7 +7,7 @@ use crate::exit::{Exit, Stop};
 /// Writes the completion script of a shell to standard output.
 pub(crate) fn run(shell: Shell, _console: &Console) -> Result<Exit, Stop> {
     let mut command = Cli::whole();
-    // `generate` panics where the pipe is closed, so it writes to memory.
+    // `generate` panics on a closed pipe, so it writes to memory.
     let mut script = Vec::new();
     let generator = match shell {
         Shell::Bash => clap_complete::Shell::Bash,

@@ -21,7 +21,7 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-/// How to talk to whoever runs the command.
+/// Output settings of a command.
 #[derive(Debug)]
 pub(crate) struct Console {
     /// Colours on standard error.
@@ -30,14 +30,14 @@ pub(crate) struct Console {
     color_stdout: bool,
     /// Findings as JSON, one a line.
     json: bool,
-    /// Whether something was said already, so that a blank line stands between it and what follows.
+    /// True if a message was printed, so that a blank line separates the next paragraph.
     said: Cell<bool>,
     /// Findings are kept instead of printed, for a command that runs another.
     kept: Option<RefCell<Vec<Finding>>>,
 }
 
 impl Console {
-    /// Decides on colours: `always`, `never`, or (`auto`) where the stream is a terminal that has them and `NO_COLOR` is not set.
+    /// Decides on colors: `always`, `never`, or (`auto`) if the stream is a terminal that supports them and `NO_COLOR` is not set.
     pub(crate) fn new(color: ColorWhen, json: bool) -> Self {
         let wanted = env_vars::NO_COLOR.value().is_none() && !dumb_terminal();
         let color = |terminal: bool| match color {
@@ -59,27 +59,27 @@ impl Console {
         Console { json: true, kept: Some(RefCell::default()), ..Console::plain() }
     }
 
-    /// The findings that were kept.
+    /// Returns the collected findings.
     pub(crate) fn collected(self) -> Vec<Finding> {
         self.kept.map(RefCell::into_inner).unwrap_or_default()
     }
 
-    /// No colours, findings as text.
+    /// Creates a console without colors and with findings as text.
     pub(crate) fn plain() -> Self {
         Console { color_stderr: false, color_stdout: false, json: false, said: Cell::new(false), kept: None }
     }
 
-    /// Whether standard output takes colours.
+    /// Returns true if standard output uses colors.
     pub(crate) fn color_stdout(&self) -> bool {
         self.color_stdout
     }
 
-    /// Whether standard error takes colours.
+    /// Returns true if standard error uses colors.
     pub(crate) fn color_stderr(&self) -> bool {
         self.color_stderr
     }
 
-    /// Whether programs read the answer.
+    /// Returns true if the output is JSON.
     pub(crate) fn json(&self) -> bool {
         self.json
     }
@@ -99,7 +99,7 @@ impl Console {
         }
     }
 
-    /// Says something to people, with a blank line before it where something was said already. Programs are not told.
+    /// Prints a paragraph, preceded by a blank line after an earlier message. Prints nothing with JSON output.
     pub(crate) fn paragraph(&self, text: &str) {
         if !self.json {
             let blank = if self.said.get() { "\n" } else { "" };
@@ -107,12 +107,12 @@ impl Console {
         }
     }
 
-    /// Somebody else wrote to standard error.
+    /// Records that other code wrote to standard error.
     pub(crate) fn something_was_said(&self) {
         self.said.set(true);
     }
 
-    /// Writes a line to standard error. Where even that is closed, nothing can be said, and the exit code still tells.
+    /// Writes a line to standard error. If that is closed, the message is lost, and only the exit code reports the outcome.
     pub(crate) fn line(&self, text: &str) {
         if self.kept.is_some() {
             return;
@@ -129,12 +129,12 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Whether `TERM` says that the terminal can do nothing but print.
+/// Returns true if `TERM` names a terminal without cursor control.
 pub(crate) fn dumb_terminal() -> bool {
     env_vars::TERM.value().is_some_and(|term| term == "dumb")
 }
 
-/// A file's name as it may stand in a message: control characters escaped, so that no name can move a cursor or break a line.
+/// Formats a file's name for messages: control characters are escaped, so that no name can move the cursor or break a line.
 pub(crate) fn shown(path: &Path) -> String {
     let mut text = String::new();
     for c in path.display().to_string().chars() {

@@ -14,11 +14,11 @@ use crate::console::shown;
 use crate::exit::{CLI_INPUT, CLI_NO_COPYBOOK, Stop, argument};
 use crate::spelling::nearest;
 
-/// The record descriptions of one copybook. A layout is built only for a record that is asked for: in a program, records that nobody asks
-/// for may well have faults, such as a table whose counter stands in another record.
+/// Record descriptions of one copybook. A layout is built only for a requested record, because unused records of a program
+/// may have faults, such as a table whose counter is in another record.
 #[derive(Debug)]
 pub(crate) struct Described {
-    /// At least one, in the order of the text.
+    /// At least one description, in text order.
     records: Vec<RecordDescription>,
     dialect: Dialect,
     /// Findings of the text that refuse nothing.
@@ -28,7 +28,7 @@ pub(crate) struct Described {
 /// Layouts, and the findings on the way to them.
 #[derive(Debug)]
 pub(crate) struct Built {
-    /// In the order of the text.
+    /// Layouts in text order.
     pub(crate) layouts: Vec<Layout>,
     /// Warnings; errors only of records that have no layout here.
     pub(crate) findings: Vec<Finding>,
@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path, args: &SourceArgs) -> Result<Described, Stop> {
     describe(path, text, args)
 }
 
-/// Reads several copybooks as one. No two of them may describe records of one name.
+/// Reads several copybooks as one. Record names must be unique.
 pub(crate) fn read_all(paths: &[PathBuf], args: &SourceArgs) -> Result<Described, Stop> {
     let (first, others) = paths.split_first().ok_or_else(|| argument("no copybook is named"))?;
     let mut all = read(first, args)?;
@@ -58,7 +58,7 @@ pub(crate) fn read_all(paths: &[PathBuf], args: &SourceArgs) -> Result<Described
     Ok(all)
 }
 
-/// The records of a copybook whose text is read already.
+/// Parses a copybook whose text was already read.
 pub(crate) fn describe(path: &Path, text: String, args: &SourceArgs) -> Result<Described, Stop> {
     let dialect = dialect(args)?;
     let library = folders(path, &args.include);
@@ -83,7 +83,7 @@ pub(crate) fn describe(path: &Path, text: String, args: &SourceArgs) -> Result<D
     Ok(Described { records: parsed.records, dialect, warnings: parsed.warnings })
 }
 
-/// Whether a text may be told of line by line: data that was taken for a copybook must not be shown.
+/// Returns true if a text resembles COBOL, so that findings may quote its lines; data must not be shown.
 fn looks_like_cobol(text: &str) -> bool {
     let control = |c: char| c.is_control() && !c.is_whitespace() && c != '\u{1a}';
     let words = |line: &str| {
@@ -94,7 +94,7 @@ fn looks_like_cobol(text: &str) -> bool {
     !text.chars().any(control) && (has_data_descriptions(text) || text.lines().any(words))
 }
 
-/// A file of data in the copybook's place.
+/// Creates the finding for a data file in place of a copybook.
 fn no_copybook(name: &str) -> Findings {
     let place = Place { file: Some(name.into()), ..Place::default() };
     let finding =
@@ -103,7 +103,7 @@ fn no_copybook(name: &str) -> Findings {
 }
 
 impl Described {
-    /// The one record description to use; where there are several, `--record` must say which. Only that one is built.
+    /// Returns the record description to use; if there are several, `--record` must select one. Only that one is built.
     pub(crate) fn one(&self, record: Option<&str>) -> Result<(Layout, Vec<Finding>), Stop> {
         let description = match self.selected(record)?.as_slice() {
             [description] => *description,
@@ -119,7 +119,7 @@ impl Described {
         }
     }
 
-    /// The one record description to use, for commands where `--record` means something else.
+    /// Returns the record description to use, for commands in which `--record` has another meaning.
     pub(crate) fn named(&self, record: Option<&str>) -> Result<Layout, Stop> {
         if record.is_none() && self.records.len() > 1 {
             let finding = argument(format!("the copybook describes {} records and one is needed", self.records.len()));
@@ -128,13 +128,13 @@ impl Described {
         Ok(self.one(record)?.0)
     }
 
-    /// The record that `--record` names, or every record that has a layout; the findings say what is wrong with the others.
+    /// Returns the record selected by `--record`, or every record that has a layout, with findings about the others.
     pub(crate) fn all(&self, record: Option<&str>) -> Result<Built, Stop> {
         let built = self.build(&self.selected(record)?);
         if built.layouts.is_empty() { Err(Findings(built.findings).into()) } else { Ok(built) }
     }
 
-    /// Every record that has a layout; those that `needed` names must have one.
+    /// Returns every record that has a layout. Those in `needed` must have one.
     pub(crate) fn all_with(&self, needed: &[&str]) -> Result<Built, Stop> {
         let is_needed =
             |record: &&RecordDescription| needed.iter().any(|name| name.eq_ignore_ascii_case(record.name()));
@@ -143,7 +143,7 @@ impl Described {
         if built.layouts.len() < needed.len() {
             return Err(Findings(built.findings).into());
         }
-        // What is wrong with records that take no part is no concern of this run; their names help where a rule misspells one.
+        // Faults of unused records do not matter for this run; their names help if a rule misspells one.
         built.layouts.extend(others.iter().filter_map(|record| Layout::build(record, &self.dialect).ok()));
         Ok(built)
     }
@@ -162,7 +162,7 @@ impl Described {
         built
     }
 
-    /// The record descriptions that `--record` names: all of them without it.
+    /// Returns the record descriptions selected by `--record`; all of them by default.
     fn selected(&self, record: Option<&str>) -> Result<Vec<&RecordDescription>, Stop> {
         let Some(wanted) = record else { return Ok(self.records.iter().collect()) };
         let found: Vec<_> = self.records.iter().filter(|record| record.name().eq_ignore_ascii_case(wanted)).collect();
@@ -183,12 +183,12 @@ impl Described {
     }
 }
 
-/// The record's name.
+/// Returns the record's name.
 pub(crate) fn name(layout: &Layout) -> &str {
     &layout.field(FieldIndex::RECORD).name
 }
 
-/// The dialect: a preset and what `--set` changes.
+/// Returns the dialect: a preset with the changes of `--set`.
 fn dialect(args: &SourceArgs) -> Result<Dialect, Stop> {
     let wrong = |error: DialectSettingError, written: &str| {
         let names = Dialect::SETTINGS.iter().map(|setting| setting.name);
@@ -217,11 +217,11 @@ fn source_text(path: &Path) -> Result<String, Stop> {
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
-    // Latin-1 where it is no UTF-8, as for files.
+    // Latin-1 if it is not UTF-8, as for files.
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().map(|byte| char::from(*byte)).collect()))
 }
 
-/// The finding for a file that cannot be read.
+/// Creates the finding for a file that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
     let finding =
         Finding::error(CLI_INPUT, Fault::Environment, format!("cannot be read: {}", system_error_text(error)));

@@ -3,13 +3,13 @@
 /// One environment variable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EnvVar {
-    /// Its name.
+    /// Name of the variable.
     pub(crate) name: &'static str,
     /// One line of meaning, for `--help` and `docs/reference/cli.md`.
     pub(crate) meaning: &'static str,
 }
 
-/// Set and not empty: no colours, whatever the terminal; `--color always` wins. See no-color.org.
+/// Disables colors on any terminal if set and not empty; `--color always` takes precedence. See no-color.org.
 pub(crate) const NO_COLOR: EnvVar =
     EnvVar { name: "NO_COLOR", meaning: "set and not empty: no colours; `--color always` takes precedence" };
 
@@ -20,7 +20,7 @@ pub(crate) const TERM: EnvVar = EnvVar { name: "TERM", meaning: "`dumb`: no colo
 pub(crate) const RUST_BACKTRACE: EnvVar =
     EnvVar { name: "RUST_BACKTRACE", meaning: "`0`: no backtrace in reports of our bugs" };
 
-/// Where compiled guides and maps are kept.
+/// Folder for compiled guides and maps.
 pub(crate) const QUAYLINE_CACHE: EnvVar =
     EnvVar { name: "QUAYLINE_CACHE", meaning: "folder for compiled guides and maps, or `off`" };
 
@@ -28,7 +28,7 @@ pub(crate) const QUAYLINE_CACHE: EnvVar =
 pub(crate) const XDG_CACHE_HOME: EnvVar =
     EnvVar { name: "XDG_CACHE_HOME", meaning: "folder of caches, for the folder `quayline` in it [default: ~/.cache]" };
 
-/// Where `.cache` stands.
+/// Parent folder of `.cache`.
 pub(crate) const HOME: EnvVar = EnvVar { name: "HOME", meaning: "the user's folder" };
 
 /// The key of stored bytes of partners' documents: secrets are named, never arguments.
@@ -37,18 +37,18 @@ pub(crate) const QUAYLINE_STORE_KEY: EnvVar = EnvVar {
     meaning: "key that encrypts stored documents of partners: 64 hexadecimal digits, or `file:PATH`",
 };
 
-/// When a unit of work counts as done, where no option says so.
+/// Default durability of a unit of work.
 pub(crate) const QUAYLINE_DURABILITY: EnvVar = EnvVar {
     name: "QUAYLINE_DURABILITY",
     meaning: "`sync` or `buffered`: when a unit of work of a store counts as done, as `--durability`",
 };
 
-/// Those that change what the command does, for the reference.
+/// Variables that affect commands, for the reference.
 pub(crate) const ALL: [EnvVar; 7] =
     [NO_COLOR, TERM, RUST_BACKTRACE, QUAYLINE_CACHE, QUAYLINE_DURABILITY, QUAYLINE_STORE_KEY, XDG_CACHE_HOME];
 
 impl EnvVar {
-    /// Its value, where it is set and not empty.
+    /// Returns the value, if it is set and not empty.
     pub(crate) fn value(self) -> Option<std::ffi::OsString> {
         std::env::var_os(self.name).filter(|value| !value.is_empty())
     }

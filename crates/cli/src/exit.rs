@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Exit codes of commands.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -11,13 +11,13 @@ use crate::env_vars;
 /// Exit codes, the same for every command. Declared once; `--help` and `docs/reference/cli.md` print [`Exit::ALL`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Exit {
-    /// Everything asked for was done.
+    /// The request was completed.
     Done,
     /// Data was rejected.
     Rejected,
     /// The command line, a copybook, a settings file or the machine is not as needed.
     Usage,
-    /// Stopped before the end; the same command with `--resume` goes on.
+    /// Stopped early; the same command with `--resume` continues.
     Resumable,
     /// A figure is worse than in the baseline.
     Regression,
@@ -25,7 +25,7 @@ pub(crate) enum Exit {
     OutOfTolerance,
     /// A measurement cannot be trusted.
     Untrustworthy,
-    /// What a command was to get is not there.
+    /// The requested item does not exist.
     NotThere,
     /// A broken invariant of ours.
     OurBug,
@@ -48,7 +48,7 @@ impl Exit {
         (Exit::Interrupted, "stopped by Ctrl-C with nothing to resume from; a message names the partial output"),
     ];
 
-    /// The number.
+    /// Returns the number.
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
@@ -64,7 +64,8 @@ impl Exit {
         }
     }
 
-    /// Which exit follows from findings: ours where any is our fault, else that of the first error, since what follows it explains it.
+    /// Returns the exit code for findings: that of an internal error if there is one, otherwise that of the first error, which explains the following
+    /// ones.
     pub(crate) fn of_findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Exit {
         let mut exit = Exit::Done;
         for finding in findings.into_iter().filter(|finding| finding.severity == Severity::Error) {
@@ -79,17 +80,17 @@ impl Exit {
     }
 }
 
-/// Why a command could not go on.
+/// Reason why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Findings, at least one of them an error.
+    /// Findings, at least one of which is an error.
     Findings(Findings),
-    /// Whoever reads standard output closed it: it had enough, nothing to say.
+    /// The reader of standard output closed it: this is not an error.
     ClosedPipe,
 }
 
 impl Stop {
-    /// Prints what is to be said and gives the exit.
+    /// Prints the findings and returns the exit code.
     pub(crate) fn report(self, console: &Console) -> Exit {
         match self {
             Stop::ClosedPipe => Exit::Done,
@@ -143,25 +144,25 @@ pub(crate) const CLI_LISTEN: Code = Code("CLI-005");
 /// A study cannot be made.
 pub(crate) const CLI_MEASURE: Code = Code("CLI-006");
 
-/// A file that was named as a copybook is none.
+/// A file named as a copybook is not one.
 pub(crate) const CLI_NO_COPYBOOK: Code = Code("CLI-007");
 
 /// A case of a map's tests is not as it should be.
 pub(crate) const CLI_TEST: Code = Code("CLI-010");
 
-/// A wrong argument.
+/// Creates a finding for an invalid argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {
     Finding::error(CLI_ARGUMENT, Fault::Caller, message)
 }
 
-/// Prints what the argument parser answers: help and version to standard output, mistakes to standard error.
+/// Prints the output of the argument parser: help and version to standard output, errors to standard error.
 pub(crate) fn answer_of_arguments(answer: &clap::Error, arguments: &[OsString]) -> Exit {
     let mut text = without_controls(&answer.render().to_string());
     if answer.use_stderr() {
         if let Some(hint) = crate::renamed::hint(arguments) {
             text.push_str(&format!("\nhint: {hint}\n"));
         }
-        // Nothing can be done where even standard error is closed.
+        // If even standard error is closed, the message is lost.
         let _ = std::io::stderr().write_all(text.as_bytes());
         return Exit::Usage;
     }
@@ -172,7 +173,7 @@ pub(crate) fn answer_of_arguments(answer: &clap::Error, arguments: &[OsString]) 
     }
 }
 
-/// The text with its control characters escaped: an argument that is quoted in it must not speak to the terminal.
+/// Escapes control characters of the text, so that a quoted argument cannot control the terminal.
 fn without_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -185,9 +186,9 @@ fn without_controls(text: &str) -> String {
     safe
 }
 
-/// Makes a panic a report that can be acted on; the process then ends with [`Exit::OurBug`].
+/// Installs a hook that prints a useful report for a panic; the process then ends with [`Exit::OurBug`].
 ///
-/// The message of a panic is ours, so it holds no payload by STYLE 3.3; it names the broken invariant.
+/// The message of a panic comes from this program, so it contains no payload (STYLE 3.3); it names the broken invariant.
 pub(crate) fn report_our_bugs() {
     std::panic::set_hook(Box::new(|panic| {
         let what = panic.payload_as_str().unwrap_or("no message");

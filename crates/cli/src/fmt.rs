@@ -12,7 +12,7 @@ use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 use crate::render::{Paint, diff};
 
-/// Lays out every file, or says what would change.
+/// Formats every file, or lists those that would change.
 pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Exit, Stop> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut changed = false;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(if exit == Exit::Done && args.check && changed { Exit::Rejected } else { exit })
 }
 
-/// Whether the layout of a file differs from the common one; unless it is only checked, it then no longer does.
+/// Formats a file unless it is only checked. Returns true if its layout differed.
 fn lay_out(file: &Path, args: &FmtArgs, console: &Console) -> Result<bool, Stop> {
     let stdin = file == Path::new("-");
     let name = if stdin { "standard input".to_owned() } else { shown(file) };
@@ -56,7 +56,7 @@ fn lay_out(file: &Path, args: &FmtArgs, console: &Console) -> Result<bool, Stop>
     Ok(differs)
 }
 
-/// The files that are meant: those named, and the maps in folders that are named, sorted.
+/// Returns the selected files: those named, and the maps in named folders, sorted.
 pub(crate) fn maps_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut files = Vec::new();
     for path in named {
@@ -103,7 +103,7 @@ pub(crate) fn maps_in(folder: &Path, maps: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// A text file up to the size that maps may have.
+/// Reads a text file up to the maximum size of maps.
 pub(crate) fn read_map(file: &Path) -> io::Result<String> {
     let max = Limits::default().copybook_bytes_max;
     let mut bytes = Vec::new();

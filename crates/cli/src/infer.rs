@@ -12,7 +12,7 @@ use crate::args::{InferArgs, InferForm};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
-/// Reads all samples, and writes what they have in common.
+/// Reads all samples, and writes a description of their common structure.
 pub(crate) fn run(args: &InferArgs, console: &Console) -> Result<Exit, Stop> {
     let mut files = Vec::new();
     for path in &args.samples {
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &InferArgs, console: &Console) -> Result<Exit, Stop> {
     write(args, &text)
 }
 
-/// A guide of samples of EDI.
+/// Infers a guide from samples of EDI.
 fn guide(args: &InferArgs, files: &[(String, Vec<u8>)], console: &Console) -> Result<Exit, Stop> {
     let extension = args.output.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
     if args.form.is_some_and(|form| form != InferForm::Guide) || extension.is_some_and(|other| other != "guide") {

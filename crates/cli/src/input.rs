@@ -1,4 +1,4 @@
-//! Inputs as commands open them: their first bytes, decompressed where they are compressed.
+//! Inputs of commands: their first bytes, decompressed if necessary.
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -10,21 +10,21 @@ use crate::args::DecompressArg;
 use crate::copybook::unreadable;
 use crate::exit::Stop;
 
-/// Bytes of a file that are looked at to tell its format.
+/// Number of bytes of a file that are examined to detect its format.
 pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// An input that was opened.
 pub(crate) struct Opened {
-    /// Its first bytes, decompressed.
+    /// First bytes, decompressed.
     pub(crate) head: Vec<u8>,
-    /// How it is compressed.
+    /// Compression of the input.
     pub(crate) compression: Option<Compression>,
-    /// Its path, where it is a regular file that is read as it is.
+    /// Path of the input, if it is a regular file that is read unchanged.
     pub(crate) file: Option<PathBuf>,
     stream: Option<Box<dyn Read + Send>>,
 }
 
-/// Opens a file, or standard input for `-`, and looks at its first bytes.
+/// Opens a file, or standard input for `-`, and reads its first bytes.
 pub(crate) fn open(input: &Path, decompress: DecompressArg) -> Result<Opened, Stop> {
     let refuse = |error: std::io::Error| Stop::from(unreadable(input, &error));
     let (mut reader, regular): (Box<dyn Read + Send>, bool) = if input == Path::new("-") {
@@ -53,12 +53,12 @@ pub(crate) fn open(input: &Path, decompress: DecompressArg) -> Result<Opened, St
 }
 
 impl Opened {
-    /// A stream whose format is known without its first bytes, such as a record file.
+    /// Wraps a stream whose format is known, such as a record file.
     pub(crate) fn of_stream(stream: Box<dyn Read + Send>) -> Opened {
         Opened { head: Vec::new(), compression: None, file: None, stream: Some(stream) }
     }
 
-    /// What a run reads.
+    /// Converts to the input of a run.
     pub(crate) fn into_input(self, path: &Path) -> Input {
         match self.stream {
             Some(stream) => Input::Stream(stream),
@@ -66,7 +66,7 @@ impl Opened {
         }
     }
 
-    /// The bytes from the first to the last.
+    /// Returns a reader of all bytes.
     pub(crate) fn into_reader(self, path: &Path) -> Result<Box<dyn Read + Send>, Stop> {
         match self.stream {
             Some(stream) => Ok(stream),
@@ -74,7 +74,7 @@ impl Opened {
         }
     }
 
-    /// A file whose bytes can be read in places, and another handle to it: what is read once only is copied.
+    /// Returns a file that supports random access; a stream is copied to a temporary file.
     pub(crate) fn into_file(self, path: &Path) -> Result<File, Stop> {
         let refuse = |error: std::io::Error| Stop::from(unreadable(path, &error));
         match self.stream {
@@ -88,7 +88,7 @@ impl Opened {
     }
 }
 
-/// The name of an input without the extension of its compression.
+/// Removes the extension of the compression from the name of an input.
 pub(crate) fn uncompressed_name(input: &Path, compression: Option<Compression>) -> PathBuf {
     match compression {
         Some(compression) if Compression::of_name(input) == Some(compression) => input.with_extension(""),
@@ -96,7 +96,7 @@ pub(crate) fn uncompressed_name(input: &Path, compression: Option<Compression>) 
     }
 }
 
-/// The path with more at its end.
+/// Appends a suffix to the path.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! Ctrl-C as a flag: the run finishes its current work and stays resumable. A second Ctrl-C, at least a second later, ends the process at once. So
+//! Ctrl-C as a flag: the run finishes its current work and can be resumed. A second Ctrl-C, at least a second later, ends the process at once, and so
 //! does the first one while the run waits for standard input.
 
 use std::io::{self, Read};
@@ -12,14 +12,14 @@ use signal_hook::{flag, low_level};
 
 use crate::exit::Exit;
 
-/// Has a file that may not grow further be an error of its write, which is told, instead of the end of the process.
+/// Makes exceeding the file size limit a reported write error, instead of ending the process.
 pub(crate) fn survive_file_size_limit() {
-    // Where that is not possible, the process ends as before.
+    // If this fails, the process ends as before.
     let _ = flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// A flag that Ctrl-C (SIGINT) or SIGTERM sets. A second signal of either kind, at least [`AGAIN_MIN`] after the first, ends the process with
-/// [`Exit::Interrupted`]. Supervisors such as `timeout` send a signal to the process and to its group, so two at once are one.
+/// Returns a flag that Ctrl-C (SIGINT) or SIGTERM sets. A second signal of either kind, at least [`AGAIN_MIN`] after the first, ends the process with
+/// [`Exit::Interrupted`]. Supervisors such as `timeout` send a signal to the process and to its group, so two simultaneous signals count as one.
 pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let (stop, ends_now) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     for signal in [SIGINT, SIGTERM] {
@@ -33,14 +33,15 @@ pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
 /// Time after the first signal from which another one ends the process.
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 
-/// Reads of standard input that began and ended: odd while one is under way.
+/// Number of begun and ended reads of standard input; odd while one is in progress.
 static READS: AtomicU64 = AtomicU64::new(0);
 
-/// How long a read may take after a signal before the run is held to wait for nothing.
+/// Time after a signal from which a read of standard input counts as waiting.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
 /// After the first signal, decides when another one ends the process. Also ends the process if it only waits for standard input after a signal: the
-/// system restarts the read, so nothing would check the flag. Quayline converts all input before that; incomplete outputs keep their partial names.
+/// system restarts the read, so the flag would not be checked. All earlier input is converted before that; incomplete outputs keep their partial
+/// names.
 fn watch_signals(ends_now: Arc<AtomicBool>) -> io::Result<()> {
     let (mut signals, sender) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {

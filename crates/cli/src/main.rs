@@ -1,7 +1,7 @@
 //! The `quayline` command: arguments in, exit code out.
 //!
-//! Data goes to standard output, everything else to standard error. What another way of using Quayline would need too (reading, converting,
-//! detecting) lives in the crates below; here are arguments, what people read, and exit codes.
+//! Data goes to standard output, everything else to standard error. Functions that are independent of the command line (reading, converting,
+//! detecting) are in the lower crates; this crate has arguments, text output, and exit codes.
 
 mod admin;
 mod api;
@@ -51,7 +51,7 @@ use console::Console;
 use exit::{Exit, Stop};
 
 fn main() -> ExitCode {
-    // Before anything else: a process that calls a COBOL program has nothing of the command line.
+    // Before anything else: a process that calls a COBOL program has no command line.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(code) = serve::hidden(&arguments) {
         std::process::exit(code);
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     ExitCode::from(done.unwrap_or(Exit::OurBug).code())
 }
 
-/// Runs the command of this process and reports what stopped it.
+/// Runs the command of this process and reports the reason if it stopped.
 fn run() -> Exit {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::of(&arguments) {

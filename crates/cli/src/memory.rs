@@ -31,7 +31,7 @@ pub(crate) fn keep_small_blocks() {
     debug_assert_eq!(done, 1, "a bound of 16 MiB is what glibc takes");
 }
 
-/// Other allocators are left as they are.
+/// Does nothing for other allocators.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_large_blocks_back() {}
 
@@ -43,6 +43,6 @@ pub(crate) fn keep_small_blocks() {}
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE_BYTES: i32 = 512 << 10;
 
-/// What one generation of changes of a store and its pages take.
+/// Memory of one generation of changes of a store with its pages.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: i32 = 16 << 20;

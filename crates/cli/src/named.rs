@@ -5,12 +5,12 @@ use quayline_frame::FramingSpec;
 
 use crate::exit::{Stop, argument};
 
-/// The character set of this name.
+/// Returns the character set with this name.
 pub(crate) fn charset_named(name: &str) -> Result<Charset, Stop> {
     Charset::by_name(name).map_err(|unknown| argument(unknown.to_string()).hint(unknown.hint()).into())
 }
 
-/// The framing of this text; `fixed` alone has the copybook's length.
+/// Parses a framing; `fixed` alone uses the copybook's length.
 pub(crate) fn framing_named(text: &str, record_length: Option<usize>) -> Result<FramingSpec, Stop> {
     if text.trim() == "fixed"
         && let Some(length) = record_length

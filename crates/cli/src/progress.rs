@@ -1,4 +1,4 @@
-//! The progress bar: rate and time left, on a terminal, for what takes longer than a second.
+//! Progress bar with rate and remaining time, on a terminal, for runs longer than a second.
 
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use quayline_convert::{Advance, Progress};
 use crate::console::dumb_terminal;
 use crate::render::grouped;
 
-/// Nothing is drawn before.
+/// Time before the bar is drawn.
 const QUIET: Duration = Duration::from_secs(1);
 /// Redraws a second.
 const HERTZ: u8 = 5;
@@ -23,13 +23,13 @@ pub(crate) struct Bar {
 
 #[derive(Default)]
 struct State {
-    /// Source bytes at the first advance: what a resumed run did before is not part of its rate.
+    /// Source bytes at the first advance: the part before a resume does not count toward the rate.
     from: Option<u64>,
     bar: Option<ProgressBar>,
 }
 
 impl Bar {
-    /// A bar, where standard error is a terminal that can draw one.
+    /// Creates a bar, if standard error is a terminal that supports one.
     pub(crate) fn on_terminal() -> Option<Bar> {
         let draws = std::io::stderr().is_terminal() && !dumb_terminal();
         draws.then(|| Bar { begun: Instant::now(), state: Mutex::default() })
@@ -70,7 +70,7 @@ fn new_bar(at: &Advance) -> ProgressBar {
     ProgressBar::with_draw_target(at.source_bytes_total, target).with_style(style.progress_chars("=> "))
 }
 
-/// Rate, time left, records.
+/// Formats rate, remaining time and records.
 fn pace(at: &Advance, from: u64, elapsed: Duration) -> String {
     let per_second = at.source_bytes.saturating_sub(from) as f64 / elapsed.as_secs_f64();
     let mut text = format!("{:.0} MB/s", per_second / 1e6);
@@ -87,7 +87,7 @@ fn pace(at: &Advance, from: u64, elapsed: Duration) -> String {
     text
 }
 
-/// `59 s`, `1:01`, `2:03:04`.
+/// Formats a time such as `59 s`, `1:01`, `2:03:04`.
 fn time_text(seconds: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what fits")]
     let seconds = seconds.round().clamp(0.0, 1e9) as u64;

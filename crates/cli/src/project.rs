@@ -83,7 +83,7 @@ fn in_project(root: &Path, Findings(mut findings): Findings) -> Findings {
     Findings(findings)
 }
 
-/// What was compiled, and each finding once: a guide's fault is also that of every map that uses it.
+/// Counts of compiled definitions, and each finding once: a fault of a guide also occurs in every map that uses it.
 #[derive(Default)]
 struct Found {
     compiled: BTreeMap<&'static str, u64>,

@@ -16,7 +16,7 @@ use crate::exit::{CLI_LISTEN, Stop};
 struct ProjectUsers {
     users: Users,
     is_required: bool,
-    /// Whether only this machine can connect, so that nobody reads along.
+    /// True if only this machine can connect, so that passwords cannot be intercepted.
     is_local: bool,
 }
 

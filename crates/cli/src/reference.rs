@@ -1,4 +1,4 @@
-//! `docs/reference/cli.md`, made from the arguments themselves: the test fails where the file is not what the program says.
+//! `docs/reference/cli.md`, generated from the arguments: the test fails if the file differs from the program.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use expect_test::expect_file;
 
 use crate::args::Cli;
 
-/// The whole reference.
+/// Generates the complete reference.
 fn reference() -> String {
     let mut text = String::from(
         "# The command line\n\nMade from the program (`UPDATE_EXPECT=1 cargo test -p quayline-cli reference`); do not edit.\nWhat `--json` prints is described in [json.md](json.md), every code of a finding in [errors](errors/README.md).\n",

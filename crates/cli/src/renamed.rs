@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 /// A spelling that is no longer known.
 struct Renamed {
-    /// The command; empty for all of them.
+    /// Command; empty for all commands.
     command: &'static str,
-    /// What people may still type.
+    /// Old spelling.
     old: &'static str,
-    /// What to type instead.
+    /// New spelling.
     new: &'static str,
 }
 
@@ -27,7 +27,7 @@ const RENAMED: &[Renamed] = &[
     renamed("fmt", "fmt", "quayline map fmt"),
 ];
 
-/// The hint for arguments that the parser refused, if one of them has an old spelling.
+/// Returns a hint for arguments that the parser refused, if one of them has an old spelling.
 pub(crate) fn hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().skip(1).filter_map(|word| word.to_str()).collect();
     let command = words.iter().find(|word| !word.starts_with('-'))?;

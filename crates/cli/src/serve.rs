@@ -35,7 +35,7 @@ use crate::job::{JobsPart, Place as JobsPlace, has_jobs};
 use crate::partner::{PartnersPart, ServedPartners};
 use crate::store::{Missing, Opened, saver};
 
-/// Serves the project until it is told to stop.
+/// Serves the project until it is stopped.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let root = args.project.clone();
     let (mut config, definitions) = match (ServeConfig::load(&root), Definitions::load(&root)) {
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     let misfits = |store| [store_misfits(store, &definitions), queue_misfits(store, &config)].concat();
     for finding in store.iter().flat_map(misfits) {
-        // Other services work, and what is missing may be defined before the next start.
+        // The other services work, and missing definitions may be added before the next start.
         eprintln!("{finding}");
     }
     let mut parts: Vec<Arc<dyn AdminPart>> = Vec::new();
@@ -170,7 +170,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     if let Some(partners) = partners {
         partners.end();
     }
-    // What clients of queues and the flows have in progress is finished also if the server could not begin.
+    // Work in progress of queue clients and flows is finished even if the server could not start.
     if let Some(queues) = queues {
         queues.end();
     }
@@ -183,7 +183,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-/// The durability that quayline.toml names.
+/// Returns the durability in quayline.toml.
 fn configured(config: &ServeConfig) -> Option<DurabilityArg> {
     config.durability.map(|durability| match durability {
         StoreDurability::Sync => DurabilityArg::Sync,
@@ -191,13 +191,13 @@ fn configured(config: &ServeConfig) -> Option<DurabilityArg> {
     })
 }
 
-/// Whether a service is a record file or a queue.
+/// Returns true if a service uses a record file or a queue.
 fn needs_store(definitions: &Definitions) -> bool {
     let of_store = |spec: &ProviderSpec| matches!(spec, ProviderSpec::File(_) | ProviderSpec::Queue(_));
     definitions.services.iter().any(|service| of_store(&service.provider))
 }
 
-/// What services expect of the store and do not find. A store that another process has is not looked at.
+/// Returns findings about missing objects of services in the store. A store that another process has open is not checked.
 fn store_findings(
     folder: &FolderArg,
     config: &ServeConfig,
@@ -223,7 +223,7 @@ fn store_findings(
     Ok(findings)
 }
 
-/// The listener for AMQP 1.0 beside the server.
+/// The AMQP 1.0 listener of the server.
 struct ServedQueues {
     listener: Listener,
 }
@@ -243,7 +243,7 @@ impl ServedQueues {
     }
 }
 
-/// Runs a study and prints its tables; rejected where a bar is missed.
+/// Runs a study and prints its tables. Returns `Rejected` if a limit is missed.
 pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Stop> {
     let account = Accounting::begin();
     let args = match &args.what {
@@ -381,7 +381,7 @@ fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: 
     Ok(if is_kept { Exit::Done } else { Exit::Rejected })
 }
 
-/// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.
+/// Runs an internal process that is not part of the arguments: one that calls a COBOL program, or one that is measured.
 pub(crate) fn hidden(arguments: &[OsString]) -> Option<i32> {
     let (command, rest) = arguments.get(1..)?.split_first()?;
     match command.to_str()? {

@@ -12,7 +12,7 @@ use crate::args::{LimitArg, ServiceArgs, ServiceCommand};
 use crate::console::Console;
 use crate::exit::{Exit, Stop, argument};
 
-/// The dialect that is given, or that of the compiler that a code page belongs to.
+/// Returns the given dialect, or that of the compiler that matches a code page.
 pub(crate) fn dialect_name<'a>(given: Option<&'a str>, encoding: &str) -> &'a str {
     let is_ebcdic = CodePage::by_name(encoding).is_ok_and(|page| page.is_ebcdic());
     given.unwrap_or(if is_ebcdic { "ibm" } else { "gnucobol" })

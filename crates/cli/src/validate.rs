@@ -1,4 +1,4 @@
-//! `quayline validate`: are these interchanges right, and what is answered?
+//! `quayline validate`: validates interchanges, and writes acknowledgments.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> 
     Ok(exit)
 }
 
-/// A run that did not come to its end.
+/// Reports a run that did not complete.
 fn ended(error: &ConvertError, stop: &AtomicBool, console: &Console) -> Exit {
     let findings = error.findings().0;
     console.findings(&findings);
@@ -128,7 +128,7 @@ fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Sto
     }
 }
 
-/// An input that cannot be opened.
+/// Converts the error of an input that cannot be opened.
 fn stopped(stop: Stop) -> ConvertError {
     match stop {
         Stop::Findings(findings) => ConvertError::Refused(findings),
@@ -231,7 +231,7 @@ fn level_of(args: &ValidateArgs) -> LevelArg {
     args.level.unwrap_or(LevelArg::Rules)
 }
 
-/// What was checked of the transactions: acknowledgments have guides of ours, so some may be checked by one though none was named.
+/// Describes the checks of the transactions. Acknowledgments have built-in guides, so some may be validated although no guide was named.
 fn checked(report: &ValidationReport, level: LevelArg) -> String {
     let left_out = match level {
         LevelArg::Envelope => return "envelopes checked".to_owned(),
@@ -247,7 +247,7 @@ fn checked(report: &ValidationReport, level: LevelArg) -> String {
     }
 }
 
-/// Which guides judged: another guide may have another verdict.
+/// Names the guides, because another guide may give another verdict.
 fn guides_named(report: &ValidationReport) -> String {
     const SHOWN: usize = 5;
     let names: Vec<&str> = report.guides.iter().take(SHOWN).map(|(name, _)| name.as_str()).collect();
@@ -299,7 +299,7 @@ fn tell_acknowledgment(
     Ok(())
 }
 
-/// Prints findings: to standard output, or to standard error where the acknowledgment goes there.
+/// Prints findings to standard output, or to standard error if the acknowledgment goes to standard output.
 struct Printer {
     out: BufWriter<Box<dyn Write + Send>>,
     json: bool,
@@ -338,7 +338,7 @@ impl Printer {
     }
 }
 
-/// What was found in one file, `quayline.validation/1` in docs/reference/json.md.
+/// Findings of one file, `quayline.validation/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct ReportWire<'a> {
     schema: &'static str,
@@ -382,7 +382,7 @@ impl<'a> ReportWire<'a> {
     }
 }
 
-/// What was answered, `quayline.acknowledgment/1` in docs/reference/json.md.
+/// Written acknowledgment, `quayline.acknowledgment/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct AcknowledgmentWire {
     schema: &'static str,

@@ -1,4 +1,4 @@
-//! Classes of work of a served project: the settings, and what its parts count.
+//! Workload classes of a served project: the settings, and the counts of its parts.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use quayline_connect::ListenerFacts;
 use quayline_flow::{CpuPart, Engine};
 use quayline_workload::{Figure, Kind, MemberTotals, Source, Workload, WorkloadConfig, names};
 
-/// The work of this process.
+/// Returns the workload of this process.
 pub(crate) fn of_process(config: &WorkloadConfig) -> Arc<Workload> {
     let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
     let workload = Workload::new(config.clone(), processors);
@@ -16,7 +16,7 @@ pub(crate) fn of_process(config: &WorkloadConfig) -> Arc<Workload> {
     workload
 }
 
-/// What an engine counts of its flows. It does not keep the engine alive.
+/// Counts of an engine's flows. It does not keep the engine alive.
 pub(crate) struct FlowSource(pub(crate) Weak<Engine>);
 
 impl Source for FlowSource {
@@ -48,7 +48,7 @@ impl Source for FlowSource {
     }
 }
 
-/// What the cache of compiled definitions counts.
+/// Counts of the cache of compiled definitions.
 struct DefinitionSource(Option<Arc<Cache>>);
 
 impl Source for DefinitionSource {

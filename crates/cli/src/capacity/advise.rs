@@ -41,7 +41,7 @@ pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop
     Ok(Exit::Done)
 }
 
-/// The values that collected intervals give.
+/// Reads the values of collected intervals.
 fn of_intervals(args: &AdviseArgs) -> Result<Readings, Stop> {
     let intervals = super::component::intervals(&args.from)?;
     if let Some(name) = &args.class {
@@ -64,7 +64,7 @@ fn of_intervals(args: &AdviseArgs) -> Result<Readings, Stop> {
     Ok(readings(&intervals, args.class.as_deref()))
 }
 
-/// The values of a file.
+/// Reads the values of a file.
 fn of_file(path: &Path) -> Result<Readings, Stop> {
     let (mut file, values): (_, File) = read(path)?;
     let mut readings = Readings::new();
@@ -100,7 +100,7 @@ struct File {
     measured: BTreeMap<String, Spanned<Reading>>,
 }
 
-/// A number, or whether a condition holds.
+/// A number or a truth value.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a number, true or false")]
 enum Reading {
@@ -121,7 +121,7 @@ impl Reading {
 struct Wire<'a> {
     schema: &'static str,
     rules: usize,
-    /// Rules of which every value was measured.
+    /// Number of rules whose values were all measured.
     judged: usize,
     advice: Vec<AdviceWire<'a>>,
 }

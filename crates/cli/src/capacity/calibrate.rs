@@ -1,4 +1,4 @@
-//! `quayline calibrate`: what this machine can do, what changed, and what another machine would do.
+//! `quayline calibrate`: performance of this machine, changes to it, and projections to another machine.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn write(path: &Path, profile: &ProfileWire) -> Result<(), Stop> {
     })
 }
 
-/// A rate with a prefix of thousands.
+/// Formats a rate with a decimal prefix.
 fn rate_text(rate: f64) -> String {
     let (value, prefix) = match rate {
         rate if rate >= 1e9 => (rate / 1e9, " G"),
@@ -125,7 +125,7 @@ fn text(profile: &HostProfile) -> String {
     text
 }
 
-/// The report of a profile.
+/// Builds the report of a profile.
 fn report(profile: &HostProfile) -> Report {
     let HostProfile { host, kernels, rating, disturbance, .. } = profile;
     let spread = |rate: &KernelRate| Cell::Number(rate.spread.percent());

@@ -76,7 +76,7 @@ fn detail(fault: &ReportFault) -> String {
     }
 }
 
-/// A number with six significant digits.
+/// Formats a number with six significant digits.
 fn number(value: f64) -> String {
     let size = value.abs();
     let digits = if size >= 1e5 {
@@ -102,7 +102,7 @@ struct File {
     figure: Vec<Spanned<FigureWire>>,
 }
 
-/// A number as it is printed: as text it keeps its last zeros and its thousands separators.
+/// A printed number. As text it keeps trailing zeros and thousands separators.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a number, or a number in quotation marks")]
 enum Number {

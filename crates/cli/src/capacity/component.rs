@@ -36,7 +36,7 @@ fn component(args: &ComponentArgs, console: &Console) -> Result<Exit, Stop> {
     finish(report, &args.report, console)
 }
 
-/// The intervals that the arguments name; at least one.
+/// Reads the intervals that the arguments name; at least one is required.
 pub(super) fn intervals(from: &IntervalArgs) -> Result<Vec<Interval>, Stop> {
     let last = usize::try_from(from.last).unwrap_or(usize::MAX);
     let mut intervals = if let Some(path) = &from.intervals {

@@ -1,4 +1,4 @@
-//! `quayline profile`: what the transactions of a run or a server cost, and the model that predicts more of them.
+//! `quayline profile`: cost of the transactions of a run or a server, and the model for predictions.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +20,7 @@ const UNACCOUNTED_MAX: f64 = 0.02;
 /// Most bytes of a profile.
 const PROFILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Shows a profile, or makes a model of it.
+/// Shows a profile, or builds a model from it.
 pub(crate) fn profile(args: &ProfileArgs, console: &Console) -> Result<Exit, Stop> {
     match &args.command {
         ProfileCommand::Show(args) => show(args, console),
@@ -60,7 +60,7 @@ fn show(args: &ProfileShowArgs, console: &Console) -> Result<Exit, Stop> {
     finish(report(&profile), &args.report, console)
 }
 
-/// The profile as people read it.
+/// Formats the profile as text.
 fn text(profile: &Profile) -> String {
     let mut out = String::new();
     let host = &profile.host;
@@ -97,13 +97,13 @@ fn text(profile: &Profile) -> String {
     out
 }
 
-/// Part of a class' time that is in no phase; negative if the phases were charged more than there was.
+/// Returns the share of a class's time outside of all phases; negative if the phases exceed the total.
 fn unaccounted(class: &ProfileClass) -> f64 {
     let phases: f64 = class.phases.iter().map(|line| line.wall_s).sum();
     if class.wall_s > 0.0 { (class.wall_s - phases) / class.wall_s } else { 0.0 }
 }
 
-/// Whether the phases explain the time up to 2 %, or up to a millisecond in all: the rest is what passes between two readings of the clock.
+/// Returns true if the phases explain the time within 2 %, or within a millisecond in total. The rest passes between two clock readings.
 fn is_trustworthy(class: &ProfileClass) -> bool {
     let share = unaccounted(class).abs();
     share <= UNACCOUNTED_MAX || share * class.wall_s <= 1e-3
@@ -113,7 +113,7 @@ fn seconds(time: f64) -> String {
     format!("{time:.3}")
 }
 
-/// The profile as a report: two reports of one kind on one machine can be compared.
+/// Builds the report of a profile. Two reports of one kind on one machine can be compared.
 fn report(profile: &Profile) -> Report {
     let host = &profile.host;
     let micros = |each: Option<f64>| each.map_or(Cell::Empty, |each| Cell::Number(each * 1e6));
@@ -235,7 +235,7 @@ fn network(profile: &Profile, class: &ProfileClass, cpu: f64) -> String {
     };
     station("cpu", host.threads, cpu, "CPU time of the process, on all of its threads.");
     let waits = |phase: Phase| {
-        // A phase with CPU time has waited for the rest; without, only the phases that do not compute are known to wait.
+        // A phase with CPU time waited for the rest of its time; without, only phases without computation are known to wait.
         let line = class.phases.iter().find(|line| line.phase == phase.name())?;
         Some((line.wall_s - line.cpu_s?).max(0.0) / class.count as f64)
     };

@@ -42,7 +42,7 @@ fn wrong(path: &Path, what: &str, hint: &str) -> Stop {
     Finding::error(CAP_FILE, Fault::Config, format!("{}: {what}", shown(path))).hint(hint).into()
 }
 
-/// Header lines. A name or value with a line end would be a request of its own.
+/// Formats header lines. Refuses line ends in a name or value, which would inject another header.
 fn headers(path: &Path, given: &BTreeMap<String, String>) -> Result<String, Stop> {
     let mut lines = String::new();
     for (name, value) in given {

@@ -52,7 +52,7 @@ pub(crate) const CAP_CONTRADICTION: Code = Code("CAP-003");
 pub(crate) const CAP_CALCULATED: Code = Code("CAP-004");
 /// A figure of the self-test is outside its tolerance.
 pub(crate) const CAP_SELFTEST: Code = Code("CAP-005");
-/// No machine of the catalogue fits.
+/// No machine of the catalog is sufficient.
 pub(crate) const CAP_NO_MACHINE: Code = Code("CAP-006");
 
 /// A file is not a profile of this version.
@@ -106,7 +106,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
     Ok((file, value))
 }
 
-/// A model's refusal, as a finding.
+/// Converts an error of a model to a finding.
 fn refused(error: &ModelError) -> Finding {
     Finding::error(CAP_MODEL, Fault::Config, error.to_string()).hint(error.remedy())
 }
@@ -124,7 +124,7 @@ fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What every answer says about itself.
+/// Basis of a result.
 #[derive(Debug, Serialize)]
 struct BasisWire {
     method: &'static str,
@@ -145,7 +145,7 @@ impl BasisWire {
         }
     }
 
-    /// The basis as lines for people.
+    /// Formats the basis as lines of text.
     fn text(&self) -> String {
         let mut text = format!("Method: {} ({})\n", self.method, self.source);
         text.push_str(&format!("Validity: {}; inputs: {}\n", self.validity, self.origin));
@@ -156,7 +156,7 @@ impl BasisWire {
     }
 }
 
-/// Where a number of a user's file comes from.
+/// Origin of a number in a user's file.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum OriginWire {

@@ -1,4 +1,4 @@
-//! `quayline predict`: what a number of users will see.
+//! `quayline predict`: throughput and response times for a number of users.
 
 use quayline_capacity::fit::{CalendarDate, Exhaustion};
 use quayline_capacity::simulation::{Simulation, SimulationOutcome, Variation};
@@ -19,7 +19,7 @@ use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::quantity::{Duration, time_text};
 
-/// Utilization that a prediction allows where nothing else is asked for.
+/// Default maximum utilization of a prediction.
 const UTILIZATION_MAX: Share = Share(0.7);
 
 /// Predicts users, or answers from measured runs.
@@ -78,7 +78,7 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     finish(contents.report(), &args.report, console)
 }
 
-/// What only a simulation knows of a station.
+/// Properties of a station that only a simulation uses.
 #[derive(Clone, Copy, Default)]
 struct Detail {
     room: Option<u32>,
@@ -109,7 +109,7 @@ fn simulate(
             simulation.classes[0].service[at].variation = variation;
         }
     }
-    // Users arrive at once, so the warm-up lets each of them end two transactions.
+    // Users arrive at once, so the warm-up lasts until each of them has completed two transactions.
     simulation.warm_up = (transactions / 10).max(2 * u64::from(users));
     Ok(simulation.run()?.value)
 }
@@ -276,7 +276,7 @@ impl Answer<'_> {
         text
     }
 
-    /// The simulated rows, each mean with half of its 95 % interval.
+    /// Formats the simulated rows, each mean with half of its 95 % interval.
     fn simulated_text(&self) -> String {
         let Some(first) = self.simulated.first() else { return String::new() };
         let mut text = format!(

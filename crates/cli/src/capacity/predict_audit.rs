@@ -1,4 +1,4 @@
-//! `quayline predict audit`: kept predictions, scored by what came.
+//! `quayline predict audit`: saved predictions, scored against measurements.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -224,7 +224,7 @@ fn report(found: &Audit, out: bool, think: Seconds, basis: &BasisWire) -> Report
     }
 }
 
-/// What `predict --json` and `predict work --json` answer, as far as an audit needs it.
+/// Output of `predict --json` and `predict work --json`, as far as an audit needs it.
 #[derive(Deserialize)]
 struct Prediction {
     schema: String,
@@ -272,7 +272,7 @@ struct MeasuredWire {
 }
 
 impl MeasuredWire {
-    /// A response time that was not measured follows from users, throughput and think time.
+    /// Returns the figures of a load. A missing response time is derived from users, throughput and think time.
     fn figures(&self, think: Seconds) -> LoadFigures {
         let by_law = || Seconds((f64::from(self.users) / self.throughput - think.0).max(0.0));
         LoadFigures {

@@ -1,4 +1,4 @@
-//! `quayline predict item-count`, `scaling` and `cost`: fits of measured runs, and what they say of other settings.
+//! `quayline predict item-count`, `scaling` and `cost`: fits of measured runs, and predictions for other settings.
 
 use quayline_capacity::fit::{
     ChunkModel, Coefficient, CostModel, CostSample, LoadPoint, UslPrediction, Work, checkpoint_interval_daly, fit_usl,
@@ -18,7 +18,7 @@ fn stop(error: ModelError) -> Stop {
     refused(&error).into()
 }
 
-/// A coefficient with half of its 95 % interval.
+/// Formats a coefficient with half of its 95 % interval.
 fn with_width(of: Coefficient, show: impl Fn(f64) -> String) -> String {
     if of.half_width.is_finite() {
         format!("{} ± {}", show(of.value), show(of.half_width))
@@ -31,7 +31,7 @@ fn time(seconds: f64) -> String {
     time_text(Seconds(seconds))
 }
 
-/// Elapsed time of a batch step by its item count.
+/// Predicts the elapsed time of a batch step by its item count.
 pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     let (_, file): (_, ItemCountFile) = read(&args.file)?;
     let runs: Vec<(u64, Seconds)> = file.run.iter().map(|run| (run.item_count, run.elapsed.0)).collect();
@@ -101,7 +101,7 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// Throughput by workers, partitions or users.
+/// Predicts throughput by workers, partitions or users.
 pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
     let (_, file): (_, ScalingFile) = read(&args.file)?;
     let points: Vec<LoadPoint> =
@@ -112,7 +112,7 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
     for workers in &args.workers {
         let predicted = fit.predict(f64::from(*workers)).map_err(stop)?;
         let UslPrediction { throughput, interval } = predicted.value;
-        // Without a spare run nothing is known of the error.
+        // Without a spare run the error is unknown.
         let known = interval.high.is_finite();
         let (least, most) = (known.then_some(interval.low), known.then_some(interval.high));
         let validity = predicted.validity.to_string();
@@ -176,7 +176,7 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// CPU time by size, fields and connections, and what leaving some out saves.
+/// Predicts CPU time by size, fields and connections, and the savings of omitting some.
 pub(super) fn cost(args: &PredictCostArgs) -> Result<Exit, Stop> {
     let (mut toml, file): (_, CostFile) = read(&args.file)?;
     for spanned in &file.what_if {

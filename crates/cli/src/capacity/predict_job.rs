@@ -25,7 +25,7 @@ struct Measured {
 
 /// One answer.
 struct Row {
-    /// What `--workers` says; `None` is what the definition says.
+    /// Value of `--workers`; `None` for that of the definition.
     workers: Option<u32>,
     graph: WorkGraph,
     predicted: GraphPrediction,
@@ -68,7 +68,7 @@ pub(super) fn job(
     let processors = args.processors.unwrap_or_else(|| intervals.last().map_or(1, |interval| interval.processors));
     let most = steps.iter().map(|step| step.demands.transactions).max().unwrap_or(1);
     let scale = args.items.map_or(1.0, |items| items as f64 / most.max(1) as f64);
-    // Without any partitioned step, the question is what partitions would do.
+    // Without a partitioned step, predict the effect of partitions.
     let none_is = !steps.iter().any(|step| step.is_partitioned);
     let asked: Vec<Option<u32>> =
         if args.workers.is_empty() { vec![None] } else { args.workers.iter().copied().map(Some).collect() };
@@ -98,8 +98,8 @@ pub(super) fn job(
     finish(report, &args.report, console)
 }
 
-/// The order of elements, with the steps that were measured. Elements follow each other in the order of the document: for the time that a job
-/// takes, only those count that ran.
+/// Returns the order of elements, with the measured steps. Elements are sequential in document order: only those that ran count toward the duration
+/// of a job.
 fn orders(
     elements: &[Element],
     parts: &[(String, Demands)],
@@ -131,7 +131,7 @@ fn orders(
     found
 }
 
-/// Threads of a step, and whether it is partitioned. A mapper decides at run time, so it counts as one.
+/// Returns the threads of a step, and whether it is partitioned. A mapper decides at run time, so it counts as one.
 pub(super) fn workers(step: &Step) -> (u32, bool) {
     match step.partition.as_ref().map(|partition| &partition.source) {
         Some(PartitionSource::Plan { partitions, threads: 0, .. }) => ((*partitions).max(1), true),
@@ -150,7 +150,7 @@ impl Row {
         self.items() / self.predicted.elapsed.0
     }
 
-    /// Response time of an item, the mean over all steps.
+    /// Returns the mean response time of an item over all steps.
     fn response_s(&self) -> f64 {
         let phases = self.predicted.phases.iter();
         let of_phase = |phase: &quayline_capacity::GraphPhase| -> f64 {
@@ -159,13 +159,13 @@ impl Row {
         phases.map(of_phase).sum::<f64>() / self.items()
     }
 
-    /// Utilization of a station, the mean over the whole job.
+    /// Returns the mean utilization of a station over the whole job.
     fn utilization(&self, station: usize) -> f64 {
         let busy: f64 = self.predicted.phases.iter().map(|phase| phase.utilization[station].0 * phase.time.0).sum();
         busy / self.predicted.elapsed.0
     }
 
-    /// Begin and end of a step in seconds.
+    /// Returns begin and end of a step in seconds.
     fn span(&self, step: usize) -> (f64, f64) {
         let runs = |phase: &&quayline_capacity::GraphPhase| phase.running.iter().any(|(running, ..)| *running == step);
         let mut phases = self.predicted.phases.iter().filter(runs);

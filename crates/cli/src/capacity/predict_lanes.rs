@@ -9,10 +9,10 @@ use crate::args::PredictWorkArgs;
 use crate::console::shown;
 use crate::exit::Stop;
 
-/// How a record's way through the threads is known.
+/// Caveat of the lane model.
 const KNOWN: &str = "processors also serve reading and writing, which only bounds the throughput here";
 
-/// What one record costs, in seconds.
+/// Cost of one record in seconds.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub(super) struct LaneDemands {
     /// Reading, by one thread at a time.
@@ -54,7 +54,7 @@ impl Lanes {
         }
         let demands = LaneDemands::of(class);
         let processors = args.processors.unwrap_or(profile.host.threads).max(1);
-        // Only what is computed becomes faster.
+        // Only computation becomes faster.
         let scaled = |wall: f64, cpu: f64| (wall - cpu).max(0.0) + wall.min(cpu) / args.faster;
         let (input, output) = (sum(class, &[Phase::Read]), sum(class, &[Phase::Write]));
         let station = |name: &str, servers: u32, demand: f64| Station {
@@ -74,7 +74,7 @@ impl Lanes {
         Ok(Lanes { name: class.name.clone(), demands, workload, processors, faster: args.faster })
     }
 
-    /// Throughput with this number of threads. The processors limit it.
+    /// Predicts the throughput with this number of threads, limited by the processors.
     pub(super) fn predict(&self, threads: u32) -> Result<Estimate<Prediction>, Stop> {
         let mut estimate = self.workload.predict(threads).map_err(|error| refused(&error))?;
         let most = f64::from(self.processors) * self.faster / self.demands.cpu_s.max(f64::MIN_POSITIVE);
@@ -89,7 +89,7 @@ impl Lanes {
         Ok(estimate)
     }
 
-    /// Duration of a run over this number of records, in seconds.
+    /// Returns the duration of a run over this number of records in seconds.
     pub(super) fn elapsed_s(&self, row: &Prediction, items: u64) -> f64 {
         self.demands.fixed_s + items as f64 / row.throughput.0
     }
@@ -111,7 +111,7 @@ impl LaneDemands {
     }
 }
 
-/// Wall and CPU seconds of phases for each record.
+/// Returns wall and CPU seconds of phases for each record.
 fn sum(class: &ProfileClass, phases: &[Phase]) -> (f64, f64) {
     let of = |line: &quayline_meter::ProfilePhase| phases.iter().any(|phase| phase.name() == line.phase);
     let lines = || class.phases.iter().filter(|line| of(line));

@@ -1,4 +1,4 @@
-//! The report of a prediction: the load, its curve beside the bounds, the stations, what a faster station would change.
+//! Report of a prediction: the load, its curve with the bounds, the stations, and the effect of a faster station.
 
 use quayline_capacity::simulation::SimulationOutcome;
 use quayline_capacity::{
@@ -11,7 +11,7 @@ use super::report::basis_section;
 
 /// Points of the curve.
 const CURVE_POINTS: u32 = 24;
-/// Users up to which a curve is drawn: each point is a solution of its own.
+/// Maximum number of users for a curve, because each point is a separate solution.
 const CURVE_USERS_MAX: u32 = 20_000;
 
 /// A prediction with everything that was calculated for it.
@@ -20,7 +20,7 @@ pub(super) struct PredictionReport<'a> {
     pub(super) rows: &'a [Estimate<Prediction>],
     pub(super) simulated: &'a [SimulationOutcome],
     pub(super) objective: &'a Objective,
-    /// Whether the command line has an objective.
+    /// True if the command line has an objective.
     pub(super) gated: bool,
     pub(super) most: u32,
     pub(super) basis: &'a BasisWire,
@@ -40,7 +40,8 @@ pub(super) fn curve(workload: &Workload, largest: u32) -> Vec<Prediction> {
     users.into_iter().filter_map(|users| Some(workload.predict(users).ok()?.value)).collect()
 }
 
-/// The largest count up to [`CURVE_USERS_MAX`] that is at most `users`, by bisection: a float does not become a count without a loss.
+/// Returns the largest count up to [`CURVE_USERS_MAX`] that is at most `users`, by bisection, because a float cannot be converted to a count without
+/// loss.
 fn quantity_of_users(users: f64) -> u32 {
     let (mut low, mut high) = (1, CURVE_USERS_MAX);
     while low < high {
@@ -51,7 +52,7 @@ fn quantity_of_users(users: f64) -> u32 {
 }
 
 impl PredictionReport<'_> {
-    /// Whether the largest number of users misses an objective of the command line.
+    /// Returns true if the largest number of users misses an objective of the command line.
     fn misses(&self) -> bool {
         self.gated && self.largest() > self.most
     }
@@ -147,7 +148,7 @@ impl PredictionReport<'_> {
         Picture::Lines { across: "users".to_owned(), up: "transactions a second".to_owned(), series }
     }
 
-    /// Response times up to where they rise, as a table and a picture of their own: both axes differ from those of the throughput.
+    /// Builds a table and a separate chart of response times up to their steep rise: both axes differ from those of the throughput.
     fn responses(&self) -> Section {
         let columns = vec![
             Column::new("users", ""),
@@ -253,7 +254,7 @@ impl PredictionReport<'_> {
         }
     }
 
-    /// What the largest number of users would see if one station needed half of the time, or had twice the servers.
+    /// Builds a section about the largest number of users if one station needed half of the time, or had twice the servers.
     fn changes(&self) -> Section {
         let users = self.largest().max(1);
         let columns = vec![Column::new("change", ""), Column::new("throughput", "tx/s"), Column::new("response", "s")];

@@ -15,13 +15,13 @@ use crate::args::PredictWorkArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 
-/// What the definition says.
+/// Content of the definition.
 struct Definition {
     /// Name in intervals, `flow:orders`.
     member: String,
     /// Instances, or partitions that run at once.
     workers: u32,
-    /// Whether a single thread runs the whole workload.
+    /// True if a single thread runs the whole workload.
     is_on_one_thread: bool,
     /// The job, if it is one.
     job: Option<Job>,
@@ -140,7 +140,7 @@ fn threads_of(element: &Element) -> u32 {
     }
 }
 
-/// The demands of a member, or why there are none.
+/// Returns the demands of a member, or the reason why there are none.
 fn demands(intervals: &[Interval], name: &str) -> Result<Demands, Stop> {
     Demands::of(intervals, name).map_err(|names| {
         let hint = match nearest(name, names.iter().map(String::as_str)) {

@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path) -> Result<HostProfile, Stop> {
         Finding::error(CAP_PROFILE, Fault::Caller, format!("{} is not a profile: {reason}", shown(path)))
             .hint("`quayline calibrate -o FILE` writes a profile of the machine on which it runs")
     };
-    // The schema first: a profile of costs has none of the other fields, and to name one of them would not help.
+    // Read the schema first: a cost profile has none of the other fields, so an error about one of them would not help.
     let Schema { schema } = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if schema != SCHEMA {
         return Err(wrong(format!("its schema is `{schema}`, expected `{SCHEMA}`")).into());
@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path) -> Result<HostProfile, Stop> {
     wire.profile().map_err(|reason| wrong(reason).into())
 }
 
-/// What a file says that it is.
+/// Schema that a file declares.
 #[derive(Deserialize)]
 struct Schema {
     schema: String,
@@ -147,7 +147,7 @@ impl ProfileWire {
     fn profile(self) -> Result<HostProfile, String> {
         let mut kernels = Vec::with_capacity(self.kernels.len());
         for wire in self.kernels {
-            // A newer program may have kernels that this one does not know; their version differs, and comparisons say so.
+            // A newer program may have kernels unknown to this one; their version differs, and comparisons report that.
             let Some(kernel) = Kernel::by_name(&wire.kernel) else { continue };
             let cores = wire.cores.map(RateWire::rate).transpose()?;
             kernels.push(KernelFigure { kernel, one: wire.one.rate()?, cores, all: wire.all.rate()? });

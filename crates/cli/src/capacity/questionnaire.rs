@@ -20,7 +20,7 @@ pub(super) struct RateAnswers {
     pub(super) per_hour: Option<f64>,
     /// Registered users.
     pub(super) users: Option<f64>,
-    /// Percent of them that work at the peak hour.
+    /// Percentage of them that work at the peak hour.
     pub(super) active_percent: Option<f64>,
     /// Transactions of an active user in a minute. Without it, an active user is the unit of the rate.
     pub(super) per_user_minute: Option<f64>,
@@ -39,11 +39,11 @@ pub(super) struct CostAnswers<'a> {
     pub(super) metric: Option<f64>,
     /// CPU time of a transaction; ratings are processors.
     pub(super) cpu: Option<Seconds>,
-    /// What features add, in percent of the cost without them: audit, recovery, TLS.
+    /// Cost of features in percent of the cost without them: audit, recovery, TLS.
     pub(super) adds_percent: &'a [f64],
 }
 
-/// Exactly one answer of several, by its name.
+/// Returns the name of the given answer; exactly one of several must be given.
 fn one<'a>(answers: &[(&'a str, bool)]) -> Result<&'a str, String> {
     let given: Vec<&str> = answers.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
     let all = || answers.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -58,7 +58,7 @@ fn one<'a>(answers: &[(&'a str, bool)]) -> Result<&'a str, String> {
 }
 
 impl RateAnswers {
-    /// The rate at the peak hour.
+    /// Returns the rate at the peak hour.
     pub(super) fn rate(&self) -> Result<Derived, String> {
         let name = one(&[
             ("rate", self.rate.is_some()),
@@ -109,7 +109,7 @@ impl RateAnswers {
 }
 
 impl CostAnswers<'_> {
-    /// The rating that one transaction a second needs.
+    /// Returns the rating that one transaction per second needs.
     pub(super) fn cost(&self) -> Result<Derived, String> {
         let name =
             one(&[("cost", self.cost.is_some()), ("metric", self.metric.is_some()), ("cpu", self.cpu.is_some())])?;

@@ -80,12 +80,12 @@ pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
     })
 }
 
-/// How much a row of the comparison changed.
+/// Returns the relative change in a row of the comparison.
 fn change(row: &[Cell]) -> f64 {
     row.get(4).and_then(Cell::number).unwrap_or(0.0).abs()
 }
 
-/// `figure (before, now)` of a row of the comparison.
+/// Formats a row of the comparison as `figure (before, now)`.
 fn named(row: &[Cell]) -> Option<String> {
     let [figure, _, before, now, ..] = row else { return None };
     Some(format!("{figure} ({before}, now {now})"))
@@ -114,7 +114,7 @@ fn write(report: &Report, name: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The name with an extension more; a dot in it is part of the name.
+/// Appends an extension to the name; a dot in the name is part of it.
 fn with_extension(name: &Path, extension: &str) -> PathBuf {
     let mut whole = name.as_os_str().to_owned();
     whole.push(".");
@@ -122,7 +122,7 @@ fn with_extension(name: &Path, extension: &str) -> PathBuf {
     PathBuf::from(whole)
 }
 
-/// The section that says what the figures rest on.
+/// Builds the section about the basis of the figures.
 pub(super) fn basis_section(basis: &BasisWire) -> Section {
     let mut rows = vec![
         vec![Cell::text("method"), Cell::text(format!("{} ({})", basis.method, basis.source))],

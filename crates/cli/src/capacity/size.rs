@@ -133,7 +133,7 @@ impl FileWire {
     }
 }
 
-/// A number as short as it is exact to four digits.
+/// Formats a number with up to four significant decimals, without trailing zeros.
 fn short(number: f64) -> String {
     let digits = if number.abs() >= 100.0 { 1 } else { 4 };
     let text = format!("{number:.digits$}");
@@ -165,7 +165,7 @@ struct WorkloadWire {
     disk_gb: f64,
     #[serde(default)]
     origin: OriginWire,
-    /// Where the cost comes from, in the user's words.
+    /// Origin of the cost, in the user's words.
     source: Option<String>,
 }
 
@@ -271,7 +271,7 @@ impl Answer<'_> {
         text
     }
 
-    /// The report. A mix that fits no machine is a finding of the command, so the verdict is of the baseline alone.
+    /// Builds the report. A mix that exceeds all machines is a finding of the command, so the verdict concerns only the baseline.
     fn report(&self) -> Report {
         let chosen = self.answer.machine.map(|at| self.question.catalogue[at].name.as_str());
         let summary = chosen.map_or_else(
@@ -332,7 +332,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Machines beside the rating that the mix needs, by month.
+    /// Builds a section that compares machines with the rating that the mix needs, by month.
     fn machines_section(&self) -> Section {
         let columns = vec![Column::new("machine", ""), Column::new("rating", ""), Column::new("verdict", "")];
         let row = |(at, machine): (usize, &Machine)| {

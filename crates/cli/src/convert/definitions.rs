@@ -1,4 +1,4 @@
-//! What the records are: copybook, interface file, code page, policies.
+//! Definitions of the records: copybook, interface file, code page, policies.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,43 +28,43 @@ use crate::copybook::{self, unreadable};
 use crate::exit::{Stop, argument};
 use crate::named::{charset_named, framing_named};
 
-/// What the records are, for all jobs of a run.
+/// Definitions of the records, for all jobs of a run.
 pub(crate) struct Definitions {
-    /// The shape of the documents and the plans behind it.
+    /// Shape of the documents and the underlying plans.
     pub(crate) schema: Arc<Schema>,
-    /// The same in the code page of the target, where it is another.
+    /// The schema in the code page of the target, if that differs.
     pub(crate) target_schema: Option<Arc<Schema>>,
     /// Numbers in JSON.
     pub(crate) numbers: JsonNumbers,
-    /// Whether members that the records do not have are passed over.
+    /// True if unknown members are ignored.
     pub(crate) ignore_unknown: bool,
     delimiter: Option<u8>,
     header: Header,
-    /// What a CSV cell without content is: null where blank numbers are read as null or something says what null becomes.
+    /// Meaning of an empty CSV cell: null if blank numbers are read as null or a value for null is configured.
     empty: EmptyCell,
     xml: XmlStyle,
     /// The layouts in use.
     pub(crate) layouts: Vec<Layout>,
-    /// Code page of the source's records, where it has some.
+    /// Code page of the source's records, if there are any.
     pub(crate) charset: Charset,
     /// Bytes of the longest record.
     record_length: usize,
     format: Option<String>,
     to_framing: Option<String>,
-    /// Of interchanges: bytes of a page, the character set where they do not say it, and whether leniencies are errors.
+    /// For interchanges: size of a page in bytes, the default character set, and whether leniencies are errors.
     pub(crate) page_bytes: usize,
     pub(crate) edi_charset: Option<Charset>,
     pub(crate) strict: bool,
-    /// The guides of documents, and how much they check.
+    /// Guides of documents, and the extent of the validation.
     pub(crate) guides: Option<Arc<GuideDocuments>>,
     pub(crate) level: ValidationLevel,
-    /// How EDI is checked that is written.
+    /// Checks of written EDI.
     pub(crate) output_check: Option<OutboundOptions>,
     digest: u64,
 }
 
 impl Definitions {
-    /// Reads what the arguments name.
+    /// Reads the definitions that the arguments name.
     pub(crate) fn read(
         args: &ConvertArgs,
         jobs: &[Job],
@@ -122,7 +122,7 @@ impl Definitions {
             Some(name) => Some(Arc::new(Schema::compile(&layouts, &interface, &policies, charset_named(name)?)?)),
             None => None,
         };
-        // Everything that shapes the output beyond the formats, which the engine adds itself. The layouts stand for the copybook with all
+        // All settings that affect the output, except the formats, which the engine adds. The layouts represent the copybook with all
         // its COPY members.
         let copybook = format!("{layouts:?}");
         let settings =
@@ -161,7 +161,7 @@ impl Definitions {
         })
     }
 
-    /// For columns that describe themselves.
+    /// Creates definitions for self-describing columns.
     fn columns(args: &ConvertArgs, schema: &Arc<Schema>) -> Result<Self, Stop> {
         let given = [
             (args.interface.is_some(), "--interface"),
@@ -199,7 +199,7 @@ impl Definitions {
         })
     }
 
-    /// For interchanges at one end at least: their documents have a shape of their own.
+    /// Creates definitions for interchanges as source or target, whose documents have a separate shape.
     fn edi(args: &ConvertArgs, jobs: &[Job]) -> Result<Self, Stop> {
         if let Some(job) = jobs.iter().find(|job| !job.is_edi()) {
             let finding = argument(format!("{} is not EDI, and other inputs are", shown(&job.input)));
@@ -265,25 +265,25 @@ impl Definitions {
         })
     }
 
-    /// How records stand in the source.
+    /// Returns the framing of the source.
     pub(crate) fn source_framing(&self) -> Result<FramingSpec, Stop> {
         framing_named(self.format.as_deref().unwrap_or("fixed"), Some(self.record_length))
     }
 
-    /// How records stand in the target: as in the source where nothing else is said.
+    /// Returns the framing of the target; by default, that of the source.
     pub(crate) fn target_framing(&self) -> Result<FramingSpec, Stop> {
         let named = self.to_framing.as_deref().or(self.format.as_deref());
         framing_named(named.unwrap_or("fixed"), Some(self.record_length))
     }
 
-    /// How CSV of this name is written and read.
+    /// Returns the CSV style for a file name.
     pub(crate) fn csv(&self, name: Option<&Path>) -> CsvStyle {
         let tabs = name.and_then(Path::extension).is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"));
         let delimiter = self.delimiter.unwrap_or(if tabs { b'\t' } else { b',' });
         CsvStyle { delimiter, header: self.header, empty: self.empty, ..CsvStyle::default() }
     }
 
-    /// How XML is written and read.
+    /// Returns the XML style.
     pub(crate) fn xml(&self) -> XmlStyle {
         self.xml.clone()
     }
@@ -294,7 +294,7 @@ impl Definitions {
     }
 }
 
-/// The documents of the guides that the arguments name.
+/// Reads the guides that the arguments name.
 fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
     if args.guide.is_empty() {
         return Ok(None);
@@ -307,7 +307,7 @@ fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
     Ok(Some(Arc::new(read_guide_documents(&args.guide, &limits, names, cache().as_deref())?)))
 }
 
-/// How much a guide checks.
+/// Converts the argument to a validation level.
 pub(crate) fn level(level: LevelArg) -> ValidationLevel {
     match level {
         LevelArg::Envelope => ValidationLevel::Envelope,
@@ -317,7 +317,7 @@ pub(crate) fn level(level: LevelArg) -> ValidationLevel {
     }
 }
 
-/// How EDI is checked that is written.
+/// Returns the checks of written EDI.
 pub(crate) fn output_check(level: OutputLevelArg, strict: bool, limits: Limits) -> Option<OutboundOptions> {
     let level = match level {
         OutputLevelArg::None => return None,
@@ -332,14 +332,14 @@ pub(crate) fn output_check(level: OutputLevelArg, strict: bool, limits: Limits) 
 
 /// A record type with the types nested in it, the only one of a run.
 pub(crate) struct OnlyType {
-    /// Its name, for files.
+    /// Name for files.
     pub(crate) name: String,
     index: usize,
-    /// Whether this run treats records of no type as the interface says; later runs skip them.
+    /// True if this run treats records without a type as the interface specifies; later runs skip them.
     is_first: bool,
 }
 
-/// The record types that are nested in no other.
+/// Returns the record types that are not nested in another.
 pub(crate) fn types(args: &ConvertArgs) -> Result<Vec<OnlyType>, Stop> {
     let rules = interface(args)?.0.records;
     let mut types: Vec<OnlyType> = Vec::new();
@@ -389,7 +389,7 @@ fn keep_type(file: &mut InterfaceFile, only: &OnlyType, layouts: &[Layout]) {
     file.interface.choices.retain(|choice| is_used(&choice.storage));
 }
 
-/// The record descriptions that the record types use.
+/// Returns the record descriptions that the record types use.
 fn records_of(rules: &RecordRules) -> Vec<&str> {
     let mut names = Vec::new();
     for of_type in &rules.types {
@@ -400,11 +400,11 @@ fn records_of(rules: &RecordRules) -> Vec<&str> {
     names
 }
 
-/// The code page, which must be named where there are records.
+/// Returns the code page, which is mandatory if there are records.
 fn charset(args: &ConvertArgs, records: bool) -> Result<Charset, Stop> {
     match &args.encoding {
         Some(name) => charset_named(name),
-        // Documents to documents: no byte of a record is ever looked at.
+        // Documents to documents: bytes of records are never decoded.
         None if !records => Ok(Charset::SingleByte(CodePage::LATIN1)),
         None => {
             let input = args.inputs.first().map(|path| shown(path)).unwrap_or_default();
@@ -426,7 +426,7 @@ fn interface(args: &ConvertArgs) -> Result<(InterfaceFile, String), Stop> {
     Ok((InterfaceFile::parse(&shown(path), &text)?, text))
 }
 
-/// What the command line says goes before what the interface file says.
+/// Applies the command line, which overrides the interface file.
 fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
     let interface = &mut file.interface;
     if let Some(style) = args.key_style {

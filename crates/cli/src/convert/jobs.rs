@@ -1,4 +1,4 @@
-//! From where to where: one job for each input.
+//! Sources and targets: one job for each input.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,13 +29,13 @@ use quayline_core::{Finding, Findings};
 pub(crate) struct Job {
     /// The input as the user named it.
     pub(crate) input: PathBuf,
-    /// The input's path, where it is a regular file.
+    /// Path of the input, if it is a regular file.
     pub(crate) file: Option<PathBuf>,
-    /// Its format.
+    /// Format of the input.
     pub(crate) from: FromFormat,
     /// The format to write.
     pub(crate) to: ToFormat,
-    /// Whether documents are segments of interchanges.
+    /// True if documents are segments of interchanges.
     pub(crate) rows: bool,
     /// The folder that gets a file for each document.
     pub(crate) split: Option<PathBuf>,
@@ -43,17 +43,17 @@ pub(crate) struct Job {
     pub(crate) output: Option<PathBuf>,
     /// The rejects file.
     pub(crate) rejects: Option<PathBuf>,
-    /// The checkpoint file, where there is to be one.
+    /// Checkpoint file, if requested.
     pub(crate) checkpoint: Option<PathBuf>,
-    /// How the output is compressed.
+    /// Compression of the output.
     pub(crate) compression: Option<Compression>,
-    /// Of columns that no copybook describes: the shape of their rows.
+    /// For columns without a copybook: the shape of their rows.
     pub(crate) schema: Option<Arc<Schema>>,
-    /// What is read.
+    /// Input of the job.
     bytes: Option<Input>,
 }
 
-/// The jobs that the arguments ask for.
+/// Creates the jobs for the arguments.
 pub(crate) fn jobs(args: &ConvertArgs, ends: &Ends<'_>) -> Result<Vec<Job>, Stop> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let several = args.inputs.len() > 1;
@@ -71,7 +71,7 @@ pub(crate) fn jobs(args: &ConvertArgs, ends: &Ends<'_>) -> Result<Vec<Job>, Stop
     Ok(jobs)
 }
 
-/// The folder of `--split` must be there, for one input: files are named by their numbers.
+/// Checks that the folder of `--split` exists and that there is only one input, because files are named by document numbers.
 fn check_split(folder: &Path, several: bool) -> Result<(), Stop> {
     if several {
         let finding = argument("--split is for one input: its files are named by the numbers of the documents");
@@ -83,14 +83,14 @@ fn check_split(folder: &Path, several: bool) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What stands in the place of a folder for the files of `--split`, or nothing.
+/// Creates the finding for a `--split` path that is not a folder or is missing.
 pub(crate) fn no_folder(folder: &Path) -> Finding {
     let finding = argument(format!("{} is not a folder", shown(folder)));
     let hint = if folder.exists() { "name a folder" } else { "make it first" };
     finding.hint(hint)
 }
 
-/// No two inputs may be written to one file: the second would replace what the first gave.
+/// Checks that no two inputs are written to one file, because the second would replace the output of the first.
 fn check_apart(before: &[Job], job: &Job) -> Result<(), Stop> {
     type Written = fn(&Job) -> Option<&Path>;
     let ends: [(Written, &str); 2] =
@@ -106,7 +106,7 @@ fn check_apart(before: &[Job], job: &Job) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What several inputs ask for beyond one.
+/// Checks the additional requirements of several inputs.
 fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> {
     if args.inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
         return Err(argument("standard input can be read once only").hint("name `-` once").into());
@@ -168,7 +168,7 @@ impl Job {
             (None, None) => source_format(&name, &head),
         };
         check_record_files(input, from, output, args)?;
-        // Who says what the bytes are knows it.
+        // With an explicit format, the content is not checked.
         if let (None, Some(finding)) = (args.from, foreign(input, &head, "convert")) {
             return Err(finding.into());
         }
@@ -266,17 +266,17 @@ impl Job {
         self.checkpoint = None;
     }
 
-    /// Whether one end is interchanges.
+    /// Returns true if source or target is interchanges.
     pub(crate) fn is_edi(&self) -> bool {
         self.from == FromFormat::Edi || self.to == ToFormat::Edi
     }
 
-    /// The shape of the documents: that of the columns, where no copybook describes them.
+    /// Returns the shape of the documents: that of the columns, if no copybook describes them.
     pub(crate) fn schema_of(&self, definitions: &Definitions) -> Arc<Schema> {
         Arc::clone(self.schema.as_ref().unwrap_or(&definitions.schema))
     }
 
-    /// The source of the conversion.
+    /// Opens the source of the conversion.
     pub(crate) fn source(&mut self, definitions: &Definitions) -> Result<Source, Stop> {
         let format = match self.from {
             FromFormat::Record if record_file(&self.input).is_some() => SourceFormat::Records(record_file_framing()),
@@ -301,7 +301,7 @@ impl Job {
         Ok(Source { name: name.into(), input, format })
     }
 
-    /// The target of the conversion.
+    /// Creates the target of the conversion.
     pub(crate) fn target(&self, definitions: &Definitions, ends: &Ends<'_>) -> Result<Target, Stop> {
         let into = self.output.as_deref().and_then(record_file);
         let json = JsonWrite { numbers: definitions.numbers };
@@ -347,7 +347,7 @@ impl Job {
     }
 }
 
-/// The bytes of a file of columns; and, where no copybook describes them, the shape of its rows.
+/// Opens a columnar file and, if no copybook describes it, returns the shape of its rows.
 fn columns_input(
     opened: Opened,
     input: &Path,
@@ -371,7 +371,7 @@ fn columns_input(
     Ok((Input::Opened(file), Some(Arc::new(Schema::of_shape(shape)))))
 }
 
-/// Name of an input's output in a folder.
+/// Returns the name of an input's output in a folder.
 fn output_name(input: &Path, name: &Path, to: ToFormat, compression: Option<Compression>) -> Result<PathBuf, Stop> {
     let stem = name.file_stem().filter(|_| input != Path::new("-"));
     let stem = stem.ok_or_else(|| {
@@ -387,14 +387,14 @@ fn output_name(input: &Path, name: &Path, to: ToFormat, compression: Option<Comp
     Ok(PathBuf::from(name))
 }
 
-/// Name of an input's rejects in a folder: its own, since they are records of that file.
+/// Returns the name of an input's rejects in a folder: that of the input, since they are records of that file.
 fn rejects_name(input: &Path) -> Result<&OsStr, Stop> {
     input.file_name().filter(|_| input != Path::new("-")).ok_or_else(|| {
         argument("standard input has no name for its rejects").hint("name a file with --rejects, not a folder").into()
     })
 }
 
-/// A record file holds records and nothing else, and no framing.
+/// Checks the options for a record file, which contains only records and has no framing.
 fn check_record_files(input: &Path, from: FromFormat, output: Option<&Path>, args: &ConvertArgs) -> Result<(), Stop> {
     let is_input = record_file(input).is_some();
     let is_output = output.is_some_and(|path| record_file(path).is_some());
@@ -433,7 +433,7 @@ fn packed(input: &Path, (name, unpack): (&str, &str), command: &str) -> Finding 
     finding.hint(format!("`{unpack}{input} | quayline {command} - …` reads what is in it"))
 }
 
-/// Parquet and Arrow are compressed inside, and read in places.
+/// Refuses outer compression for Parquet and Arrow, which are compressed internally and need random access.
 pub(crate) fn check_compression(to: ToFormat, compression: Option<Compression>) -> Result<(), Stop> {
     let columns = matches!(to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
     if !columns || compression.is_none() {
@@ -447,7 +447,7 @@ fn is_columns(from: FromFormat) -> bool {
     matches!(from, FromFormat::Parquet | FromFormat::Arrow)
 }
 
-/// Refuses what is neither records nor text: files that are compressed in ways that are not read, and columnar ones that are not read.
+/// Refuses input that is neither records nor text: unsupported compression and unsupported columnar files.
 pub(crate) fn foreign(input: &Path, head: &[u8], command: &str) -> Option<Finding> {
     if let Some(by) = packed_by(head) {
         return Some(packed(input, by, command));

@@ -31,7 +31,7 @@ pub(crate) use stats::{stats_json, stats_text};
 use definitions::Definitions;
 use jobs::{Job, jobs};
 
-/// Findings printed of one run; the rest is counted, and stands in full beside the rejects file.
+/// Maximum number of printed findings of one run; the rest is counted, and all are in a file beside the rejects.
 const FINDINGS_SHOWN: usize = 10;
 
 /// Converts each input in turn; the first that cannot be converted ends it.
@@ -66,7 +66,7 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
     Ok(exit)
 }
 
-/// Each type is read from the start of its input and written to a folder.
+/// Checks the options for conversion by type: each type is read from the start of its input and written to a folder.
 fn check_by_type(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
     if let Some(output) = args.output.as_deref().filter(|output| !output.is_dir()) {
         return Err(no_folder(output).into());
@@ -136,7 +136,7 @@ fn convert(
                 ConvertError::Stopped(_) => Exit::Interrupted,
                 _ => Exit::of_findings(&findings),
             };
-            // What an earlier run left is none of this one's.
+            // Ignore the partial file of an earlier run.
             let left = output.filter(|output| left_behind(output) != found);
             findings.extend(left.and_then(|output| incomplete(&output, &error, resumable, args)));
             console.findings(&findings);
@@ -148,7 +148,7 @@ fn convert(
     }
 }
 
-/// Whether a run that ended early goes on with `--resume`: it was stopped, or the machine failed it, and there is a checkpoint.
+/// Returns true if `--resume` can continue a run that ended early: it was stopped or failed because of the environment, and there is a checkpoint.
 fn resumable(error: &ConvertError, checkpoint: Option<&Path>) -> bool {
     match error {
         ConvertError::Stopped(stopped) => stopped.checkpoint.is_some(),
@@ -157,13 +157,13 @@ fn resumable(error: &ConvertError, checkpoint: Option<&Path>) -> bool {
     }
 }
 
-/// Length and time of the partial file of an output, where there is one.
+/// Returns length and time of the partial file of an output, if it exists.
 fn left_behind(output: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
     let meta = partial_path(output).metadata().ok()?;
     Some((meta.len(), meta.modified().ok()))
 }
 
-/// A word on the output that a run left behind, where it left one.
+/// Returns a note about the partial output of a run, if there is one.
 fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &ConvertArgs) -> Option<Finding> {
     let partial = partial_path(output);
     // A run that was stopped names it itself.
@@ -183,12 +183,12 @@ fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &Conve
     })
 }
 
-/// Whether a finding refuses one record and not the framing, which loses all that follow.
+/// Returns true if a finding refuses one record, as opposed to the framing, whose loss affects all following records.
 fn is_of_a_record(finding: &Finding) -> bool {
     finding.fault == Fault::Sender && finding.place.record.is_some() && !finding.code.0.starts_with("FRM-")
 }
 
-/// Tells what is worth telling of a run that came to its end.
+/// Prints the summary of a completed run.
 fn tell(
     source: &str,
     unit: &str,
@@ -232,7 +232,7 @@ fn tell(
     if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }
 }
 
-/// Writes the cost of a run if the command line asks for it; the exit if that fails.
+/// Writes the cost profile of a run if requested. Returns the exit code if that fails.
 pub(crate) fn keep_profile(
     kind: &str,
     unit: &str,

@@ -1,4 +1,4 @@
-//! Which format a file has: by name, and for what is read else by content.
+//! Format detection: by name, and for input also by content.
 
 use std::path::Path;
 
@@ -6,11 +6,12 @@ use quayline_convert::ColumnsSurvey;
 
 use crate::args::{FromFormat, ToFormat};
 
-/// The format of a source, from its first bytes and its name.
+/// Returns the format of a source, from its first bytes and its name.
 ///
-/// Parquet and Arrow are recognised by their first bytes. Otherwise a name that ends in .csv, .tsv, .json, .jsonl, .ndjson, .xml, .edi, .x12 or .edifact says it, whatever the file holds: what is wrong with it is then told as of
-/// that format. Else JSON, XML and interchanges are recognised by content, since no record file starts like them: `{` or `[` and what JSON wants behind it, or `<` and a name, `?`
-/// or `!`, in text without control characters. Everything else is records.
+/// Parquet and Arrow are recognized by their first bytes. Otherwise a name that ends in .csv, .tsv, .json, .jsonl, .ndjson, .xml, .edi, .x12 or
+/// .edifact decides, regardless of the content: faults are then reported in terms of that format. Otherwise JSON, XML and interchanges are recognized
+/// by content, since no record file starts like them: `{` or `[` followed by valid JSON, or `<` and a name, `?` or `!`, in text without control
+/// characters. All other input is records.
 pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
     if ColumnsSurvey::recognizes(head) {
         return if head.starts_with(b"PAR1") { FromFormat::Parquet } else { FromFormat::Arrow };
@@ -42,14 +43,14 @@ pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
     FromFormat::Record
 }
 
-/// Whether an interchange begins, behind white space at most: ISA, UNA or UNB and no letter or digit.
+/// Returns true if an interchange begins, possibly after white space: ISA, UNA or UNB, not followed by a letter or digit.
 pub(crate) fn is_interchange(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     matches!(head.first_chunk::<3>(), Some(b"ISA" | b"UNA" | b"UNB"))
         && head.get(3).is_some_and(|byte| !byte.is_ascii_alphanumeric() && *byte < 0x80)
 }
 
-/// How interchanges are written that are not read: the form, and the command that makes it one that is.
+/// Detects interchanges in an unsupported encoding. Returns the encoding, and the command that converts them.
 pub(crate) fn unread_edi(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const UTF_16: (&str, &str) = ("UTF-16", "iconv -f UTF-16 -t UTF-8");
     const EBCDIC: (&str, &str) = ("EBCDIC", "iconv -f IBM037 -t ISO-8859-1");
@@ -70,7 +71,7 @@ pub(crate) fn unread_edi(head: &[u8]) -> Option<(&'static str, &'static str)> {
     FORMS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, form)| *form)
 }
 
-/// What packed the bytes, where it is one of the usual programs.
+/// Detects the output of a compression program. Returns the program and its command.
 pub(crate) fn packed_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const PACKERS: [(&[u8], &str, &str); 6] = [
         (b"\x1f\x8b\x08", "gzip", "gzip -dc"),
@@ -83,14 +84,14 @@ pub(crate) fn packed_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
     PACKERS.iter().find(|(magic, ..)| head.starts_with(magic)).map(|(_, name, unpack)| (*name, *unpack))
 }
 
-/// What columnar file begins like this that is not read: encrypted Parquet, Feather 1.
+/// Detects an unsupported columnar file: encrypted Parquet, Feather 1.
 pub(crate) fn unread_columns(head: &[u8]) -> Option<&'static str> {
     const FORMS: [(&[u8], &str); 2] =
         [(b"PARE", "an encrypted Parquet file"), (b"FEA1", "a Feather file of version 1")];
     FORMS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, form)| *form)
 }
 
-/// The format of a target, from its name.
+/// Returns the format of a target, from its name.
 pub(crate) fn target_format(name: &Path) -> Option<ToFormat> {
     Some(match extension(name)?.as_str() {
         "jsonl" | "ndjson" => ToFormat::Jsonl,
@@ -106,7 +107,7 @@ pub(crate) fn target_format(name: &Path) -> Option<ToFormat> {
     })
 }
 
-/// The extension that files of a format get.
+/// Returns the extension for files of a format.
 pub(crate) fn extension_of(format: ToFormat) -> &'static str {
     match format {
         ToFormat::Jsonl => "jsonl",
@@ -121,7 +122,7 @@ pub(crate) fn extension_of(format: ToFormat) -> &'static str {
     }
 }
 
-/// The extensions that [`target_format`] knows, for messages.
+/// Extensions supported by [`target_format`], for messages.
 pub(crate) const KNOWN_EXTENSIONS: &str =
     ".jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows, .edi, .x12, .edifact and .dat";
 
@@ -129,7 +130,7 @@ fn extension(name: &Path) -> Option<String> {
     name.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase)
 }
 
-/// Whether the bytes are UTF-8 (the last character may be cut) without control characters but white space.
+/// Returns true if the bytes are UTF-8 (the last character may be incomplete) without control characters except white space.
 fn is_text(bytes: &[u8]) -> bool {
     let whole = match std::str::from_utf8(bytes) {
         Ok(_) => true,
@@ -170,12 +171,12 @@ mod tests {
 
     #[test]
     fn records_are_not_taken_for_text() {
-        // EBCDIC `# ` and an ASCII record that starts with a brace and goes on with no JSON.
+        // EBCDIC `# ` and an ASCII record that starts with a brace but is not JSON.
         assert_eq!(source("x.dat", b"\x7b\x40\xc1\xc2\x00\x00\x0c"), FromFormat::Record);
         assert_eq!(source("x.dat", b"{1234567890"), FromFormat::Record);
         assert_eq!(source("x.dat", b"<<<HEADER"), FromFormat::Record);
         assert_eq!(source("x.dat", b"\xf1\xf2\xf3"), FromFormat::Record);
-        // A character of UTF-8 cut by the end of what was looked at.
+        // A UTF-8 character truncated at the end of the examined bytes.
         assert_eq!(source("x.dat", b"{\"A\":\"\xc3"), FromFormat::Json);
     }
 

@@ -1,4 +1,4 @@
-//! `--show-data`: the bytes behind a finding. Only on request, since they are people's health and money.
+//! `--show-data`: the bytes that a finding refers to. Only on request, because they may be personal health or financial data.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -11,10 +11,10 @@ use super::definitions::Definitions;
 
 /// Most bytes shown of one field.
 const BYTES_MAX: usize = 64;
-/// Bytes shown where the field is not known.
+/// Number of bytes shown if the field is unknown.
 const BYTES_UNKNOWN: usize = 16;
 
-/// Adds to each finding that names a byte of `file` what stands there: in hexadecimal and in the code page.
+/// Adds to each finding with a byte position in `file` the bytes there, in hexadecimal and in the code page.
 pub(crate) fn add(findings: &mut [Finding], file: &Path, definitions: &Definitions) {
     let Ok(mut source) = File::open(file) else { return };
     for finding in findings {
@@ -56,7 +56,7 @@ fn size_of(layouts: &[Layout], path: &str) -> Option<usize> {
     })
 }
 
-/// The bytes as characters; what is none, or would speak to the terminal, as `.`.
+/// Decodes the bytes; undefined and control characters become `.`.
 fn text(bytes: &[u8], definitions: &Definitions) -> String {
     let character = |byte: &u8| match definitions.charset.code_page() {
         Some(page) => page.to_char(*byte),

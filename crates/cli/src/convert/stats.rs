@@ -1,4 +1,4 @@
-//! `--stats`: what a run did and what it cost, as text and as JSON (`quayline.stats/1` in docs/reference/json.md).
+//! `--stats`: results and cost of a run, as text and as JSON (`quayline.stats/1` in docs/reference/json.md).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::console::shown;
 use crate::render::{count_of, grouped};
 
-/// Part of the threads' time that no phase needs to explain: what passes between two readings of the clock.
+/// Share of the threads' time that phases need not explain, because it passes between two clock readings.
 const IDENTITY_TOLERANCE: f64 = 0.02;
 
-/// The statistics as people read them. `source` is the input as the user named it.
+/// Formats the statistics as text. `source` is the input as the user named it.
 pub(crate) fn stats_text(source: &str, report: &Report) -> String {
     let (tally, cost) = (&report.tally, &report.cost);
     let mut text = String::new();
@@ -85,7 +85,7 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
     text
 }
 
-/// What the threads' time went to.
+/// Formats the division of the threads' time.
 fn waits_text(cost: &quayline_meter::Report) -> String {
     let waits = cost.waits();
     let run_queue = match cost.run_queue {
@@ -105,7 +105,7 @@ fn waits_text(cost: &quayline_meter::Report) -> String {
     all.collect::<Vec<_>>().join(" + ")
 }
 
-/// Seconds by what the threads' time went to.
+/// Division of the threads' time, in seconds.
 #[derive(Serialize)]
 struct WaitsWire {
     cpu_s: f64,
@@ -132,7 +132,7 @@ impl WaitsWire {
     }
 }
 
-/// The statistics as programs read them, one line.
+/// Formats the statistics as one line of JSON.
 pub(crate) fn stats_json(source: &str, report: &Report) -> String {
     serde_json::to_string(&StatsWire::of(source, report)).expect("statistics have string keys and plain values")
 }

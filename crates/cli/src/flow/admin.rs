@@ -19,9 +19,9 @@ use crate::console::write_stdout;
 use crate::exit::{CLI_INPUT, Exit, Stop};
 use crate::interrupt::stop_flag;
 
-/// Pause between two looks at the steps of a flow.
+/// Interval between two checks of the steps of a flow.
 const LOOK: Duration = Duration::from_millis(200);
-/// Longest wait for the answer of a server.
+/// Maximum wait for the response of a server.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Flows of an engine, for operators.
@@ -75,7 +75,7 @@ fn failure(error: Option<LastError>) -> Value {
     })
 }
 
-/// The steps of messages since the last request. The first one, with POST, begins.
+/// Returns the steps of messages since the last request. The first request, with POST, begins the trace.
 fn trace_of(flow: &FlowState, begins: bool) -> Value {
     let now_ms = SystemClock.now_ms();
     if begins {
@@ -91,7 +91,7 @@ fn trace_of(flow: &FlowState, begins: bool) -> Value {
     json!({ "flow": flow.flow.name(), "lost": lost, "events": events.into_iter().map(event).collect::<Vec<_>>() })
 }
 
-/// What a node does now.
+/// Returns the current state of a node.
 fn node_state(flow: &FlowState, node: &NodeStats) -> &'static str {
     match flow {
         FlowState { broken: Some(_), .. } => "ended",
@@ -119,7 +119,7 @@ fn state(flow: &FlowState) -> Value {
     })
 }
 
-/// `quayline flow stats`, `stop` and `start`: asks the server of a project.
+/// Implements `quayline flow stats`, `stop` and `start`: sends a request to the server of a project.
 pub(crate) fn ask(args: &FlowAdminArgs, method: &str, action: &str) -> Result<Exit, Stop> {
     let path = match (&args.name, action) {
         (Some(name), "") => format!("/flows/{name}"),
@@ -155,12 +155,12 @@ pub(crate) fn figures(args: &FlowAdminArgs) -> Result<BTreeMap<String, String>, 
     Ok(answer["nodes"].as_array().into_iter().flatten().filter_map(figures).collect())
 }
 
-/// The listener for operators of a project.
+/// Returns the operators' listener of a project.
 fn listener(args: &FlowAdminArgs) -> Result<SocketAddr, Stop> {
     listener_of(args.admin, &args.project)
 }
 
-/// The listener for operators that is named, or that of a project.
+/// Returns the given operators' listener, or that of a project.
 pub(crate) fn listener_of(admin: Option<SocketAddr>, project: &std::path::Path) -> Result<SocketAddr, Stop> {
     if let Some(address) = admin {
         return Ok(address);
@@ -173,7 +173,7 @@ pub(crate) fn listener_of(admin: Option<SocketAddr>, project: &std::path::Path) 
     })?)
 }
 
-/// The status and body of an answer of a server.
+/// Sends a request to a server, and returns status and body of its response.
 pub(crate) fn asked(address: SocketAddr, method: &str, path: &str) -> Result<(u16, String), Stop> {
     Ok(request(address, method, path).map_err(|error| {
         let why = quayline_core::system_error_text(&error);
@@ -182,7 +182,7 @@ pub(crate) fn asked(address: SocketAddr, method: &str, path: &str) -> Result<(u1
     })?)
 }
 
-/// `quayline flow trace`: prints the steps of messages until the time is over or Ctrl-C.
+/// Implements `quayline flow trace`: prints the steps of messages until the time is over or Ctrl-C.
 pub(crate) fn trace(args: &FlowTraceArgs) -> Result<Exit, Stop> {
     let address = listener(&args.flow)?;
     let path = format!("/flows/{}/trace", args.flow.name.as_deref().unwrap_or_default());

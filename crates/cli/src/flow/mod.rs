@@ -27,7 +27,7 @@ use crate::store::{Missing, Opened, stop};
 pub(crate) use admin::{FlowsPart, asked, listener_of};
 pub(crate) use serve::ServedFlows;
 
-/// Longest pause between two looks at the interrupt flag.
+/// Maximum interval between two checks of the interrupt flag.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs `quayline flow`.
@@ -56,7 +56,7 @@ fn named(args: &FlowAdminArgs) -> Result<&FlowAdminArgs, Stop> {
     Ok(args)
 }
 
-/// The flows that are named, or all.
+/// Opens the named flows, or all.
 fn open(args: &FlowNamesArgs) -> Result<Vec<Flow>, Stop> {
     let mut flows = Vec::new();
     let mut findings = Vec::new();
@@ -183,7 +183,7 @@ fn define(args: &FlowDefineArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(Exit::Done)
 }
 
-/// Defines the queues that flows name, and the dead-letter queue, where they do not exist.
+/// Defines missing queues that flows name, and the dead-letter queue.
 fn define_queues(store: &Store, flows: &[Flow]) -> Result<Vec<String>, Stop> {
     let unit = store.begin().map_err(stop)?;
     let known: BTreeSet<String> = store.queues(&unit).map_err(stop)?.into_iter().collect();
@@ -285,7 +285,7 @@ fn summary(state: &FlowState) -> String {
     )
 }
 
-/// Refuses flows whose queues or record files do not exist, all of them at once.
+/// Reports all missing queues and record files of flows.
 fn missing(store: &Store, flows: &[Flow]) -> Result<(), Stop> {
     let findings = quayline_flow::missing_definitions(store, flows).map_err(stop)?;
     if findings.is_empty() { Ok(()) } else { Err(Findings(findings).into()) }

@@ -1,4 +1,4 @@
-//! The flows of a project beside its APIs: started with the server, replaced when their files change, drained at its end.
+//! Flows of a served project: started with the server, replaced when their files change, drained at its end.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,12 +22,12 @@ use crate::exit::{Exit, Stop};
 use crate::store::{Missing, Opened};
 use crate::workload::FlowSource;
 
-/// Pause between two looks at the files of flows.
+/// Interval between two checks of the files of flows.
 const LOOK: Duration = Duration::from_secs(1);
-/// Looks after which a flow that the store or another listener keeps from being loaded is tried again.
+/// Number of checks after which a flow with an obstacle (the store, another listener) is tried again.
 const TRY_AGAIN: u32 = 5;
 
-/// Flows that run beside a server.
+/// Flows that run in a server.
 pub(crate) struct ServedFlows {
     pub(crate) engine: Arc<Engine>,
     opened: Opened,
@@ -35,13 +35,13 @@ pub(crate) struct ServedFlows {
     stop: Arc<AtomicBool>,
 }
 
-/// When the files of a flow changed last, and the flow's own file.
+/// Modification times of a flow's files, and the flow's own file.
 type Stamp = Vec<(PathBuf, Option<SystemTime>)>;
 
 /// The files of a flow as they were at the last look.
 struct Known {
     stamp: Stamp,
-    /// What keeps this version from being loaded although its files are correct, and looks until the next attempt.
+    /// Obstacle to loading this version although its files are correct, and the number of checks until the next attempt.
     obstacle: Option<(String, u32)>,
 }
 
@@ -50,7 +50,7 @@ impl Known {
         Known { stamp: stamp(files), obstacle: None }
     }
 
-    /// The files of a flow, as they were before its programs were compiled: a change during that time is found by the next look.
+    /// Compiles the programs of a flow. Returns the state of its files before the compilation: the next check detects a change during that time.
     fn made(flow: &mut Flow) -> Result<Known, Findings> {
         let before: BTreeMap<_, _> = stamp(&flow.files).into_iter().collect();
         flow.make_programs()?.iter().for_each(|line| eprintln!("{line}"));
@@ -67,7 +67,7 @@ impl Known {
         self.stamp.iter().map(|(path, _)| path.clone()).collect()
     }
 
-    /// Whether a look has nothing to do.
+    /// Returns true if a check has nothing to do.
     fn is_settled(&mut self) -> bool {
         if let Some((_, looks)) = &mut self.obstacle {
             *looks = looks.saturating_sub(1);
@@ -137,7 +137,7 @@ impl ServedFlows {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(watcher) = self.watcher.take() {
             watcher.thread().unpark();
-            // A watcher that panicked has said so.
+            // A watcher that panicked has printed a message.
             let _ = watcher.join();
         }
         for flow in self.engine.flows() {
@@ -177,7 +177,7 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
             }
         };
         if !wrong.is_empty() {
-            // Somebody may define the queue, free the address or bring the copybook without a change of these files. It is reported once.
+            // The queue, the address or the copybook may become available without a change of these files. The finding is reported once.
             let text = wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
             let before = before.filter(|before| before.stamp == now.stamp).and_then(|before| before.obstacle);
             if before.is_none_or(|(known, _)| known != text) {
@@ -197,7 +197,7 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
     }
 }
 
-/// What keeps a flow from running beside the others: queues and record files that are missing, and addresses that are taken.
+/// Returns the obstacles to running a flow: missing queues and record files, and addresses in use.
 fn obstacles(flow: &Flow, engine: &Engine, listeners: &[(String, SocketAddr)]) -> Vec<Finding> {
     let mut taken = listeners.to_vec();
     let others = engine.flows().into_iter().map(|state| state.flow).filter(|other| other.name() != flow.name());

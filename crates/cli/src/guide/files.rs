@@ -10,10 +10,10 @@ use quayline_edi::guide::{BUILT_IN, BuiltInFiles, Guide, GuideResolver, GuideTex
 use crate::console::shown;
 use crate::exit::CLI_INPUT;
 
-/// Reads a guide with what it includes.
+/// Reads a guide with its includes.
 ///
 /// # Errors
-/// It cannot be read, or everything that is wrong with it.
+/// The file cannot be read, or all errors in it.
 pub(super) fn read(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
     let text = read_text(path).map_err(|error| {
         let message = format!("{} cannot be read: {}", shown(path), system_error_text(&error));
@@ -30,7 +30,7 @@ fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(fs::read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// What a guide includes or overlays is beside it, or comes with Quayline.
+/// Resolver for files in the same folder and built-in guides.
 struct Beside;
 
 impl GuideResolver for Beside {

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &GuideArgs, console: &Console) -> Result<Exit, Stop> {
     }
 }
 
-/// One line a guide, in columns.
+/// Lists the guides in columns, one on each line.
 fn list(args: &GuideListArgs, console: &Console) -> Result<Exit, Stop> {
     let guides = if args.paths.is_empty() {
         let mut guides = acknowledgment_guides();
@@ -57,7 +57,7 @@ fn list(args: &GuideListArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// Everything is read before anything is written, so that a fault leaves no half of a folder.
+/// Imports guides. All sources are read before anything is written, so that a fault leaves no partial folder.
 fn import(args: &ImportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut imported = import_all(&args.sources)?;
     console.findings(&imported.findings);
@@ -106,7 +106,7 @@ fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::of_findings(&all))
 }
 
-/// What is wrong with one file; warnings and ambiguities are findings that refuse nothing.
+/// Checks one file. Warnings and ambiguities are findings that refuse nothing.
 fn check_one(file: &Path, limits: &Limits) -> (Vec<Finding>, CheckedWire) {
     let guide = match files::read(file, limits) {
         Ok(guide) => guide,
@@ -139,7 +139,7 @@ fn show(args: &ShowArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// What there is, `quayline.guide-list/1` in docs/reference/json.md.
+/// List of guides, `quayline.guide-list/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct ListWire<'a> {
     schema: &'static str,
@@ -174,7 +174,7 @@ impl<'a> ListedWire<'a> {
     }
 }
 
-/// What was imported, `quayline.guide-import/1` in docs/reference/json.md.
+/// Imported guides, `quayline.guide-import/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct ImportWire<'a> {
     schema: &'static str,
@@ -189,7 +189,7 @@ struct WrittenWire<'a> {
     title: Option<&'a str>,
 }
 
-/// What was checked, `quayline.guide-check/1` in docs/reference/json.md.
+/// Checked guides, `quayline.guide-check/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct CheckWire {
     schema: &'static str,

@@ -9,7 +9,7 @@ use quayline_edi::guide::{
 
 use crate::render::{Paint, Style};
 
-/// How much of a guide to show.
+/// Level of detail of a guide's listing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Detail {
     /// Loops and segments.
@@ -18,7 +18,7 @@ pub(super) enum Detail {
     Elements,
 }
 
-/// The guide as lines: what it is for, then a line a loop, a segment and, where wanted, an element.
+/// Formats the guide: a heading, then a line for each loop, segment and, if requested, element.
 pub(super) fn tree(guide: &Guide, detail: Detail, paint: Paint) -> String {
     let mut rows = Vec::new();
     items(guide, &guide.structure, detail, 0, &mut rows);
@@ -111,7 +111,7 @@ fn elements(guide: &Guide, segment: &SegmentUse, depth: usize, rows: &mut Vec<Ro
     }
 }
 
-/// One element or component, with its changes at the place.
+/// Formats an element or component, with its changes at the place.
 fn element(
     guide: &Guide,
     segment: &SegmentUse,
@@ -158,7 +158,7 @@ fn change(segment: &SegmentUse, element: u8, component: u8) -> Option<&ElementCh
     segment.changes.iter().find(|change| change.element == element && change.component == component)
 }
 
-/// A few codes themselves, of many how many there are.
+/// Formats a few codes, or the number of many codes.
 fn codes_text(guide: &Guide, codes: Option<&Codes>) -> String {
     const SHOWN: usize = 8;
     let (values, open): (Vec<&str>, bool) = match codes {
@@ -177,7 +177,7 @@ fn codes_text(guide: &Guide, codes: Option<&Codes>) -> String {
     }
 }
 
-/// The element and its first values.
+/// Formats the element and its first values.
 fn qualifier_text(qualifier: &Qualifier) -> String {
     const SHOWN: usize = 5;
     let part = if qualifier.component > 0 { format!("-{}", qualifier.component) } else { String::new() };

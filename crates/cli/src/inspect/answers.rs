@@ -1,4 +1,4 @@
-//! What received acknowledgments say, for people and as JSON: what became of what, why and where. Never a value of the data.
+//! Content of received acknowledgments, as text and as JSON: unit, outcome, reason and position, never a value of the data.
 
 use quayline_convert::Survey;
 use quayline_edi::acknowledge::{
@@ -13,13 +13,13 @@ use crate::render::grouped;
 /// Reports that are shown to people.
 const SHOWN_MAX: usize = 100;
 
-/// A line or some for each report. Groups come before their transactions.
+/// Formats each report in one or more lines. Groups come before their transactions.
 pub(super) fn text(survey: &Survey) -> String {
     let mut text = String::new();
     let mut waiting: Vec<&TransactionReport> = Vec::new();
     for report in survey.answers.iter().take(SHOWN_MAX) {
         match report {
-            // X12 judges a group behind its transactions, EDIFACT before.
+            // X12 reports a group after its transactions, EDIFACT before.
             Report::Transaction(transaction) if transaction.kind != AcknowledgmentKind::Contrl => {
                 waiting.push(transaction);
             }

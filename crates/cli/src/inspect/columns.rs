@@ -1,4 +1,4 @@
-//! What is in a Parquet or Arrow IPC file.
+//! Content of a Parquet or Arrow IPC file.
 
 use std::path::Path;
 

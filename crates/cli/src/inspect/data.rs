@@ -20,7 +20,7 @@ use crate::render::{FindingWire, Paint, Style, bytes_text, grouped};
 
 /// Proposals shown of each kind.
 const SHOWN_MAX: usize = 3;
-/// Prints the proposals; with a copybook, whether it fits.
+/// Prints the proposals and, with a copybook, whether it matches.
 pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let copybook = args.copybook.as_deref().map(|path| copybook::read(path, &args.reading.source)).transpose()?;
     let layout = match &copybook {
@@ -180,7 +180,7 @@ impl Answer<'_> {
     }
 }
 
-/// What a data file may be, `quayline.proposal/1` in docs/reference/json.md.
+/// Proposals for a data file, `quayline.proposal/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct ProposalWire<'a> {
     schema: &'static str,
@@ -221,7 +221,7 @@ struct CopybookWire<'a> {
     misfit: Option<FindingWire<'a>>,
 }
 
-/// A score of 1 as a score of 100.
+/// Converts a score of up to 1 to one of up to 100.
 fn hundred(score: f64) -> u8 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100 by the clamp")]
     let whole = (score * 100.0).round().clamp(0.0, 100.0) as u8;
@@ -234,7 +234,7 @@ fn push_evidence(text: &mut String, evidence: &[String]) {
     }
 }
 
-/// The convert command to try, as words that a shell takes back.
+/// Returns a convert command to try, as words quoted for a shell.
 fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&FramingSpec>) -> Vec<String> {
     let mut words = vec!["quayline".to_owned(), "convert".to_owned(), quoted(&args.file)];
     words.push("--copybook".to_owned());
@@ -264,14 +264,14 @@ fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&F
     words
 }
 
-/// A path as a shell takes it: quoted where it holds more than plain characters.
+/// Quotes a path for a shell if it contains special characters.
 fn quoted(path: &Path) -> String {
     let text = shown(path);
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// `300 bytes`, for the size line of a copybook.
+/// Formats a length such as `300 bytes`, for the size line of a copybook.
 pub(super) fn length_text(min: usize, max: usize) -> String {
     if min == max { bytes_text(max) } else { format!("{} to {}", grouped(min as u64), bytes_text(max)) }
 }

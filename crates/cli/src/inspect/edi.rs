@@ -1,4 +1,4 @@
-//! What is in a file of interchanges.
+//! Content of a file of interchanges.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const SHOWN_MAX: usize = 10;
 /// Findings that are shown to people.
 const FINDINGS_SHOWN: usize = 5;
 
-/// Reads the whole file and shows what is in it.
+/// Reads the whole file and shows its content.
 pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let given = [
         (args.copybook.is_some(), "--copybook"),
@@ -139,7 +139,7 @@ fn push_interchange(text: &mut String, facts: &InterchangeFacts) {
     ));
 }
 
-/// `00501`; `UNOC version 3 (ISO 8859-1)`.
+/// Formats a version such as `00501` or `UNOC version 3 (ISO 8859-1)`.
 fn version(facts: &InterchangeFacts) -> String {
     match &facts.character_set {
         None => facts.version.clone(),
@@ -184,12 +184,12 @@ fn party((id, qualifier): &(String, String)) -> String {
     if qualifier.is_empty() { id } else { format!("{id} ({})", printable(qualifier)) }
 }
 
-/// Text of a file as it may stand on a terminal.
+/// Replaces control characters in a text of a file for the terminal.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// What is in a file of interchanges, `quayline.interchanges/1` in docs/reference/json.md.
+/// Content of a file of interchanges, `quayline.interchanges/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct SurveyWire<'a> {
     schema: &'static str,

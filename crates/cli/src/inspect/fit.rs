@@ -1,4 +1,4 @@
-//! Whether a copybook fits a data file, as people and programs read it.
+//! Match between a copybook and a data file, as text and as JSON.
 
 use quayline_cobol::layout::Layout;
 use quayline_core::Finding;
@@ -9,7 +9,7 @@ use super::data::length_text;
 use crate::copybook;
 use crate::render::{FindingWire, grouped};
 
-/// The fit as people read it.
+/// Formats the match as text.
 pub(super) fn fit_text(fit: &Fit) -> String {
     let with = format!("{}, {}", fit.charset.name(), fit.framing);
     let mut text = if fit.tried == fit.decoded {
@@ -35,7 +35,7 @@ pub(super) struct FitWire<'a> {
 }
 
 impl<'a> FitWire<'a> {
-    /// The fit as programs read it.
+    /// Converts the match for JSON.
     pub(super) fn of(fit: &'a Fit) -> Self {
         FitWire {
             code_page: fit.charset.name(),
@@ -47,7 +47,7 @@ impl<'a> FitWire<'a> {
     }
 }
 
-/// A finding below a line of its own.
+/// Formats a finding, indented below a title line.
 pub(super) fn finding_lines(title: &str, finding: &Finding) -> String {
     let mut text = format!("    - {title}:\n");
     for line in finding.to_string().lines().filter(|line| !line.is_empty()) {
@@ -56,7 +56,7 @@ pub(super) fn finding_lines(title: &str, finding: &Finding) -> String {
     text
 }
 
-/// Record lengths against the file's size.
+/// Compares record lengths with the file's size.
 pub(super) fn size_text(layout: &Layout, file_len: Option<u64>) -> String {
     let name = copybook::name(layout);
     let mut text = format!("  {name} has {}\n", length_text(layout.length_min, layout.length_max));

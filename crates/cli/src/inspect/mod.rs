@@ -1,4 +1,4 @@
-//! `quayline inspect`: what is in this copybook, what is this file?
+//! `quayline inspect`: shows the content of a copybook, or proposes the format of a file.
 
 mod answers;
 mod columns;
@@ -24,7 +24,7 @@ use crate::render::{LayoutWire, layout_tree};
 
 use sample::Sample;
 
-/// Shows a copybook's layouts or proposes what a data file is.
+/// Shows a copybook's layouts, or proposes the format of a data file.
 pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let sample = Sample::read(&args.file)?;
     if let (None, Some(finding)) = (args.is, foreign(&args.file, &sample.bytes, "inspect")) {
@@ -80,7 +80,7 @@ fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// EDI by its name or its first bytes; COBOL source by its name and being text, or by its words; else data.
+/// Detects EDI by its name or its first bytes; COBOL source by its name if it is text, or by its words; all other input is data.
 fn what_it_is(path: &Path, sample: &Sample) -> As {
     let path = &uncompressed_name(path, sample.compression);
     if source_format(path, &sample.bytes[..sample.bytes.len().min(HEAD_BYTES)]) == FromFormat::Edi {

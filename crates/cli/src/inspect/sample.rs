@@ -1,4 +1,4 @@
-//! The first bytes of a file, and how long it is.
+//! First bytes of a file, and its length.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -10,20 +10,20 @@ use crate::copybook::unreadable;
 use crate::exit::Stop;
 use crate::input;
 
-/// Bytes looked at: dozens of the longest records that z/OS writes, read in a moment.
+/// Number of examined bytes: dozens of the longest records that z/OS writes, read within a moment.
 const SAMPLE_BYTES: u64 = 4 << 20;
 
 /// The first bytes of a file.
 pub(crate) struct Sample {
     /// The bytes, at most [`SAMPLE_BYTES`].
     pub(crate) bytes: Vec<u8>,
-    /// Length of the file, where it is known.
+    /// Length of the file, if known.
     pub(crate) file_len: Option<u64>,
-    /// How the file is compressed; the bytes are those inside.
+    /// Compression of the file; the bytes are decompressed.
     pub(crate) compression: Option<Compression>,
-    /// A byte behind them that was read of a stream to see that there is more.
+    /// Next byte of a stream, read to detect whether there are more.
     more: Option<u8>,
-    /// What follows.
+    /// Rest of the input.
     rest: Box<dyn Read + Send>,
 }
 
@@ -32,7 +32,7 @@ impl Sample {
     pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
         let refuse = |error: std::io::Error| Stop::from(unreadable(path, &error));
         let mut bytes = Vec::new();
-        // One byte more than is looked at tells whether that was all.
+        // One more byte shows whether the file is longer.
         let most = SAMPLE_BYTES + 1;
         let mut file_len = None;
         let opened = input::open(path, DecompressArg::Auto)?;
@@ -51,18 +51,18 @@ impl Sample {
         Ok(Sample { bytes, file_len, compression, more, rest })
     }
 
-    /// The whole file.
+    /// Returns a reader of the whole file.
     pub(crate) fn into_reader(mut self) -> Box<dyn Read + Send> {
         self.bytes.extend(self.more);
         Box::new(Cursor::new(self.bytes).chain(self.rest))
     }
 
-    /// Whether the sample is the whole file.
+    /// Returns true if the sample is the whole file.
     pub(crate) fn is_whole(&self) -> bool {
         self.file_len == Some(self.bytes.len() as u64)
     }
 
-    /// The sample as text, where it is some: UTF-8 without control characters but white space and Ctrl-Z.
+    /// Returns the sample as text, if it is UTF-8 without control characters except white space and Ctrl-Z.
     pub(crate) fn text(&self) -> Option<&str> {
         let text = match std::str::from_utf8(&self.bytes) {
             Ok(text) => text,
@@ -74,7 +74,7 @@ impl Sample {
         (!text.chars().any(|c| c.is_control() && !c.is_whitespace() && c != '\u{1a}')).then_some(text)
     }
 
-    /// The whole file as COBOL source: what is not UTF-8 is Latin-1, and what does not fit the sample is read again.
+    /// Returns the whole file as COBOL source: Latin-1 if it is not UTF-8. A file larger than the sample is read again.
     pub(crate) fn into_text(self, path: &Path) -> Result<String, Stop> {
         if !self.is_whole() && path != Path::new("-") && self.compression.is_none() {
             return quayline_project::read_source(path).map_err(|error| unreadable(path, &error).into());

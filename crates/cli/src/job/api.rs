@@ -25,7 +25,7 @@ use crate::admin::{Query, answer, elsewhere, raw, wrong};
 
 /// Executions that run at once in a server; each has a thread, and those of its partitions.
 const RUNNING_MAX: usize = 64;
-/// Entries of a page, unless the request says otherwise, and at most.
+/// Default and maximum number of entries on a page.
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
@@ -35,13 +35,13 @@ pub(crate) struct JobsPart {
     watchers: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Where the jobs of a server are, and how they run.
+/// Location and settings of a server's jobs.
 pub(crate) struct Place {
     /// The project's folder.
     pub(crate) project: PathBuf,
     /// The data folder: logs, requests of commands.
     pub(crate) store: PathBuf,
-    /// What is kept of the events.
+    /// Selection of kept events.
     pub(crate) keeping: Option<Keeping>,
     /// `jobs/settings.toml`.
     pub(crate) settings: JobSettings,
@@ -63,9 +63,9 @@ pub(super) struct Shared {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Executions that run or are about to, at most [`RUNNING_MAX`].
     slots: AtomicUsize,
-    /// Nothing is started any more.
+    /// True if no further execution may start.
     pub(super) is_ending: AtomicBool,
-    /// Nothing runs any more.
+    /// True if no execution runs any more.
     pub(super) is_over: AtomicBool,
     /// Executions that ended COMPLETED, STOPPED and FAILED.
     ended: [AtomicU64; 3],
@@ -87,13 +87,13 @@ impl Drop for Slot {
     }
 }
 
-/// How an execution begins.
+/// Kind of start of an execution.
 pub(super) enum Begin {
     /// The first of an instance, for an operator.
     Start,
     /// The next of an instance, for an operator.
     Restart(Execution),
-    /// The same, without one.
+    /// A restart without an operator.
     Resume(Execution),
 }
 
@@ -106,7 +106,7 @@ impl Begin {
     }
 }
 
-/// Why a request did not do what it was sent for.
+/// Reason for refusing a request.
 pub(super) enum Refused {
     Batch(BatchError),
     Findings(u16, Findings),
@@ -140,7 +140,7 @@ impl Refused {
         answer(status, &json!({ "findings": findings.0.iter().map(raw).collect::<Vec<_>>() }))
     }
 
-    /// The status of HTTP, and what is wrong.
+    /// Returns the HTTP status and the findings.
     pub(super) fn parts(&self) -> (u16, Findings) {
         match self {
             Refused::Findings(status, findings) => (*status, findings.clone()),
@@ -163,7 +163,7 @@ impl Refused {
 
 type Answer = Result<(u16, Value), Refused>;
 
-/// What a client may send with a start or a restart.
+/// Body of a start or restart request.
 #[derive(Default)]
 struct Body {
     job: Option<String>,
@@ -171,7 +171,7 @@ struct Body {
 }
 
 impl JobsPart {
-    /// The jobs of a project over a repository. Commands that meet the open store get their answers here.
+    /// Creates the jobs API of a project over a repository. Commands that find the store open are answered here.
     pub(crate) fn new(place: Place, repository: Arc<Repository>) -> std::io::Result<Self> {
         let Place { project, store, keeping, settings, workload } = place;
         let shared = Arc::new(Shared {
@@ -191,7 +191,7 @@ impl JobsPart {
         Ok(JobsPart { watchers: Mutex::new(watch::begin(&shared)?), shared })
     }
 
-    /// Stops what runs at its next checkpoint, and waits for it.
+    /// Stops running executions at their next checkpoint, and waits for them.
     pub(crate) fn end(&self) {
         {
             let running = self.shared.running.lock();
@@ -205,7 +205,7 @@ impl JobsPart {
             watcher.thread().unpark();
             let _ = watcher.join();
         }
-        // What the watcher had begun just before.
+        // Executions that the watcher has just begun.
         self.shared.join();
     }
 
@@ -263,7 +263,7 @@ impl Shared {
     /// Waits for the threads of executions.
     fn join(&self) {
         for thread in std::mem::take(&mut *self.threads.lock()) {
-            // What it did is in the repository, whatever ended it.
+            // The outcome is in the repository, even after a panic.
             let _ = thread.join();
         }
     }
@@ -307,7 +307,7 @@ impl Shared {
         }
     }
 
-    /// An execution as it is. If its process has ended, it becomes FAILED now.
+    /// Returns the current state of an execution. If its process has ended, it becomes FAILED now.
     fn current(&self, id: ExecutionId) -> Result<Execution, Refused> {
         let found = self.repository.execution(id)?;
         if !found.status.is_running() {
@@ -318,7 +318,7 @@ impl Shared {
         Ok(left.into_iter().next().unwrap_or(found))
     }
 
-    /// The job XML that an execution ran.
+    /// Returns the job XML of an execution.
     pub(super) fn file_of(&self, execution: &Execution) -> Result<JobFile, Refused> {
         let text = self.repository.text(execution.digest)?.unwrap_or_default();
         JobFile::parse(&format!("job XML of execution {}", execution.id), &text)
@@ -330,7 +330,7 @@ impl Shared {
         Ok((status, Links::new(&self.repository).execution(execution, value, &[])?))
     }
 
-    /// Starts or restarts a job on a thread of its own. Returns when the execution is in the repository.
+    /// Starts or restarts a job on a separate thread. Returns when the execution is in the repository.
     pub(super) fn launch(
         self: &Arc<Self>,
         file: JobFile,
@@ -360,7 +360,7 @@ impl Shared {
         let mut engine = Engine::new(Arc::clone(&shared.repository), artifacts(), folder);
         super::settle(&mut engine, &shared.settings);
         engine.node = super::node(&shared.store);
-        // An instance stays with its submitter, whoever restarts it.
+        // A restart keeps the submitter of the instance.
         let first = begin.before().and_then(|before| before.submitter.clone());
         engine.submitter = first.or(submitter.map(str::to_owned));
         engine.observers.push(Arc::new(JobLogs::new(&shared.store)));
@@ -378,7 +378,7 @@ impl Shared {
             let started = match started {
                 Ok(started) => started,
                 Err(error) => {
-                    // Whoever asked may be gone.
+                    // The requester may have disconnected.
                     let _ = told.send(Err(error));
                     return;
                 }
@@ -429,7 +429,7 @@ impl Shared {
         }
     }
 
-    /// Job XML files of the project.
+    /// Lists the job XML files of the project.
     fn jobs(&self) -> Value {
         let entries = std::fs::read_dir(self.project.join("jobs")).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> =
@@ -445,7 +445,7 @@ impl Shared {
         json!({ "jobs": jobs })
     }
 
-    /// The file of a job. A name that could leave the folder is refused.
+    /// Returns the file of a job. Refuses names that could leave the folder.
     fn job_path(&self, name: &str) -> Result<PathBuf, Refused> {
         let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
         let path = self.project.join("jobs").join(format!("{name}.xml"));
@@ -576,7 +576,7 @@ impl Shared {
         Ok((200, json!({ "stepExecutions": show::steps_json(&steps, &progress) })))
     }
 
-    /// The job log, if this node has it.
+    /// Returns the job log, if it is on this node.
     fn log(&self, id: ExecutionId) -> Result<AdminAnswer, Refused> {
         let found = self.repository.execution(id)?;
         match std::fs::read(JobLogs::new(&self.store).path(id)) {
@@ -609,7 +609,7 @@ impl Shared {
         self.execution(id)
     }
 
-    /// Whoever runs the partition finds the request in the repository.
+    /// Requests a split; the process that runs the partition finds the request in the repository.
     fn split(&self, id: ExecutionId, query: &Query) -> Answer {
         query.only(&["action", "partition", "step"])?;
         let Some(partition) = query.value("partition").and_then(|number| number.parse().ok()) else {
@@ -626,13 +626,13 @@ impl Shared {
         let removed = self.repository.purge(id)?;
         let logs = JobLogs::new(&self.store);
         for execution in &removed {
-            // A log that stays harms nobody; the next purge does not meet it again.
+            // A log that cannot be removed is harmless; the next purge does not list it again.
             let _ = logs.remove(*execution);
         }
         Ok((200, json!({ "instanceId": id.0, "executionsRemoved": removed.len() })))
     }
 
-    /// A page of kept events.
+    /// Returns a page of kept events.
     fn events(&self, query: &Query) -> Answer {
         query.only(&["topic", "jobName", "jobExecutionId", "after", "pageSize"])?;
         let (_, size) = paging(query)?;
@@ -641,7 +641,7 @@ impl Shared {
         Ok((200, events::page_json(&page)))
     }
 
-    /// Kept events as they come.
+    /// Opens a stream of kept events.
     fn event_stream(&self, query: &str, last: Option<&str>) -> Result<EventStream, Refused> {
         let query = Query::parse(query)?;
         query.only(&["topic", "jobName", "jobExecutionId", "after"])?;
@@ -714,7 +714,7 @@ fn body(bytes: &[u8]) -> Result<Body, Refused> {
                 for (name, value) in parameters {
                     let text = match value {
                         Value::String(text) => text,
-                        // Others may be written in several ways, and the job would not see what was sent.
+                        // Other numbers can be written in several ways, and the job would not receive the original text.
                         Value::Number(number) if number.is_i64() || number.is_u64() => number.to_string(),
                         Value::Bool(flag) => flag.to_string(),
                         _ => {
@@ -818,7 +818,7 @@ impl AdminPart for JobsPart {
     }
 }
 
-/// Whether a project has jobs.
+/// Returns true if a project has jobs.
 pub(crate) fn has_jobs(project: &Path) -> bool {
     project.join("jobs").is_dir()
 }

@@ -19,14 +19,14 @@ use crate::args::RepositoryArg;
 use crate::console::write_stdout;
 use crate::exit::{Exit, Stop};
 
-/// How long a command waits for the answer of a process that may be a server without jobs.
+/// Maximum wait of a command for an answer; the process may be a server without jobs.
 const WAIT: Duration = Duration::from_secs(10);
 /// Time after which a command tries to open the store itself.
 const TURN: Duration = Duration::from_millis(300);
-/// Between two looks for the answer.
+/// Interval between two checks for the answer.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a command wants to know.
+/// Question of a command.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Question {
     List { job: Option<String>, count: usize, json: bool },
@@ -134,7 +134,7 @@ enum Answer {
     Nothing,
 }
 
-/// Refuses if the process that has the store open does not run an execution. `in_use` says that it has it open.
+/// Returns an error if the process that has the store open does not run an execution. `in_use` reports that it has the store open.
 pub(super) fn is_running(store: &Path, id: ExecutionId, in_use: Findings) -> Result<(), Stop> {
     match status(store, id) {
         Known::Nothing => Err(Stop::Findings(in_use)),
@@ -144,16 +144,16 @@ pub(super) fn is_running(store: &Path, id: ExecutionId, in_use: Findings) -> Res
     }
 }
 
-/// What another process knows of an execution.
+/// Answer of another process about an execution.
 enum Known {
-    /// It did not answer.
+    /// No answer.
     Nothing,
-    /// There is none.
+    /// The execution does not exist.
     NoExecution,
     Status(BatchStatus),
 }
 
-/// The status of an execution, from the process that has the store open.
+/// Requests the status of an execution from the process that has the store open.
 fn status(store: &Path, execution: ExecutionId) -> Known {
     match asked(&folder(store), &Question::Status { execution }, WAIT) {
         Answer::Nothing | Answer::Refused => Known::Nothing,
@@ -186,7 +186,7 @@ fn asked(folder: &Path, question: &Question, wait: Duration) -> Answer {
             Err(_) => std::thread::sleep(LOOK),
         }
     };
-    // What is left is removed with the folder, when the job ends.
+    // Remaining files are removed with the folder, when the job ends.
     let _ = fs::remove_file(&ask);
     let _ = fs::remove_file(&answer);
     found
@@ -207,13 +207,13 @@ pub(super) fn answer(store: &Path, repository: &Repository) {
         };
         let _ = fs::remove_file(&path);
         let new = path.with_extension("tmp");
-        // Who asked waits no longer than some seconds.
+        // The requester waits only some seconds.
         let _ = fs::write(&new, text).and_then(|()| fs::rename(&new, path.with_extension("answer")));
     }
 }
 
-/// Removes what is left of questions.
+/// Removes remaining questions.
 pub(super) fn clear(store: &Path) {
-    // Without the folder there are none.
+    // If the folder is missing, there are none.
     let _ = fs::remove_dir_all(folder(store));
 }

@@ -63,7 +63,7 @@ pub(super) fn topics<'p>(patterns: impl Iterator<Item = &'p str>) -> Result<Topi
     Ok(if filter == TopicFilter::default() { TopicFilter::ALL } else { filter })
 }
 
-/// A page as an answer.
+/// Formats a page as a response.
 pub(super) fn page_json(page: &EventPage) -> Value {
     let events: Vec<Value> = page.events.iter().map(|(at, event)| event_json(*at, event)).collect();
     json!({ "events": events, "next": page.next.to_string(), "removed": page.removed })
@@ -75,7 +75,7 @@ fn event_json(at: EventPosition, event: &Event) -> Value {
     value
 }
 
-/// A page as lines, after a line with the position of the next one.
+/// Formats a page as lines, after a line with the position of the next page.
 pub(super) fn page_text(page: &EventPage, as_json: bool) -> String {
     let mut text = format!("{}\n", page.next);
     if page.removed && !as_json {
@@ -131,17 +131,17 @@ pub(super) fn print(args: &JobEventsArgs, console: &Console) -> Result<Exit, Sto
     Ok(Exit::Done)
 }
 
-/// Server-sent events (WHATWG HTML, section 9.2): each kept event with its position as the id, so that a client that comes back gets what it missed.
+/// Server-sent events (WHATWG HTML, section 9.2): each kept event has its position as the id, so that a reconnecting client gets the missed events.
 pub(super) struct EventStream {
     repository: Arc<Repository>,
     wanted: EventsWanted,
     after: EventPosition,
-    /// What is to be told first.
+    /// Events to be sent first.
     first: VecDeque<String>,
 }
 
 impl EventStream {
-    /// A stream after a position; without one, it begins with the next event that happens.
+    /// Creates a stream after a position; by default, it begins with the next event.
     pub(super) fn new(
         repository: Arc<Repository>,
         wanted: EventsWanted,

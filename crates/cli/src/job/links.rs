@@ -1,4 +1,4 @@
-//! `_links` of answers: what belongs to an instance or execution, and every action that its state allows.
+//! `_links` of responses: resources of an instance or execution, and every action that its state allows.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::admin::Query;
 
-/// Finds out which actions are possible; what it has looked up once, it keeps for the rest of an answer.
+/// Determines the possible actions, and caches lookups for the rest of a response.
 pub(super) struct Links<'r> {
     repository: &'r Repository,
     last: HashMap<InstanceId, Option<ExecutionId>>,
@@ -30,7 +30,7 @@ impl<'r> Links<'r> {
         Links { repository, last: HashMap::new(), restartable: HashMap::new() }
     }
 
-    /// An execution with its links.
+    /// Adds links to an execution.
     pub(super) fn execution(
         &mut self,
         execution: &Execution,
@@ -69,7 +69,7 @@ impl<'r> Links<'r> {
         Ok(Value::Array(links))
     }
 
-    /// What the state of an execution allows.
+    /// Returns the actions that the state of an execution allows.
     fn actions(&mut self, execution: &Execution) -> Result<Vec<Value>, BatchError> {
         let own = path_of(execution.id);
         let put = |name: &str| action(name, "PUT", format!("{own}?action={name}"));
@@ -107,7 +107,7 @@ impl<'r> Links<'r> {
         let resolved = JobFile::parse("job XML", &text)
             .ok()
             .and_then(|file| file.resolve(&execution.parameters, &system_property).ok());
-        // A restart says what is wrong with a job that does not resolve.
+        // A restart reports the faults of a job that does not resolve.
         let is_restartable = resolved.is_none_or(|(job, _)| job.restartable);
         self.restartable.insert(execution.digest, is_restartable);
         Ok(is_restartable)

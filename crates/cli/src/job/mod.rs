@@ -94,7 +94,8 @@ struct Jobs {
     recovered: Vec<Execution>,
 }
 
-/// A repository in the store takes executions that it finds running for abandoned, since one process at a time uses a data folder.
+/// Checks that the store can contain the job repository. A repository in the store treats executions that it finds running as abandoned, since one
+/// process at a time uses a data folder.
 pub(crate) fn needs_repository(store: &FolderArg) -> Result<(), Stop> {
     if store.address().is_none() {
         return Ok(());
@@ -165,7 +166,7 @@ impl Jobs {
 pub(crate) use api::{JobsPart, Place, has_jobs};
 pub(crate) use events::keeping;
 
-/// The repository of a server: in its store, or in a database. Executions whose process is gone have become FAILED.
+/// Opens the repository of a server: in its store, or in a database. Marks executions whose process has ended as FAILED.
 pub(crate) fn served(store: &Store, repository: Option<&str>) -> Result<Arc<Repository>, Stop> {
     let backend: Arc<dyn Backend> = match repository {
         Some(address) => {
@@ -190,14 +191,14 @@ fn settle(engine: &mut Engine, settings: &JobSettings) {
     bounds.partition_threads_max = settings.partition_threads_max.unwrap_or(bounds.partition_threads_max);
 }
 
-/// This machine and the data folder with its job logs, as executions keep it.
+/// Returns this machine and the data folder with its job logs, in the form saved in executions.
 fn node(store: &Path) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let folder = store.canonicalize().unwrap_or_else(|_| store.to_owned());
     format!("{}:{}", host.trim(), folder.display())
 }
 
-/// Why a job log is not here, and where it is.
+/// Creates the finding for a missing job log, with its location.
 fn no_log(execution: &Execution, store: &Path) -> Finding {
     let (id, here) = (execution.id, node(store));
     let message = format!("the job log of execution {id} is not in {}", JobLogs::new(store).path(id).display());
@@ -210,7 +211,7 @@ fn no_log(execution: &Execution, store: &Path) -> Finding {
     }
 }
 
-/// The artifacts that a job may refer to.
+/// Returns the artifacts that a job may refer to.
 fn artifacts() -> Registry {
     let mut registry = Registry::default();
     builtin::register(&mut registry);
@@ -223,7 +224,7 @@ struct Told;
 impl Observer for Told {
     fn event(&self, event: &Event) {
         use std::io::Write as _;
-        // Where standard error is closed, the job log has the line.
+        // If standard error is closed, the job log still has the line.
         let _ = std::io::stderr().write_all(format!("{}\n", line_of(event)).as_bytes());
     }
 
@@ -352,7 +353,7 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     finish(jobs, ended, is_restartable(&file), console)
 }
 
-/// Calls a function when it goes.
+/// Calls a function when dropped.
 struct Finally<F: Fn()>(F);
 
 impl<F: Fn()> Drop for Finally<F> {
@@ -361,7 +362,7 @@ impl<F: Fn()> Drop for Finally<F> {
     }
 }
 
-/// Runs an execution while another thread looks at signals and stop requests.
+/// Runs an execution while another thread checks for signals and stop requests.
 fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Execution, Stop> {
     let signalled = interrupt::stop_flag()?;
     let over = AtomicBool::new(false);
@@ -389,7 +390,7 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
             }
         };
         let watcher = scope.spawn(watch);
-        // Also after a panic, which would otherwise wait for the watcher without end.
+        // Also after a panic, which would otherwise wait for the watcher forever.
         let _end = Finally(|| {
             over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
@@ -417,7 +418,7 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, is_restartable: bool, cons
         BatchStatus::Stopped => Exit::Resumable,
         _ => Exit::Rejected,
     };
-    // What no restart can mend is not offered one.
+    // Do not offer a restart that cannot succeed.
     let can_restart = execution.cause.as_ref().is_none_or(|cause| !cause.starts_with("quayline.StartLimitReached"));
     if exit != Exit::Done && is_restartable && can_restart {
         console.paragraph(&format!("to continue: quayline job restart {}{}", execution.id, jobs.place));

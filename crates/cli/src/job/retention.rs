@@ -9,8 +9,8 @@ use quayline_batch::{BatchError, Repository};
 
 use super::DAY_MS;
 
-/// Removes instances whose last execution ended more than so many days ago, and logs of executions that another node has removed. Returns the
-/// number of instances. `over`: whether the rest waits for the next call.
+/// Removes instances whose last execution ended more than this number of days ago, and logs of executions that another node has removed. Returns the
+/// number of instances. `over` returns true to leave the rest for the next call.
 pub(super) fn retain(
     repository: &Repository,
     store: &Path,

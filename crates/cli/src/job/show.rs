@@ -55,7 +55,7 @@ pub(super) fn list(
     Ok(text)
 }
 
-/// How far each step is.
+/// Progress of each step.
 pub(super) type Progress = Vec<Option<StepProgress>>;
 
 pub(super) fn progress(
@@ -71,11 +71,11 @@ fn counts_of(step: &StepExecution, progress: Option<&StepProgress>) -> Counts {
     progress.filter(|_| step.status.is_running()).map_or(step.counts, |progress| progress.counts)
 }
 
-/// How an execution is printed.
+/// Output format of an execution.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Form {
     Text,
-    /// Text with its node and with where the time of each step went, which differ from run to run.
+    /// Text with the node and the times of each step, which differ between runs.
     Times,
     Json,
 }
@@ -86,7 +86,7 @@ impl Form {
     }
 }
 
-/// An execution with its steps.
+/// Formats an execution with its steps.
 pub(super) fn execution(execution: &Execution, steps: &[StepExecution], progress: &Progress, form: Form) -> String {
     if form == Form::Json {
         return format!("{}\n", whole_json(execution, steps, progress));
@@ -181,20 +181,20 @@ fn slow_text(slow: &Slow) -> String {
     format!("{} ({})", slow.partition, known.join(", "))
 }
 
-/// An execution with its steps and how far they are.
+/// Formats an execution with its steps and their progress as JSON.
 pub(super) fn whole_json(execution: &Execution, steps: &[StepExecution], progress: &Progress) -> Value {
     let mut value = execution_json(execution);
     value["stepExecutions"] = steps_json(steps, progress);
     value
 }
 
-/// Steps with how far they are.
+/// Formats steps with their progress as JSON.
 pub(super) fn steps_json(steps: &[StepExecution], progress: &Progress) -> Value {
     let of = |(number, step)| step_json(step, progress.get(number).and_then(Option::as_ref));
     steps.iter().enumerate().map(of).collect()
 }
 
-/// A number with so many decimals.
+/// Rounds a number to this number of decimals.
 fn rounded(value: Option<f64>, decimals: i32) -> Option<f64> {
     let scale = 10f64.powi(decimals);
     value.map(|value| (value * scale).round() / scale)
@@ -274,7 +274,7 @@ fn slow_json(slow: &Slow) -> Value {
     })
 }
 
-/// A skipped item as a line.
+/// Formats a skipped item as a line.
 pub(super) fn reject(reject: &Reject, as_json: bool, shows_data: bool) -> String {
     if as_json {
         return format!("{}\n", reject_json(reject, shows_data));
@@ -302,7 +302,7 @@ pub(super) fn reject(reject: &Reject, as_json: bool, shows_data: bool) -> String
     text
 }
 
-/// The same as JSON. The item is text if it is UTF-8, and hexadecimal digits otherwise.
+/// Formats a skipped item as JSON. The item is text if it is UTF-8, otherwise hexadecimal digits.
 pub(super) fn reject_json(reject: &Reject, shows_data: bool) -> Value {
     let mut value = json!({
         "stepName": reject.step,
@@ -325,7 +325,7 @@ pub(super) fn reject_json(reject: &Reject, shows_data: bool) -> Value {
     value
 }
 
-/// The elements of a job, and what a crash repeats.
+/// Formats the elements of a job, with the work that a crash repeats.
 pub(super) fn plan(job: &Job) -> String {
     let mut text = format!("job {}\n", job.id);
     elements(&job.elements, 1, &mut text);
@@ -396,7 +396,7 @@ fn step_plan(step: &Step, indent: &str, text: &mut String) {
     }
 }
 
-/// What a crash repeats or loses.
+/// Describes the work that a crash repeats or loses for an artifact.
 fn delivery(artifact: &ArtifactRef) -> &'static str {
     match artifact.name.as_str() {
         "quayline.fileReader" | "quayline.documentReader" => "continues at the offset of the last checkpoint",
@@ -426,14 +426,14 @@ fn delivery(artifact: &ArtifactRef) -> &'static str {
     }
 }
 
-/// What is known of an artifact that does not come with Quayline.
+/// Delivery guarantee of an artifact that is not built in.
 const OWN: &str = "as its own code does: at least once unless it uses the unit of work";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Whoever adds an artifact says here what a crash repeats.
+    /// Every built-in artifact of a chunk must be described in the plan.
     #[test]
     fn the_plan_knows_every_artifact_of_a_chunk() {
         let registry = crate::job::artifacts();

@@ -1,4 +1,5 @@
-//! What a server does for jobs beside requests: it answers commands, hears wishes from elsewhere, takes executions over whose process ended, and
+//! Background work of a server for jobs: it answers commands, receives stop requests of other processes, takes over executions whose process ended,
+//! and
 //! removes old instances.
 
 use std::collections::BTreeSet;
@@ -31,7 +32,7 @@ pub(super) fn begin(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>
     Ok(threads)
 }
 
-/// Looks for commands that ask, and for wishes to stop from elsewhere.
+/// Checks for questions of commands and for stop requests of other processes.
 fn watch(shared: &Arc<Shared>) {
     let requests = StopRequests::new(&shared.store);
     let mut asked = Instant::now();
@@ -48,7 +49,7 @@ fn watch(shared: &Arc<Shared>) {
             // A database that does not answer is asked again.
             for id in shared.repository.stop_requests(&ids).unwrap_or_default() {
                 if let Some((_, engine)) = running.iter().find(|(running, _)| *running == id) {
-                    // It may have ended meanwhile.
+                    // It may have ended in the meantime.
                     let _ = engine.stop(id);
                 }
             }
@@ -70,7 +71,8 @@ fn watch(shared: &Arc<Shared>) {
 /// Executions whose process ended.
 struct Left {
     looked: Option<Instant>,
-    /// Those of the last look. A process whose connection broke has another one at once, so it counts as ended only after two looks.
+    /// Executions found without a process by the last check. A process whose connection broke reconnects at once, so it counts as ended only after
+    /// two checks.
     gone: BTreeSet<ExecutionId>,
 }
 
@@ -95,7 +97,7 @@ impl Left {
     }
 }
 
-/// Says that the process of an execution ended.
+/// Reports that the process of an execution ended.
 pub(super) fn report(execution: &Execution) {
     eprintln!("job execution {} of {} is FAILED: the process that ran it ended", execution.id, execution.job);
 }
@@ -118,7 +120,7 @@ fn resume(shared: &Arc<Shared>, left: LeftBehind) -> Result<(), BatchError> {
             }
             Err(Refused::Batch(error @ (BatchError::Lost(_) | BatchError::Database(_)))) => return Err(error),
             Err(refused) => match refused.parts() {
-                // Too many jobs run, or the server ends: another node may take it, or this one later.
+                // Too many jobs run, or the server is ending: another node may take it, or this one later.
                 (503, _) => return Ok(()),
                 (_, findings) => Some(findings.to_string()),
             },
@@ -139,7 +141,7 @@ fn restarted(shared: &Arc<Shared>, before: Execution) -> Result<Execution, Refus
     shared.launch(file, parameters, Begin::Resume(before), submitter.as_deref())
 }
 
-/// Removes instances that ended so many days ago.
+/// Removes instances that ended more than this number of days ago.
 fn retain(shared: &Shared, days: u64) {
     let over = || shared.is_ending.load(Ordering::Relaxed);
     while !over() {

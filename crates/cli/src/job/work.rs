@@ -62,7 +62,7 @@ fn cores() -> usize {
 
 type Assisted = Result<quayline_batch::Assisted, StartError>;
 
-/// Runs partitions while another thread looks at signals.
+/// Runs partitions while another thread checks for signals.
 fn watched(engine: &Engine, assist: &Assist<'_>) -> Result<Assisted, Stop> {
     let signalled = interrupt::stop_flag()?;
     let over = AtomicBool::new(false);

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &MapArgs, console: &Console) -> Result<Exit, Stop> {
     }
 }
 
-/// Compiles each map and tells what is wrong.
+/// Compiles each map and reports its findings.
 fn check(args: &MapCheckArgs, console: &Console) -> Result<Exit, Stop> {
     let mut all: Vec<Finding> = Vec::new();
     let mut lines = String::new();
@@ -56,14 +56,14 @@ fn check(args: &MapCheckArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::of_findings(&all))
 }
 
-/// The maps that are meant; those found in folders only where they say what their source is.
+/// Returns the selected maps; those in folders only if they name a source.
 fn wanted(named: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut files = maps_of(named)?;
     files.retain(|file| named.contains(file) || has_source(file));
     Ok(files)
 }
 
-/// Whether a map is one to run, rather than one to be included.
+/// Returns true if a map can run, as opposed to one that is only included.
 pub(crate) fn has_source(file: &Path) -> bool {
     let text = read_map(file).unwrap_or_default();
     let spec = quayline_map::MapSpec::parse("", &text);

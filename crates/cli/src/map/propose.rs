@@ -14,7 +14,7 @@ use crate::console::{Console, shown, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::render::count_of;
 
-/// Proposes the map, and says on standard error how much is left to a person.
+/// Proposes the map, and prints on standard error the number of fields left open.
 pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
     let here = Path::new("");
     let plain = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
         target_words: target_words.as_ref().map(ShapeFile::shape),
         target_aside: if matches!(target.form(), Form::Guide(_)) { ENVELOPE } else { &[] },
     });
-    // Whatever the names are, what is written can be read.
+    // Names may need quotes, which the formatter adds.
     let text = format_map("the proposed map", &proposed.text).unwrap_or(proposed.text);
     match &args.output {
         None => write_stdout(text.as_bytes())?,
@@ -60,10 +60,10 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// What documents by guide have in front of the transaction's own segments.
+/// Groups of documents by guide that precede the transaction's own segments.
 pub(crate) const ENVELOPE: &[&str] = &["standard", "delimiters", "interchange", "group", "transaction"];
 
-/// The same shape under the names that its guide has for people.
+/// Returns the same shape under the descriptive names of its guide.
 fn words(of: &ShapeFile, reference: &str) -> Result<Option<ShapeFile>, Stop> {
     if !matches!(of.form(), Form::Guide(_)) {
         return Ok(None);
@@ -72,7 +72,7 @@ fn words(of: &ShapeFile, reference: &str) -> Result<Option<ShapeFile>, Stop> {
     Ok(Some(ShapeFile::load(Path::new(""), reference, &options)?))
 }
 
-/// The file's name without folder and extensions, as a name in a map.
+/// Returns the file's name without folder and extensions, as a name in a map.
 fn stem(reference: &str) -> String {
     let file = reference.split('#').next_back().unwrap_or(reference);
     let name = Path::new(file).file_name().and_then(|name| name.to_str()).unwrap_or("target");
@@ -81,7 +81,7 @@ fn stem(reference: &str) -> String {
     if name.starts_with(char::is_alphabetic) { name } else { "target".to_owned() }
 }
 
-/// A path as a map in `folder` writes it; both as seen from here.
+/// Converts a path for a map in `folder`; both are relative to the working directory.
 fn seen_from(folder: &Path, path: &str) -> String {
     if Path::new(path).is_absolute() || folder.is_absolute() {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -107,7 +107,7 @@ fn relative(folder: &Path, path: &Path) -> String {
     let (from, to) = (parts(folder), parts(path));
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     if from[common..].iter().any(|part| part == "..") {
-        // What lies above here has no name that is known.
+        // The name of the parent of the working directory is unknown, so use absolute paths.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
         return absolute.to_string_lossy().into_owned();
     }

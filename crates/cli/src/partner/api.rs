@@ -1,4 +1,4 @@
-//! Trading partners on the listener for operators: what the commands do, over HTTP. `docs/reference/partners.md` lists the paths; `openapi`
+//! Trading partners on the operators' listener: the operations of the commands over HTTP. `docs/reference/partners.md` lists the paths; `openapi`
 //! describes them.
 
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use crate::console::Console;
 use crate::exit::{Stop, argument};
 use crate::store::from_hex;
 
-/// Entries of a page, unless the request says otherwise, and at most.
+/// Default and maximum number of entries on a page.
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
@@ -39,7 +39,7 @@ const ACTIONS: [&str; 8] = ["receive", "send", "release", "reprocess", "advise",
 pub(crate) struct PartnersPart {
     project: PathBuf,
     ledger: Ledger,
-    /// One request that changes something at a time: numbers are taken in order, and nothing waits for locks.
+    /// Serializes requests with changes: numbers are taken in order, and no request waits for locks of the store.
     desk: Mutex<()>,
     workload: Arc<Workload>,
 }
@@ -52,7 +52,7 @@ impl PartnersPart {
         PartnersPart { project, ledger, desk: Mutex::new(()), workload }
     }
 
-    /// The partner files as they are now, so that a change needs no restart.
+    /// Reads the current partner files, so that a change needs no restart.
     fn book(&self) -> Result<Book, Findings> {
         let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
         let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
@@ -60,18 +60,18 @@ impl PartnersPart {
     }
 
     fn at_desk<T>(&self, work: impl FnOnce(&mut Desk<'_>) -> Result<T, Findings>) -> Result<T, Findings> {
-        // Whoever panicked committed nothing that is half done.
+        // A request that panicked has committed nothing incomplete.
         let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let book = self.book()?;
         let mut desk = Desk::new(&book, &self.ledger, DeskLimits::default(), now_ms)?;
-        // What an earlier request could not deliver is not a fault of this one.
+        // Undelivered documents of an earlier request are not a fault of this one.
         desk.take_undelivered();
         let done = work(&mut desk)?;
         let left = desk.take_undelivered();
         if left.is_empty() { Ok(done) } else { Err(Findings(left)) }
     }
 
-    /// One round of a watcher, between two requests. The first one reads the partner files.
+    /// Runs one round of a watcher between two requests. The first round reads the partner files.
     pub(super) fn round(
         &self,
         watcher: &mut Watcher,
@@ -140,7 +140,7 @@ impl PartnersPart {
         }
     }
 
-    /// Changes the partner files. Each request and each round reads them, so the change holds from the next one on.
+    /// Changes the partner files. Each request and each round reads them, so the change takes effect with the next one.
     fn change(&self, change: &RosterChange<'_>) -> Answer {
         let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = roster::change(&self.project, change)?;
@@ -269,7 +269,7 @@ impl PartnersPart {
         Ok((200, entry_json(&self.ledger.need(&unit, id)?)))
     }
 
-    /// The bytes of an entry.
+    /// Returns the bytes of an entry.
     fn bytes(&self, id: &str) -> Result<Vec<u8>, Findings> {
         let id = entry_id(id)?;
         let unit = self.ledger.begin().map_err(|error| Findings::from(error.finding()))?;
@@ -386,7 +386,7 @@ impl AdminPart for PartnersPart {
     }
 }
 
-/// Who changes partners, in the record of changes.
+/// Returns the author of a change, for the record of changes.
 fn by(request: &AdminRequest<'_>) -> String {
     request.operator.map_or_else(|| "http".to_owned(), |operator| format!("http {operator}"))
 }
@@ -394,7 +394,7 @@ fn by(request: &AdminRequest<'_>) -> String {
 /// Maximum bytes of an interchange in a response. The server keeps the response in memory.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
-/// Findings with the status that says whose fault they are.
+/// Formats findings with the status for the responsible party.
 fn failure(findings: &Findings) -> AdminAnswer {
     let first = findings.0.first();
     let status = match first.map(|finding| (finding.code, finding.fault)) {

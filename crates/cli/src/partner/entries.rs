@@ -179,7 +179,7 @@ fn list(args: &ListArgs, kind: Kind, store: &Ledger, console: &Console) -> Resul
     filter.after = args.after.as_deref().map(|place| from_hex("--after", place)).transpose()?;
     let mut left = args.count;
     let mut printed = 0;
-    // A page may end without an entry, after it has looked at its share.
+    // A page may have no entry after examining its maximum number of entries.
     while left > 0 {
         filter.limit = left;
         let found = store.search(&filter)?;
@@ -228,7 +228,7 @@ fn print(entries: &[Entry], json: bool) -> Result<(), Stop> {
     Ok(())
 }
 
-/// An entry as programs read it.
+/// Formats an entry as JSON.
 pub(super) fn entry_json(entry: &Entry) -> Value {
     let details = &entry.details;
     let fields: serde_json::Map<String, Value> =

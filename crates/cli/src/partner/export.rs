@@ -111,7 +111,7 @@ const TEXTS: [&str; 17] = [
     "guide",
     "source",
 ];
-/// Columns of numbers; those of other entries are null where there is none.
+/// Numeric columns; null for entries without a value.
 const NUMBERS: [&str; 7] =
     ["bytes", "transactions", "transactions_bad", "parent", "about", "replaced_by", "answered_by"];
 
@@ -262,7 +262,7 @@ fn parquet(store: &Ledger, filter: Filter, path: &Path) -> Result<(), Stop> {
     };
     let written = write();
     if written.is_err() {
-        // The error above is the one to report.
+        // The error above is reported instead.
         let _ = std::fs::remove_file(partial);
     }
     written

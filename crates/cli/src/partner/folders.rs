@@ -1,14 +1,14 @@
-//! `quayline partner run`, and the same under `quayline serve`: folders and queues that are watched.
+//! `quayline partner run`, and the same in `quayline serve`: watched folders and queues.
 //!
-//! A file is claimed by renaming it into `.claimed` beside it, so that nobody works on it twice. It leaves that folder for the archive when
-//! everything of it is committed. A run that starts finishes what the last one had claimed. Small files share units of work, as the transactions of one
-//! file do; a file that fails undoes what is not committed of those beside it, which are then taken again one by one.
+//! A file is claimed by renaming it into `.claimed` in the same folder, so that it is never processed twice. It is moved from there to the archive
+//! when it is committed completely. A new run first finishes the files that the preceding one had claimed. Small files share units of work, as the
+//! transactions of one file do. A file that fails undoes the uncommitted work of the others, which are then processed one by one.
 //!
-//! A claim is the identity of a file: its name in `.claimed` is unique, and the store knows by it what of the file is done. So a run after a crash
-//! does not repeat a file, and takes another file with the same bytes for another one.
+//! A claim identifies a file: its name in `.claimed` is unique, and the store records under it which part of the file is done. Therefore a run after
+//! a crash does not repeat a file, and treats another file with the same bytes as a different one.
 //!
-//! One partner does not stop the others. A file or queue that fails is reported, stays where it is, and is taken again in the next round.
-//! Partner files that cannot be read are reported, and the run continues with those of the round before. Only errors of the store end it.
+//! A failure of one partner does not stop the others. A file or queue that fails is reported, keeps its content, and is processed again in the next
+//! round. Unreadable partner files are reported, and the run continues with those of the preceding round. Only errors of the store end it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -29,22 +29,22 @@ use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
 
-/// A folder, and what its files are.
+/// A folder, and the kind of its files.
 struct Watched {
     folder: PathBuf,
     /// The kind of document to send; `None` for interchanges of partners.
     document: Option<String>,
 }
 
-/// A queue, and what its messages are.
+/// A queue, and the kind of its messages.
 struct WatchedQueue {
     queue: String,
-    /// As of a folder.
+    /// Document name, as for a folder.
     document: Option<String>,
 }
 
 impl WatchedQueue {
-    /// Takes what is on the queue; whether all of it was good.
+    /// Processes all messages of the queue. Returns true if all were valid.
     fn take_all(&self, desk: &mut Desk<'_>, stop: &AtomicBool, console: &Console) -> Result<bool, Findings> {
         let mut is_good = true;
         while !stop.load(Ordering::Relaxed) {
@@ -68,17 +68,17 @@ impl WatchedQueue {
 /// Folder of claimed files.
 const CLAIMED: &str = ".claimed";
 
-/// Files that share units of work: one sync of the disk for as many small files as a unit has room for.
+/// Maximum number of files that share a unit of work: one sync of the disk for as many small files as a unit has room for.
 const FILES_TOGETHER: usize = 64;
 
 /// A file that this process has claimed.
 struct ClaimedFile<'w> {
     path: PathBuf,
-    /// As of a folder.
+    /// Document name, as for a folder.
     document: Option<&'w str>,
 }
 
-/// What came of a file.
+/// Result of processing a file.
 enum Taken {
     Received(ReceiveReport),
     Sent(SendReport),
@@ -99,12 +99,12 @@ impl ClaimedFile<'_> {
     }
 }
 
-/// Findings that were reported last, by what they are about: a round reports what changed.
+/// Last reported findings by subject, so that a round reports only changes.
 #[derive(Default)]
 struct Reported(HashMap<String, String>);
 
 impl Reported {
-    /// Reports findings about something, unless the last round did. Without findings, they may come again.
+    /// Reports findings about a subject, unless the last round did. Without findings, the subject is reset.
     fn report(&mut self, about: &str, findings: &[Finding], console: &Console) {
         let text = Findings(findings.to_vec()).to_string();
         let is_new = self.0.get(about) != Some(&text);
@@ -117,12 +117,12 @@ impl Reported {
     }
 }
 
-/// Whether findings are about the store, without which nothing can be done.
+/// Returns true if findings concern the store, without which no work is possible.
 fn is_of_store(Findings(found): &Findings) -> bool {
     found.iter().any(|one| one.code.0.starts_with("STO-"))
 }
 
-/// Where files go, and what stops them.
+/// Target folders of files, and the stop signal.
 struct Places<'p> {
     archive: &'p Path,
     rejected: &'p Path,
@@ -131,8 +131,8 @@ struct Places<'p> {
 }
 
 impl Places<'_> {
-    /// Takes files in units of work that they share, and puts them away when all of them is committed; whether all were good. Where one of them fails,
-    /// everything that is not committed is undone, and each is taken alone.
+    /// Processes files in shared units of work, and moves them when all are committed. Returns true if all were valid. If one of them fails,
+    /// all uncommitted work is undone, and each file is processed alone.
     fn take_together(
         &self,
         desk: &mut Desk<'_>,
@@ -148,7 +148,7 @@ impl Places<'_> {
         });
         let taken = match done {
             Ok(taken) => taken,
-            // What is committed of them is not done twice; each reports its own error.
+            // Committed parts are not repeated; each file reports its own error.
             Err(_) => return self.take_alone(desk, files, reported),
         };
         let mut is_good = true;
@@ -189,10 +189,10 @@ impl Places<'_> {
         Ok(is_good)
     }
 
-    /// Reports what came of a file that is committed, and puts it away; whether it was good.
+    /// Reports the result of a committed file, and moves it. Returns true if it was valid.
     fn put(&self, file: &ClaimedFile<'_>, taken: &Taken, reported: &mut Reported) -> bool {
         let name = shown(&file.path);
-        // What could not be delivered is in the store, so the file is done.
+        // Undelivered documents are in the store, so the file is done.
         let is_delivered = |findings: &[(EntryId, Finding)]| {
             !findings.iter().any(|(_, one)| one.fault == Fault::Environment && one.severity == Severity::Error)
         };
@@ -215,7 +215,7 @@ impl Places<'_> {
         self.put_away(file, if is_good { self.archive } else { self.rejected }, reported) && is_good && is_delivered
     }
 
-    /// Moves a file out of the claimed ones; one that cannot be moved is reported, and stays. Whether it was moved.
+    /// Moves a file out of the claimed ones. If that fails, reports it and leaves the file. Returns true if it was moved.
     fn put_away(&self, file: &ClaimedFile<'_>, folder: &Path, reported: &mut Reported) -> bool {
         let done = put_away(&file.path, folder);
         let about = shown(&file.path);
@@ -266,7 +266,7 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(exit)
 }
 
-/// Waits for some seconds, at least one, or until the process is to stop.
+/// Waits for some seconds, at least one, or until the process is stopped.
 pub(super) fn pause(seconds: u64, stop: &AtomicBool) {
     let pause = Duration::from_secs(seconds.max(1));
     let mut waited = Duration::ZERO;
@@ -276,11 +276,11 @@ pub(super) fn pause(seconds: u64, stop: &AtomicBool) {
     }
 }
 
-/// What is watched. Paths are relative to the project; a queue is `queue:NAME`.
+/// Watched places. Paths are relative to the project; a queue is `queue:NAME`.
 pub(super) struct WatchedPlaces {
-    /// Where interchanges from partners arrive.
+    /// Places at which interchanges from partners arrive.
     pub(super) inbox: Vec<PathBuf>,
-    /// Where documents to send arrive, with the name that rules know them by.
+    /// Places at which documents to send arrive, with their names in rules.
     pub(super) send: Vec<(String, PathBuf)>,
     pub(super) archive: PathBuf,
     pub(super) rejected: PathBuf,
@@ -297,7 +297,7 @@ pub(super) struct Watcher {
     rejected: PathBuf,
     settle_seconds: u64,
     reported: Reported,
-    /// Whether definitions are read again also without work: an envelope could not be closed.
+    /// True if definitions must be read again even without work, because an envelope could not be closed.
     is_stale: bool,
 }
 
@@ -330,15 +330,15 @@ impl Watcher {
         })
     }
 
-    /// Reports findings about something, unless the last round did.
+    /// Reports findings about a subject, unless the last round did.
     pub(super) fn report(&mut self, about: &str, findings: &[Finding], console: &Console) {
         self.reported.report(about, findings, console);
     }
 
-    /// One round; whether all of it was good.
+    /// Runs one round. Returns true if everything was valid.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub(super) fn round(
         &mut self,
         book: &mut Book,
@@ -363,7 +363,7 @@ impl Watcher {
                 }
             }
         }
-        // Definitions are read again for each round with work, so a change needs no restart. A file that is being saved keeps nobody back.
+        // Definitions are read again for each round with work, so a change needs no restart. A file that is being saved does not block the round.
         if self.is_stale || !work.is_empty() || has_messages(ledger, &self.queues) {
             let found = match super::read_book(&self.project) {
                 Ok(new) => {
@@ -411,7 +411,7 @@ impl Watcher {
     }
 }
 
-/// The files of a folder that this process has claimed: what an earlier run or round did not finish, then what it claims now.
+/// Returns the claimed files of a folder: those that an earlier run or round did not finish, then newly claimed ones.
 fn claimed(one: &Watched, settle_seconds: u64) -> Result<Vec<PathBuf>, Findings> {
     let mut all = files(&one.folder.join(CLAIMED))?;
     for path in files(&one.folder)? {
@@ -424,7 +424,7 @@ fn claimed(one: &Watched, settle_seconds: u64) -> Result<Vec<PathBuf>, Findings>
     Ok(all)
 }
 
-/// Whether a message waits on one of the queues; one that cannot be read may have some.
+/// Returns true if one of the queues has a message; an unreadable queue counts as having some.
 fn has_messages(ledger: &Ledger, queues: &[WatchedQueue]) -> bool {
     queues.iter().any(|one| {
         let depth = ledger.store().queue(&one.queue).and_then(|queue| queue.facts()).map(|facts| facts.depth);
@@ -432,7 +432,7 @@ fn has_messages(ledger: &Ledger, queues: &[WatchedQueue]) -> bool {
     })
 }
 
-/// The files of a folder by name; hidden ones are left out.
+/// Returns the files of a folder by name, without hidden ones.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
@@ -446,7 +446,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
     Ok(all)
 }
 
-/// Whether a file has been unchanged for some seconds, so that nobody still writes it.
+/// Returns true if a file has been unchanged for some seconds, so that it is not being written.
 fn is_settled(path: &Path, seconds: u64) -> bool {
     let age = fs::metadata(path)
         .and_then(|meta| meta.modified())
@@ -455,7 +455,7 @@ fn is_settled(path: &Path, seconds: u64) -> bool {
     age.is_some_and(|age| age.as_secs() >= seconds)
 }
 
-/// Claims a file; `None` where another process was faster.
+/// Claims a file; `None` if another process was faster.
 fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Findings> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let claimed = folder.join(CLAIMED).join(format!("{:016}-{name}", claim_number()));
@@ -466,7 +466,7 @@ fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Findings> {
     }
 }
 
-/// A number that no other claim has: microseconds since 1970, and never one of before.
+/// Returns a unique claim number: microseconds since 1970, greater than all earlier ones.
 fn claim_number() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

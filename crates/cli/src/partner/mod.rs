@@ -45,7 +45,7 @@ pub(crate) fn now_ms() -> u64 {
     SystemClock.now_ms()
 }
 
-/// Everything that is wrong with the partners of a project; how many there are.
+/// Returns the number of partners of a project, and all findings about them.
 pub(crate) fn findings_of(project: &Path) -> (usize, Vec<Finding>) {
     if !project.join("partners").is_dir() {
         return (0, Vec::new());
@@ -62,34 +62,34 @@ pub(crate) fn findings_of(project: &Path) -> (usize, Vec<Finding>) {
     (book.partners().len(), findings)
 }
 
-/// The partners of a project.
+/// Reads the partners of a project.
 pub(crate) fn book(project: &ProjectArgs, console: &Console) -> Result<Book, Stop> {
     let book = read_book(&project.project)?;
     console.findings(book.findings());
     Ok(book)
 }
 
-/// The same without a report of its warnings.
+/// Reads the partners without reporting warnings.
 fn read_book(project: &Path) -> Result<Book, Findings> {
     let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
     let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
     Book::open(project, options, now_us, SystemClock.random())
 }
 
-/// Reports what could not be delivered.
+/// Reports documents that could not be delivered.
 fn say_undelivered(desk: &mut Desk<'_>, exit: Exit, console: &Console) -> Exit {
     let left = desk.take_undelivered();
     console.findings(&left);
     if left.is_empty() { exit } else { Exit::Rejected }
 }
 
-/// The store of a project, for a command that reads, or that holds many documents.
+/// Opens the store of a project, for a command that reads, or that processes many documents.
 pub(crate) fn open_store(project: &ProjectArgs, missing: Missing) -> Result<Opened, Stop> {
     open_store_with(project, missing, 6 << 20)
 }
 
-/// The same for a command that receives. Half of the cache holds pages that are written. What is applied at a time fits in, so that each page is
-/// written once; in less, pages are written, read again for their checksum and written again.
+/// Opens the store for a command that receives. Half of the cache is for written pages. Changes applied together fit in it, so that each page is
+/// written once; with less, pages are written, read again for their checksum and written again.
 pub(crate) fn open_store_to_receive(project: &ProjectArgs) -> Result<Opened, Stop> {
     open_store_with(project, Missing::Create, 14 << 20)
 }
@@ -101,12 +101,12 @@ fn open_store_with(project: &ProjectArgs, missing: Missing, cache_bytes: usize) 
     Opened::open_with(&FolderArg::new(folder, project.durability), missing, settings)
 }
 
-/// The transaction store of a project.
+/// Opens the transaction store of a project.
 pub(crate) fn ledger(opened: &Opened) -> Result<Ledger, Stop> {
     ledger_of(&opened.store)
 }
 
-/// The transaction store in a store, with the key that the environment names.
+/// Opens the transaction store in a store, with the key in the environment.
 pub(crate) fn ledger_of(store: &Store) -> Result<Ledger, Stop> {
     let Some(value) = QUAYLINE_STORE_KEY.value() else { return Ok(Ledger::open_with(store, None)?) };
     let value =
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
     }
 }
 
-/// A source that can be read twice: standard input is read into memory first.
+/// Opens a source that can be read twice: standard input is read into memory first.
 fn source(path: &Path) -> Result<(String, Box<dyn Source>), Stop> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -185,7 +185,7 @@ fn receive(args: &ReceiveArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(exit)
 }
 
-/// Reports what came of a source.
+/// Reports the result of a source.
 pub(crate) fn say_received(name: &str, report: &ReceiveReport, console: &Console) {
     let findings: Vec<Finding> = report.findings.iter().map(|(_, finding)| finding.clone()).collect();
     console.findings(&findings);
@@ -254,7 +254,7 @@ fn send(args: &SendArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(exit)
 }
 
-/// Reports what came of documents to send.
+/// Reports the result of documents to send.
 pub(crate) fn say_sent(name: &str, report: &SendReport, console: &Console) {
     let findings: Vec<Finding> = report.findings.iter().map(|(_, finding)| finding.clone()).collect();
     console.findings(&findings);
@@ -333,13 +333,13 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
     opened.close(exit)
 }
 
-/// An envelope that documents wait for, as programs read it.
+/// Formats an open envelope with waiting documents as JSON.
 fn envelope_json(one: &Waiting) -> serde_json::Value {
     json!({"partner": one.partner, "own": one.own, "standard": one.standard, "test": one.test, "rule": one.rule, "documents": one.count, "bytes": one.bytes,
         "since": quayline_partner::time_text(one.since_ms)})
 }
 
-/// Whether a finding is an error.
+/// Returns true if a finding is an error.
 pub(crate) fn is_error(finding: &Finding) -> bool {
     finding.severity == Severity::Error
 }

@@ -21,7 +21,7 @@ pub(super) fn change(project: &Path, change: &RosterChange<'_>) -> Result<Vec<Ro
     change_partners(project, options, change, now_ms())
 }
 
-/// What a change did, as programs read it.
+/// Formats the effects of a change as JSON.
 pub(super) fn lines_json(lines: &[RosterLine]) -> Value {
     let one = |line: &RosterLine| json!({ "partner": line.name, "change": line.what });
     json!({ "changes": lines.iter().map(one).collect::<Vec<_>>() })
@@ -69,5 +69,5 @@ fn report(lines: &[RosterLine], console: &Console) {
     }
 }
 
-/// Who changes partners by command, in the record of changes.
+/// Author of changes by command, in the record of changes.
 const BY: &str = "command";

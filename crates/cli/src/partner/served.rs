@@ -1,4 +1,4 @@
-//! Partners under `quayline serve`: a thread that watches what `[serve.partners]` names, and closes envelopes that are due.
+//! Partners in `quayline serve`: a thread that watches the places in `[serve.partners]`, and closes envelopes that are due.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::folders::{WatchedPlaces, Watcher, pause};
 use crate::console::Console;
 use crate::exit::Stop;
 
-/// Seconds between two looks at envelopes where nothing is watched.
+/// Interval in seconds between two checks of envelopes if nothing is watched.
 const ENVELOPES_SECONDS: u64 = 5;
 
 /// The thread.
@@ -46,7 +46,7 @@ impl ServedPartners {
             let mut book = None;
             while !is_stopped.load(Ordering::Relaxed) {
                 let done = part.round(&mut watcher, &mut book, &is_stopped, &console);
-                // The server goes on: a store that fails is reported once, and tried again.
+                // The server continues: a failure of the store is reported once, and the work is retried.
                 let found = match done {
                     Err(Stop::Findings(Findings(found))) => found,
                     Ok(()) | Err(Stop::ClosedPipe) => Vec::new(),

@@ -32,7 +32,7 @@ pub(super) fn list(args: &PartnerListArgs, console: &Console) -> Result<Exit, St
     Ok(Exit::Done)
 }
 
-/// A partner in a list, as programs read it.
+/// Formats a partner in a list as JSON.
 pub(super) fn partner_line_json(partner: &PartnerFile) -> Value {
     json!({"name": partner.name, "own": partner.is_own, "identities": identities(partner), "rules": partner.rules.len(),
         "description": partner.description, "contact": partner.contact})
@@ -82,7 +82,7 @@ pub(super) fn show(args: &PartnerShowArgs, console: &Console) -> Result<Exit, St
     Ok(Exit::Done)
 }
 
-/// The settings of a partner that hold: key, value, and what gives it.
+/// Returns the effective settings of a partner: key, value, and source.
 fn settings_of(book: &Book, number: usize) -> Vec<(&'static str, String, String)> {
     let mut settings: Vec<(&str, String, String)> = Vec::new();
     for layer in book.layers(book.own()[0], number, None) {
@@ -124,7 +124,7 @@ fn rules_of(partner: &PartnerFile) -> Vec<RuleText> {
         .collect()
 }
 
-/// A partner as programs read it.
+/// Formats a partner as JSON.
 pub(super) fn partner_json(book: &Book, number: usize) -> Value {
     let partner = book.partner(number);
     let rules: Vec<_> = rules_of(partner)
@@ -191,7 +191,7 @@ pub(super) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Sto
     Ok(if all.iter().all(|one| one.outcome.is_some()) { Exit::Done } else { Exit::Rejected })
 }
 
-/// An explanation as programs read it.
+/// Formats an explanation as JSON.
 pub(super) fn explanation_json(one: &Explanation) -> Value {
     let rules: Vec<_> = one.rules.iter().map(|(name, why)| json!({"rule": name, "refused": why})).collect();
     let settings: Vec<_> =

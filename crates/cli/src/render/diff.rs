@@ -1,4 +1,4 @@
-//! What differs between two texts, as lines.
+//! Differences between two texts by lines.
 
 use super::paint::{Paint, Style};
 
@@ -10,15 +10,15 @@ const CHANGES_MAX: usize = 2_000;
 /// A line of the result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Change<'a> {
-    /// In both.
+    /// In both texts.
     Same(&'a str),
-    /// In the first only.
+    /// Only in the first text.
     Gone(&'a str),
-    /// In the second only.
+    /// Only in the second text.
     New(&'a str),
 }
 
-/// The shortest way from one text to the other, line by line.
+/// Returns the shortest edit script from one text to the other, by lines.
 fn changes<'a>(before: &'a str, after: &'a str) -> Vec<Change<'a>> {
     let (a, b): (Vec<&str>, Vec<&str>) = (lines(before), lines(after));
     let same_start = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
@@ -31,7 +31,7 @@ fn changes<'a>(before: &'a str, after: &'a str) -> Vec<Change<'a>> {
     all
 }
 
-/// Changes with three lines of context, as people know them from version control; nothing where nothing differs.
+/// Formats changes with three lines of context, as version control systems do; empty if the texts are equal.
 pub(crate) fn diff(before: &str, after: &str, paint: Paint) -> String {
     let all = changes(before, after);
     let changed: Vec<usize> = (0..all.len()).filter(|at| !matches!(all[*at], Change::Same(_))).collect();
@@ -70,7 +70,7 @@ pub(crate) fn diff(before: &str, after: &str, paint: Paint) -> String {
     out
 }
 
-/// Lines without their ends; a text that does not end with one says so, as a line of its own.
+/// Returns lines without their ends; a missing line end of the text is marked by an additional line.
 fn lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -79,7 +79,8 @@ fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Greedy search for the fewest changes: `reach[k]` is how far along the first text one comes on diagonal `k` with so many changes.
+/// Searches greedily for the fewest changes: `reach[k]` is the furthest position in the first text on diagonal `k` with the current number of
+/// changes.
 fn shortest<'a>(a: &[&'a str], b: &[&'a str]) -> Vec<Change<'a>> {
     let replaced = || a.iter().map(|line| Change::Gone(line)).chain(b.iter().map(|line| Change::New(line))).collect();
     if a.is_empty() || b.is_empty() {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Paint, Style};
 
-/// A finding as text, without a final newline. With colours, the severity and code, the caret and the word `hint` are painted.
+/// Formats a finding as text, without a final newline. With colors, severity and code, the caret and the word `hint` are painted.
 pub(crate) fn finding_text(finding: &Finding, color: bool) -> String {
     let plain = finding.to_string();
     if !color {
@@ -40,13 +40,13 @@ fn paint_line(line: &str, paint: Paint, style: Style) -> String {
     line.to_owned()
 }
 
-/// A finding as one JSON object on one line, `quayline.finding/1` in docs/reference/json.md.
+/// Formats a finding as one line of JSON, `quayline.finding/1` in docs/reference/json.md.
 pub(crate) fn finding_json(finding: &Finding) -> String {
     serde_json::to_string(&FindingWire::of(finding)).expect("a finding has string keys and plain values")
 }
 
 impl<'a> FindingWire<'a> {
-    /// The finding as programs read it.
+    /// Converts the finding for JSON.
     pub(crate) fn of(finding: &'a Finding) -> Self {
         FindingWire {
             schema: "quayline.finding/1",

@@ -106,7 +106,7 @@ fn is_false(yes: &bool) -> bool {
 }
 
 impl<'a> LayoutWire<'a> {
-    /// The layout as programs read it.
+    /// Converts the layout for JSON.
     pub(crate) fn of(layout: &'a Layout) -> Self {
         let record = layout.field(FieldIndex::RECORD);
         LayoutWire {
@@ -258,7 +258,7 @@ fn float_text(format: FloatFormat) -> &'static str {
     }
 }
 
-/// A literal as COBOL writes it: `'A'`, `X'00'`, `12.5`, `SPACE`, `ALL '*'`.
+/// Formats a literal in COBOL notation: `'A'`, `X'00'`, `12.5`, `SPACE`, `ALL '*'`.
 pub(crate) fn literal_text(literal: &Literal) -> String {
     match literal {
         Literal::Text(text) => format!("'{}'", text.replace('\'', "''")),

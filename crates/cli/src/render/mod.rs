@@ -1,4 +1,4 @@
-//! What people and programs read: findings and layouts, as text and as JSON.
+//! Rendering of findings and layouts, as text and as JSON.
 
 mod diff;
 mod finding;

@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-/// `30128` as `30,128`.
+/// Formats `30128` as `30,128`.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
@@ -13,12 +13,12 @@ pub(crate) fn grouped(n: u64) -> String {
     text
 }
 
-/// `1 byte`, `30,128 bytes`.
+/// Formats a size such as `1 byte` or `30,128 bytes`.
 pub(crate) fn bytes_text(n: usize) -> String {
     count_of(n as u64, "byte")
 }
 
-/// `1 table`, `2 tables`.
+/// Formats a count such as `1 table` or `2 tables`.
 pub(crate) fn count_of(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(n))

@@ -1,6 +1,6 @@
-//! Colours, where a terminal has them.
+//! Colors, on terminals that support them.
 
-/// A meaning that may be shown by colour; the text says the same without.
+/// Meaning that may be shown by color; the text is complete without it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Style {
     /// Errors.
@@ -9,9 +9,9 @@ pub(crate) enum Style {
     Warning,
     /// Notes and hints.
     Note,
-    /// What the eye looks for.
+    /// Emphasized text.
     Strong,
-    /// What it may skip.
+    /// Secondary text.
     Faint,
 }
 
@@ -22,12 +22,12 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
-    /// Paints where `color` says so.
+    /// Creates a painter, which paints if `color` is true.
     pub(crate) fn new(color: bool) -> Self {
         Paint { color }
     }
 
-    /// The text in a style.
+    /// Formats the text in a style.
     pub(crate) fn text(self, style: Style, text: &str) -> String {
         if !self.color || text.is_empty() {
             return text.to_owned();

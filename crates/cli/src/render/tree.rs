@@ -4,7 +4,7 @@ use quayline_cobol::layout::{Field, FieldIndex, FieldKind, Layout, Occurs, Renam
 
 use super::{Paint, Style, bytes_text, count_of, grouped, literal_text};
 
-/// The layout as lines: a heading, a line a field, its slack and conditions, totals.
+/// Formats the layout: a heading, a line for each field, its slack and conditions, totals.
 pub(crate) fn layout_tree(layout: &Layout, color: bool) -> String {
     let paint = Paint::new(color);
     let rows = Rows::of(layout);
@@ -110,7 +110,7 @@ impl Rows {
     }
 }
 
-/// `[12]`, or `[1..100 by COUNTER]` where the count is in the record.
+/// Formats `[12]`, or `[1..100 by COUNTER]` for a table with a counter.
 pub(crate) fn occurs_text(layout: &Layout, occurs: Occurs) -> String {
     match occurs.depending_on {
         Some(counter) => format!("[{}..{} by {}]", occurs.min, occurs.max, layout.field(counter).name),
@@ -118,7 +118,7 @@ pub(crate) fn occurs_text(layout: &Layout, occurs: Occurs) -> String {
     }
 }
 
-/// Whether the field lies behind a table whose count moves it, so that its offset is the largest it can have.
+/// Returns true if the field follows a table of variable length, so that its offset is the maximum.
 pub(crate) fn slides(layout: &Layout, index: FieldIndex) -> bool {
     let field = layout.field(index);
     layout.dialect.odo_slide

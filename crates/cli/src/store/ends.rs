@@ -26,17 +26,17 @@ use crate::named::charset_named;
 /// Bytes that an input gives at once.
 const CHUNK: usize = 256 << 10;
 
-/// The name after `file:`.
+/// Returns the name after `file:`.
 pub(crate) fn record_file(path: &Path) -> Option<&str> {
     path.to_str()?.strip_prefix("file:")
 }
 
-/// How records stand between a record file and a conversion.
+/// Returns the framing between a record file and a conversion.
 pub(crate) fn framing() -> FramingSpec {
     FramingSpec::Rdw(RdwSpec::gnucobol(1).expect("GnuCOBOL has a format 1"))
 }
 
-/// A record file has no framing of its own.
+/// Refuses a framing option for a record file, which has no framing.
 pub(crate) fn refuse_framing(option: &str, given: bool) -> Result<(), Stop> {
     if given {
         let finding = argument(format!("{option} does not apply to a record file"));
@@ -52,7 +52,7 @@ pub(crate) struct Ends<'a> {
     state: Arc<Mutex<Written>>,
 }
 
-/// What outputs did.
+/// Results of outputs.
 #[derive(Debug, Default)]
 struct Written {
     /// Records of committed units of work, and the file.
@@ -81,7 +81,7 @@ impl<'a> Ends<'a> {
     fn store(&self) -> Result<&Store, Stop> {
         if self.opened.get().is_none() {
             let opened = Opened::open(self.folder, Missing::Refuse)?;
-            // Nobody else fills it: one thread names the files of a run.
+            // The cell is empty: one thread opens the files of a run.
             let _ = self.opened.set(opened);
         }
         Ok(&self.opened.get().expect("set above").store)
@@ -94,14 +94,14 @@ impl<'a> Ends<'a> {
         Ok((store, unit, file))
     }
 
-    /// The records of a file, in the order of its key, address or number.
+    /// Returns a reader of the records of a file, in the order of its key, address or number.
     pub(crate) fn reader(&self, name: &str) -> Result<Box<dyn Read + Send>, Stop> {
         let (_, unit, file) = self.open(name)?;
         let browse = file.browse();
         Ok(Box::new(Reader::new(unit, &file, browse, Direction::Forward, u64::MAX)?))
     }
 
-    /// Adds records to a file. A record that is there already, byte for byte, stays.
+    /// Returns a writer that adds records to a file. An identical existing record stays.
     pub(crate) fn writer(&self, name: &str) -> Result<Box<dyn Write + Send>, Stop> {
         let (store, _, file) = self.open(name)?;
         let splitter = Splitter::new(&framing(), &limits_of(&file));
@@ -111,7 +111,7 @@ impl<'a> Ends<'a> {
         Ok(Box::new(Writer { inserter: Inserter::new(store, file), splitter, pending: Vec::new(), state }))
     }
 
-    /// What stopped an output, if the store did.
+    /// Returns the findings if the store stopped an output.
     pub(crate) fn failed(&self) -> Option<Vec<Finding>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = state.failed.as_ref()?;

@@ -207,7 +207,7 @@ pub(super) fn limits_of(file: &RecordFile) -> Limits {
     }
 }
 
-/// What stopped a load.
+/// Reason why a load stopped.
 enum Stopped {
     /// The input.
     Input(Stop),
@@ -228,7 +228,7 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
         .map_err(|error| Stop::from(argument(error.to_string())))?;
     let (mut bytes, mut at, mut end) = (Vec::new(), 0, EndOfInput::No);
     let mut skip = args.skip;
-    // What stopped the input, which the store's own errors cannot say.
+    // Error of the input, which errors of the store cannot express.
     let mut stopped: Option<Stop> = None;
     let mut next = |record: &mut Vec<u8>| -> Result<bool, StoreError> {
         loop {
@@ -274,7 +274,7 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
         Ok(outcome) => (outcome, Some(outcome.loaded + outcome.duplicates), stopped.map(Stopped::Input)),
         Err(failed) => (failed.outcome, failed.read, Some(Stopped::Store(failed.error))),
     };
-    // A load that did nothing has its reason to say, and nothing else.
+    // If a load did nothing, only the reason is printed.
     if failed.is_none() || outcome != LoadOutcome::default() {
         console.line(&format!("{} records loaded", outcome.loaded));
     }
@@ -292,7 +292,7 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
     }
 }
 
-/// Why a load stopped, at which record, and how to continue.
+/// Creates the findings for a stopped load: the reason, the record, and how to continue.
 fn stopped_load(args: &LoadArgs, failed: Stopped, read: Option<u64>) -> Stop {
     let input = shown(&args.input);
     let mut findings = match failed {
@@ -301,7 +301,7 @@ fn stopped_load(args: &LoadArgs, failed: Stopped, read: Option<u64>) -> Stop {
         Stopped::Store(error) => {
             let finding = error.finding();
             vec![match read {
-                // The first record is refused for what the file is, and not for itself.
+                // The first record is refused because of the kind of the file, not because of its content.
                 Some(read) if !matches!(error, StoreError::Unsupported { .. }) => finding.at(Place {
                     file: Some(input.as_str().into()),
                     record: Some(RecordNumber(args.skip + read + 1)),
@@ -423,7 +423,7 @@ fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, S
     Ok(Exit::Done)
 }
 
-/// Writes every record that can be read, and reports what cannot.
+/// Writes all readable records, and reports unreadable parts.
 fn salvage(file: &RecordFile, mut output: Output, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (mut damage, mut stopped, mut places) = (Vec::new(), None, 0u64);
     let salvaged = file.salvage(store, &mut |record| {
@@ -477,7 +477,7 @@ fn no_key() -> Stop {
     argument("no key is given").hint("add --key, --key-hex, --address or --number").into()
 }
 
-/// Remedy where also the next greater key was looked for.
+/// Remedy if the next greater key was also searched.
 const NO_GREATER: &str =
     "no greater key exists either; see the last records with `--reverse` of `quayline file browse`";
 
@@ -491,7 +491,7 @@ fn get(args: &GetArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
         Err(error @ StoreError::NotFound { .. }) => {
             let mut finding = error.finding();
             if args.at_least {
-                // The general remedy names what has just been tried.
+                // The general remedy names the search that has just failed.
                 finding = finding.hint(NO_GREATER);
             }
             return Ok(not_there(&finding, console));

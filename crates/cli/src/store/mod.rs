@@ -37,12 +37,12 @@ pub(crate) struct Opened {
     engine: Option<Arc<EmbeddedEngine>>,
 }
 
-/// Whether a command may make the data folder.
+/// Whether a command may create the data folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Missing {
     Create,
     Refuse,
-    /// As `Refuse`; the command only reads, so a folder that it must not write will do.
+    /// Like `Refuse`, for a command that only reads, so that a read-only folder suffices.
     RefuseToRead,
 }
 
@@ -56,7 +56,7 @@ impl Opened {
         Opened::open_with(folder, missing, Settings::default())
     }
 
-    /// The same with other bounds of memory.
+    /// Opens a store with other memory limits.
     pub(crate) fn open_with(folder: &FolderArg, missing: Missing, settings: Settings) -> Result<Self, Stop> {
         let durability = durability(folder)?;
         let settings = Settings { durability, ..settings };
@@ -75,7 +75,7 @@ impl Opened {
             Err(StoreError::Io { kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, .. })
                 if missing == Missing::RefuseToRead =>
             {
-                // What the recovery writes stays in memory.
+                // Writes of the recovery stay in memory.
                 let overlay = Overlay::new(Arc::new(Folder::new(path)));
                 let settings = Settings { work: Work::Inline, ..settings };
                 (EmbeddedEngine::open(Arc::new(overlay), &clock, settings), Access::Read)
@@ -96,9 +96,9 @@ impl Opened {
         Ok(Opened { store, engine: None })
     }
 
-    /// Ends the work; what was acknowledged is durable before.
+    /// Closes the store. Acknowledged work is already durable.
     pub(crate) fn close(self, exit: Exit) -> Result<Exit, Stop> {
-        // A store that failed keeps what it acknowledged; its statistics are those of the last time.
+        // A failed store keeps its acknowledged work; its statistics are those of the last successful save.
         let _ = self.store.keep_use();
         if let Some(engine) = self.engine {
             engine.close().map_err(stop)?;
@@ -107,7 +107,7 @@ impl Opened {
     }
 }
 
-/// The durability that a command has by option or environment.
+/// Returns the durability from the option or the environment.
 fn durability(folder: &FolderArg) -> Result<Durability, Stop> {
     let (when, named) = match (folder.durability.when, QUAYLINE_DURABILITY.value()) {
         (Some(when), _) => (when, "--durability"),
@@ -129,7 +129,7 @@ fn durability(folder: &FolderArg) -> Result<Durability, Stop> {
     }
 }
 
-/// Finishes a restore that a crash ended in the middle, before anybody looks into the folder.
+/// Completes a restore that a crash interrupted, before the folder is used.
 pub(crate) fn recover(folder: &Path) -> Result<(), Stop> {
     let name = shown(folder);
     let what = match recover_exchange(folder) {
@@ -149,12 +149,12 @@ pub(crate) fn recover(folder: &Path) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The address of a database in `--store`.
+/// Parses the address of a database in `--store`.
 pub(crate) fn database(address: &str) -> Result<Endpoint, Stop> {
     Endpoint::parse(address).map_err(|error| argument(format!("--store: {}", error.what)).hint(error.remedy).into())
 }
 
-/// How messages name a store: an address has no password there.
+/// Returns the name of a store for messages: an address without its password.
 pub(crate) fn named(folder: &FolderArg) -> String {
     match folder.address() {
         Some(address) => Endpoint::parse(address).map_or_else(|_| "the database".to_owned(), |found| found.to_string()),
@@ -200,7 +200,7 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
             Exit::Done
         }
         StoreCommand::Compact(_) => {
-            // What a crash left without a name goes first, however long that takes.
+            // Unnamed remains of a crash are removed first, however long that takes.
             opened.store.sweep(None).map_err(stop)?;
             let (before, after) = engine.compact().map_err(stop)?;
             console.line(&format!("{before} bytes before, {after} bytes now"));
@@ -212,7 +212,7 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(exit)
 }
 
-/// Says that what a command was to get is not there. Scripts tell this from a mistake in the command by the exit code.
+/// Reports that the requested item does not exist. The exit code lets scripts distinguish this from an error in the command.
 fn not_there(finding: &Finding, console: &Console) -> Exit {
     console.findings(std::slice::from_ref(finding));
     Exit::NotThere
@@ -224,7 +224,7 @@ fn table(rows: &[(&str, u64)]) -> String {
     rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }
 
-/// An error of the store as what stops a command.
+/// Converts an error of the store.
 pub(crate) fn stop(error: StoreError) -> Stop {
     error.finding().into()
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
     };
     let opened = Opened::open_with(folder, missing, settings)?;
     let done = perform(&args.command, &opened.store, console);
-    // What nobody waited for, such as the removal of expired messages, is written also where the command failed.
+    // Background work, such as the removal of expired messages, is written even if the command failed.
     let closed = opened.close(Exit::Done);
     let exit = done?;
     closed.map(|_| exit)
@@ -124,7 +124,7 @@ fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
 }
 
 impl DepthMarks {
-    /// A definition with the marks that are named. Without a high mark, there is nothing to report.
+    /// Returns a definition with the given marks. A high mark of 0 also removes the low mark and the event queue.
     fn of(&self, definition: QueueDefinition) -> QueueDefinition {
         let depth_high_mark = self.depth_high.unwrap_or(definition.depth_high_mark);
         if self.depth_high == Some(0) && self.depth_low.is_none() && self.event_queue.is_none() {
@@ -174,7 +174,7 @@ fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
     store.alter_queue(args.marks.of(definition)).map_err(stop)
 }
 
-/// An id of up to 24 bytes, filled with zeros.
+/// Parses an id of up to 24 bytes, filled with zeros.
 fn id(option: &str, digits: &str) -> Result<MessageId, Stop> {
     let bytes = from_hex(option, digits)?;
     let mut id = [0; 24];
@@ -220,7 +220,7 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A property of a message: NAME=VALUE.
+/// Parses a property of a message: NAME=VALUE.
 fn property(text: &str) -> Result<(String, Vec<u8>), Stop> {
     let wrong = |what: String| Err(argument(what).hint("write NAME=VALUE, such as `--property customer=4711`").into());
     match text.split_once('=') {
@@ -252,7 +252,7 @@ fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<Exit, 
         Err(error @ StoreError::NoMessage { .. }) => return Ok(not_there(&error.finding(), console)),
         Err(error) => return Err(stop(error)),
     };
-    // The reader has the content before the message is gone; if it does not, the unit of work rolls back.
+    // The content is written before the message is removed; if that fails, the unit of work rolls back.
     if args.json {
         write_stdout(message.as_json(Content::Included, None).as_bytes())?;
     } else {
@@ -318,7 +318,7 @@ fn depth(name: Option<&str>, store: &Store, console: &Console) -> Result<(), Sto
         findings.extend(queue.poison_finding(store).ok().flatten());
         match queue.facts() {
             Ok(facts) => text.push_str(&format!("{name}  {}\n", facts.depth)),
-            // A topic has no messages of its own.
+            // A topic keeps no messages.
             Err(_) => text.push_str(&format!("{name}  topic\n")),
         }
     }

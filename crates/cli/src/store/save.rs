@@ -83,11 +83,11 @@ fn save_folder(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, conso
     Ok(Exit::Done)
 }
 
-/// Saves a store that is open, for operators: to a folder of parts in a folder beside the store.
+/// Returns a function that saves an open store for operators: to parts in a folder beside the store.
 pub(crate) fn saver(folder: &FolderArg, store: &Store) -> StoreSaver {
     let (to, store) = (beside(folder.local(), ".saves"), store.clone());
     Arc::new(move |name, packing| {
-        // One thread, beside the work of the server.
+        // One thread, to limit the effect on the server.
         let options = SaveOptions { packing, ..SaveOptions::default() };
         save_to_folder(&to.join(name), store.engine().as_ref(), options, &|| false)
     })
@@ -98,7 +98,7 @@ fn said(done: &str, facts: &SaveFacts) -> String {
     format!("{entries} entries {done}, {bytes} bytes, position {position}")
 }
 
-/// Makes a store from a save. Everything is checked before anything is made, and made beside the folder before it takes its name.
+/// Creates a store from a save. Everything is checked first, and created under a temporary name that is then renamed to the folder.
 pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Stop> {
     fs::metadata(&args.input).map_err(|error| unreadable(&args.input, &error))?;
     let input = SaveSource::new(&args.input);
@@ -131,7 +131,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         let hint = "name an empty or new folder with --store, or add --replace to have a store beside these files";
         return Err(Finding::error(CLI_INPUT, Fault::Caller, message).hint(hint).into());
     }
-    // Held until the folder has its new content: nobody may work in the old one meanwhile.
+    // Held until the folder has its new content, so that no process works in the old one.
     let _lock = if folder.exists() {
         let lock = Folder::new(folder).lock().map_err(|error| unreadable(folder, &error))?;
         Some(lock.ok_or_else(|| stop(StoreError::InUse { folder: shown(folder) }))?)
@@ -144,7 +144,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
     Ok(Exit::Done)
 }
 
-/// Restores into a database that holds nothing. A restore that is cut short is repeated, so the database is emptied by hand and not here.
+/// Restores into an empty database. An interrupted restore must be repeated; the database has to be emptied manually.
 fn restore_database(args: &RestoreArgs, input: &SaveSource, address: &str, console: &Console) -> Result<Exit, Stop> {
     let engine = PostgresEngine::open(database(address)?).map_err(stop)?;
     let mut is_empty = true;
@@ -167,7 +167,7 @@ fn restore_database(args: &RestoreArgs, input: &SaveSource, address: &str, conso
     Ok(Exit::Done)
 }
 
-/// The folder's path with more at its end, whatever slashes it ends with.
+/// Appends a suffix to the folder's path without trailing slashes.
 fn beside(folder: &Path, suffix: &str) -> PathBuf {
     with_suffix(&folder.components().collect::<PathBuf>(), suffix)
 }

@@ -63,7 +63,7 @@ pub(super) fn run(args: &ScriptArgs, store: &Store) -> Result<Exit, Stop> {
     outcome.map(|()| Exit::Done)
 }
 
-/// Whether nothing more can come of the script.
+/// Returns true if the script cannot continue.
 fn is_fatal(error: &StoreError) -> bool {
     matches!(error.status(), FileStatus::Permanent | FileStatus::Full)
 }

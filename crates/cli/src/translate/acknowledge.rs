@@ -1,4 +1,4 @@
-//! Acknowledgments of the source beside its translation: two check it, each for itself. A file is read by both; other bytes go to both.
+//! Acknowledgments of the source during its translation, checked independently. Both read a file; other input is duplicated.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -16,18 +16,18 @@ use quayline_project::EdiRead;
 use crate::args::{AckArg, LimitArg, TranslateArgs};
 use crate::exit::Stop;
 
-/// Pieces of the source that may wait for the acknowledger.
+/// Maximum number of pieces of the source that wait for the acknowledger.
 const WAITING: usize = 4;
 
-/// A thread that acknowledges what the translation reads.
+/// A thread that acknowledges the input of the translation.
 pub(super) struct Acknowledging {
     thread: JoinHandle<Result<AcknowledgmentFile, ConvertError>>,
-    /// Set where the translation did not read all: then nothing is acknowledged.
+    /// Set if the translation did not read the whole input: then nothing is acknowledged.
     cancel: Arc<AtomicBool>,
 }
 
 impl Acknowledging {
-    /// Waits for it. `good`: the translation came to its end; otherwise the acknowledgments are void.
+    /// Waits for the thread. `good` is true if the translation completed; otherwise the acknowledgments are void.
     pub(super) fn finish(self, good: bool) -> Result<(), Stop> {
         if !good {
             self.cancel.store(true, Ordering::Relaxed);
@@ -46,13 +46,13 @@ impl Acknowledging {
     }
 }
 
-/// The same bytes for two readers; the first one's pace is the second one's.
+/// Duplicates the bytes for two readers; the second one limits the pace of the first.
 pub(super) fn shared(reader: Box<dyn Read + Send>) -> (Box<dyn Read + Send>, Box<dyn Read + Send>) {
     let (sender, receiver) = sync_channel(WAITING);
     (Box::new(Shared { reader, sender: Some(sender) }), Box::new(Pieces { receiver, piece: Vec::new(), at: 0 }))
 }
 
-/// The thread that acknowledges what the translation reads.
+/// Starts the thread that acknowledges the input of the translation.
 pub(super) fn start(
     input: Input,
     read: &EdiRead,
@@ -61,7 +61,7 @@ pub(super) fn start(
     args: &TranslateArgs,
     world: &World,
 ) -> Result<Acknowledging, Stop> {
-    // The time of the run, so that one that goes on answers as it would have without the stop.
+    // The time of the run, so that a resumed run gives the same acknowledgments as an uninterrupted one.
     let stamp = Stamp::from_unix(u64::try_from(world.now / 1_000_000).unwrap_or(0));
     let options =
         AcknowledgmentOptions::by_name(args.ack.unwrap_or(AckArg::Auto).kind(), stamp).expect("a name that it knows");
@@ -74,7 +74,7 @@ pub(super) fn start(
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: read.guides.as_ref().map(|documents| Arc::new(documents.guides().clone())),
         level: read.level,
-        // The translation tells of characters.
+        // The translation reports faults of characters.
         characters: CharacterRules::Unchecked,
         lanes: 1,
         limits: LimitArg::limits(&args.limit),
@@ -82,7 +82,7 @@ pub(super) fn start(
         progress: None,
     };
     let thread = std::thread::spawn(move || {
-        // What is wrong is told by the translation.
+        // The translation reports the findings.
         validation.run(Some(&mut file), &mut |_| Ok(()))?;
         Ok(file)
     });
@@ -103,14 +103,14 @@ impl Read for Shared {
         } else if let Some(sender) = &self.sender
             && sender.send(into[..n].to_vec()).is_err()
         {
-            // It has ended with an error, which is told when it is waited for.
+            // The thread has ended with an error, which is reported when it is joined.
             self.sender = None;
         }
         Ok(n)
     }
 }
 
-/// What the other reader read.
+/// Input of the second reader.
 struct Pieces {
     receiver: Receiver<Vec<u8>>,
     piece: Vec<u8>,

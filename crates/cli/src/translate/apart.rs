@@ -1,4 +1,4 @@
-//! What a run writes must be none of what it reads, and each file is written by one only: otherwise data would be lost without a word.
+//! Conflict checks of files: a run must not write a file that it reads, and must write each file once; otherwise data would be lost silently.
 
 use std::path::{Path, PathBuf};
 
@@ -15,15 +15,15 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    /// A file that the run reads.
+    /// Registers a file that the run reads.
     pub(super) fn reads(&mut self, path: &Path) {
         self.read.extend(file(path));
     }
 
-    /// A file that the run writes.
+    /// Registers a file that the run writes.
     ///
     /// # Errors
-    /// The run reads it too, or writes it for something else.
+    /// The run also reads the file, or writes it twice.
     pub(super) fn writes(&mut self, path: &Path) -> Result<(), Stop> {
         let Some(one) = file(path) else { return Ok(()) };
         if self.read.contains(&one) {
@@ -40,7 +40,7 @@ impl Apart {
     }
 }
 
-/// A name for each file, however it is reached; streams have none.
+/// Returns a unique name of each file, for any path to it; `None` for streams.
 fn file(path: &Path) -> Option<PathBuf> {
     if path == Path::new("-") || !Destination::is_file(path) {
         return None;

@@ -41,7 +41,7 @@ use acknowledge::Acknowledging;
 use apart::Apart;
 use outputs::{Outputs, Wanted};
 
-/// Findings printed of one run; the rest is counted, and stands in full beside the rejects file.
+/// Maximum number of printed findings of one run; the rest is counted, and all are in a file beside the rejects.
 const FINDINGS_SHOWN: usize = 10;
 
 /// Translates each input in turn; the first that cannot be translated ends it.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &TranslateArgs, console: &Console) -> Result<Exit, Stop>
     run_with(args, console, None)
 }
 
-/// The same, counting what runs and what comes.
+/// Runs the command, and counts executed statements and source values.
 pub(crate) fn run_covered(
     args: &TranslateArgs,
     console: &Console,
@@ -60,7 +60,7 @@ pub(crate) fn run_covered(
 
 fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<Coverage>>>) -> Result<Exit, Stop> {
     let map = open(args)?;
-    // Notes tell whoever writes the map what it does, which `map check` is for; no run changes them.
+    // Notes are for the author of the map, and `map check` prints them; a run does not repeat them.
     let worth_telling = |finding: &&Finding| match finding.severity {
         Severity::Error => true,
         Severity::Warning => !args.quiet,
@@ -87,7 +87,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     let world = Arc::new(world::read(args, &map.plan, kept.as_deref())?);
     let mut trace = args.trace.as_deref().map(trace_file).transpose()?;
     if coverage.is_some() && trace.is_none() {
-        // Who counts watches, and what else there is to see goes nowhere.
+        // The coverage needs a trace, whose output is discarded.
         trace = Some(Arc::new(Mutex::new(Box::new(std::io::sink()))));
     }
     let plan = Arc::new(map.plan.clone());
@@ -110,7 +110,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     Ok(exit)
 }
 
-/// Refuses envelope values that nobody takes or that are wrong.
+/// Refuses envelope values that are unused or invalid.
 fn check_envelope_of(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings> {
     let of = |who: &Option<String>| who.as_deref().map(|who| who.rsplit(':').next().unwrap_or(who).to_owned());
     let options = [
@@ -128,7 +128,7 @@ fn check_envelope_of(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings
     check_envelope(map, &values, argument)
 }
 
-/// Refuses runs that would write over what they read, or over what they wrote.
+/// Refuses runs that would overwrite their input or their own output.
 fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), Stop> {
     let mut apart = Apart::default();
     jobs.iter().for_each(|job| apart.reads(&job.input));
@@ -164,7 +164,7 @@ fn digest_of(path: &Path) -> Result<u64, Stop> {
 /// Bytes of a file that are digested at once.
 const PIECE: u64 = 1 << 20;
 
-/// The file that a trace goes to.
+/// Opens the file of a trace.
 fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
     if path == Path::new("-") || !Destination::is_file(path) {
         return Err(argument(format!("{} is not a regular file", shown(path))).hint("a trace goes to a file").into());
@@ -173,7 +173,7 @@ fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
     Ok(Arc::new(Mutex::new(Box::new(BufWriter::new(file)))))
 }
 
-/// The map, with its shapes as the arguments complete them.
+/// Opens the map, with its shapes completed by the arguments.
 fn open(args: &TranslateArgs) -> Result<MapFile, Stop> {
     let options = |encoding: &Option<String>, framing: &Option<String>| -> Result<ShapeOptions, Stop> {
         let encoding = encoding.as_deref().map(charset_named).transpose()?;
@@ -185,7 +185,7 @@ fn open(args: &TranslateArgs) -> Result<MapFile, Stop> {
     Ok(MapFile::open(&args.map, &source, &target)?)
 }
 
-/// The inputs, with the files of folders, by name.
+/// Returns the inputs, including the files of folders by name.
 fn inputs(args: &TranslateArgs) -> Result<Vec<PathBuf>, Stop> {
     let mut inputs = Vec::new();
     for input in &args.inputs {
@@ -214,7 +214,7 @@ fn inputs(args: &TranslateArgs) -> Result<Vec<PathBuf>, Stop> {
 /// One translation to do.
 struct Job {
     input: PathBuf,
-    /// Whether it begins as a file of columns does.
+    /// True if it begins like a columnar file.
     columns: bool,
     outputs: Outputs,
     rejects: Option<PathBuf>,
@@ -227,7 +227,7 @@ impl Job {
         let stdin = input == Path::new("-");
         let (mut compression, mut columns) = (None, false);
         if !stdin && record_file(input).is_none() {
-            // A pipe would lose what is read of it here.
+            // Reading from a pipe here would lose data.
             if input.is_file() {
                 let opened = input::open(input, DecompressArg::Auto)?;
                 compression = opened.compression;
@@ -284,7 +284,7 @@ impl Job {
     }
 }
 
-/// What all jobs share.
+/// State shared by all jobs.
 struct Shared<'a> {
     map: &'a MapFile,
     plan: Arc<quayline_map::MapPlan>,
@@ -363,7 +363,7 @@ impl Shared<'_> {
         Ok(exit)
     }
 
-    /// How the source is read.
+    /// Returns the format of the source.
     fn source_format(&self, job: &Job) -> Result<SourceFormat, Stop> {
         let args = self.args;
         let form = self.map.source.form();
@@ -412,7 +412,7 @@ impl Shared<'_> {
         })
     }
 
-    /// The bytes of the source; where it is acknowledged, they are read by two.
+    /// Opens the source; if it is acknowledged, it is read twice.
     fn input(&self, job: &Job, format: &SourceFormat, name: &str) -> Result<(Input, Option<Acknowledging>), Stop> {
         let Some(path) = &job.ack else {
             let path = job.input.as_path();
@@ -443,7 +443,7 @@ impl Shared<'_> {
         Ok((input, Some(acknowledging)))
     }
 
-    /// Digest of all that shapes the output beyond the formats: the map with its shapes, its tables, and the arguments.
+    /// Returns a digest of all settings that affect the output except the formats: the map with its shapes, its tables, and the arguments.
     fn digest(&self) -> Result<u64, Stop> {
         let mut parts: Vec<Vec<u8>> = Vec::new();
         for file in &self.map.files {
@@ -473,7 +473,7 @@ impl Shared<'_> {
         Ok(definition_digest(parts.iter().map(Vec::as_slice)))
     }
 
-    /// Tells of a run that did not come to its end.
+    /// Reports a run that did not complete.
     fn ended(&self, name: &str, job: &Job, error: &ConvertError, early: Option<&Report>) -> Exit {
         let mut findings = self.ends.failed().unwrap_or_else(|| error.findings().0);
         findings.iter_mut().for_each(with_envelope_hint);
@@ -507,7 +507,7 @@ impl Shared<'_> {
         exit
     }
 
-    /// Tells what is worth telling of a run that came to its end.
+    /// Prints the summary of a completed run.
     fn tell(&self, name: &str, report: &Report) -> Exit {
         let shown_max = if self.console.json() { usize::MAX } else { FINDINGS_SHOWN };
         let worth = |finding: &&Finding| !self.args.quiet || finding.severity == Severity::Error;
@@ -533,7 +533,7 @@ impl Shared<'_> {
         if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }
     }
 
-    /// Documents of an XML schema have no element around them: several in one file are no XML document.
+    /// Warns that documents of an XML schema have no enclosing element: a file with several is not an XML document.
     fn warn_of_xml(&self, job: &Job, report: &Report) {
         if report.documents > 1 && job.outputs.has_bare_xml(self.wanted) && !self.args.quiet {
             let message = "the output holds several XML documents in sequence, which is not an XML document";
@@ -551,7 +551,7 @@ impl Shared<'_> {
     }
 }
 
-/// A header field that is missing can be given on the command line.
+/// Adds the hint that a missing header field can be given on the command line.
 fn with_envelope_hint(finding: &mut Finding) {
     if finding.code == quayline_edi::EdiWriteError::FIELD_MISSING {
         finding.hint =

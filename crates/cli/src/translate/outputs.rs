@@ -1,4 +1,4 @@
-//! Where the documents of a map's targets go.
+//! Destinations of the documents of a map's targets.
 
 use std::fs::File;
 use std::io::IsTerminal as _;
@@ -19,7 +19,7 @@ use crate::input::uncompressed_name;
 use crate::named::charset_named;
 use crate::store::{Ends, record_file, record_file_framing};
 
-/// What the arguments ask of each target.
+/// Options of the arguments for each target.
 pub(super) struct Wanted {
     targets: Vec<WantedTarget>,
     numbers: JsonNumbers,
@@ -30,7 +30,7 @@ pub(super) struct Wanted {
 struct WantedTarget {
     name: String,
     form: Form,
-    /// How its documents are written where nobody says otherwise.
+    /// Default format of its documents.
     native: TargetFormat,
     output: Option<PathBuf>,
     split: Option<PathBuf>,
@@ -81,7 +81,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// Standard output takes one target.
+    /// Checks that at most one target goes to standard output.
     fn check_streams(&self) -> Result<(), Stop> {
         let streams: Vec<&str> = self
             .targets
@@ -102,7 +102,7 @@ impl Wanted {
     }
 }
 
-/// What an argument `[TARGET=]VALUE` says of each target.
+/// Parses arguments `[TARGET=]VALUE` by target.
 fn by_target(given: &[String], names: &[&str], argument_name: &str) -> Result<Vec<Option<String>>, Stop> {
     let mut values: Vec<Option<String>> = vec![None; names.len()];
     for text in given {
@@ -129,7 +129,7 @@ fn by_target(given: &[String], names: &[&str], argument_name: &str) -> Result<Ve
     Ok(values)
 }
 
-/// Where the documents of one input go.
+/// Destinations of the documents of one input.
 pub(super) struct Outputs {
     places: Vec<Place>,
 }
@@ -137,7 +137,7 @@ pub(super) struct Outputs {
 struct Place {
     to: ToFormat,
     file: Option<PathBuf>,
-    /// By the name of the file.
+    /// Compression by the name of the file.
     compression: Option<Compression>,
 }
 
@@ -186,14 +186,14 @@ impl Outputs {
         Ok(Outputs { places })
     }
 
-    /// Whether every target goes to a regular file.
+    /// Returns true if every target goes to a regular file.
     pub(super) fn are_files(&self) -> bool {
         self.places.iter().all(|place| {
             place.file.as_deref().is_some_and(|file| record_file(file).is_none() && Destination::is_file(file))
         })
     }
 
-    /// Whether all their formats can be gone on with.
+    /// Returns true if output in all formats can be resumed.
     pub(super) fn can_resume(&self) -> bool {
         !self.places.iter().any(|place| {
             place.compression.is_some()
@@ -201,7 +201,7 @@ impl Outputs {
         })
     }
 
-    /// Whether documents of an XML schema go to one file.
+    /// Returns true if documents of an XML schema go to one file.
     pub(super) fn has_bare_xml(&self, wanted: &Wanted) -> bool {
         self.places.iter().zip(&wanted.targets).any(|(place, target)| {
             place.to == ToFormat::Xml && target.split.is_none() && xml_of(&target.form).root.is_none()
@@ -217,7 +217,7 @@ impl Outputs {
         self.places.iter().find_map(|place| place.file.as_deref())
     }
 
-    /// Beside the first file, so that what does not fit into memory stands on the disk that is written anyway.
+    /// Returns the folder of the first file, so that spooled data is on the disk that is written anyway.
     pub(super) fn spool_folder(&self) -> PathBuf {
         let beside = self.first_file().filter(|file| Destination::is_file(file)).and_then(Path::parent);
         match beside {
@@ -265,7 +265,7 @@ impl Outputs {
     }
 }
 
-/// The format of a target: what --to says, else its own, unless that leaves a choice and the file's name makes it.
+/// Returns the format of a target: that of --to, otherwise its own, unless the file's name decides between alternatives.
 fn format_of(target: &WantedTarget, file: Option<&Path>) -> Result<ToFormat, Stop> {
     let native = match &target.native {
         TargetFormat::JsonLines(_) => ToFormat::Jsonl,
@@ -292,7 +292,7 @@ fn format_of(target: &WantedTarget, file: Option<&Path>) -> Result<ToFormat, Sto
             let name = file.map(|file| uncompressed_name(file, Compression::of_name(file)));
             let named =
                 name.as_deref().and_then(target_format).filter(|to| !matches!(to, ToFormat::Record | ToFormat::Edi));
-            // A name that ends in .json may hold lines as well as an array: the shape says which.
+            // A name that ends in .json may contain lines or an array: the shape decides.
             Ok(match (native, named) {
                 (ToFormat::Jsonl, Some(ToFormat::Json)) => ToFormat::Jsonl,
                 (native, named) => named.unwrap_or(native),
@@ -326,7 +326,7 @@ fn written(to: ToFormat, target: &WantedTarget, wanted: &Wanted) -> TargetFormat
     }
 }
 
-/// How XML of a shape is laid out.
+/// Returns the layout of XML for a shape.
 pub(super) fn xml_of(form: &Form) -> XmlStyle {
     match form {
         Form::Xml(style) => style.clone(),

@@ -1,4 +1,4 @@
-//! What a map asks of the run: time, ids, envelope values, tables.
+//! Environment of a map in a run: time, ids, envelope values, tables.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,18 +11,18 @@ use quayline_project::LookupTable;
 use crate::args::TranslateArgs;
 use crate::exit::{Stop, argument};
 
-/// Time and ids as checkpoints keep them, so that a run that goes on has those of its beginning.
+/// Encodes time and id seed for checkpoints, so that a resumed run uses those of its beginning.
 pub(super) fn kept(world: &World) -> Vec<u8> {
     [world.now.to_le_bytes(), world.seed.to_le_bytes()].concat()
 }
 
-/// Time and ids that a checkpoint has kept.
+/// Decodes time and id seed of a checkpoint.
 fn of_kept(bytes: &[u8]) -> Option<(i64, u64)> {
     let (now, seed) = bytes.split_first_chunk::<8>()?;
     Some((i64::from_le_bytes(*now), u64::from_le_bytes(seed.try_into().ok()?)))
 }
 
-/// The world of a run; `kept` is what the checkpoint knows of it, where the run goes on.
+/// Creates the world of a run; `kept` is the saved state of a checkpoint, if the run resumes.
 pub(super) fn read(args: &TranslateArgs, plan: &MapPlan, kept: Option<&[u8]>) -> Result<World, Stop> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (now, seed) = match &args.now {
@@ -77,7 +77,7 @@ pub(super) fn read(args: &TranslateArgs, plan: &MapPlan, kept: Option<&[u8]>) ->
     Ok(world)
 }
 
-/// The programs of the map's functions.
+/// Returns the programs of the map's functions.
 fn functions(args: &TranslateArgs, plan: &MapPlan) -> Result<Vec<FunctionProgram>, Stop> {
     let mut programs = Vec::new();
     for text in &args.function {
@@ -96,7 +96,7 @@ fn functions(args: &TranslateArgs, plan: &MapPlan) -> Result<Vec<FunctionProgram
         .map_err(|(what, remedy)| argument(format!("--function: {what}")).hint(remedy).into())
 }
 
-/// Microseconds since 1970 of `CCYY-MM-DD`, with `THH:MM:SS` behind it or not.
+/// Parses `CCYY-MM-DD`, optionally followed by `THH:MM:SS`, to microseconds since 1970.
 pub(super) fn micros(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
     let numbers = |text: &str, sign: char, widths: &[usize]| -> Option<Vec<i64>> {

@@ -40,7 +40,7 @@ fn codes(intervals: &[Interval], class: Option<&str>) -> Vec<&'static str> {
     advise(&readings(intervals, class)).iter().map(|advice| advice.rule.code).collect()
 }
 
-/// What a server, its store or its machine shows.
+/// Figures reported by a server, its store or its machine.
 struct Shown(Interval);
 
 impl Shown {
@@ -64,7 +64,7 @@ fn shown() -> Shown {
     Shown(quiet())
 }
 
-/// The intervals in which a rule applies, and similar ones in which it does not.
+/// Returns the intervals in which a rule applies, and similar ones in which it does not.
 #[expect(clippy::too_many_lines, reason = "a line for each rule")]
 fn cases() -> Vec<(&'static str, Vec<Interval>, Vec<Interval>)> {
     let one = |fires: Shown, quiet: Shown| (vec![fires.0], vec![quiet.0]);
@@ -260,7 +260,7 @@ impl Probe for Clock {
     }
 }
 
-/// What a server counts: two operations, one of which calls a program.
+/// Counts of a server: two operations, one of which calls a program.
 #[derive(Default)]
 struct Counts(Mutex<(Vec<MemberTotals>, f64)>);
 

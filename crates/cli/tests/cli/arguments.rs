@@ -437,7 +437,7 @@ const WORDS: [&str; 46] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever stands on the command line: one of the exit codes, and never ours to blame.
+    /// Any command line ends with one of the exit codes, and never with an internal error.
     #[test]
     fn odd_arguments_never_panic(words in proptest::collection::vec(proptest::sample::select(&WORDS[..]), 0..9)) {
         let world = World::with([

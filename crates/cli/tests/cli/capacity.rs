@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// A file of `examples/capacity`.
+/// Reads a file of `examples/capacity`.
 fn example(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/capacity").join(name);
     std::fs::read(path).expect("the example is there")
 }
 
-/// A text that a command wrote.
+/// Reads a text that a command wrote.
 fn text_of(world: &World, name: &str) -> String {
     String::from_utf8(world.read(name)).expect("UTF-8")
 }
@@ -29,8 +29,8 @@ fn the_self_test_passes_and_says_how_much_it_computed() {
     assert!(json["figures"].as_u64().is_some_and(|figures| figures > 200));
 }
 
-/// Four reports contradict themselves in six ways: two ratings, a stale product twice, its share, no time for a response, totals that are no
-/// sums, and a column that was never measured. What is right beside them stays unnamed.
+/// Four reports are inconsistent in six ways: two ratings, a stale product twice, its share, no time for a response, wrong totals,
+/// and a column that was never measured. Correct figures are not reported.
 #[test]
 fn the_faults_of_printed_reports_are_named() {
     let world = World::with([("figures.toml", &example("report-figures.toml")[..])]);
@@ -72,7 +72,7 @@ fn a_prediction_names_bottleneck_limit_and_date() {
     assert_eq!(json["bottleneck"], "store");
     assert_eq!(json["basis"]["method"], "log-domain convolution");
     assert_eq!(json["basis"]["origin"], "assumed");
-    // One user waits for nobody.
+    // A single user never waits.
     let first = json["predictions"][0]["response_s"].as_f64().expect("a number");
     assert!((first - 0.0332).abs() < 1e-9, "{first}");
     // Throughput never exceeds the slowest station.
@@ -179,7 +179,7 @@ fn a_report_has_three_files_and_a_baseline() {
     assert!(page.matches("<svg").count() == 3 && page.len() < 300_000);
     assert!(text_of(&world, "first.csv").starts_with("section,row,column,unit,value\r\nload,100,throughput,tx/s,187."));
     assert!(text_of(&world, "first.json").contains("quayline.report/1"));
-    // The same again is no regression; a slower store is.
+    // The same prediction is no regression; a slower store is.
     world.run("predict gateway.toml --users 100,200 --baseline first.json").code(0);
     let slower = text_of(&world, "gateway.toml").replace("1.2ms", "3ms");
     world.write("slower.toml", slower.as_bytes());
@@ -187,7 +187,7 @@ fn a_report_has_three_files_and_a_baseline() {
     assert!(ran.code(4).err().contains("CAP-009") && ran.err().contains("load, 200, p50"), "{}", ran.err());
     assert!(text_of(&world, "second.html").contains("Comparison with the baseline"));
     world.run("predict slower.toml --users 100,200 --baseline first.json --tolerance 2000%").code(0);
-    // Unlike runs are refused, with what differs.
+    // Different runs are refused, with their differences.
     let wider = text_of(&world, "gateway.toml").replace("servers = 4", "servers = 8");
     world.write("wider.toml", wider.as_bytes());
     let err = world.run("predict wider.toml --users 100 --baseline first.json").code(2).err();
@@ -205,7 +205,7 @@ fn a_sizing_has_a_report() {
     assert!(csv.contains("machines,270-2432,verdict,,chosen") && csv.contains("iSeries, table 6.1"), "{csv}");
 }
 
-/// A busy machine is rated all the same, and its report says that it cannot be trusted.
+/// A busy machine is still rated, and its report says that the rating is unreliable.
 #[test]
 fn a_machine_is_rated_compared_and_projected() {
     let world = World::new();
@@ -217,7 +217,7 @@ fn a_machine_is_rated_compared_and_projected() {
     assert_eq!(profile["schema"], "quayline.machine/1");
     assert_eq!(profile["kernels"].as_array().map(Vec::len), Some(13));
     assert!(text_of(&world, "page.html").contains("What this machine can do"));
-    // Nothing else is left of the run.
+    // The run leaves no other files.
     assert_eq!(world.files(), ["here.json", "page.csv", "page.html", "page.json"]);
 
     let same = world.run("calibrate compare here.json here.json").code(0).out();
@@ -269,7 +269,7 @@ fn a_kept_prediction_is_scored() {
     let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
     assert_eq!(json["schema"], "quayline.prediction-audit/1");
     assert_eq!(json["not_predicted"][0], 300.0);
-    // 100 users who wait 500 ms each cannot do 186 a second.
+    // 100 users who wait 500 ms each cannot reach 186 requests per second.
     world.write("wrong.toml", measured("500ms"));
     let err = world.run("predict audit prediction.json wrong.toml").code(5).err();
     assert!(err.contains("CAP-003") && err.contains("Little"), "{err}");

@@ -23,7 +23,7 @@ const DOCUMENTS: &str = r#"{"ORDER-ID":1,"CUSTOMER":"ANNA","AMOUNT":-12.34,"KIND
 
 const RECORDS: &str = "-c order.cpy -e cp037 -f rdw";
 
-/// A world with a copybook, an interface and records in `order.dat`.
+/// Creates a world with a copybook, an interface and records in `order.dat`.
 fn world() -> World {
     let world = World::with([("order.cpy", COPYBOOK.as_bytes()), ("order.jsonl", DOCUMENTS.as_bytes())]);
     world.write("order.toml", "redefines = \"original\"\n");
@@ -48,14 +48,14 @@ fn records_come_back_from_columns_byte_for_byte() {
             assert_eq!(world.run(&format!("convert {name} {shape}")).code(0).out(), DOCUMENTS, "{name} {shape}");
         }
     }
-    // With every view of redefined storage and what is not canonical.
+    // With every view of redefined storage and the non-canonical bytes.
     world.run(&format!("convert order.dat {RECORDS} --preserve --invalid raw -o all.parquet")).code(0);
     world.run(&format!("convert all.parquet {RECORDS} --preserve --invalid raw -o back.dat")).code(0);
     assert!(world.read("back.dat") == world.read("order.dat"));
 }
 
-/// A minus sign over a zero was lost on the way through columns, with `--preserve` too, and nothing said so: integers of columns have no
-/// such zero, and the canonical bytes that `--preserve` compares with had the sign. Now the comparison leaves it out.
+/// Regression: a minus sign of a zero was lost silently through columns, even with `--preserve`: integer columns have no
+/// negative zero, and the canonical bytes that `--preserve` compares with had the sign. Now the comparison ignores it.
 #[test]
 fn the_sign_of_a_zero_survives_columns_or_is_counted() {
     let world = World::new();
@@ -145,7 +145,7 @@ fn compressed_files_are_read_and_written_by_their_names() {
         assert!(world.read(compressed).len() < DOCUMENTS.len());
         world.run(&format!("convert {compressed} {RECORDS} -i order.toml -o back.dat")).code(0);
         assert!(world.read("back.dat") == world.read("order.dat"), "{compressed}");
-        // Through pipes, where no name says it.
+        // Through pipes, which have no name.
         let ran = world.run(&format!("convert order.dat {RECORDS} -i order.toml --compress {how}"));
         assert!(ran.code(0).stdout == world.read(compressed), "{how}");
         let ran = world.run_with(&format!("convert - {RECORDS} -i order.toml --from json --to record"), &ran.stdout);
@@ -162,7 +162,7 @@ fn compressed_files_are_read_and_written_by_their_names() {
     world.run(&format!("convert order.dat {RECORDS} -i order.toml -o order.dat.zst --to record")).code(0);
     let ran = world.run(&format!("convert order.dat.zst {RECORDS} -i order.toml"));
     assert_eq!(ran.code(0).out(), DOCUMENTS);
-    // As bytes where the user says so: this is no record of the framing.
+    // As bytes if the user requests it: this is not a record of the framing.
     let ran = world.run(&format!("convert order.dat.zst {RECORDS} --from record --decompress none"));
     assert_ne!(ran.code, Some(0), "{}", ran.err());
     let ran = world.run(&format!("convert order.dat {RECORDS} -o x.parquet --compress gzip"));

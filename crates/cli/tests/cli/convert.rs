@@ -11,7 +11,7 @@ pub(crate) const ITEMS: &str = "       01  ITEM.
            05  FILLER        PIC X(3).
 ";
 
-/// One record of [`ITEMS`]: 14 bytes.
+/// Returns one record of [`ITEMS`]: 14 bytes.
 pub(crate) fn item(sku: &str, quantity: [u8; 2], price: &str) -> Vec<u8> {
     let mut record = ebcdic(&format!("{sku:<4}"));
     record.extend(quantity);
@@ -451,7 +451,7 @@ fn statistics_add_up() {
     let sum: f64 = stats["phases_s"].as_object().expect("phases").values().filter_map(serde_json::Value::as_f64).sum();
     let total = stats["thread_s"].as_f64().expect("a number");
     assert!((sum + stats["unaccounted_s"].as_f64().expect("a number") - total).abs() < 1e-6, "{stats}");
-    // The same time by what it went to. CPU time is read by another clock, so a phase may have a little more of it than wall time.
+    // The sum of the waits is the same time. CPU time is read from another clock, so it may slightly exceed the wall time of a phase.
     let waits: f64 = stats["waits"].as_object().expect("waits").values().filter_map(serde_json::Value::as_f64).sum();
     assert!((waits - sum).abs() < 1e-3, "{stats}");
     assert!(stats["measuring_s"].as_f64().is_some_and(|time| time > 0.0 && time < total), "{stats}");

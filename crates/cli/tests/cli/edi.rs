@@ -9,14 +9,14 @@ use crate::world::World;
 const ISA: &str =
     "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~";
 
-/// Two purchase orders; the second counts its segments wrong.
+/// Returns two purchase orders; the second has a wrong segment count.
 pub(crate) fn po() -> String {
     format!(
         "{ISA}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*P1**20260401~SE*3*0001~ST*850*0002~BEG*00*SA*P2**20260401~SE*4*0002~GE*2*1~IEA*1*000000001~"
     )
 }
 
-/// The examples of the repository.
+/// Creates a world with the examples of the repository.
 pub(crate) fn examples() -> World {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi");
     let world = World::new();
@@ -234,7 +234,7 @@ fn validation_by_guide_tells_what_is_wrong() {
         claims-with-faults.x12: 1 transaction in 1 interchange, checked by guide 837P without rules: 1 error, 0 warnings, 1 of the transactions with errors
         not shown: 1 finding more than --max-findings 0
     "#]]);
-    // What a conversion by guide rejects is what validation finds.
+    // A conversion by guide rejects the same transactions as validation.
     world.run("convert claims-with-faults.x12 --guide 837p.guide --rejects bad.x12 -o out.jsonl").code(1);
     assert!(world.read("bad.x12") == world.read("claims-with-faults.x12"));
 }

@@ -10,7 +10,7 @@ use expect_test::expect;
 
 use crate::world::World;
 
-/// A number below a bound; each step of the seed gives another.
+/// Returns a number below a bound, and advances the seed.
 fn below(seed: &mut u64, bound: u64) -> usize {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -28,7 +28,7 @@ fn script(seed: &mut u64, operations: usize) -> Vec<String> {
         let op = char::from(b"WWWWRRAUUUDDSET"[below(seed, 15)]);
         lines.push(line(op, lines.len()));
         if "SET".contains(op) {
-            // A browse goes one way: the programs stop at its first failure.
+            // A browse keeps its direction: the programs stop at its first failure.
             let way = if below(seed, 3) == 0 { 'P' } else { 'N' };
             for _ in 0..below(seed, 8) {
                 lines.push(line(way, lines.len()));
@@ -43,7 +43,7 @@ fn script(seed: &mut u64, operations: usize) -> Vec<String> {
     lines
 }
 
-/// An operation of the COBOL program in the words of the command.
+/// Converts an operation of the COBOL program to the words of the command.
 fn words(line: &str) -> String {
     let (key, alternate, record) = (&line[1..5], &line[5..8], &line[1..18]);
     match line.as_bytes()[0] {
@@ -102,7 +102,7 @@ fn the_command_answers_as_the_indexed_file_of_gnucobol() {
         let is_read = "RANP".contains(op);
         let shown = if is_read && status == "02" { "00" } else { status };
         let found = format!("{op}{shown}{}", record.trim_start().trim_matches('\''));
-        // COBOL says nothing of what follows a browse that failed.
+        // COBOL does not define operations after a failed browse.
         let counts = !("NP".contains(op) && lost);
         if "SETNP".contains(op) {
             lost = shown != "00";
@@ -124,7 +124,7 @@ fn the_command_answers_as_the_indexed_file_of_gnucobol() {
         assert!(statuses.contains(status), "no operation answers {status}: {statuses:?}");
     }
     world.run("file verify CUSTOMERS").code(0);
-    // What the program read at last, by the key, is what the file has.
+    // The final content of the file equals the program's last read by key.
     let last = results.iter().skip(lines.len() - 2 * 62 + 1);
     let last: Vec<&str> = last.map_while(|result| result.strip_prefix("N00")).collect();
     let unloaded = world.run("file unload CUSTOMERS --framing lines").code(0).out();

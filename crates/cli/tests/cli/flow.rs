@@ -191,7 +191,7 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     drop(server);
 }
 
-/// The command of the B2B example's page, with and without its switches, on a port of its own.
+/// Runs the command of the B2B example's page, with and without its switches, on a free port.
 #[test]
 fn the_b2b_orders_are_received_and_processed() {
     if !std::process::Command::new("curl").arg("--version").output().is_ok_and(|done| done.status.success()) {
@@ -216,7 +216,7 @@ fn the_b2b_orders_are_received_and_processed() {
     let records = "  12 records, 744 bytes, the shortest 62, the longest 62\n";
     assert_eq!(run(""), format!("{both}B2B.AUDIT  12\nB2B.BACK-END  12\nB2B.ORDER  0\n{records}"));
     assert_eq!(run("no-validation no-audit"), format!("{both}B2B.BACK-END  12\nB2B.ORDER  0\n{records}"));
-    // What is not persistent ends with its process, but the records stay.
+    // Non-persistent messages end with their process, but the records stay.
     assert_eq!(run("no-recovery"), format!("{both}B2B.AUDIT  0\nB2B.BACK-END  0\nB2B.ORDER  0\n{records}"));
     assert_eq!(world.shell("PATH=$PWD/bin:$PATH examples/b2b/b2b.sh no-such").code, Some(2));
 }

@@ -67,7 +67,7 @@ type = "queue_output"
 queue = "BAD"
 "#;
 
-/// A project with a program; none if GnuCOBOL is not installed.
+/// Creates a project with a program; `None` if GnuCOBOL is not installed.
 fn project(program: &str, copybook: &str) -> Option<World> {
     let world = World::with([
         ("copybooks/area.cpy", copybook.as_bytes()),
@@ -207,7 +207,7 @@ fn a_source_is_compiled_when_the_flow_is_loaded() {
     // Another copybook: the program moves its fields, and so does the layout.
     world.write("copybooks/area.cpy", COPYBOOK.replace("X(7)", "X(6)").replace("PIC X.\n", "PIC XX.\n"));
     assert_eq!(answer("A 00010000      "), ("A 00060001      ".to_owned(), true));
-    // A copybook that the compiler takes instead of the one in use.
+    // A changed copybook that the compiler accepts.
     assert_eq!(answer("A 00010000      "), ("A 00060001      ".to_owned(), false));
     world.write(
         "area.cpy",
@@ -252,7 +252,7 @@ fn a_source_is_compiled_when_the_flow_is_loaded() {
     }
 }
 
-/// The answer ends where the counter of its table says.
+/// The counter of a table determines the length of a reply.
 #[test]
 fn an_answer_is_as_long_as_its_counts_say() {
     const TABLE: &str = "       01  CALL-AREA.

@@ -1,9 +1,9 @@
-//! Golden cases: folders of `tests/golden/AREA/CASE`, each a small conversion whose every output is kept.
+//! Golden cases: folders of `tests/golden/AREA/CASE`, each a small conversion whose complete output is stored.
 //!
-//! `command.txt` has one step a line: arguments of the command, or `same A B`, which holds two files against each other byte for byte. The steps
-//! run in a folder of their own that has the case's copybook, interface file and input. Every file that they leave as `output.X` must be the
-//! case's `expected.X`; what they say, and how they end where that is not well, must be `expected.log`. `UPDATE_EXPECT=1` writes both anew.
-//! `ORIGIN.md` says what the case shows and where its input is from.
+//! `command.txt` has one step on each line: arguments of the command, or `same A B`, which compares two files byte for byte. The steps
+//! run in a separate folder that has the case's copybook, interface file and input. Every file that they leave as `output.X` must equal the
+//! case's `expected.X`; their messages and failing exit codes must equal `expected.log`. `UPDATE_EXPECT=1` rewrites both.
+//! `ORIGIN.md` describes the purpose of the case and the source of its input.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ fn golden_cases_hold() {
     assert!(wrong.is_empty(), "UPDATE_EXPECT=1 writes them anew:\n{}", wrong.join("\n"));
 }
 
-/// Runs a case; what is not as expected, a line each.
+/// Runs a case. Returns the differences, one on each line.
 fn check(case: &Path, update: bool) -> Vec<String> {
     let name = case.components().rev().take(2).map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>();
     let name = format!("{}/{}", name[1], name[0]);
@@ -83,7 +83,7 @@ fn check(case: &Path, update: bool) -> Vec<String> {
     wrong
 }
 
-/// Runs the steps; what they say and where they fail.
+/// Runs the steps. Returns their messages and failures.
 fn run(world: &World, steps: &str) -> String {
     let mut log = String::new();
     for (number, step) in (1..).zip(steps.lines()) {
@@ -108,7 +108,7 @@ fn run(world: &World, steps: &str) -> String {
     log
 }
 
-/// Where two files begin to differ.
+/// Describes the first difference between two files.
 fn where_from(a: &[u8], b: &[u8]) -> String {
     let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let line = a[..at].iter().filter(|byte| **byte == b'\n').count() + 1;

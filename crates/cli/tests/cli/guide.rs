@@ -51,7 +51,7 @@ fn a_description_is_imported_checked_and_shown() {
           NAD 01 = SU|DP  O      1
             NAD01         M      1  Party  3035 an 1..3
     "#]]);
-    // What `show --json` prints is a description again.
+    // The output of `show --json` can be imported again.
     let shown = world.run("guide show guides/ORDERS-MINE.guide --json").code(0).stdout.clone();
     world.write("again.json", &shown).run("guide import again.json -o again --json").check(expect![[r#"
         exit 0

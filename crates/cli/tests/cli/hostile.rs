@@ -1,4 +1,4 @@
-//! What goes wrong around EDI is told as it is: by its cause, with a remedy, and without what an earlier run left.
+//! Failures around EDI are reported with their cause and a remedy, unaffected by the files of an earlier run.
 
 use expect_test::expect;
 
@@ -71,7 +71,7 @@ fn what_an_earlier_run_left_is_not_claimed() {
     assert!(!world.files().contains(&"out.csv.partial".to_owned()), "{:?}", world.files());
 }
 
-/// It said "envelopes checked: no findings", and not that the level had no effect.
+/// Regression: the output was "envelopes checked: no findings", without a note that the level had no effect.
 #[test]
 fn a_level_without_a_guide_is_told() {
     examples().run("validate claims.x12 --level rules").check(expect![[r#"
@@ -82,7 +82,7 @@ fn a_level_without_a_guide_is_told() {
     "#]]);
 }
 
-/// It said "1 transaction acknowledged" of one that was not.
+/// Regression: the output was "1 transaction acknowledged" for one that was not acknowledged.
 #[test]
 fn an_answer_that_is_none_is_told() {
     examples().run("validate claims.x12 --ack contrl").check(expect![[r#"
@@ -105,7 +105,7 @@ fn a_folder_is_no_file() {
     }
 }
 
-/// Every limit is told with the option that changes it, and the option changes it.
+/// Every limit is reported with the option that changes it, and the option changes it.
 #[test]
 fn limits_are_told_with_their_option() {
     let world = World::new();

@@ -412,7 +412,7 @@ const PROGRAM: &str = "\
        PROCEDURE DIVISION.
 ";
 
-/// Only the record that is asked for has to have a layout; all others in a program may be as they are.
+/// Only the requested record needs a layout; other records of a program may have faults.
 #[test]
 fn a_fault_in_one_record_of_a_program_is_no_fault_of_another() {
     let world = World::with([("p.cbl", PROGRAM.as_bytes())]);

@@ -1,4 +1,4 @@
-//! Runs that do not come to their end: full disk, closed pipe, Ctrl-C; and going on from there.
+//! Runs that do not complete: full disk, closed pipe, Ctrl-C; and resuming them.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::world::{Ran, World};
 fn a_full_disk_names_the_partial_output() {
     let world = world();
     world.write("many.dat", items().repeat(20_000));
-    // A limit on the size of files stands for a full disk: the same write fails, with another reason.
+    // A limit on the size of files simulates a full disk: the same write fails, with another reason.
     let limited = "trap '' XFSZ; ulimit -f 64; exec \"$Q\" convert many.dat -c items.cpy -e cp037 -o out.jsonl";
     world.shell(limited).check(expect![[r#"
         exit 2
@@ -169,8 +169,8 @@ fn only_files_can_be_resumed() {
     "#]]);
 }
 
-/// A run that waited for standard input could not be stopped: the system restarts the read that a signal interrupts, and the flag that the
-/// signal sets is looked at behind it only. A run in such a read ends within a second of the signal, whatever it has read before.
+/// Regression: a run that waited for standard input could not be stopped, because the system restarts the read that a signal interrupts, and the flag
+/// that the signal sets is checked only after it. Now a run in such a read ends within a second of the signal, regardless of its earlier input.
 #[test]
 fn a_signal_ends_a_run_that_waits_for_standard_input() {
     let world = World::new();
@@ -184,7 +184,7 @@ fn a_signal_ends_a_run_that_waits_for_standard_input() {
         let isa = "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
         let text = format!("{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~{}", "PO1*1*5*EA~".repeat(30_000));
         std::io::Write::write_all(&mut input, text.as_bytes()).expect("it reads");
-        // It has read all of that, and waits for more.
+        // It has read all of that, and waits for more input.
         std::thread::sleep(Duration::from_millis(500));
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
         assert!(sent.success());
@@ -215,7 +215,7 @@ fn interrupt(child: &Child) {
     assert!(sent.success());
 }
 
-/// Waits until it is so; a minute is more than any machine needs.
+/// Waits until the condition is true, for at most a minute, which suffices on any machine.
 fn wait_for(mut so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !so() {

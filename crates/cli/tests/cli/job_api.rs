@@ -166,7 +166,7 @@ fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
     let log = String::from_utf8(log).expect("UTF-8");
     assert!(status == 200 && log.contains("ends COMPLETED"), "{log}");
 
-    // A job that lasts is stopped by HTTP, and continued by a link of its own answer.
+    // A long job is stopped by HTTP, and continued by a link of its response.
     let wait = server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201);
     let waiting = id(&wait);
     let stop =
@@ -207,7 +207,7 @@ fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
     assert!(metrics.contains("quayline_job_executions_total{status=\"COMPLETED\"} 2"), "{metrics}");
 }
 
-/// The relations of links, each with its method and path.
+/// Returns the relations of links, each with its method and path.
 fn links(value: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or("GET").to_owned();
     let all = value["_links"].as_array().expect("links").iter();
@@ -285,7 +285,7 @@ fn lists_have_filters_and_pages_and_links_have_all_actions() {
     assert_eq!(server.json(&method, &href, &Value::Null, 200)["batchStatus"], "ABANDONED");
     let (_, method, href) = links(&again).into_iter().find(|(rel, ..)| rel == "purge").expect("a link");
     assert_eq!(server.json(&method, &href, &Value::Null, 200)["executionsRemoved"], 2);
-    // A log that somebody has removed is no empty log.
+    // A deleted log is not reported as an empty log.
     std::fs::remove_file(world.path("data/job-logs/1.log")).expect("a log");
     let refused = server.json("GET", "/batch/jobexecutions/1/joblogs", &Value::Null, 404);
     let message = refused["findings"][0]["message"].as_str().expect("a message");
@@ -440,7 +440,7 @@ fn events_are_kept_listed_streamed_and_published() {
     assert_eq!(topics, expected, "{heard:?}");
     assert_eq!(heard[2].2["executionId"], first);
 
-    // All of them, a page at a time.
+    // All events, a page at a time.
     let mut topics = Vec::new();
     let (mut after, mut positions) = ("0.0".to_owned(), Vec::new());
     loop {
@@ -470,7 +470,7 @@ fn events_are_kept_listed_streamed_and_published() {
     ];
     assert_eq!(topics, expected);
 
-    // A stream that was interrupted continues where it was.
+    // An interrupted stream continues at its position.
     let rest = server.stream("/batch/events", &positions[5]).until("batch/jobs/instance/completed");
     assert_eq!(rest.iter().map(|(id, _, _)| id).collect::<Vec<_>>(), positions[6..].iter().collect::<Vec<_>>());
     let metrics = &rest[0].2["metrics"];
@@ -719,7 +719,7 @@ impl Server {
         let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\naccept: text/event-stream\r\n{last}\r\n", self.admin);
         stream.write_all(head.as_bytes()).expect("a request");
         let mut stream = Stream(std::io::BufReader::new(stream));
-        // The first part comes before anything happens, so that what happens from now on is on the stream.
+        // The first part comes before any event, so that all later events are on the stream.
         while !stream.line().starts_with("retry:") {}
         stream
     }
@@ -733,7 +733,7 @@ impl Stream {
         line
     }
 
-    /// Id, topic and data of each event, up to the first of a topic.
+    /// Returns id, topic and data of each event, up to the first with a topic.
     fn until(mut self, topic: &str) -> Vec<(String, String, Value)> {
         let mut heard = Vec::new();
         let (mut id, mut name) = (String::new(), String::new());

@@ -45,7 +45,7 @@ fn jobs_of_a_shared_repository() {
         all.extend_from_slice(&["--repository", &url]);
         all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()
     };
-    // Killed again and again; each restart takes over what the process before left.
+    // Killed repeatedly; each restart continues the work of the preceding process.
     let mut words = job(&["start", "job.xml"]);
     let limit: i64 = std::env::var("QUAYLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
     let step = if limit == 8 { 1_500 } else { ROWS as i64 / (limit + 1) };
@@ -124,7 +124,7 @@ fn stopped_from_elsewhere(world: &World, server: &OwnServer, job: &dyn Fn(&[&str
     assert_eq!(number(server, "SELECT count(*) FROM load"), ROWS as i64);
 }
 
-/// The disk of a writer is full: the step fails with the file's name, and a restart with room leaves the file of an undisturbed run.
+/// The disk of a writer is full: the step fails with the file's name, and a restart with free space produces the file of an undisturbed run.
 fn a_full_disk(world: &World, url: &str) {
     let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
     let artifact = |element: &str, name: &str, file: &str| {
@@ -136,7 +136,7 @@ fn a_full_disk(world: &World, url: &str) {
         artifact("writer", "fileWriter", "copy.csv")
     );
     world.write("copy.xml", job);
-    // A limit of the system stands for a full disk: a write is cut short, and the next one fails.
+    // A limit of the system simulates a full disk: a write is truncated, and the next one fails.
     let full =
         world.shell(&format!("trap '' XFSZ; ulimit -f 101; exec \"$Q\" job start copy.xml --json --repository {url}"));
     assert_eq!(full.code, Some(1), "{}{}", full.out(), full.err());

@@ -52,7 +52,7 @@ fn csv_world(count: usize) -> World {
     ])
 }
 
-/// The values of a member of each line.
+/// Returns the values of a member in each line.
 fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     let start = format!("\"{name}\":");
     let value =
@@ -60,12 +60,12 @@ fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     text.lines().map(value).collect()
 }
 
-/// A row of CSV is a document, whatever line ends it has; a restart continues between two of them. The map's clock is that of the instance, and
-/// no two documents share an id.
+/// A row of CSV is a document, with any line end; a restart continues between two of them. The map's clock is that of the instance, and
+/// ids of documents are unique.
 #[test]
 fn rows_of_csv_go_through_a_map_and_a_restart() {
     let world = csv_world(50);
-    // A row that is not a number, as long as the one that replaces it later.
+    // A row that is not a number, with the length of the one that replaces it later.
     let good = rows(50);
     world.write("in.csv", good.replace("\n33,", "\nxx,").as_bytes());
     let failed = world.run("job start job.xml");
@@ -92,7 +92,7 @@ fn rows_of_csv_go_through_a_map_and_a_restart() {
 
 const LOOKUP: &str = "map \"m\"\nsource \"in.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(20))\nif not present(names(id).name) { warning \"no name\" code \"N-1\" }\nname = names(id).name ?? \"?\"\n";
 
-/// A table comes from the property `lookups`; warnings of the map are in the job log, the first ten of a code and then their number.
+/// The property `lookups` names tables; warnings of the map are in the job log, the first ten of a code and then their number.
 #[test]
 fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
     let xml = |lookup: &[(&str, &str)]| {
@@ -135,8 +135,8 @@ fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
     assert!(out.contains("the table cannot be read") && out.contains("absent.csv"), "{out}");
 }
 
-/// Envelope values of interchanges that a job writes come from a property; a name that no header has is refused. Control numbers count up in the
-/// file, also over a restart.
+/// A property sets envelope values of interchanges that a job writes; a name without a header field is refused. Control numbers count up in the
+/// file, also across a restart.
 #[test]
 fn interchanges_of_a_job_have_an_envelope_and_numbers() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/maps");
@@ -206,7 +206,7 @@ fn interchanges_that_a_job_puts_on_a_queue_are_numbered() {
     ]);
     world.run("queue define OUT").code(0);
     world.run("job start job.xml").code(0);
-    // The chunk whose second item is no XML is rolled back, and gives its number back.
+    // The chunk whose second item is not XML is rolled back, and returns its number.
     world.write("2.cxml", b"not XML");
     world.run("job start job.xml").code(1);
     world.write("2.cxml", &order);

@@ -1,7 +1,7 @@
 //! Jobs whose process is killed at random, in a chunk, a split, partitions and while it stops, and that another process continues: rows are
-//! exact, files are those of an undisturbed run, and the metrics of all executions add up to each item once.
+//! exact, files equal those of an undisturbed run, and the metrics of all executions count each item once.
 //!
-//! `QUAYLINE_KILLS` sets how many kills there are; the default is brief. `QUAYLINE_KILL_SEED` repeats a run.
+//! `QUAYLINE_KILLS` sets the number of kills; the default is small. `QUAYLINE_KILL_SEED` repeats a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Stdio};
@@ -17,10 +17,10 @@ const KILLS: u32 = 10;
 /// Lines of the input: each of the four parts of the job commits a hundred times and more.
 const LINES: usize = 1_200;
 const STEPS: [&str; 8] = ["load", "copy", "unload", "parts", "spread", "gather", "columns", "rows"];
-/// What the job leaves in its folder.
+/// Files that the job writes.
 const FILES: [&str; 8] =
     ["copy.txt", "unloaded.txt", "part-0.txt", "part-1.txt", "part-2.txt", "spread.txt", "table.parquet", "rows.json"];
-/// What is beside them while they are written.
+/// Suffixes of their auxiliary files.
 const BESIDE: [&str; 5] = ["", ".partial", ".partial.groups", ".partial.rows-0", ".partial.rows-1"];
 
 /// SplitMix64.
@@ -42,7 +42,7 @@ fn artifact(element: &str, name: &str, list: &[(&str, &str)]) -> String {
     format!("<{element} ref=\"quayline.{name}\"><properties>{list}</properties></{element}>")
 }
 
-/// Where rows go: a record file of the store, or a table of the database.
+/// Returns a job that writes rows to a record file of the store, or to a table of the database.
 fn job(is_database: bool) -> String {
     let file = |name: &str| artifact("reader", "fileReader", &[("file", name)]);
     let to = |name: &str| artifact("writer", "fileWriter", &[("file", name)]);
@@ -129,7 +129,7 @@ impl Place {
         Place { world, server, rounds: 0 }
     }
 
-    /// Nothing is there but the input and the repository.
+    /// Resets the folder to the input and the repository.
     fn begin(&mut self) {
         self.rounds += 1;
         for name in FILES {
@@ -151,7 +151,7 @@ impl Place {
         }
     }
 
-    /// A command of a node.
+    /// Returns the words of a command on a node.
     fn words(&self, command: &str, node: u32) -> Vec<String> {
         let mut words: Vec<String> = command.split(' ').map(str::to_owned).collect();
         if let Some(server) = &self.server {
@@ -208,7 +208,7 @@ impl Place {
     }
 }
 
-/// Each item counts once, in whichever execution its chunk committed.
+/// Checks that each item counts once, in the execution in which its chunk committed.
 fn counters_are_honest(executions: &[Value]) {
     for step in STEPS {
         for metric in ["READ_COUNT", "WRITE_COUNT"] {
@@ -232,7 +232,7 @@ fn kills_max() -> u32 {
     std::env::var("QUAYLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS)
 }
 
-/// Kills and continues until there were enough kills. `takes_over` says that each process is another node.
+/// Kills and continues until the number of kills is reached. With `takes_over`, each process is a different node.
 fn killed_at_random(place: &mut Place, takes_over: bool) {
     let seed = std::env::var("QUAYLINE_KILL_SEED").ok().and_then(|text| text.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()) ^ u64::from(takes_over) << 40);
@@ -249,7 +249,7 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
     assert_eq!(expected["rows.json"], place.world.read("in.json"));
 
     let (mut kills, mut refused, mut hit) = (0, 0, BTreeSet::new());
-    // Another node runs partitions all the time; it is killed as well.
+    // Another node runs partitions all the time; it is also killed.
     let mut worker = takes_over.then(|| place.spawn("job work --threads 1", 2));
     while kills < kills_max() {
         place.begin();
@@ -257,7 +257,7 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
         let mut node = 0;
         loop {
             let mut child = place.spawn(&command, node);
-            // What is left of the job gets less, so that one run in some completes.
+            // The rest of the job gets less time, so that one of several runs completes.
             let patience = Duration::from_millis(dice.below(took * 3 / 4 + 1));
             if dice.below(4) == 0 && takes_over && command.starts_with("job restart") {
                 // While the first node runs it, the second one must not: the same restart by both is done by one.
@@ -313,7 +313,7 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
     }
 }
 
-/// Whether an execution is of the round under way; the repository of a database has those before, too.
+/// Returns true if an execution belongs to the current round; the repository of a database also has earlier ones.
 fn belongs(place: &Place, execution: &Value) -> bool {
     match &place.server {
         Some(_) => execution["jobInstanceId"].as_u64() == Some(u64::from(place.rounds)),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::job_api::{Server, id, job, property};
 use crate::world::World;
 
-/// A job that lasts until a file is there, and at most a minute.
+/// Creates a job that runs until a file exists, for at most a minute.
 fn world() -> World {
     let command = "for i in $(seq 600); do test -e go &amp;&amp; exit 0; sleep 0.1; done; exit 1";
     let wait = format!(
@@ -37,8 +37,9 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Only a start of a server or a command looked for executions whose process had ended. An execution of a killed server stayed STARTED on all
-/// others, and a restart was refused. Now each server looks all the time, a request looks at once, and a project may let servers restart such jobs.
+/// Regression: only the start of a server or a command checked for executions whose process had ended. An execution of a killed server stayed STARTED
+/// on all others, and a restart was refused. Now each server checks continuously, a request checks at once, and a project may let servers restart
+/// such jobs.
 #[test]
 fn a_server_takes_over_what_a_killed_one_left() {
     let world = world();

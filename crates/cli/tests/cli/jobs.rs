@@ -27,7 +27,7 @@ fn world() -> World {
     World::with([("in.txt", lines.as_bytes()), ("job.xml", job().as_bytes())])
 }
 
-/// Waits until the output has some bytes more, or the process has ended.
+/// Waits until the output has grown by this number of bytes, or the process has ended.
 fn progress(world: &World, child: &mut std::process::Child, bytes: u64) {
     let partial = world.path("out.txt.partial");
     let length = || std::fs::metadata(&partial).map_or(0, |facts| facts.len());
@@ -233,7 +233,7 @@ fn cobol_programs_process_items() {
     }
 }
 
-/// What went wrong: the command of a step continued after SIGKILL had ended quayline. A restart then ran the step at the same time.
+/// Regression: the command of a step continued after SIGKILL had ended quayline. A restart then ran the step at the same time.
 #[test]
 fn a_command_ends_with_the_process_that_is_killed() {
     let xml = "<job id=\"beat\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\">\
@@ -257,7 +257,7 @@ fn a_command_ends_with_the_process_that_is_killed() {
     assert!(is_quiet, "the command still runs");
 }
 
-/// If Quayline was killed between the start of a command and the start of its guard, the command continued to run.
+/// Regression: if Quayline was killed between the start of a command and the start of its guard, the command continued to run.
 #[test]
 fn a_command_does_not_outlive_a_process_that_is_killed_while_it_starts() {
     // No other process sleeps for this time.

@@ -1,4 +1,4 @@
-//! `docs/reference/json.md` against what the program prints.
+//! Comparison of `docs/reference/json.md` with the output of the program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::convert::{ITEMS, item, items};
 use crate::world::World;
 
-/// One field of each kind, and every clause that has a member of its own.
+/// One field of each kind, and every clause that has a separate member.
 const KINDS: &str = "       01  K EXTERNAL.
            05  C             PIC 9 BLANK WHEN ZERO.
                88  NONE      VALUE 0 2 THRU 4.
@@ -30,7 +30,7 @@ fn the_layout_has_the_members_that_are_documented() {
     let world = World::with([("k.cpy", KINDS.replace("EXTERNAL", "").as_bytes())]);
     let ran = world.run("inspect k.cpy --json");
     let mut members = members_of(&ran.code(0).stdout);
-    // EXTERNAL and GLOBAL stand at level 01 and cannot both be written everywhere; their members are known from their own copybook.
+    // EXTERNAL and GLOBAL are allowed only at level 01 and not everywhere together; a separate copybook has their members.
     let world = World::with([("k.cpy", &b"       01  E PIC X EXTERNAL.\n       01  G PIC X GLOBAL.\n"[..])]);
     members.extend(members_of(&world.run("inspect k.cpy --json").code(0).stdout));
     same("quayline.layout/1", &members, &["records[].dialect"]);
@@ -70,12 +70,12 @@ fn statistics_have_the_members_that_are_documented() {
     same("quayline.stats/1", &members_of(&ran.code(0).stderr), &["phases_s", "findings_by_code"]);
 }
 
-/// Holds a JSON object against the section that documents it.
+/// Compares a JSON object with the section that documents it.
 pub(crate) fn documented(section: &str, json: &[u8], open: &[&str]) {
     same(section, &members_of(json), open);
 }
 
-/// Holds the members that were seen against those of one section; below the ones named `open`, names are free.
+/// Compares the members that occurred with those of one section. Below those in `open`, names are arbitrary.
 fn same(section: &str, seen: &BTreeSet<String>, open: &[&str]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/json.md");
     let text = fs::read_to_string(path).expect("docs/reference/json.md is there");

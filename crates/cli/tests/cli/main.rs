@@ -1,4 +1,4 @@
-//! What people see of each command: exit code, standard output, standard error.
+//! Visible behavior of each command: exit code, standard output, standard error.
 
 mod advice_live;
 mod arguments;

@@ -11,7 +11,7 @@ const MAP: &str = "source \"in.shape\"\ntarget out \"out.shape\"\n\
     fn workday(due: date) -> date cached\n\
     id = id\namount = charge(id, total)\ndue = format(workday(date(due, \"CCYYMMDD\")), \"YYYY-MM-DD\")\n";
 
-/// `charge` adds one to what it gets before the point, refuses C, ends at E, sleeps at S, and counts its processes and calls in a file.
+/// `charge` adds one to the integer part of its argument, refuses C, ends at E, sleeps at S, and counts its processes and calls in a file.
 const PROGRAM: &str = r#"echo start >> "$2"
 while read -r verb count; do
     values=
@@ -72,7 +72,7 @@ fn a_command_computes_a_function() {
     let ran = translate(&world, input, &[]);
     let expected = "{\"id\":\"A\",\"amount\":13.50,\"due\":\"2026-02-02\"}\n{\"id\":\"N\"}\n{\"id\":\"A\",\"amount\":1.05,\"due\":\"2026-02-02\"}\n";
     assert_eq!((ran.code(0).out(), ran.err()), (expected.to_owned(), String::new()));
-    // One process each; what is cached is called once, and a call without its argument not at all.
+    // One process each; a cached function is called once, and a call without its argument does not happen.
     assert_eq!((lines(&world, "charge.log"), lines(&world, "workday.log")), ((1, 3), (1, 1)));
     assert_eq!(translate(&world, input, &["-j", "2"]).code(0).out(), expected);
 }

@@ -1,5 +1,5 @@
-//! What `map new` proposes between shapes that were not made for each other: right, wrong or nothing. The truths were written before the
-//! proposals were looked at.
+//! Proposals of `map new` between unrelated shapes: right, wrong or none. The expected assignments were written before the
+//! proposals were seen.
 
 use std::path::Path;
 
@@ -102,7 +102,7 @@ const PAIRS: [Pair; 4] = [
     ),
 ];
 
-/// Proposed fields: target and source as they are written.
+/// Returns the proposed fields: target and source as written.
 fn proposals(map: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for line in map.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
@@ -117,7 +117,7 @@ fn proposals(map: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Whether a path is named in an expression as a whole or as its end.
+/// Returns true if an expression contains a path, completely or as the end of a longer one.
 fn names(value: &str, path: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '[' | ']' | '@');
     value.split(|c| !part(c)).any(|word| word == path || word.ends_with(&format!(".{path}")))

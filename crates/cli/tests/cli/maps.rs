@@ -186,7 +186,7 @@ fn shapes_are_guessed_from_samples() {
     "#]]);
     world.run("infer a.json -o a.schema.json").code(0);
     world.run("infer a.json -o a.shape").code(0);
-    // What was guessed describes the samples.
+    // The inferred shape describes the samples.
     world.write(
         "m.qmap",
         "source \"a.shape\"\ntarget t \"a.schema.json\"\nid = id\nn = n\nd = d\nfor l make l { x = x }\n",
@@ -306,9 +306,9 @@ fn a_guide_is_guessed_of_interchanges_and_maps_go_by_it() {
     "#]]);
 }
 
-/// What went wrong: a document waited for the beginning of the next one, and then got the envelope values of the *previous* source document.
-/// So the first of several orders of B went to A, without a finding. Values belong to the documents of the source document that sets them: what it
-/// had set when a document ended counts first, and what it sets later fills the rest.
+/// Regression: a document waited for the beginning of the next one, and then got the envelope values of the *previous* source document.
+/// So the first of several orders of B went to A, without a finding. Values belong to the documents of the source document that sets them: those
+/// set before a document ended take precedence, and later ones fill the rest.
 #[test]
 fn documents_have_the_envelope_values_of_their_own_source_document() {
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");

@@ -106,7 +106,7 @@ fn the_network_is_measured_by_kind_of_traffic_and_protection() {
 fn cryptography_is_measured_by_length_and_threads() {
     let world = World::new();
     let ran = world.run("measure crypto --seconds 0.01 --threads 2 --report crypto");
-    // Beside other tests the threads may wait more than they run.
+    // In parallel with other tests, the threads may wait more than they run.
     assert!(matches!(ran.code, Some(0 | 6)), "{}", ran.err());
     let json: serde_json::Value = serde_json::from_slice(&world.read("crypto.json")).expect("JSON");
     let rows = json["sections"][0]["rows"].as_array().expect("rows");
@@ -177,7 +177,7 @@ fn a_batch_study_predicts_item_counts_and_is_a_report() {
     for section in json["sections"].as_array().expect("sections") {
         assert!(section["picture"].is_object() || section["id"] == "account", "{section}");
     }
-    // What the process used is accounted by thread, and the account has its own cost.
+    // The CPU time of the process is accounted by thread, including the cost of accounting.
     let account = section("account");
     let seconds = |at: usize| account["rows"][at][1].as_f64().expect("seconds");
     assert!((seconds(1) - seconds(2) - seconds(3)).abs() < 1e-9 && seconds(1) > 0.0, "{account}");

@@ -67,13 +67,13 @@ pub(crate) fn invoices(rows: &str) -> World {
 pub(crate) const TRANSLATE: &str =
     "translate -m rows.qmap rows.csv --sender ZZ:ACME --receiver ZZ:DC7 --now 2026-04-15T12:00:00";
 
-/// The transactions of an output, without their envelopes.
+/// Returns the transactions of an output, without their envelopes.
 fn transactions(ran: &Ran) -> String {
     let out = String::from_utf8(ran.stdout.clone()).expect("UTF-8");
     out.split_inclusive('~').filter(|segment| !["ISA", "GS*", "GE*", "IEA"].contains(&&segment[..3])).collect()
 }
 
-/// What `validate` says of the output of a run.
+/// Checks that `validate` accepts the output of a run.
 fn accepted(world: &World, ran: &Ran) {
     world.write("out.x12", &ran.stdout);
     world.run("validate out.x12 -g 810.guide").code(0);
@@ -206,7 +206,7 @@ fn json_without_what_is_mandatory_is_refused() {
     "#]].assert_eq(&ran.err());
     assert_eq!(world.read("bad.jsonl"), format!("{without}\n").as_bytes());
     accepted(&world, &ran);
-    // The last document, of which nobody knows whether a page of its transaction follows.
+    // The last document, for which it is unknown whether a page of its transaction follows.
     world.write("d.jsonl", format!("{DOCUMENT}\n{without}\n"));
     let ran = world.run("convert d.jsonl -g 810.guide --to edi --rejects bad.jsonl");
     ran.code(1);
@@ -230,7 +230,7 @@ fn pages_of_a_transaction_are_checked_as_one() {
     assert_eq!(world.read("back.x12"), world.read("claims.x12"));
 }
 
-/// Control numbers that are given say where to begin; receivers come in turns.
+/// Given control numbers are initial values, also for alternating receivers.
 #[test]
 fn control_numbers_never_repeat_in_a_run() {
     let world =
@@ -364,7 +364,7 @@ fn what_a_guide_never_allows_is_a_finding_of_the_map() {
     "#]]);
 }
 
-/// A letter beyond ASCII was written into X12, which names no character set, without a word; `validate` told of it.
+/// Regression: a letter beyond ASCII was written silently into X12, which names no character set, while `validate` reported it.
 #[test]
 fn letters_beyond_the_set_of_the_interchange_are_told() {
     let world = invoices("A1,20260415,DI,\u{c4}CME,1,1\nA2,20260415,DI,ACME,1,1\n");

@@ -1,4 +1,4 @@
-//! The law of what is written: what `convert` and `translate` write without a finding, `validate` accepts at the same level.
+//! Law of written interchanges: output of `convert` and `translate` without a finding is accepted by `validate` at the same level.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ pub(crate) const VALUES: [&str; 14] = [
     " ",
 ];
 
-/// A document with one leaf or more changed or left out, as text: a value is a text behind a colon.
+/// Returns a document with one or more leaves changed or omitted, as text: a value is a text after a colon.
 fn changed(document: &str, dice: &mut Dice) -> String {
     let mut text = document.to_owned();
     for _ in 0..=dice.throw(3) {
@@ -54,7 +54,7 @@ fn changed(document: &str, dice: &mut Dice) -> String {
     text
 }
 
-/// Converts changed documents at each level: all that is written is accepted, and nothing is lost. How many were written and rejected.
+/// Converts changed documents at each level: all output is accepted, and nothing is lost. Returns the numbers of written and rejected documents.
 fn holds(world: &World, guide: &str, documents: &[String], dice: &mut Dice) -> (usize, usize) {
     let (mut written, mut rejected) = (0, 0);
     for level in LEVELS {
@@ -78,7 +78,7 @@ fn holds(world: &World, guide: &str, documents: &[String], dice: &mut Dice) -> (
     (written, rejected)
 }
 
-/// How many transactions the output has.
+/// Returns the number of transactions in the output.
 pub(crate) fn transactions(world: &World) -> usize {
     let ran = world.run("validate law.edi --level envelope --json");
     let text = String::from_utf8([ran.stdout, ran.stderr].concat()).expect("UTF-8");

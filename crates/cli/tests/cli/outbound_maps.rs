@@ -1,4 +1,4 @@
-//! The law of what is written, for generated maps: what a random map to the shape of a guide writes without a finding, `validate` accepts at
+//! Law of written interchanges, for generated maps: output of a random map to the shape of a guide without a finding is accepted by `validate` at
 //! the same level. For the guides of the examples, and for all imported ones.
 
 use std::fmt::Write as _;
@@ -24,11 +24,11 @@ const SOURCE: &str = "in\n  a? text(80)\n  b? text(6)\n  n? decimal(9,2)\n  d? t
 /// Documents of the source for each map.
 const ROWS: usize = 12;
 
-/// What became of the maps of some guides.
+/// Results for the maps of some guides.
 #[derive(Debug, Default)]
 struct Tally {
     guides: u32,
-    /// Guides whose sample was refused, so that no map could be made of it.
+    /// Number of guides whose sample was refused, so that no map could be generated.
     without_sample: u32,
     /// Maps that the compiler refused.
     refused: u32,
@@ -37,7 +37,7 @@ struct Tally {
     rejected: usize,
 }
 
-/// The places of a structure: each with the loops around it, itself last.
+/// Collects the places of a structure, each with its enclosing loops, itself last.
 fn places(items: &[Item], around: &mut Vec<ItemId>, next: &mut u32, out: &mut Vec<Vec<ItemId>>) {
     for item in items {
         around.push(ItemId(*next));
@@ -55,7 +55,7 @@ fn places(items: &[Item], around: &mut Vec<ItemId>, next: &mut u32, out: &mut Ve
     }
 }
 
-/// An interchange with one transaction that leads to a random place of a guide.
+/// Generates an interchange with one transaction that leads to a random place of a guide.
 fn sample(guide: &Guide, dice: &mut Dice) -> String {
     let mut all = Vec::new();
     places(&guide.structure, &mut Vec::new(), &mut 1, &mut all);
@@ -84,7 +84,7 @@ fn sample(guide: &Guide, dice: &mut Dice) -> String {
 struct Writer<'d> {
     dice: &'d mut Dice,
     out: String,
-    /// How many of a hundred values are not those of the sample.
+    /// Percentage of values that differ from those of the sample.
     changes: usize,
 }
 
@@ -148,7 +148,7 @@ impl Writer<'_> {
     }
 }
 
-/// Makes maps to a guide of which `sample` is a document, and runs each at a level.
+/// Generates maps to a guide that `sample` matches, and runs each at a level.
 fn holds(world: &World, guide: &str, sample: &str, maps: usize, dice: &mut Dice, tally: &mut Tally) {
     world.write("sample.edi", sample);
     let ran = world.run(&format!("convert sample.edi -g {guide} --to jsonl --rejects sample.bad"));
@@ -243,7 +243,7 @@ fn what_generated_maps_write_is_accepted() {
     assert!(tally.refused * 2 < tally.maps && tally.without_sample * 2 < tally.guides, "{tally:?}");
 }
 
-/// Of every guide of the dictionaries that `scripts/dictionaries.sh` fetches.
+/// For every guide of the dictionaries that `scripts/dictionaries.sh` fetches.
 #[test]
 fn what_generated_maps_write_is_accepted_by_all_imported_guides() {
     let root = std::env::var_os("QUAYLINE_DICTIONARIES")

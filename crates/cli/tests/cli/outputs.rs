@@ -1,7 +1,7 @@
-//! What is written where no regular file is: pipes, links, folders, open files.
+//! Outputs that are not regular files: pipes, links, folders, open files.
 //!
-//! An output is made beside its name and then renamed. A rename replaces whatever has the name, so a pipe or a device would be gone, and a
-//! link, too.
+//! An output is written under a temporary name and then renamed. A rename replaces the existing file, so it would destroy a pipe, a device or a
+//! link.
 
 use expect_test::expect;
 
@@ -10,7 +10,7 @@ use crate::world::World;
 
 const VALIDATE: &str = "validate claims.x12 --guide 837p.guide --ack 999 --ack-time 202604011200";
 
-/// The examples and a pipe.
+/// Creates a world with the examples and a pipe.
 fn with_pipe() -> World {
     let world = examples();
     world.shell("mkfifo pipe").code(0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::world::{Ran, World};
 
-/// The examples in a folder of their own: maps name their shapes relative to their own folder.
+/// Creates a world with the examples in a separate folder: maps name their shapes relative to their own folder.
 pub(crate) fn examples() -> World {
     let world = World::new();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &world.path("."));
@@ -129,7 +129,7 @@ fn partners_are_added_exported_imported_and_removed() {
     let err = ran(&world, &format!("partner add {P} acme.toml"), 2).err();
     assert!(err.contains("error[PTN-017]: there is a partner `acme` already"), "{err}");
     assert_eq!(ran(&world, &format!("partner export {P} acme --toml"), 0).out(), acme);
-    // Out and in again is the same partner, in a project of its own too.
+    // Exporting and importing gives the same partner, also in another project.
     let before = ran(&world, &format!("partner show {P} acme --json"), 0).out();
     let exported = ran(&world, &format!("partner export {P}"), 0).out();
     world.write("all.json", &exported);
@@ -264,7 +264,7 @@ fn one_partner_does_not_stop_the_others() {
     );
 }
 
-/// Many orders in one interchange.
+/// Returns an interchange with many orders.
 fn many(orders: u32) -> String {
     let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();
     for order in 1..=orders {

@@ -29,7 +29,7 @@ impl Server {
         Server::start_with(world, "")
     }
 
-    /// With more settings.
+    /// Starts a server with additional settings.
     fn start_with(world: &World, more: &str) -> Server {
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
         let (api, admin) = (free(), free());
@@ -55,7 +55,7 @@ impl Server {
         server
     }
 
-    /// Status and body, `None` where nobody listens.
+    /// Returns status and body; `None` if no server listens.
     fn ask(&self, method: &str, path: &str, key: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
         let mut stream = TcpStream::connect(self.admin).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
@@ -108,7 +108,7 @@ fn partners_are_changed_over_http_without_a_restart() {
     assert!(other.to_string().contains("the path names `ACME`"), "{other}");
     let put = server.json("PUT", "/partner/partners/ACME", acme, 200);
     assert_eq!(put["changes"][0]["change"], "added", "{put}");
-    // The running server knows the partner: the same order, again.
+    // The running server knows the partner: send the same order again.
     let received = server.post("/partner/receive?name=late&again=true", order.as_bytes());
     assert_eq!(received["delivered"], 3, "{received}");
     let exported = server.get("/partner/export?name=ACME");
@@ -131,7 +131,7 @@ fn partners_are_changed_over_http_without_a_restart() {
 fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     let world = examples();
     let server = Server::start(&world);
-    // Roles: nobody without a key, the auditor reads, the operator changes too.
+    // Roles: a request without a key is refused, the auditor may read, the operator may also write.
     let status = |method: &str, path: &str, key: &str| server.ask(method, path, key, b"").expect("an answer").0;
     assert_eq!(status("GET", "/partner/partners", ""), 401);
     assert_eq!(status("GET", "/partner/partners", "wrong"), 401);
@@ -147,7 +147,7 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     let wrong = line.replacen(&format!("*{}*", elements[2]), "*X*", 1);
     let report = server.post("/partner/receive?name=orders.x12", good.replacen(&line, &wrong, 1).as_bytes());
     assert_eq!((&report["delivered"], &report["rejected"]), (&2.into(), &1.into()), "{report}");
-    // What is no interchange, and the same bytes again, are not received: 200 said that they were.
+    // Regression: input that is not an interchange, and repeated bytes, were answered with 200 although they were not received.
     let garbage = server.json("POST", "/partner/receive?name=garbage", b"this is no interchange", 400);
     assert_eq!(garbage["findings"][0]["code"], "PTN-110", "{garbage}");
     let faulty = good.replacen(&line, &wrong, 1);
@@ -213,7 +213,7 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     assert!(place["output"].as_str().is_some_and(|place| place.ends_with("-again-1.x12")), "{place}");
     assert_eq!(server.post(&format!("/partner/entries/{interchange}/reenvelope"), b"")["sent"], 2);
 
-    // What does not work says why.
+    // Failures are reported with their reason.
     assert_eq!(server.json("GET", "/partner/entries/9999", b"", 404)["findings"][0]["code"], "PTN-301");
     let unknown = server.json("GET", "/partner/entries?sate=rejected", b"", 400);
     assert_eq!(unknown["findings"][0]["hint"], "did you mean `state`?", "{unknown}");
@@ -224,7 +224,7 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     assert_eq!(explained["documents"][0]["partner"], "ALDER", "{explained}");
 }
 
-/// Every operation of the document answers, and nothing else does.
+/// Every operation of the document works, and no other path does.
 #[test]
 fn the_openapi_document_has_every_path() {
     let world = examples();
@@ -250,7 +250,7 @@ fn the_openapi_document_has_every_path() {
     }
 }
 
-/// Without `partner run`, nobody closed envelopes that were due, nor took files.
+/// Regression: without `partner run`, envelopes that were due were not closed, and files were not processed.
 #[test]
 fn a_server_closes_envelopes_and_watches_folders() {
     let world = examples();

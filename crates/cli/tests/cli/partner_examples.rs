@@ -112,7 +112,7 @@ fn claims_become_records_and_are_answered_by_999_and_277() {
     let sent = files(&world, "payer/outbox/harbour", "HARBOUR-");
     assert!(sent.iter().any(|text| text.contains("ST*999*")), "{sent:?}");
     let answer = sent.iter().find(|text| text.contains("ST*277*")).expect("an answer");
-    // The claims are a test, and so is what answers them.
+    // The claims are marked as a test, and so is the reply.
     assert!(sent.iter().all(|text| text.contains("*0*T*:~")), "{sent:?}");
     assert!(answer.contains("~STC*A1:19:PR*20260401*WQ*185.5~QTY*90*2~AMT*YU*185.5~HL*3*2*19*1~"), "{answer}");
     assert!(

@@ -1,6 +1,6 @@
-//! Commands of partners that are killed at random: nothing is lost, nothing is done twice, no control number is repeated or skipped.
+//! Partner commands that are killed at random: nothing is lost, nothing is done twice, no control number is repeated or skipped.
 //!
-//! `QUAYLINE_KILLS` sets how many kills there are; the default is brief.
+//! `QUAYLINE_KILLS` sets the number of kills; the default is small.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ impl Dice {
     }
 }
 
-/// Orders of Alder, each of which is answered.
+/// Returns orders of Alder, each of which gets a reply.
 fn orders() -> String {
     let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();
     for order in 1..=ORDERS {
@@ -38,7 +38,7 @@ fn orders() -> String {
     text + &format!("GE*{ORDERS}*1~IEA*1*000000001~")
 }
 
-/// Runs a command and kills it at random until it ends by itself. Returns the kills.
+/// Runs a command and kills it at random until it completes. Returns the number of kills.
 fn until_it_ends(world: &World, arguments: &str, dice: &mut Dice, kills_max: u32) -> u32 {
     let mut kills = 0;
     loop {
@@ -59,14 +59,14 @@ fn until_it_ends(world: &World, arguments: &str, dice: &mut Dice, kills_max: u32
     }
 }
 
-/// Whole files as text; records are EBCDIC, so of them only the number counts.
+/// Returns the content of files as text. Records are EBCDIC, so only their number matters.
 fn texts(world: &World, folder: &str) -> Vec<String> {
     let entries = fs::read_dir(world.path(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
     let whole = entries.filter(|path| !path.file_name().expect("a name").to_string_lossy().starts_with('.'));
     whole.map(|path| String::from_utf8(fs::read(path).expect("a file")).unwrap_or_default()).collect()
 }
 
-/// The parts of texts after `start` up to the next `end`.
+/// Returns the parts of texts after `start` up to the next `end`.
 fn after<'t>(texts: &'t [String], start: &str, end: char) -> Vec<&'t str> {
     let parts = texts.iter().flat_map(|text| text.split(start).skip(1));
     parts.map(|rest| rest.split(end).next().unwrap_or_default()).collect()
@@ -107,7 +107,7 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
         assert_eq!(numbers, (1..=22).collect(), "no control number is repeated or skipped");
         assert_eq!(alder.len(), 22);
 
-        // The partner's answer to all of it, also killed: every document is accepted once.
+        // The partner's reply to all of it, with kills as well: every document is accepted once.
         let mut answer = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260402*1200*^*00501*000000002*0*P*:~GS*FA*ALDER*QUAYSIDE*20260402*1200*2*X*005010~".to_owned();
         let groups: Vec<(&str, &str)> = alder
             .iter()
@@ -135,7 +135,7 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
     eprintln!("{kills} kills in {rounds} rounds");
 }
 
-/// Small files share units of work; what a kill interrupts is finished by the next run.
+/// Small files share units of work; the next run completes the work that a kill interrupted.
 #[test]
 fn a_watched_folder_that_is_killed_takes_every_file_once() {
     const FILES: u32 = 150;
@@ -152,7 +152,7 @@ fn a_watched_folder_that_is_killed_takes_every_file_once() {
     }
     let run = "partner run --project partners --inbox inbox --settle 0 --once";
     let kills = until_it_ends(&world, run, &mut Dice(0xf01d), 6);
-    // What the last kill left claimed is taken first.
+    // Files claimed at the last kill are processed first.
     world.run(run).code(0);
     let orders = texts(&world, "partners/orders");
     assert_eq!(orders.len(), FILES as usize, "after {kills} kills");

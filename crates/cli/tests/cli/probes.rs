@@ -1,4 +1,4 @@
-//! The one-feature copybook probes of the corpus, each through the command.
+//! Copybook probes of the corpus for single features, each through the command.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ fn every_probe_gives_its_values() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is wrong with one probe.
+/// Returns the faults of one probe.
 fn probe(probe: &Value) -> Vec<String> {
     let name = probe["name"].as_str().expect("a probe has a name");
     let lines = probe["copybook"].as_array().expect("a probe has a copybook");
@@ -38,7 +38,7 @@ fn probe(probe: &Value) -> Vec<String> {
     expected.iter().filter_map(differs).collect()
 }
 
-/// The value at a path such as `A.B[0]`.
+/// Returns the value at a path such as `A.B[0]`.
 fn at<'a>(document: &'a Value, path: &str) -> &'a Value {
     let mut value = document;
     for part in path.split('.') {

@@ -1,4 +1,4 @@
-//! `quayline profile`: what a run cost, and the model that it makes.
+//! `quayline profile`: cost of a run, and the model derived from it.
 
 use crate::world::{World, ebcdic};
 
@@ -96,7 +96,7 @@ fn a_run_over_files_is_predicted_by_its_threads() {
     near(rate(&answer, 2), 4e5);
     // Opening and making durable is done once.
     near(answer["predictions"][0]["elapsed_s"].as_f64().expect("a time"), 0.5 + 22.0);
-    // With enough processors the output limits, of which 1 us is computed.
+    // With enough processors the output is the limit, with 1 us of computation.
     near(rate(&predicted("--workers 64 --processors 64"), 0), 5e5);
     near(rate(&predicted("--workers 64 --processors 64 --faster 4"), 0), 1e6 / 1.25);
     let text = world.run("predict work --profile run.json --workers 64 --processors 64").code(0).out();

@@ -10,7 +10,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every file below a folder, by its path from there.
+/// Returns every file below a folder, by its relative path.
 fn below(folder: &Path, from: &Path, files: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("an entry").path();

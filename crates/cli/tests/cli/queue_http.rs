@@ -1,4 +1,5 @@
-//! Queues over HTTP by `quayline serve`: a real process over a real folder, and what is there after it ends. The requests are tested where the server is.
+//! Queues over HTTP in `quayline serve`: a real process over a real folder, and its content after the process ends. The server's crate tests the
+//! requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::queue_serve::Serving;
 use crate::world::World;
 
-/// A project whose server has queues and nothing more, and the address of its admin listener.
+/// Creates a project whose server has only queues, and returns the address of its admin listener.
 fn world() -> (World, SocketAddr) {
     let world = World::new();
     let admin = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
@@ -22,7 +23,7 @@ fn world() -> (World, SocketAddr) {
     (world, admin)
 }
 
-/// The whole answer to one request.
+/// Returns the complete response to one request.
 fn ask(mut stream: TcpStream, method: &str, target: &str, body: &str) -> String {
     let length = body.len();
     let request = format!(

@@ -1,4 +1,4 @@
-//! `quayline queue serve`: who may connect, over what, and how it ends. What clients do then is tested where the listener is.
+//! `quayline queue serve`: permitted clients, transports, and shutdown. The listener's crate tests the protocol.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ impl Serving {
         Serving::of(world, &format!("queue serve --listen 127.0.0.1:0 {arguments}"))
     }
 
-    /// A command whose first line says where it listens.
+    /// Starts a command whose first line has its listening address.
     pub(crate) fn of(world: &World, arguments: &str) -> Serving {
         let mut command = world.command(arguments.split_whitespace());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the command starts");
@@ -54,7 +54,7 @@ impl Serving {
     }
 }
 
-/// A frame of SASL with a list of two fields: the choice of a mechanism.
+/// Builds a SASL frame with a list of two fields: the choice of a mechanism.
 fn init(mechanism: &str, response: &[u8]) -> Vec<u8> {
     let length = |bytes: usize| u8::try_from(bytes).expect("a short field");
     let mut fields = vec![2, 0xa3, length(mechanism.len())];
@@ -66,7 +66,7 @@ fn init(mechanism: &str, response: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Chooses a mechanism. What the server offers, and the code of the outcome.
+/// Chooses a mechanism. Returns the offer of the server, and the code of the outcome.
 fn authenticate(mut input: impl Read, mut output: impl Write, init: &[u8]) -> (String, u8) {
     output.write_all(&[SASL, init].concat()).expect("the server reads");
     output.flush().expect("the server reads");
@@ -175,7 +175,7 @@ fn this_machine_connects_without_a_name_if_that_was_asked() {
     let serving = Serving::start(&world, "--anonymous");
     let stream = serving.connect();
     assert_eq!(authenticate(&stream, &stream, &init("ANONYMOUS", b"")).1, 0);
-    // Another command cannot have the store meanwhile.
+    // Another command cannot open the store during that time.
     let refused = world.run("queue depth ORDERS").err();
     assert!(refused.contains("STO-005"), "{refused}");
     assert_eq!(serving.stop(), Some(0));
@@ -187,7 +187,7 @@ fn openssl(folder: &Path, arguments: &str) -> Option<()> {
     Some(())
 }
 
-/// An authority, and certificates of a server and a client that it has signed.
+/// Creates an authority, and certificates of a server and a client signed by it.
 fn certificates(folder: &Path) -> Option<()> {
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
     openssl(folder, &format!("req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=authority -days 30"))?;

@@ -1,4 +1,4 @@
-//! Record files as they come: bytes around the records, several copybooks, one file for each type, where a record comes from.
+//! Record files in practice: bytes around the records, several copybooks, one file for each type, origins of records.
 
 use crate::world::World;
 
@@ -55,7 +55,7 @@ fn each_record_type_becomes_a_file_of_its_own() {
     );
     let ran = world.run(&format!("convert in.dat {BOTH} -o in.csv --by-type"));
     assert!(ran.code(2).err().contains("in.csv is not a folder"), "{}", ran.err());
-    // Faults of the interface file are told, and types that are nested stay with their parents.
+    // Faults of the interface file are reported, and nested types stay with their parents.
     world.write("types.toml", format!("{TYPES}parent = \"CUSTOMER\"\n"));
     world.run(&format!("convert in.dat {BOTH} --parent-number of -o out --to jsonl --by-type")).code(0);
     assert!(
@@ -109,7 +109,7 @@ fn bytes_around_the_records_are_passed_over() {
         ran.code(0);
         assert_eq!(String::from_utf8(world.read("out.csv")).expect("text").lines().count(), records + 1);
     }
-    // Places count from the start of the file; a file that ends too early is an error, and so is what is left of a record.
+    // Positions count from the start of the file; a file that ends too early is an error, and so is an incomplete record.
     world.write("n.cpy", "       01 R.\n          05 N PIC 9(3).\n");
     world.write("n.dat", "HEADER....1232X3TRAILER");
     let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii");

@@ -1,4 +1,4 @@
-//! `quayline api new`, and what `quayline serve` then does.
+//! `quayline api new`, and the resulting behavior of `quayline serve`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -30,7 +30,7 @@ impl Serving {
         Serving { child, address: address.expect("an address") }
     }
 
-    /// The head and the body of the answer, over a connection that ends with it.
+    /// Returns head and body of a response, over a connection that ends with it.
     fn call(&self, method: &str, target: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(self.address).expect("the server accepts");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
@@ -85,7 +85,7 @@ fn one_command_makes_an_api_of_a_copybook() {
     for part in ["\"/customer/records/{customerId}\"", "\"If-Match\"", "\"ETag\"", "\"next\"", "\"409\"", "\"412\""] {
         assert!(document.contains(part), "{part}: {document}");
     }
-    // What was answered is durable, however the server ends.
+    // Acknowledged changes are durable, however the server ends.
     drop(serving);
     let record = world.shell("$Q file get CUSTOMER --key-hex F0F0F0F0F4F2 | od -An -v -tx1 | tr -d ' \n'");
     assert_eq!(record.out(), "f0f0f0f0f4f2c2c5d9d3c9d540404040".to_owned() + "0001250d");
@@ -106,7 +106,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
         assert!(ran.code(2).err().contains(told), "{told}: {}", ran.err());
     }
     assert_eq!(world.files(), ["customer.cpy"]);
-    // A file that is there already has to fit, and its definition stays.
+    // An existing file must match, and keeps its definition.
     world.run("file define CUSTOMER --record 20 --key 0:5").code(0);
     let ran = world.run("api new customer.cpy --file CUSTOMER --key CUSTOMER-ID");
     assert!(
@@ -120,7 +120,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     assert!(made.code(0).err().contains("is as it was"), "{}", made.err());
     let again = world.run("api new customer.cpy --file CUSTOMER --key CUSTOMER-ID");
     assert!(again.code(2).err().contains("services/customer.toml is there already"), "{}", again.err());
-    // The check before a start looks into the store.
+    // The check before a start examines the store.
     world.write("quayline.toml", OPEN);
     world.run("file delete CUSTOMER --all").code(0);
     let checked = world.run("serve --check");

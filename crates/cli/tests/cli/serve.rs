@@ -1,4 +1,4 @@
-//! `quayline serve`: what is wrong with a project is told at once. (The server itself is tested where it is.)
+//! `quayline serve`: faults of a project are reported at once. (The server's crate tests the server itself.)
 
 use expect_test::expect;
 
@@ -27,7 +27,7 @@ fn a_good_project_is_counted() {
     "#]]);
 }
 
-/// `--check` found nothing wrong with programs that are nowhere, secrets that are not set, and APIs that nobody can call.
+/// Regression: `--check` did not report missing programs, unset secrets, and APIs without callers.
 #[test]
 fn what_cannot_work_is_found_before_a_server_starts() {
     let program = |more: &str| {
@@ -56,7 +56,7 @@ fn what_cannot_work_is_found_before_a_server_starts() {
     }
     world.write("quayline.toml", "[serve.limits]\nbody-bytes = 0\n");
     assert!(world.run("serve --check").code(2).err().contains("serve.limits.body-bytes: expected at least 1 byte"));
-    // Where a compiler is: a source that it refuses.
+    // If a compiler is installed: a source that it refuses.
     if std::process::Command::new("cobc").arg("--version").output().is_ok() {
         world.write("quayline.toml", "");
         world
@@ -68,7 +68,7 @@ fn what_cannot_work_is_found_before_a_server_starts() {
     }
 }
 
-/// A file of canned records that is not there, listeners and flows on one address, an audit that nobody can write, queues without a backout queue.
+/// Missing canned records, listeners and flows on one address, an audit file that cannot be written, queues without a backout queue.
 #[test]
 fn what_cannot_begin_or_be_written_is_found_before_a_server_starts() {
     let canned = "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"none.dat\"\n";

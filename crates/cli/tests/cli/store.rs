@@ -7,7 +7,7 @@ use wait4::Wait4 as _;
 
 use crate::world::World;
 
-/// Ten records of 8 bytes: a key of 2, a repeated byte, a rest.
+/// Returns ten records of 8 bytes: a key of 2, a repeated byte, other bytes.
 fn records() -> Vec<u8> {
     (0..10).flat_map(|number| format!("{number:02}{}rest5", number % 3).into_bytes()).collect()
 }
@@ -268,7 +268,7 @@ fn messages_go_through_queues_in_order() {
     "#]]);
 }
 
-/// Peak memory in bytes of a command that ends with 0 and whose output is this long.
+/// Returns the peak memory in bytes of a command that exits with 0 and whose output has this length.
 fn peak(world: &World, arguments: &str, output_bytes: usize) -> u64 {
     let output = world.path("output");
     let mut command = world.command(arguments.split_whitespace());
@@ -280,8 +280,8 @@ fn peak(world: &World, arguments: &str, output_bytes: usize) -> u64 {
     ended.rusage.maxrss
 }
 
-/// The bounds of docs/reference/limits.md, which do not grow with the number of messages. A child begins with the memory of its parent, so the test itself
-/// holds no content.
+/// Checks the limits of docs/reference/limits.md, which do not grow with the number of messages. A child starts with the memory of its parent, so the
+/// test itself keeps no content in memory.
 #[test]
 fn messages_of_100_mb_take_bounded_memory() {
     const PARTS: usize = 100;
@@ -338,7 +338,7 @@ fn the_store_is_checked_and_compacted() {
     assert!(checked.code(2).err().contains("STO-003"), "{}", checked.err());
 }
 
-/// A copybook of the records above and more of them, with a text instead of the rest.
+/// A copybook of the records above and further ones, with a text in place of the other bytes.
 const COPYBOOK: &[u8] =
     b"       01  CUST.\n           05  ID    PIC 9(2).\n           05  KIND  PIC 9.\n           05  NOTE  PIC X(5).\n";
 
@@ -355,7 +355,7 @@ fn convert_reads_and_writes_record_files() {
     "#]]);
     world.run("file unload COPY -o copy.dat").code(0);
     assert_eq!(world.read("copy.dat"), records());
-    // Records that are there already stay; one with another content is refused.
+    // Identical existing records stay; one with other content is refused.
     world.run("convert file:CUST -c cust.cpy -e ascii -o file:COPY").code(0);
     world.write("more.jsonl", "{\"ID\":50,\"KIND\":7,\"NOTE\":\"new\"}\n{\"ID\":3,\"KIND\":7,\"NOTE\":\"other\"}\n");
     world.run("convert more.jsonl -c cust.cpy -e ascii -o file:COPY").check(expect![[r#"
@@ -491,7 +491,7 @@ fn a_copybook_gives_keys_lengths_and_json() {
     assert!(read.err().contains("file:CUST, record 11"), "{}", read.err());
 }
 
-/// The second and third line of the facts of a file.
+/// Returns the second and third line of the facts of a file.
 fn counted(world: &World, file: &str) -> String {
     let facts = world.run(&format!("file facts {file}"));
     facts.code(0).out().lines().skip(1).take(2).map(|line| format!("{}\n", line.trim())).collect()
@@ -533,7 +533,7 @@ fn records_that_convert_and_translate_write_and_read_are_counted() {
     .assert_eq(&all);
     assert_eq!(world.run("file unload BACK").code(0).stdout, records());
     assert_eq!(world.run("file get CARDS --key 04").code(0).out(), "104");
-    // A run that fails keeps the counts of what it committed and read.
+    // A failed run keeps the counts of its committed changes and its reads.
     world.write(
         "odd.qmap",
         "source \"cust.cpy\"\ntarget card \"card.cpy\"\n\nmake card {\n  KIND = KIND\n  ID = ID + 95\n}\n",
@@ -666,7 +666,7 @@ fn messages_that_name_no_queue_stay_at_a_retry() {
     "#]]);
 }
 
-/// A definition changes while its messages stay; names that lead in a circle are refused, and what is wrong can be deleted.
+/// A definition changes while its messages stay; cyclic names are refused, and a faulty definition can be deleted.
 #[test]
 fn queues_are_altered_and_deleted() {
     let world = World::with([("m", b"text".as_slice())]);
@@ -710,7 +710,7 @@ fn queues_are_altered_and_deleted() {
     refused("get ORDERS", "STO-");
 }
 
-/// Full, too long, expired, unknown and in use: each is named with what to do, and nothing is lost.
+/// Full, too long, expired, unknown and in use: each refusal has a remedy, and nothing is lost.
 #[test]
 fn what_a_queue_refuses_is_named_with_its_remedy() {
     let world = World::with([("m", b"text".as_slice()), ("long", b"longer than ten".as_slice())]);
@@ -745,7 +745,7 @@ fn what_a_queue_refuses_is_named_with_its_remedy() {
         hint: see the messages with `quayline queue browse`; in a database, `--wait` waits for a message of another process
     "#]]);
     assert_eq!(world.run("queue depth Q").code(0).out(), "Q  0\n");
-    // A second process waits for nothing; the first one goes on.
+    // A second process does not wait; the first one continues.
     let wait = || {
         let mut command = world.command(["queue", "get", "Q", "--wait", "60"]);
         command.stderr(std::process::Stdio::null()).spawn().expect("it starts")

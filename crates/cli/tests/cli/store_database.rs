@@ -26,7 +26,7 @@ fn processes_share_a_store_in_a_database() {
     run("file load CUST in.dat --framing lines").code(0);
     assert_eq!(run("queue depth ORDERS").code(0).out(), "ORDERS  0\n");
 
-    // A get waits in one process while another one puts, and a third one looks at the store.
+    // A get waits in one process while another one puts, and a third one reads the store.
     let waiting = world.command(["queue", "get", "ORDERS", "--wait", "30", "--store", &url]);
     let waiting = { waiting }.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let listeners =
@@ -119,7 +119,7 @@ impl Drop for Serving {
     }
 }
 
-/// A database server of the test's own; without PostgreSQL the test says that it is skipped.
+/// Starts a separate database server; without PostgreSQL the test reports that it is skipped.
 fn own_server(world: &World, test: &str) -> Option<OwnServer> {
     match OwnServer::start(&world.path("server"), Durable::No) {
         Ok(server) => Some(server),
@@ -177,7 +177,7 @@ impl Script {
     }
 }
 
-/// Two processes that lock the same records: one waits up to its limit and does not spin, a circle is found, and both say what to do.
+/// Two processes that lock the same records: one waits up to its limit without spinning, a cycle is detected, and both report a remedy.
 #[test]
 fn lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins() {
     const NAME: &str = "lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins";
@@ -202,7 +202,7 @@ fn lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins() {
     }
     let cpu = two.cpu_ms() - cpu_before;
     assert!(cpu < 1_500, "{cpu} ms of CPU for a wait of 10 s");
-    // A circle: each has one record and waits for the other one.
+    // A cycle: each has one record and waits for the other one.
     assert!(two.ask("get 02 for-update").contains("\"status\":\"00\""));
     one.send("get 02 for-update");
     two.send("get 01 for-update");

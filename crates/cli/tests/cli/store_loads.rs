@@ -217,7 +217,7 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
         let mut command = world.command(["store", "restore", "new.save", "--replace"]);
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
-        // Most kills come at the end, where the folders are exchanged.
+        // Most kills come at the end, when the folders are exchanged.
         std::thread::sleep(whole.mul_f64(0.6) + whole.mul_f64(f64::from(round) / 50.0));
         let _ = child.kill();
         child.wait().expect("ended");
@@ -320,7 +320,7 @@ fn a_damaged_record_is_named_and_the_others_are_unloaded() {
     world.run("file load C rest.dat --store fresh").code(0);
 }
 
-/// What a crash left without a name is cleared when the store is opened, at the latest by `store compact`.
+/// Unnamed remains of a crash are cleared when the store is opened, at the latest by `store compact`.
 #[test]
 fn a_deletion_that_is_killed_is_finished_by_the_next_commands() {
     let world = World::with([("in.dat", numbered(60_000).as_slice())]);
@@ -343,7 +343,7 @@ fn a_deletion_that_is_killed_is_finished_by_the_next_commands() {
     assert!(length < 4 << 20, "{length} bytes");
 }
 
-/// Whatever cannot be opened for want of file handles is an error with its reason, and what was acknowledged stays.
+/// A failure to open files for lack of file handles is an error with its reason, and acknowledged work stays.
 #[test]
 fn exhausted_file_handles_are_an_error_and_damage_nothing() {
     let world = World::with([("in.dat", numbered(400_000).as_slice())]);
@@ -375,7 +375,7 @@ fn commands_that_read_work_on_a_folder_that_cannot_be_written() {
     world.run("file load A in.dat").code(0);
     world.run("queue define Q").code(0);
     world.run("queue put Q m").code(0);
-    // Another user, who may read and not write: for the one who runs the tests, everything may be writable.
+    // Another user with read-only access; everything may be writable for the user who runs the tests.
     let other = "setpriv --reuid=65534 --regid=65534 --clear-groups";
     if world.shell(&format!("chmod -R a+rX . && chmod 755 . && {other} $Q --version")).code != Some(0) {
         eprintln!("skipped: commands_that_read_work_on_a_folder_that_cannot_be_written: no other user");
@@ -394,7 +394,7 @@ fn commands_that_read_work_on_a_folder_that_cannot_be_written() {
     world.run("file verify A").code(0);
 }
 
-/// A character of cp037 for the letters and digits that the test needs.
+/// Encodes the letters and digits that the test needs in cp037.
 fn ebcdic(text: &str) -> Vec<u8> {
     let code = |character: u8| match character {
         b'0'..=b'9' => 0xf0 + (character - b'0'),
@@ -406,8 +406,8 @@ fn ebcdic(text: &str) -> Vec<u8> {
     text.bytes().map(code).collect()
 }
 
-/// A whole EBCDIC file, as a mainframe sends it: 65,145 records of 32 bytes with a packed amount, in the order of their keys. Sorted and in any order,
-/// with and without an index, the file holds the same bytes, and its facts say how it was used.
+/// A complete EBCDIC file, as a mainframe sends it: 65,145 records of 32 bytes with a packed amount, in key order. Sorted and in any order,
+/// with and without an index, the file has the same content, and its facts have the use counts.
 #[test]
 fn an_ebcdic_file_is_loaded_whole_and_its_facts_say_so() {
     let record = |number: u32| {
@@ -440,7 +440,7 @@ fn an_ebcdic_file_is_loaded_whole_and_its_facts_say_so() {
     assert_eq!(found, record(42_199));
     let facts = world.run("file facts MASTER").code(0).out();
     assert!(facts.contains("65145 records, 2084640 bytes"), "{facts}");
-    // The load, the unload of all and the get; the facts themselves are no use.
+    // The load, the complete unload and the get; reading the facts does not count.
     assert!(facts.contains("65145 inserted, 0 updated, 0 deleted, 65146 read"), "{facts}");
     assert!(
         facts.contains("lookups: index in memory for ") && facts.contains("F0F0F0F0F0F0F0F0") || facts.contains("f0f0"),
@@ -457,7 +457,7 @@ fn a_deep_queue_reports_itself_once_each_way() {
     world.run("queue define Q --depth-high 3 --depth-low 1 --event-queue EVENTS").code(0);
     let bad = world.run("queue alter Q --depth-low 5").code(2).err();
     assert!(bad.contains("less than the high mark of 3"), "{bad}");
-    // Each command is a process of its own, whose state begins below the mark.
+    // Each command is a separate process, whose state begins below the mark.
     for _ in 0..3 {
         world.run("queue put Q m.json").code(0);
     }

@@ -9,7 +9,7 @@ use crate::world::{Ran, World};
 
 const RECORDS: u32 = 40_000;
 
-/// A record file of some megabytes that do not compress to nothing.
+/// Returns a record file of some megabytes with limited compressibility.
 fn records() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut noise = 0x9e37_79b9_7f4a_7c15u64;
@@ -37,13 +37,13 @@ fn start(world: &World, arguments: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
 }
 
-/// Finished parts that the manifest names.
+/// Returns the number of finished parts in the manifest.
 fn parts(world: &World, folder: &str) -> usize {
     let manifest = std::fs::read_to_string(world.path(&format!("{folder}/manifest"))).unwrap_or_default();
     manifest.lines().filter(|line| line.starts_with("part ")).count()
 }
 
-/// Begins a save and ends it with a signal when it has some parts. Where the machine was busy and the save came to its end, it begins again.
+/// Starts a save and ends it with a signal when it has some parts. Repeats this if the save completed because the machine was busy.
 fn cut_short(world: &World, signal: &str) -> Ran {
     for _ in 0..50 {
         let child = start(world, SAVE);
@@ -66,7 +66,7 @@ fn cut_short(world: &World, signal: &str) -> Ran {
 
 const SAVE: &str = "store save saved --parts --part-size 1 --compress --jobs 1";
 
-/// The records of a save, as a store that is made of it has them.
+/// Returns the records of a save after restoring it to a store.
 fn restored(world: &World, folder: &str) -> Vec<u8> {
     world.run(&format!("store restore saved --store {folder}")).code(0);
     world.run(&format!("store check --store {folder}")).code(0);
@@ -84,7 +84,7 @@ fn a_killed_save_continues_and_keeps_the_parts_that_still_hold() {
     assert!(unfinished.code(2).err().contains("STO-034"), "{}", unfinished.err());
     assert!(unfinished.err().contains("continues the save"), "{}", unfinished.err());
 
-    // A record of the second part changes meanwhile, and a part is damaged.
+    // A record of the second part is changed in the meantime, and a part is damaged.
     let mut expected = records();
     let at = 456 * 3_000;
     expected[at + 8..at + 16].copy_from_slice(b"changed!");
@@ -108,7 +108,7 @@ fn a_killed_save_continues_and_keeps_the_parts_that_still_hold() {
     assert!(err.contains(&counts), "{counts}: {err}");
     assert!(restored(&world, "again") == expected, "another content");
 
-    // A complete save is not touched, and damage to any of its parts keeps the store as it is.
+    // A complete save is not changed, and damage to any of its parts leaves the store unchanged.
     assert!(world.run(SAVE).code(2).err().contains("error[STO-020]: save saved exists"));
     let mut bytes = std::fs::read(&part).expect("the part that was written again");
     let middle = bytes.len() / 2;

@@ -397,7 +397,7 @@ fn what_does_not_go_together_is_said() {
     "#]]);
 }
 
-/// Ends runs at any moment by a signal that no program can handle; the run that goes on gives what one gives that nothing ended.
+/// Kills runs at any moment with a signal that no program can handle; the resumed run has the output of an uninterrupted one.
 #[test]
 fn a_run_that_was_killed_goes_on_without_loss_or_double() {
     let world = claims();
@@ -511,7 +511,7 @@ fn claims_are_mapped_one_by_one() {
     assert!(plan.contains("memory: one occurrence of each loop at a time"), "{plan}");
 }
 
-/// What stood in these files would be gone: a trace begins its file anew, an acknowledgment and an output take the place of theirs.
+/// These files would lose their content: a trace truncates its file, an acknowledgment and an output replace theirs.
 #[test]
 fn what_is_read_is_never_written() {
     let world = claims();

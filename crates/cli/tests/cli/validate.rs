@@ -1,9 +1,10 @@
-//! `quayline validate`: any number of threads, what was checked, acknowledgments that are whole or not there.
+//! `quayline validate`: any number of threads, described checks, acknowledgments that are complete or absent.
 
 use crate::edi::{examples, po};
 use crate::world::World;
 
-/// The claims of the examples with what stands between CLM and SE `times` times in each of `transactions` transactions; every `every`th of
+/// Returns the claims of the examples with the segments between CLM and SE repeated `times` times in each of `transactions` transactions; every
+/// `every`th of
 /// these has a fault.
 fn claims(world: &World, transactions: usize, times: usize, every: usize) -> Vec<u8> {
     let text = String::from_utf8(world.read("claims.x12")).expect("ASCII").replace('\n', "");
@@ -33,7 +34,7 @@ fn claims(world: &World, transactions: usize, times: usize, every: usize) -> Vec
     out.into_bytes()
 }
 
-/// Some bytes of it changed.
+/// Changes some bytes.
 fn damaged(mut bytes: Vec<u8>, seed: u64, times: usize) -> Vec<u8> {
     let mut state = seed;
     let mut random = |below: usize| {
@@ -50,7 +51,7 @@ fn damaged(mut bytes: Vec<u8>, seed: u64, times: usize) -> Vec<u8> {
 #[test]
 fn findings_and_acknowledgments_are_the_same_for_any_number_of_threads() {
     let world = examples();
-    // Many small transactions; some of a block and more; one that no block holds, which goes on from lane to lane.
+    // Many small transactions; some larger than a block; one that no block can contain, which continues from lane to lane.
     world.write("small.x12", claims(&world, 3_000, 1, 100));
     world.write("middle.x12", claims(&world, 6, 900, 301));
     world.write("large.x12", claims(&world, 2, 17_000, 1_001));
@@ -339,7 +340,7 @@ fn a_received_acknowledgment_is_told_in_words() {
     world.write("wrong.x12", wrong);
     let text = world.run("inspect wrong.x12").out();
     assert!(text.contains("but the number of transaction sets received differs from those reported"), "{text}");
-    // Nothing of the data, whatever the acknowledgment repeats.
+    // No data, although the acknowledgment repeats values.
     let mut answers = Vec::new();
     for file in ["999-bad.x12", "ta1-bad.x12", "contrl-bad.edi", "wrong.x12"] {
         let json: serde_json::Value =
@@ -354,8 +355,8 @@ fn a_received_acknowledgment_is_told_in_words() {
     crate::json_docs::documented("Members of answers", json.as_bytes(), &seldom);
 }
 
-/// An acknowledgment has no checkpoint: validation is fast, and half of an answer is worth nothing. A process that is killed leaves what was
-/// there before, whole, and the part under its partial name; run again, it is as if nothing had happened.
+/// An acknowledgment has no checkpoint: validation is fast, and a partial reply is useless. A killed process leaves the old file, complete, and the
+/// new part under its partial name; the next run is not affected.
 #[test]
 fn a_killed_run_leaves_the_old_acknowledgment_or_none() {
     use std::io::Write as _;
@@ -373,7 +374,7 @@ fn a_killed_run_leaves_the_old_acknowledgment_or_none() {
         let mut command = world.command("validate pipe --ack 999 --ack-time 202604011200 --ack-output ack".split(' '));
         let mut child =
             command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts");
-        // Opening waits for the reader. What comes is more than a read and less than the file, which the reader then waits for.
+        // Opening waits for the reader. The input is more than a read and less than the file, so the reader then waits for the rest.
         let mut pipe = std::fs::OpenOptions::new().write(true).open(world.path("pipe")).expect("it opens");
         pipe.write_all(&many[..many.len() - 10]).expect("it is read");
         let begun = std::time::Instant::now();
@@ -391,7 +392,7 @@ fn a_killed_run_leaves_the_old_acknowledgment_or_none() {
     assert!(!world.files().contains(&"ack.partial".to_owned()));
 }
 
-/// Characters were not looked at, and no option named the character set.
+/// Regression: characters were not checked, and no option named the character set.
 #[test]
 fn characters_are_checked_against_the_set_that_is_named() {
     let text = b"UNB+UNOA:3+A+B+990802:1557+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++\xdc'UNT+3+1'UNZ+1+1'";

@@ -143,7 +143,7 @@ fn a_server_collects_what_each_class_did_and_reports_it() {
     let (cpu, rest) = (interval["cpu_s"].as_f64(), interval["unaccounted_cpu_s"].as_f64());
     println!("CPU of the interval {cpu:?} s, in no class {rest:?} s");
 
-    // What the rules of advice look at: a connection for each request here, two threads or more, the store's own counts.
+    // Inputs of the advice rules: a connection for each request here, two threads or more, the store's counts.
     let (counted, seen) = (&interval["counted"], &interval["seen"]);
     assert!(counted["connections"].as_f64() > Some(0.0) && counted["lookups"].is_number(), "{interval}");
     assert!(seen["memory-free"]["last"].as_f64() > Some(0.0) && seen["operator-listener"]["last"] == 1.0, "{interval}");
@@ -166,10 +166,10 @@ fn a_server_collects_what_each_class_did_and_reports_it() {
     let value: Value = serde_json::from_str(&kept).expect("JSON");
     assert_eq!(value["schema"], "quayline.intervals/1");
 
-    // What the rules say of the server, and of its job alone.
+    // The advice for the server, and for its job alone.
     let advice = world.run(&format!("advise --admin {admin}")).code(0).out();
     assert!(advice.contains("run-too-short") && advice.contains("measured-time"), "{advice}");
-    // Each request had a connection of its own, without TLS.
+    // Each request had a separate connection, without TLS.
     assert!(advice.contains("short-connections"), "{advice}");
     let judged = advice.lines().find_map(|line| line.strip_suffix("get theirs")).expect("the rules that had values");
     let judged: usize = judged.split(' ').next().and_then(|count| count.parse().ok()).expect("a number");
@@ -250,7 +250,7 @@ fn what_has_no_intervals_says_so_with_a_code() {
     assert!(err.contains("the class `x` has no members"), "{err}");
 }
 
-/// A job without a server: what it cost goes to a file, and each of its steps is predicted from there.
+/// A job without a server: its cost is written to a file, from which each of its steps is predicted.
 #[test]
 fn a_run_of_a_job_predicts_each_of_its_steps() {
     let chunk = |id: &str, to: &str| {
@@ -296,7 +296,7 @@ fn a_run_of_a_job_predicts_each_of_its_steps() {
     let contended = predict("jobs/two.xml", "--items 1000000 --contended");
     assert!(contended["predictions"][0]["elapsed_s"].as_f64() >= row(0)["elapsed_s"].as_f64(), "{contended}");
 
-    // The prediction is kept, and scored by what came: half of its throughput is far off.
+    // The prediction is saved, and scored against measurements: half of its throughput is a large error.
     world.write("kept.json", answer.to_string());
     let measured = |factor: f64| {
         let rate = |at: usize| factor * row(at)["throughput_per_s"].as_f64().expect("a rate");
@@ -311,7 +311,7 @@ fn a_run_of_a_job_predicts_each_of_its_steps() {
     let near = world.run("predict audit kept.json near.toml --response-tolerance 100000%").code(0).out();
     assert!(near.contains("Mean absolute error: throughput 2.0 %"), "{near}");
 
-    // A step that did not run is named, and one that is gone as well.
+    // A step that did not run is named, and so is a removed one.
     world.write("jobs/other.xml", job(&format!("{}{}", chunk("a", " next=\"new\""), chunk("new", ""))));
     let ran = world.run("predict work jobs/other.xml --intervals run.json --items 1000");
     let err = ran.code(0).err();
@@ -359,7 +359,7 @@ fn a_mix_of_virtual_users_shows_each_class_and_step() {
     );
     for row in rows(1) {
         let number = |at: usize| row[at].as_f64().unwrap_or_else(|| panic!("no number {at} in {row}"));
-        // What was sent has the shares that were asked for, up to chance; rates and times are measured.
+        // The requests have the requested shares, up to chance; rates and times are measured.
         assert!((number(1) - number(2)).abs() < 8.0, "{row}");
         assert!(number(3) > 0.0 && number(4) == 0.0 && number(6) >= number(5), "{row}");
     }

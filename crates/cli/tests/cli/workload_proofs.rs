@@ -1,5 +1,5 @@
-//! What shares of classes and honest clocks promise, shown on a running server. Figures are printed always; the verdict is skipped while other
-//! programs use more of the machine than the limit that is printed beside it.
+//! Guarantees of class shares and accurate clocks, shown on a running server. Figures are always printed; the verdict is skipped while other
+//! programs use more of the machine than the printed limit.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use crate::world::World;
 /// Part of the machine that other programs may use.
 const OUTSIDE_MAX: f64 = 0.10;
 
-/// Whether a test judges its figures: only if it runs alone, which somebody says with `QUAYLINE_PROOFS=1` and `--test-threads=1`, on a quiet machine.
+/// Returns true if a test judges its figures: only if it runs alone, as declared with `QUAYLINE_PROOFS=1` and `--test-threads=1`, on a quiet machine.
 #[allow(clippy::print_stdout, reason = "the run counts what is skipped")]
 fn judges(test: &str, outside: f64) -> bool {
     let why = if std::env::var_os("QUAYLINE_PROOFS").is_none_or(|value| value != "1") {
@@ -77,7 +77,7 @@ impl Server {
         self.ask(method, path, body).map(|(status, _)| status)
     }
 
-    /// Response times in microseconds of one client that thinks for 20 ms.
+    /// Returns response times in microseconds of one client that thinks for 20 ms.
     fn responses(&self, time: Duration) -> Vec<u64> {
         let mut stream = TcpStream::connect(self.api).expect("a connection");
         stream.set_nodelay(true).expect("a setting");
@@ -105,7 +105,7 @@ impl Server {
     }
 }
 
-/// Busy time of the machine in seconds, of all processors together. Source: proc(5), /proc/stat in ticks of 10 ms.
+/// Returns the busy time of the machine in seconds, over all processors. Source: proc(5), /proc/stat in ticks of 10 ms.
 fn busy_s() -> f64 {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields: Vec<f64> = text
@@ -119,7 +119,7 @@ fn busy_s() -> f64 {
     (of(0) + of(1) + of(2) + of(5) + of(6) + of(7)) / 100.0
 }
 
-/// Runs something and returns the part of the machine that others used meanwhile.
+/// Runs a function and returns the share of the machine that other processes used during that time.
 fn outside<T>(server: &Server, run: impl FnOnce() -> T) -> (T, f64) {
     let own = || {
         let family = CpuClock::of_family(server.child.id()).read() + ProcessUse::now().cpu;
@@ -132,7 +132,7 @@ fn outside<T>(server: &Server, run: impl FnOnce() -> T) -> (T, f64) {
     (done, ((busy - used) / (seconds * cores)).max(0.0))
 }
 
-/// A percentile in milliseconds.
+/// Returns a percentile in milliseconds.
 fn percentile(mut times: Vec<u64>, percent: usize) -> f64 {
     times.sort_unstable();
     let at = (times.len() * percent).div_ceil(100).clamp(1, times.len());
@@ -168,7 +168,7 @@ fn world() -> World {
     world
 }
 
-/// The 95th percentile in milliseconds while four jobs read without end, and how many of them still run at the end.
+/// Returns the 95th percentile in milliseconds while four jobs read continuously, and the number of jobs still running at the end.
 fn flooded(server: &Server, time: Duration) -> (f64, usize) {
     for number in 1..=4 {
         let started = server.operate("POST", "/batch/jobinstances", &format!("{{\"jobXMLName\":\"flood{number}\"}}"));
@@ -208,7 +208,8 @@ fn an_api_keeps_its_response_time_while_batch_floods_all_cores() {
     assert!(figures[1] <= 1.5, "{figures:?}");
 }
 
-/// A driver that waits for an answer before it sends the next request does not see a server that is stopped: of thousands of answers some are late.
+/// A driver that waits for a response before it sends the next request does not notice a stopped server: of thousands of responses only some are
+/// late.
 #[test]
 fn a_server_that_is_stopped_for_two_seconds_shows_in_intended_times_only() {
     let world = world();
@@ -274,7 +275,7 @@ impl Exponential {
     }
 }
 
-/// What a closed loop came to: transactions a second, mean response and CPU time in seconds, mean think time.
+/// Results of a closed loop: transactions per second, mean response and CPU time in seconds, mean think time.
 struct Loop {
     throughput: f64,
     response_s: f64,
@@ -335,7 +336,7 @@ fn closed_loop(clients: usize, time: Duration, most: u32) -> Loop {
     Loop { throughput: count / seconds, response_s: sum(|ended| ended.1), cpu_s, think_s: sum(|ended| ended.2) }
 }
 
-/// Runs something and returns the part of the machine that others used meanwhile, if this process is all that is measured.
+/// Runs a function and returns the share of the machine that other processes used, if only this process is measured.
 fn beside_this<T>(run: impl FnOnce() -> T) -> (T, f64) {
     let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
     let (began, busy, used) = (Instant::now(), busy_s(), ProcessUse::now().cpu);
@@ -344,7 +345,7 @@ fn beside_this<T>(run: impl FnOnce() -> T) -> (T, f64) {
     (done, ((busy_s() - busy - used) / (began.elapsed().as_secs_f64() * cores)).max(0.0))
 }
 
-/// What one client measures predicts what forty see: one client never waits for another.
+/// Measurements of one client predict the behavior with forty: one client never waits for another.
 #[test]
 fn demands_of_one_client_predict_a_closed_loop_of_forty() {
     let ((alone, rows), outside) = beside_this(|| {
@@ -465,7 +466,7 @@ fn puts(address: SocketAddr, time: Duration) -> usize {
     count
 }
 
-/// The intervals of a server that have ended, written to a file.
+/// Writes the ended intervals of a server to a file.
 fn intervals_of(server: &Server, world: &World, last: u32, name: &str) {
     let text = server.ask("GET", &format!("/intervals?last={last}"), "").expect("an answer").1;
     world.write(name, text.split_once("\r\n\r\n").expect("a body").1);
@@ -507,7 +508,7 @@ fn intervals_of_a_flow_predict_the_throughput_of_other_loads() {
         intervals_of(&server, &world, 2, "flow.json");
         [1usize, 8, 24].map(|clients| (clients, loaded(clients, Duration::from_secs(3))))
     });
-    // Units of work take at least as long as they compute, and a durable one waits for its commit as well.
+    // Units of work take at least as long as they compute, and a durable one also waits for its commit.
     let text = String::from_utf8(world.read("flow.json")).expect("UTF-8");
     let intervals = serde_json::from_str::<Intervals>(&text).expect("intervals").intervals;
     let demands = Demands::of(&intervals, "flow:put").expect("the flow has worked");
@@ -530,7 +531,7 @@ fn intervals_of_a_flow_predict_the_throughput_of_other_loads() {
     assert!(worst <= 0.10, "{worst:.3}");
 }
 
-/// Elapsed seconds of a job, by what its execution says.
+/// Returns the elapsed seconds of a job, from its execution.
 fn elapsed_of(ran: &str) -> f64 {
     let execution: serde_json::Value = serde_json::from_str(ran).expect("JSON");
     let seconds = |name: &str| {

@@ -1,4 +1,4 @@
-//! A folder to run the command in, and what came of it.
+//! A folder in which the command runs, and the results.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,18 +9,18 @@ use std::process::{Command, Stdio};
 use expect_test::Expect;
 use tempfile::TempDir;
 
-/// A folder of its own for one test; the command runs inside it, so that no path of the machine is in what it prints.
+/// A separate folder for one test; the command runs inside it, so that its output contains no path of the machine.
 pub(crate) struct World {
     dir: TempDir,
 }
 
 impl World {
-    /// An empty folder.
+    /// Creates an empty folder.
     pub(crate) fn new() -> Self {
         World { dir: TempDir::new().expect("a temporary folder") }
     }
 
-    /// A folder with these files.
+    /// Creates a folder with these files.
     pub(crate) fn with<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let world = World::new();
         for (name, bytes) in files {
@@ -29,7 +29,7 @@ impl World {
         world
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in it.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -57,14 +57,14 @@ impl World {
         names
     }
 
-    /// The command, to be run inside the folder with an environment of its own.
+    /// Returns the command, to be run inside the folder with a clean environment.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quayline"));
         self.settle(command.args(arguments));
         command
     }
 
-    /// A shell line with the command as `$Q`.
+    /// Runs a shell line with the command as `$Q`.
     pub(crate) fn shell(&self, line: &str) -> Ran {
         let mut command = Command::new("sh");
         self.settle(command.arg("-c").arg(line));
@@ -102,15 +102,15 @@ impl World {
         for name in ["NO_COLOR", "RUST_BACKTRACE", "TERM", "COLUMNS", "CLICOLOR_FORCE"] {
             command.env_remove(name);
         }
-        // One for all tests, which run at the same time: whether a run finds what another one kept makes no difference.
+        // One cache for all tests, which run concurrently: cached results of other runs make no difference.
         command.env("QUAYLINE_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     }
 }
 
-/// What a run gave.
+/// Results of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// Exit code; none where a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     /// Standard output.
     pub(crate) stdout: Vec<u8>,
@@ -123,17 +123,17 @@ impl Ran {
         Ran { code: output.status.code(), stdout: output.stdout, stderr: output.stderr }
     }
 
-    /// Standard output as text.
+    /// Returns standard output as text.
     pub(crate) fn out(&self) -> String {
         shown(&self.stdout)
     }
 
-    /// Standard error as text.
+    /// Returns standard error as text.
     pub(crate) fn err(&self) -> String {
         shown(&self.stderr)
     }
 
-    /// Holds exit code, standard output and standard error against what is expected.
+    /// Compares exit code, standard output and standard error with the expected ones.
     pub(crate) fn check(&self, expected: Expect) {
         let code = self.code.map_or_else(|| "signal".to_owned(), |code| code.to_string());
         let mut text = format!("exit {code}\n");
@@ -148,14 +148,14 @@ impl Ran {
         expected.assert_eq(&text);
     }
 
-    /// Holds the exit code against what is expected and shows the rest where it differs.
+    /// Compares the exit code with the expected one, and shows the output if it differs.
     pub(crate) fn code(&self, expected: i32) -> &Self {
         assert_eq!(self.code, Some(expected), "\n--- stdout\n{}\n--- stderr\n{}", self.out(), self.err());
         self
     }
 }
 
-/// Bytes as text; what is no UTF-8 as `\xff`.
+/// Formats bytes as text; bytes that are not UTF-8 become `\xff`.
 fn shown(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -163,13 +163,14 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-/// Text in code page 037.
+/// Encodes text in code page 037.
 pub(crate) fn ebcdic(text: &str) -> Vec<u8> {
     let page = quayline_charset::CodePage::by_name("cp037").expect("037 is known");
     text.chars().map(|c| page.from_char(c).expect("a character of 037")).collect()
 }
 
-/// The folder of test data that is not in the repository: `QUAYLINE_CORPUS`, or `../shared` beside the workspace. Says so where it is absent.
+/// Returns the folder of test data outside of the repository: `QUAYLINE_CORPUS`, or `../shared` beside the workspace. Prints a message if it is
+/// absent.
 pub(crate) fn corpus(part: &str) -> Option<PathBuf> {
     let root = std::env::var_os("QUAYLINE_CORPUS")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);

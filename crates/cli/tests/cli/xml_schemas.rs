@@ -1,4 +1,4 @@
-//! XML that maps write is right by its schema, whichever namespaces that has: another reader says so too.
+//! XML output of maps is valid by its schema, with any namespaces: an independent reader confirms it.
 
 use std::path::Path;
 use std::process::Command;
@@ -213,7 +213,7 @@ fn a_group_that_is_null_has_attributes_and_no_content() {
     .assert_eq(&read(body, out, map, &documents));
 }
 
-/// Values that a schema gives where a document has none were ignored.
+/// Regression: default values of a schema were ignored.
 #[test]
 fn defaults_of_schemas_are_values() {
     let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="a" type="xs:int" default="7" minOccurs="0"/><xs:element name="b" default="kg"><xs:complexType><xs:simpleContent><xs:extension base="xs:string"><xs:attribute name="unit" type="xs:string" fixed="SI"/></xs:extension></xs:simpleContent></xs:complexType></xs:element></xs:sequence><xs:attribute name="v" type="xs:decimal" default="1.0"/></xs:complexType></xs:element>"#;
@@ -232,7 +232,7 @@ fn defaults_of_schemas_are_values() {
     ));
 }
 
-/// White space around a code was part of the code; the schema says that it is not.
+/// Regression: white space around a code was part of the code, although the schema collapses it.
 #[test]
 fn white_space_is_what_the_type_says() {
     let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="t" type="xs:token"/><xs:element name="n" type="xs:normalizedString"/><xs:element name="s" type="xs:string"/><xs:element name="d" type="xs:date"/><xs:element name="c" type="code"/></xs:sequence><xs:attribute name="i" type="xs:NMTOKEN"/></xs:complexType></xs:element>

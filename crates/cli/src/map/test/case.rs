@@ -1,4 +1,4 @@
-//! A case: a folder with an input and what must come of it.
+//! Test cases of maps: each is a folder with an input and the expected output.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +12,13 @@ use serde::Deserialize;
 use crate::console::shown;
 use crate::exit::{CLI_INPUT, CLI_TEST};
 
-/// What one folder holds.
+/// Content of one folder.
 pub(super) struct Case {
-    /// Its folder's name.
+    /// Name of its folder.
     pub(super) name: String,
     pub(super) folder: PathBuf,
     pub(super) input: PathBuf,
-    /// What is expected of each target; none where the file is not there yet.
+    /// Expected file of each target; `None` if it does not exist yet.
     pub(super) expected: Vec<Option<PathBuf>>,
     pub(super) acknowledgment: Option<PathBuf>,
     pub(super) settings: Settings,
@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) control_number: Option<String>,
     #[serde(default)]
     pub(super) envelope: BTreeMap<String, String>,
-    /// Files as seen from the case.
+    /// Lookup files, relative to the case.
     #[serde(default)]
     pub(super) lookup: BTreeMap<String, String>,
     #[serde(default)]
@@ -62,18 +62,18 @@ pub(super) enum To {
     Each(BTreeMap<String, String>),
 }
 
-/// The clock of a case that says nothing of it.
+/// Default clock of a case.
 const NOW: &str = "2026-01-01T12:00:00";
 
-/// The folder of a map's cases.
+/// Returns the folder of a map's cases.
 pub(super) fn folder_of(map: &Path) -> PathBuf {
     map.with_file_name("tests").join(map.file_stem().unwrap_or_default())
 }
 
-/// All cases of a map, by name.
+/// Reads all cases of a map, by name.
 ///
 /// # Errors
-/// What cannot be read, and folders that are no cases.
+/// Unreadable files, and folders that are not cases.
 pub(super) fn cases_of(map: &MapFile) -> Result<Vec<Case>, Findings> {
     let folder = folder_of(&map.path);
     let mut cases = Vec::new();
@@ -139,12 +139,12 @@ impl Case {
         Ok(Case { name: name_of(folder), folder: folder.to_owned(), input, expected, acknowledgment, settings })
     }
 
-    /// The file that the findings of the case stand in.
+    /// Returns the path of the case's findings.
     pub(super) fn findings_file(&self) -> PathBuf {
         self.folder.join("findings.txt")
     }
 
-    /// The arguments of the translation, its outputs apart.
+    /// Returns the arguments of the translation without its outputs.
     pub(super) fn arguments(&self, map: &MapFile) -> Vec<String> {
         let mut arguments = vec!["quayline".to_owned(), "translate".to_owned()];
         let mut add = |name: &str, value: &str| arguments.extend([format!("--{name}"), value.to_owned()]);

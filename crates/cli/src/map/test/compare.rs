@@ -1,4 +1,4 @@
-//! What came out beside what was expected.
+//! Comparison of actual and expected output.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,12 +12,12 @@ use quayline_project::{EdiRead, Form, JsonWrite, ShapeFile, SourceFormat, Target
 use super::flatten::{Field, documents};
 use crate::render::{Paint, Style, diff};
 
-/// Fields told of one output; the rest is counted.
+/// Maximum number of fields reported for one output; the rest is counted.
 const FIELDS_SHOWN: usize = 20;
-/// Lines told of a text.
+/// Maximum number of lines reported for a text.
 const LINES_SHOWN: usize = 60;
 
-/// How an output is compared.
+/// Method of comparing an output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reading {
     /// Byte by byte.
@@ -26,17 +26,17 @@ pub(super) enum Reading {
     AsJson,
 }
 
-/// Whether an expected file holds what a target writes, or that as JSON.
+/// Determines whether an expected file has the format of the target, or JSON.
 pub(super) fn reading(expected: &Path, form: &Form) -> Reading {
     let json = expected.extension().is_some_and(|extension| extension == "jsonl");
     let other = matches!(form, Form::Guide(_) | Form::Records { .. } | Form::Xml(_) | Form::Csv(_));
     if json && other { Reading::AsJson } else { Reading::AsIs }
 }
 
-/// The documents of a file as JSON lines, by the shape that wrote them; `None` where they cannot be read.
+/// Converts the documents of a file to JSON lines, by the shape that wrote them; `None` if they cannot be read.
 pub(super) fn as_json(file: &Path, shape: &ShapeFile, scratch: &Path) -> Option<String> {
     let format = match shape.source().ok()? {
-        // What is wrong with it is another question.
+        // Validation is not needed here.
         SourceFormat::Edi(read) => SourceFormat::Edi(EdiRead { level: ValidationLevel::Envelope, ..read }),
         format => format,
     };
@@ -47,7 +47,7 @@ pub(super) fn as_json(file: &Path, shape: &ShapeFile, scratch: &Path) -> Option<
     fs::read_to_string(scratch).ok()
 }
 
-/// How two outputs differ, in the terms of their fields where they have some; empty where they do not.
+/// Describes the difference between two outputs, in terms of fields if possible; empty if they are equal.
 pub(super) fn difference(
     expected: &[u8],
     found: &[u8],
@@ -130,7 +130,7 @@ fn of_fields(number: usize, expected: &[Field], found: &[Field], paint: Paint, r
     }
 }
 
-/// Of a long difference, what one reads.
+/// Shortens a long difference.
 fn shortened(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut shown: String = lines.iter().take(LINES_SHOWN).map(|line| format!("{line}\n")).collect();

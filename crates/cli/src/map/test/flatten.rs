@@ -1,15 +1,15 @@
-//! JSON as a list of its values with their paths, numbers as they are written.
+//! Flattening of JSON to a list of its values with their paths; numbers keep their spelling.
 
 /// A value of a document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Field {
-    /// As `lines[1].price`.
+    /// Path such as `lines[1].price`.
     pub(super) path: String,
-    /// As it is written.
+    /// Original text of the value.
     pub(super) raw: String,
 }
 
-/// The values of a text that is JSON; `None` where it is none.
+/// Returns the values of a JSON text; `None` if it is not JSON.
 pub(super) fn flatten(text: &str) -> Option<Vec<Field>> {
     let mut flat = Flat { text, at: 0, path: String::new(), fields: Vec::new(), depth: 0 };
     flat.value()?;
@@ -92,7 +92,7 @@ impl Flat<'_> {
         }
         let (len, mut number) = (self.path.len(), 0);
         if self.take(end) {
-            // What is there and empty is a value too.
+            // An empty object or array also counts as a value.
             let raw = if end == b'}' { "{}" } else { "[]" };
             self.fields.push(Field { path: self.path.clone(), raw: raw.to_owned() });
         } else {
@@ -125,7 +125,7 @@ impl Flat<'_> {
         Some(())
     }
 
-    /// A text, its escapes left as they are.
+    /// Returns a text with its escapes unchanged.
     fn string(&mut self) -> Option<String> {
         if self.peek() != Some(b'"') {
             return None;

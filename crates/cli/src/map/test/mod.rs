@@ -66,7 +66,7 @@ pub(crate) fn run(args: &TestArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(if failed { Exit::Rejected } else { Exit::Done })
 }
 
-/// The maps that are meant; of folders those that name a source, tests and all.
+/// Returns the selected maps; those in folders, including tests, only if they name a source.
 fn wanted(args: &TestArgs) -> Result<Vec<PathBuf>, Stop> {
     let mut maps = maps_of(&args.maps)?;
     maps.retain(|map| args.maps.contains(map) || has_source(map));
@@ -88,12 +88,12 @@ fn test_map(path: &Path, args: &TestArgs, console: &Console) -> Result<MapReport
         reports.push(run.report()?);
     }
     let coverage = coverage.lock().unwrap_or_else(PoisonError::into_inner);
-    // What an envelope says is the run's business.
+    // Envelope values depend on the run.
     let aside = if matches!(map.source.form(), Form::Guide(_)) { ENVELOPE } else { &[] };
     Ok(MapReport::new(path, folder_of(path), reports, &map.plan, &coverage, aside))
 }
 
-/// A folder for what comes out, gone when the map is done.
+/// A folder for output, which is removed when the map is done.
 struct Scratch {
     folder: PathBuf,
 }
@@ -121,7 +121,7 @@ impl Drop for Scratch {
     }
 }
 
-/// One case under way.
+/// The current case.
 struct Run<'r> {
     map: &'r MapFile,
     case: &'r Case,
@@ -179,7 +179,7 @@ impl Run<'_> {
             Err(closed) => return Err(closed),
         }
         let mut findings = listening.collected();
-        // What is odd about the map itself is told by `quayline map check`.
+        // `quayline map check` reports warnings about the map itself.
         findings.retain(|finding| !self.map.findings.contains(finding));
         let texts: Vec<String> =
             findings.iter().map(|finding| finding_text(finding, false).trim_end().to_owned()).collect();
@@ -192,7 +192,7 @@ impl Run<'_> {
         Ok(if text.is_empty() { text } else { text + "\n" })
     }
 
-    /// What the output of a target is called: the extension says the format, so it is that of the expected file where it says one.
+    /// Returns the output name of a target. Its extension determines the format, so it is that of the expected file if that has one.
     fn output_name(&self, number: usize) -> String {
         let form = self.map.targets[number].shape.form();
         let expected = self.case.expected.get(number).and_then(Option::as_deref);
@@ -254,7 +254,7 @@ impl Run<'_> {
         self.settle(&file, findings.as_bytes(), told)
     }
 
-    /// A difference is told, or, with `--update`, what was found becomes what is expected.
+    /// Returns a difference or, with `--update`, replaces the expected output.
     fn settle(&self, expected: &Path, found: &[u8], told: String) -> Result<Option<String>, Stop> {
         if told.is_empty() {
             return Ok(None);
@@ -273,7 +273,7 @@ impl Run<'_> {
     }
 }
 
-/// How files of a form end.
+/// Returns the extension for files of a form.
 fn extension_of(form: &Form) -> &'static str {
     match form {
         Form::Guide(_) => "edi",

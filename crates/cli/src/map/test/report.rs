@@ -1,4 +1,4 @@
-//! What the cases of maps came to.
+//! Report of the cases of maps.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::render::{Paint, Style, count_of};
 /// One case.
 pub(super) struct CaseReport {
     pub(super) name: String,
-    /// How outputs and findings differ.
+    /// Differences of outputs and findings.
     pub(super) failures: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl MapReport {
         // A part that is used in several places is one statement to people.
         let mut lines: Vec<(Statement, bool)> = Vec::new();
         for (view, ran) in all {
-            // What only says where others write has nothing to run.
+            // Statements that only set the context of others are not executed.
             let first = view.words.split_whitespace().next().unwrap_or_default();
             if matches!(first, "omit" | "use" | "make") {
                 continue;
@@ -124,7 +124,7 @@ impl MapReport {
     }
 }
 
-/// The last line, where there are several maps.
+/// Formats the last line, if there are several maps.
 pub(super) fn total(reports: &[MapReport]) -> String {
     let cases: usize = reports.iter().map(|report| report.cases.len()).sum();
     let failed: usize = reports.iter().map(MapReport::failed).sum();
@@ -135,7 +135,7 @@ pub(super) fn total(reports: &[MapReport]) -> String {
     }
 }
 
-/// `quayline.test/1` in docs/reference/json.md.
+/// Formats `quayline.test/1` in docs/reference/json.md.
 pub(super) fn json(reports: &[MapReport]) -> String {
     let answer = Answer { schema: "quayline.test/1", maps: reports.iter().map(MapWire::of).collect() };
     let mut text = serde_json::to_string_pretty(&answer).expect("an answer has string keys and plain values");
