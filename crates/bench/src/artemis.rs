@@ -11,7 +11,7 @@ use quayline_store::queue::Persistence;
 
 use crate::peer::{Peer, place, shown};
 
-/// Longest wait for the start of a broker.
+/// Maximum wait for the start of a broker.
 const START_WAIT: Duration = Duration::from_secs(60);
 /// Number of programs that reply. Our flow has the same number of instances.
 const RESPONDERS: usize = 4;

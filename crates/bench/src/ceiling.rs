@@ -1,4 +1,4 @@
-//! What the machine can do with the same bytes at most: plain passes that do less than any codec must.
+//! Upper limits of the machine for the same bytes: plain passes that do less than any codec must.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use crate::clock::cpu_of;
 /// together fill a second-level cache of 1 MiB. A copy inside the first level is up to twice as fast, but no document stays there.
 const COPY_BYTES: usize = 512 << 10;
 
-/// Copies a block of JSON again and again: what writing the documents of a block costs at least, everything in cache.
+/// Copies a block of JSON repeatedly: the minimum cost of writing the documents of a block, with all data in cache.
 #[must_use]
 pub fn cached_copy() -> Run {
     let source = vec![0x5au8; COPY_BYTES];
@@ -23,7 +23,7 @@ pub fn cached_copy() -> Run {
     Run { bytes: (COPY_BYTES * times) as u64, cpu }
 }
 
-/// Translates every byte of `records` through a table of 256, one byte at a time: what reading each byte once and writing one costs
+/// Translates every byte of `records` through a table of 256, one byte at a time: the cost of reading each byte once and writing one
 /// without vector instructions.
 #[must_use]
 pub fn scalar_translate(records: &[u8]) -> Run {
@@ -42,7 +42,8 @@ pub fn scalar_translate(records: &[u8]) -> Run {
     Run { bytes: bytes as u64, cpu }
 }
 
-/// Not inlined, so that the compiler cannot see through it; its loop has no vector form on any machine without gathers of bytes.
+/// Translates bytes. It is not inlined, so that the compiler cannot optimize across it; its loop has no vector form on a machine without byte
+/// gathers.
 #[inline(never)]
 fn translate(table: &[u8; 256], source: &[u8], target: &mut [u8]) {
     for (to, from) in target.iter_mut().zip(source) {

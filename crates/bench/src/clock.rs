@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time that all threads of this process have used. Time in which others had the processor does not count.
+/// Returns the CPU time that all threads of this process have used. Time of other processes does not count.
 #[must_use]
 pub fn process_cpu() -> Duration {
     let now = clock_gettime(ClockId::ProcessCPUTime);
@@ -13,7 +13,7 @@ pub fn process_cpu() -> Duration {
     Duration::new(seconds, nanoseconds)
 }
 
-/// CPU time of `work`.
+/// Measures the CPU time of `work`.
 pub fn cpu_of<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let before = process_cpu();
     let done = work();

@@ -19,7 +19,7 @@ impl Run {
     }
 }
 
-/// What [`compare()`] found.
+/// Result of [`compare()`].
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
     /// Median of subject rate by ceiling rate, pair by pair.
@@ -30,7 +30,7 @@ pub struct Comparison {
     pub ceiling: f64,
 }
 
-/// Measures ceiling and subject in turns and takes medians, so that what slows the machine for a while slows both sides or is outvoted.
+/// Alternates measurements of ceiling and subject and takes medians, so that a temporary slowdown of the machine affects both sides or is an outlier.
 /// The first pair warms up and does not count.
 pub fn compare(mut ceiling: impl FnMut() -> Run, mut subject: impl FnMut() -> Run) -> Comparison {
     const PAIRS: usize = 7;
@@ -42,7 +42,7 @@ pub fn compare(mut ceiling: impl FnMut() -> Run, mut subject: impl FnMut() -> Ru
     }
 }
 
-/// The middle value; the higher of the two middle ones for an even number. 0 for none.
+/// Returns the median; the higher of the two middle values for an even number, 0 for none.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -21,7 +21,7 @@ pub struct Scenario {
 
 macro_rules! scenarios {
     ($($title:literal, $name:literal, $cars:literal, $printed:literal;)*) => {
-        /// All seven, in the order of the table.
+        /// All seven scenarios, in table order.
         pub const SCENARIOS: &[Scenario] = &[$(Scenario {
             title: $title,
             name: $name,
@@ -43,19 +43,20 @@ scenarios! {
 }
 
 impl Scenario {
-    /// That many records with its interface.
+    /// Returns a subject with this many records and the scenario's interface.
     ///
     /// # Errors
-    /// The findings of its interface file: our fault.
+    /// Findings of the interface file, which are internal errors.
     pub fn subject(&self, length: Length, count: usize) -> Result<Subject, String> {
         Subject::of_cars(CarRecords { cars: self.cars, dealers: 25, length }, self.interface, count)
     }
 }
 
-/// The table as Markdown: printed size, our size, CPU time a record (median of nine runs over 1,000 COMMAREAs, framing and output included).
+/// Returns the table as Markdown: printed size, measured size, CPU time per record (median of nine runs over 1,000 COMMAREAs, including framing and
+/// output).
 ///
 /// # Errors
-/// As [`Scenario::subject`].
+/// See [`Scenario::subject`].
 pub fn table() -> Result<String, String> {
     let mut table = String::from(
         "| scenario | interface file | cars | printed bytes | ours | CPU a record |\n|---|---|---|---|---|---|\n",

@@ -1,4 +1,4 @@
-//! What is measured of EDI in this process: interchanges that lie in memory, read a buffer at a time as from a file, one thread.
+//! Measurements of EDI in this process: interchanges in memory, read by buffers as from a file, one thread.
 
 use std::hint::black_box;
 use std::io::{self, Cursor};
@@ -23,13 +23,13 @@ use crate::Run;
 use crate::clock::cpu_of;
 use crate::data::{Claims, Orders};
 
-/// Bytes that a reader holds at a time.
+/// Number of bytes that a reader holds at a time.
 const BUFFER: usize = 64 << 10;
 
 /// Bytes of a window whose positions stay in the first-level cache.
 const WINDOW: usize = 8 << 10;
 
-/// What of transactions is checked while they are read.
+/// Checks of transactions during reading.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Checks {
     /// Envelopes, and that every segment has a place in the guide.
@@ -48,10 +48,10 @@ pub struct Interchange {
 }
 
 impl Interchange {
-    /// 837 professional: 30,000 claims, 28 MB.
+    /// Creates an 837 professional interchange: 30,000 claims, 28 MB.
     ///
     /// # Errors
-    /// What is wrong with the guide of the examples.
+    /// Errors in the guide of the examples.
     pub fn claims() -> Result<Self, String> {
         let set = DelimiterSet {
             element: b'*',
@@ -71,7 +71,7 @@ impl Interchange {
         })
     }
 
-    /// ORDERS D.96A: 24,000 messages, 31 MB.
+    /// Creates an ORDERS D.96A interchange: 24,000 messages, 31 MB.
     #[must_use]
     pub fn orders() -> Self {
         let set = DelimiterSet {
@@ -84,22 +84,22 @@ impl Interchange {
         Interchange { text: Orders { orders: 24_000 }.bytes().into(), set, guide: None, documents: None }
     }
 
-    /// Its text.
+    /// Returns the text.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.text
     }
 
-    /// The shape of its documents by guide.
+    /// Returns the shape of its documents by guide.
     ///
     /// # Panics
-    /// Where it has no guide.
+    /// If it has no guide.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.documents.as_ref().expect("a guide").shape().clone()
     }
 
-    /// How its documents by guide are read.
+    /// Returns the options for reading its documents by guide.
     pub(crate) fn options(&self, checks: Checks) -> GenericOptions {
         GenericOptions {
             guides: self.documents.clone(),
@@ -114,14 +114,14 @@ impl Interchange {
         Run { bytes: self.text.len() as u64, cpu }
     }
 
-    /// Writes the positions of all delimiters that are none of data, a list for each buffer, with the fastest kernel there is: the least
-    /// that anybody who splits must do.
+    /// Writes the positions of all delimiters outside of data, a list for each buffer, with the fastest kernel available: the minimum work
+    /// of any splitter.
     #[must_use]
     pub fn positions(&self) -> Run {
         self.positions_by(BUFFER)
     }
 
-    /// The same in windows whose positions stay in the first-level cache: what our splitter does besides.
+    /// Does the same in windows whose positions stay in the first-level cache, as the splitter does.
     #[must_use]
     pub fn positions_in_cache(&self) -> Run {
         self.positions_by(WINDOW)
@@ -193,28 +193,28 @@ impl Interchange {
         }
     }
 
-    /// Envelopes, counts and control numbers checked.
+    /// Checks envelopes, counts and control numbers.
     ///
     /// # Panics
-    /// Where an interchange made here has a fault.
+    /// If a generated interchange has a fault.
     #[must_use]
     pub fn envelopes(&self) -> Run {
         self.run(|| self.checked(None, |_, _, _| {}))
     }
 
-    /// Checked by its guide: types, lengths, codes, syntax notes, loops, HL levels and rules.
+    /// Validates by its guide: types, lengths, codes, syntax notes, loops, HL levels and rules.
     ///
     /// # Panics
-    /// Where an interchange made here has a fault.
+    /// If a generated interchange has a fault.
     #[must_use]
     pub fn validated(&self) -> Run {
         self.run(|| self.checked(self.guide.as_ref(), |_, _, _| {}))
     }
 
-    /// Checked, by its guide if it has one, and acknowledged by `kind`: `999`, `contrl`.
+    /// Checks the interchange, by its guide if it has one, and acknowledges it by `kind`: `999`, `contrl`.
     ///
     /// # Panics
-    /// Where an interchange made here has a fault, or `kind` is none.
+    /// If a generated interchange has a fault, or `kind` is unknown.
     #[must_use]
     pub fn acknowledged(&self, kind: &str) -> Run {
         let stamp = Stamp::new("20260401", "1200").expect("a date and a time");
@@ -263,10 +263,10 @@ impl Interchange {
         segments
     }
 
-    /// Documents by guide, thrown away: what reading costs.
+    /// Reads documents by guide and discards them, to measure the cost of reading.
     ///
     /// # Panics
-    /// Where an interchange made here has a fault.
+    /// If a generated interchange has a fault.
     #[must_use]
     pub fn read_by_guide(&self, checks: Checks) -> Run {
         struct Count(u64);
@@ -299,10 +299,10 @@ impl Interchange {
         })
     }
 
-    /// Documents by guide, checked, as JSON, thrown away.
+    /// Reads and checks documents by guide, writes JSON and discards it.
     ///
     /// # Panics
-    /// Where an interchange made here has a fault.
+    /// If a generated interchange has a fault.
     #[must_use]
     pub fn guide_json(&self) -> Run {
         let options = self.options(Checks::ByGuide);
@@ -328,19 +328,19 @@ impl Interchange {
         })
     }
 
-    /// A whole conversion without a guide to JSON lines, thrown away, as `quayline convert` runs it.
+    /// Runs a complete conversion without a guide to JSON lines, as `quayline convert` does, and discards the output.
     #[must_use]
     pub fn to_json(&self) -> Run {
         self.run(|| self.convert(self.source(), TargetFormat::JsonLines(JsonWrite::default()), Box::new(io::sink())))
     }
 
-    /// A whole conversion without a guide to XML, thrown away.
+    /// Runs a complete conversion without a guide to XML and discards the output.
     #[must_use]
     pub fn to_xml(&self) -> Run {
         self.run(|| self.convert(self.source(), TargetFormat::Xml(XmlStyle::default()), Box::new(io::sink())))
     }
 
-    /// Its generic documents as JSON lines.
+    /// Returns its generic documents as JSON lines.
     #[must_use]
     pub fn json(&self) -> Arc<[u8]> {
         let (written, bytes) = crate::subject::Collected::new();
@@ -348,7 +348,7 @@ impl Interchange {
         bytes.lock().map(|bytes| bytes.as_slice().into()).unwrap_or_default()
     }
 
-    /// JSON lines back to the interchange, thrown away; in terms of the interchange's bytes.
+    /// Converts JSON lines back to the interchange and discards it; the result counts the interchange's bytes.
     #[must_use]
     pub fn from_json(&self, json: &Arc<[u8]>) -> Run {
         let source = Source {
@@ -377,13 +377,13 @@ impl Interchange {
     }
 }
 
-/// The guide of claims and what it includes, by the names of their files.
+/// Guide of claims and its includes, by file name.
 pub const GUIDE_FILES: [(&str, &str); 2] = [
     ("837p.guide", include_str!("../../../examples/edi/837p.guide")),
     ("x12-claims.guide", include_str!("../../../examples/edi/x12-claims.guide")),
 ];
 
-/// A guide of `examples/edi`, which are compiled into this program.
+/// Reads a guide of `examples/edi`, which are compiled into this program.
 fn guide(name: &str) -> Result<Guide, String> {
     struct Examples;
 

@@ -1,20 +1,20 @@
-//! Measures ratios to ceilings of the same run, and compares them with the project's bars.
+//! Measures ratios to ceilings within the same run, and compares them with the project's bars.
 //!
-//! * [`data`] makes record files by program; [`ceiling`] has the passes that nothing can beat.
-//! * [`compare()`] measures a subject and its ceiling in turns, by CPU time, and gives the median ratio.
-//! * [`interchange`] has what is measured of EDI, [`subject`] of record files.
-//! * [`mapping`] has what is measured of maps.
+//! * [`data`] generates record files; [`ceiling`] has the passes that form the upper limits.
+//! * [`compare()`] alternates measurements of a subject and its ceiling, by CPU time, and returns the median ratio.
+//! * [`interchange`] has the measurements of EDI, [`subject`] those of record files.
+//! * [`mapping`] has the measurements of maps.
 //! * [`process`], of `measure`, runs the `quayline` command and reads time and peak memory of exactly that process.
 //! * [`bars`] lists every bar: one row and one small function each.
-//! * [`translator_study`], of `measure`, prints the rows of a translator's study of 2005 and ours beside them.
-//! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
-//! * [`unit_of_work`] has what is measured of the store.
+//! * [`translator_study`], of `measure`, prints the rows of a translator's study of 2005 with the measured ones.
+//! * [`hostile`] generates inputs that a careless reader never finishes, and measures the growth of cost with their size.
+//! * [`unit_of_work`] has the measurements of the store.
 //! * `store_fjall` runs fjall, the peer of the store.
 //! * [`nats`] and [`artemis`] run the servers that the bars compare with flows.
-//! * [`partner`] has what is measured of trading partners.
+//! * [`partner`] has the measurements of trading partners.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
-//! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
+//! A ratio is the same on a fast and on a slow machine, and alternating the measurements lets other processes slow both sides.
 
 pub mod artemis;
 pub mod bars;

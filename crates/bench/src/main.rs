@@ -1,4 +1,4 @@
-//! Measures every bar, prints each beside its value, writes `target/bench/bars.json` and ends with 1 if one falls short.
+//! Measures every bar, prints its value and target, writes `target/bench/bars.json` and exits with 1 if one falls short.
 //!
 //! `quayline-bench [--list | --area NAME | --dealership | --study [MEGABYTES] | NAME-PART]`: `--area` measures the bars of one area,
 //! a part of a name those whose names contain it.
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all bars are reached.
+/// Measures bars. Returns true if all are reached.
 fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     let texts: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     if texts.contains(&"--list") {
@@ -101,7 +101,7 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     Ok(short == 0)
 }
 
-/// The rows of the study, with inputs of at most so many bytes.
+/// Measures the rows of the study, with inputs up to this size in bytes.
 fn study(max_bytes: u64) -> Result<bool, String> {
     let folder = target_folder()?.join("bench/study");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -132,7 +132,7 @@ fn write_rows(file: &Path, outcomes: &[Outcome]) -> std::io::Result<()> {
     std::fs::write(file, format!("[\n{}\n]\n", rows.join(",\n")))
 }
 
-/// Which bars to measure.
+/// Selection of bars.
 enum Wanted<'a> {
     Area(Area),
     Part(&'a str),
@@ -157,7 +157,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// What a run without bars says: an area without bars is not an error, a name that no bar has is one.
+    /// Returns the message of a run without bars: an area without bars is not an error, an unknown name is.
     fn nothing(&self) -> Result<String, String> {
         match self {
             Wanted::Area(area) => Ok(format!("the area {} has no bars", area.name())),
@@ -166,7 +166,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The target folder: this program stands in `target/PROFILE`.
+/// Returns the target folder: this program is in `target/PROFILE`.
 fn target_folder() -> Result<PathBuf, String> {
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     this.ancestors().nth(2).map(Path::to_path_buf).ok_or_else(|| format!("{}: not in a target folder", this.display()))
@@ -180,6 +180,6 @@ fn machine() -> String {
 }
 
 fn say(line: &str) {
-    // Whoever closed the pipe has read enough.
+    // A closed pipe is not an error.
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! What is measured of maps in this process: EDI and records that lie in memory, one thread.
+//! Measurements of maps in this process: EDI and records in memory, one thread.
 
 use std::time::{Duration, Instant};
 
@@ -24,10 +24,10 @@ pub struct ClaimMap {
 }
 
 impl ClaimMap {
-    /// The map of `examples/bench`: 837P to a payer's submissions, one for each transaction.
+    /// Reads the map of `examples/bench` from 837P to a payer's submissions, one for each transaction.
     ///
     /// # Errors
-    /// What is wrong with its target's outline: our fault.
+    /// Errors in its target's outline, which are internal errors.
     pub fn new() -> Result<Self, String> {
         let outline = include_str!("../../../examples/bench/claims.shape");
         let target =
@@ -44,15 +44,15 @@ impl ClaimMap {
     /// Compiles it for documents of `claims`.
     ///
     /// # Errors
-    /// What is wrong with it: our fault.
+    /// Errors in the map, which are internal errors.
     pub fn compile(&self, source: &Shape) -> Result<MapPlan, String> {
         plan("claims.qmap", self.text, source, "submission", &self.target, Absent::Refused)
     }
 
-    /// Time of reading and compiling it.
+    /// Measures the time of reading and compiling it.
     ///
     /// # Errors
-    /// As [`ClaimMap::compile`].
+    /// See [`ClaimMap::compile`].
     pub fn compile_time(&self, claims: &Interchange) -> Result<Duration, String> {
         let source = claims.shape();
         let began = Instant::now();
@@ -60,10 +60,10 @@ impl ClaimMap {
         Ok(began.elapsed())
     }
 
-    /// Interchange to JSON lines by the map, thrown away.
+    /// Converts an interchange to JSON lines with the map and discards the output.
     ///
     /// # Panics
-    /// Where an interchange made here has a fault, or the map finds one.
+    /// If a generated interchange has a fault, or the map reports one.
     #[must_use]
     pub fn to_json(&self, plan: &MapPlan, claims: &Interchange, checks: Checks) -> Run {
         claims.run(|| {
@@ -103,10 +103,10 @@ pub struct RecordMap {
 }
 
 impl RecordMap {
-    /// The map of `examples/bench`: policies of an old system to those of a new one.
+    /// Reads the map of `examples/bench` from policies of an old system to those of a new one.
     ///
     /// # Errors
-    /// What is wrong with the copybooks or the map: our fault.
+    /// Errors in the copybooks or the map, which are internal errors.
     pub fn new() -> Result<Self, String> {
         let source = record_plan("policy.cpy", Policies::COPYBOOK)?;
         let target = record_plan("contract.cpy", include_str!("../../../examples/bench/contract.cpy"))?;
@@ -116,16 +116,16 @@ impl RecordMap {
         Ok(RecordMap { source, target, plan, records })
     }
 
-    /// The records.
+    /// Returns the records.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.records
     }
 
-    /// Records to records, thrown away.
+    /// Converts records to records and discards the output.
     ///
     /// # Panics
-    /// Where a record made here is rejected.
+    /// If a generated record is rejected.
     #[must_use]
     pub fn run(&self) -> Run {
         let ((), cpu) = cpu_of(|| {
@@ -142,10 +142,10 @@ impl RecordMap {
         Run { bytes: self.records.len() as u64, cpu }
     }
 
-    /// The same without a map, records of the source to records of the source: what reading and writing cost.
+    /// Converts records of the source to records of the source without a map, to measure the cost of reading and writing.
     ///
     /// # Panics
-    /// Where a record made here is rejected.
+    /// If a generated record is rejected.
     #[must_use]
     pub fn copy(&self) -> Run {
         let ((), cpu) = cpu_of(|| {

@@ -1,6 +1,7 @@
-//! `nats-server` as the peer of flows: a process on a free port of the loopback, and the request and reply that the bars of flows compare with.
+//! `nats-server` as the peer of flows: a process on a free port of the loopback interface, and the request and reply that the bars of flows compare
+//! with.
 //!
-//! The client is as much of the text protocol as one request after another needs. Source: NATS client protocol; ADR-1 and ADR-13 of JetStream.
+//! The client implements the part of the text protocol that sequential requests need. Source: NATS client protocol; ADR-1 and ADR-13 of JetStream.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -12,19 +13,19 @@ use std::time::{Duration, Instant};
 
 use crate::peer::{Peer, place, shown};
 
-/// Names the program; without it, `nats-server` is looked for where commands are.
+/// Variable with the path of the program; by default, `nats-server` is searched in the command path.
 pub const SERVER_VARIABLE: &str = "QUAYLINE_NATS_SERVER";
-/// Longest wait for a server that starts.
+/// Maximum wait for the start of a server.
 const START_WAIT: Duration = Duration::from_secs(10);
 /// Bytes of a request, as in the report.
 const REQUEST_BYTES: usize = 200;
 /// Instances of the peer's flow.
 const WORKERS: usize = 4;
 
-/// What the server keeps.
+/// Persistence of the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kept {
-    /// Nothing: the core protocol.
+    /// None: the core protocol.
     Nothing,
     /// Streams in files, synced before each acknowledgment.
     Synced,
@@ -35,10 +36,10 @@ pub enum Kept {
 pub struct NatsServer(Peer);
 
 impl NatsServer {
-    /// Starts a server with its data in a folder, or says why there is none.
+    /// Starts a server with its data in a folder.
     ///
     /// # Errors
-    /// The program is not installed, or does not know what is asked of it.
+    /// The program is not installed, or does not support the required options.
     pub fn start(folder: &Path, kept: Kept) -> Result<NatsServer, String> {
         let address = place(folder)?;
         let mut text = format!("listen: {address}\n");
@@ -56,10 +57,10 @@ impl NatsServer {
         Peer::start(command, address, folder, START_WAIT, ends_at_once).map(NatsServer)
     }
 
-    /// Requests and replies a second by so many applications over four workers.
+    /// Measures requests and replies per second with this number of applications and four workers.
     ///
     /// # Errors
-    /// What the server answers.
+    /// Errors of the server.
     pub fn requests(&self, kept: Kept, applications: usize, time: Duration) -> Result<f64, String> {
         let stop = AtomicBool::new(false);
         let sockets = Mutex::new(Vec::new());
@@ -107,7 +108,7 @@ impl NatsServer {
         };
         let done = std::thread::scope(|scope| {
             let (worker, application, stop, errors) = (&worker, &application, &stop, &errors);
-            // Whoever waits when the run ends gets an error that is none.
+            // An error of a thread that waits when the run ends is expected.
             let noted = move |done: Result<(), String>| {
                 if let (Err(why), false, Ok(mut errors)) = (done, stop.load(Ordering::Relaxed), errors.lock()) {
                     errors.push(why);
@@ -124,7 +125,7 @@ impl NatsServer {
             let rate = (count.load(Ordering::Relaxed) - first) as f64 / since.elapsed().as_secs_f64();
             stop.store(true, Ordering::Relaxed);
             if let Ok(sockets) = sockets.lock() {
-                // Whoever waits for a message ends with its connection.
+                // Threads that wait for a message end with their connection.
                 sockets.iter().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
             }
             rate
@@ -135,12 +136,12 @@ impl NatsServer {
         }
     }
 
-    /// Two work queues, empty.
+    /// Creates two empty work queues.
     fn make_streams(&self) -> Result<(), String> {
         let mut nats = Nats::connect(self.0.address())?;
         nats.listen()?;
         for (name, subject) in [("IN", "flow.in"), ("OUT", "flow.out")] {
-            // There is none at first.
+            // The stream does not exist at first.
             nats.ask(&format!("$JS.API.STREAM.DELETE.{name}"), b"")?;
             let stream = format!(
                 r#"{{"name":"{name}","subjects":["{subject}"],"retention":"workqueue","storage":"file","num_replicas":1}}"#
@@ -198,7 +199,7 @@ impl Nats {
         Ok(format!("_INBOX.{}", self.writer.local_addr().map_err(shown)?.port()))
     }
 
-    /// Publishes and waits for the one answer.
+    /// Publishes a request and waits for the one reply.
     fn ask(&mut self, subject: &str, payload: &[u8]) -> Result<Message, String> {
         let inbox = self.inbox()?;
         self.publish(subject, &inbox, payload)?;
@@ -210,19 +211,19 @@ impl Nats {
         if answer.contains("\"error\"") { Err(format!("{subject}: {answer}")) } else { Ok(()) }
     }
 
-    /// The next message of a stream.
+    /// Returns the next message of a stream.
     fn pull(&mut self, stream: &str) -> Result<Message, String> {
         loop {
             let next = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.c");
             let message = self.ask(&next, br#"{"batch":1,"expires":20000000000}"#)?;
-            // A status, such as that of a request that expired, has headers and is no message.
+            // A status, for example of an expired request, has headers and is not a message.
             if !message.has_headers {
                 return Ok(message);
             }
         }
     }
 
-    /// What one instance of the peer's flow does: a message from one queue to the other.
+    /// Implements one instance of the peer's flow: moves a message from one queue to the other.
     fn pass_on(&mut self) -> Result<(), String> {
         let message = self.pull("IN")?;
         self.ask("flow.out", &message.payload)?;

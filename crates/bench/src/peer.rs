@@ -34,7 +34,7 @@ pub(crate) fn place(folder: &Path) -> Result<SocketAddr, String> {
 }
 
 impl Peer {
-    /// Starts a server, and waits until it listens. `ends_at_once` is the reason if it ends before that.
+    /// Starts a server, and waits until it listens. `ends_at_once` is the error message if it exits before that.
     pub(crate) fn start(
         mut command: Command,
         address: SocketAddr,
@@ -59,7 +59,7 @@ impl Peer {
         Ok(peer)
     }
 
-    /// The address on which it listens.
+    /// Returns the address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }

@@ -4,17 +4,17 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A folder below `target/bench` that is deleted when this goes.
+/// A folder below `target/bench` that is deleted on drop.
 #[derive(Debug)]
 pub struct Scratch {
     folder: PathBuf,
 }
 
 impl Scratch {
-    /// An empty folder; what an interrupted run left there is deleted.
+    /// Creates an empty folder; the remains of an interrupted run are deleted.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// Errors of the file system.
     pub fn new(folder: &Path) -> io::Result<Scratch> {
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -24,7 +24,7 @@ impl Scratch {
         Ok(Scratch { folder: folder.to_path_buf() })
     }
 
-    /// Path of a file in the folder.
+    /// Returns the path of a file in the folder.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -33,15 +33,15 @@ impl Scratch {
     /// Writes a file.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// Errors of the file system.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         self.write_repeated(name, bytes, bytes.len() as u64)
     }
 
-    /// Writes whole copies of `block`, at least one, until the file has `bytes` or almost.
+    /// Writes complete copies of `block`, at least one, up to a length of about `bytes`.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// Errors of the file system.
     pub fn write_repeated(&self, name: &str, block: &[u8], bytes: u64) -> io::Result<PathBuf> {
         let path = self.path(name);
         let mut file = File::create(&path)?;

@@ -1,4 +1,4 @@
-//! The store's engine over PostgreSQL beside the same work written by hand on the same server, each commit durable.
+//! The store's engine over PostgreSQL, compared with the same work written by hand on the same server, with durable commits.
 //!
 //! By hand: three tables, prepared statements, a connection for each worker, the message by `SKIP LOCKED`, five round trips.
 
@@ -115,7 +115,7 @@ impl ByHand {
         Ok(count.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64())
     }
 
-    /// One unit of work. Whether there was a message.
+    /// Runs one unit of work. Returns true if there was a message.
     fn unit(&self, connection: &mut Connection, turn: u64) -> Result<bool, SqlError> {
         let (mut pipeline, mut answers) = (Pipeline::default(), Answers::default());
         let mut run = |statement: &Statement, params: &[Param<'_>], answers: &mut Answers| {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Durable rewrites of random records a second.
+/// Measures durable rewrites of random records per second.
 ///
 /// # Errors
 /// The peer cannot be built or run.

@@ -1,4 +1,4 @@
-//! What is measured of the store as it ages: slow commits, queues after many messages and of great depth, restarts, the size of the data folder.
+//! Measurements of an aging store: slow commits, queues after many messages and of great depth, restarts, the size of the data folder.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -26,16 +26,16 @@ pub struct Latency {
     pub p999_ms: f64,
     /// Milliseconds of the longest.
     pub max_ms: f64,
-    /// Saves that ran meanwhile.
+    /// Number of saves that ran during the measurement.
     pub saves: u64,
-    /// Bytes that all processes wrote to the disks for each commit; `None` where the system does not count them.
+    /// Bytes written to the disks by all processes for each commit; `None` if the system does not count them.
     pub device_bytes: Option<f64>,
 }
 
-/// Measures the time of each commit while the applier, changes of segments and saves run.
+/// Measures the time of each commit while the applier, segment changes and saves run.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub fn latency(bed: &Bed, workers: u64, time: Duration) -> Result<Latency, String> {
     let stop = AtomicBool::new(false);
     let before = written_bytes();
@@ -96,7 +96,7 @@ fn written_bytes() -> Option<u64> {
     (!sectors.is_empty()).then(|| sectors.iter().sum::<u64>() * SECTOR)
 }
 
-/// CPU microseconds of one put and one get, in units of work of 100 messages.
+/// Returns the CPU microseconds of one put and one get, in units of work of 100 messages.
 fn put_and_get(bed: &Bed, messages: u64) -> Result<f64, String> {
     let queue = &bed.queues[1];
     let (done, cpu) = cpu_of(|| -> Result<(), StoreError> {
@@ -118,10 +118,11 @@ fn put_and_get(bed: &Bed, messages: u64) -> Result<f64, String> {
     Ok(cpu.as_secs_f64() * 1e6 / messages as f64)
 }
 
-/// CPU of a message before and after [`MESSAGES`] messages went through the queue, and the bytes of the data folder some seconds later.
+/// Returns the CPU time of a message before and after [`MESSAGES`] messages passed through the queue, and the size of the data folder some seconds
+/// later.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub fn passing(bed: &Bed, folder: &Path) -> Result<(f64, f64, u64), String> {
     let samples = |count: usize| (0..count).map(|_| put_and_get(bed, 10_000)).collect::<Result<Vec<_>, _>>();
     put_and_get(bed, 10_000)?;
@@ -135,10 +136,10 @@ pub fn passing(bed: &Bed, folder: &Path) -> Result<(f64, f64, u64), String> {
     Ok((first, last, bytes))
 }
 
-/// CPU of a message on an empty queue and on one that holds [`MESSAGES`] others.
+/// Returns the CPU time of a message on an empty queue and on one with [`MESSAGES`] others.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub fn deep(bed: &Bed) -> Result<(f64, f64), String> {
     put_and_get(bed, 10_000)?;
     let samples = || (0..5).map(|_| put_and_get(bed, 10_000)).collect::<Result<Vec<_>, _>>();
@@ -165,10 +166,10 @@ fn deepen(bed: &Bed) -> Result<(), String> {
     Ok(())
 }
 
-/// Seconds from opening the store to the first message of a queue that holds [`MESSAGES`], and from there to its exact depth.
+/// Returns the seconds from opening the store to the first message of a queue with [`MESSAGES`], and from there to its exact depth.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub fn reopened(bed: Bed, folder: &Path) -> Result<(f64, f64), String> {
     deepen(&bed)?;
     bed.settle();
@@ -194,7 +195,7 @@ pub const CHILD: &str = "--store-child";
 /// number of other units after which it reports, and the number of changes in each of these.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
     let number = |text: &std::ffi::OsString| text.to_str().and_then(|text| text.parse::<u64>().ok());
     let [folder, numbers @ ..] = arguments else { return Err("expected a folder".to_owned()) };
@@ -214,7 +215,7 @@ pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
             }
             unit.submit_with(Box::new(|_| ()));
         }
-        // The store limits how many units are open: the others end before this one.
+        // The store limits the number of open units: the others end before this one.
         let mut last = bed.store.begin().map_err(text)?;
         queue.put(&mut last, &Message::new(vec![5; 200])).map_err(text)?;
         last.commit().map_err(text)?;
@@ -224,11 +225,12 @@ pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
     }
 }
 
-/// Seconds from opening the folder of a killed process to the first message, and the bytes of the log that were replayed. The process had `held` units
+/// Returns the seconds from opening the folder of a killed process to the first message, and the number of replayed log bytes. The process had `held`
+/// units
 /// open, and committed `units` others of `changes` each.
 ///
 /// # Errors
-/// What the store or the system answers.
+/// Errors of the store or the system.
 pub fn restart(this: &Path, folder: &Path, [held, units, changes]: [u64; 3]) -> Result<(f64, u64), String> {
     let said = |error: std::io::Error| error.to_string();
     let mut command = Command::new(this);
@@ -272,7 +274,7 @@ pub struct Size {
 /// Measures a store. The arguments are its folder and its number of records, each of 32 bytes. Returns the figures as one line.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub fn size_child(arguments: &[std::ffi::OsString]) -> Result<String, String> {
     const READS: u64 = 500_000;
     let [folder, records] = arguments else { return Err("expected a folder and a number".to_owned()) };
@@ -291,7 +293,7 @@ pub fn size_child(arguments: &[std::ffi::OsString]) -> Result<String, String> {
 /// Measures a store with `records` records of 32 bytes in a separate process, which has the peak memory of this store only.
 ///
 /// # Errors
-/// What the store or the system answers.
+/// Errors of the store or the system.
 pub fn size(this: &Path, folder: &Path, records: u64) -> Result<Size, String> {
     let command = [this.into(), SIZE_CHILD.into(), folder.into(), records.to_string().into()];
     let output = folder.with_extension("figures");

@@ -1,7 +1,7 @@
-//! What is measured in this process: conversions of records that lie in memory, one thread.
+//! Measurements in this process: conversions of records in memory, one thread.
 //!
-//! A whole conversion runs, framing, blocks and output included, as `quayline convert` runs it; only the files are memory. So what a bar
-//! says is what a user gets beside the cost of his disk.
+//! A complete conversion runs, including framing, blocks and output, as `quayline convert` does, except that the files are in memory. Therefore a bar
+//! shows the cost for users without that of their disk.
 
 use std::io::{self, Cursor};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::Run;
 use crate::clock::cpu_of;
 use crate::data::{CarRecords, DisplayHeavy, PackedHeavy};
 
-/// Bytes of records in memory: more than any cache holds, few enough that a run takes a fraction of a second.
+/// Size of the records in memory in bytes: more than any cache contains, and small enough that a run takes a fraction of a second.
 const BYTES: usize = 32 << 20;
 
 /// Records in memory and how to convert them.
@@ -30,7 +30,7 @@ pub struct Subject {
     record_length: usize,
 }
 
-/// What one conversion did.
+/// Result of one conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
     /// Bytes that it wrote.
@@ -58,16 +58,16 @@ impl Subject {
         Self::new(PackedHeavy::COPYBOOK, "", records, PackedHeavy::LENGTH)
     }
 
-    /// Car inquiries of 100 cars and 25 dealers with the baseline interface.
+    /// Creates car inquiries of 100 cars and 25 dealers with the baseline interface.
     ///
     /// # Errors
-    /// The findings of its copybook or interface file: our fault.
+    /// Findings of its copybook or interface file, which are internal errors.
     pub fn cars() -> Result<Subject, String> {
         let interface = include_str!("../../../examples/dealership/baseline.toml");
         Self::of_cars(CarRecords::FULL, interface, BYTES / CarRecords::COMMAREA)
     }
 
-    /// That many car inquiries with an interface file's text.
+    /// Creates this many car inquiries with an interface file's text.
     ///
     /// # Errors
     /// The findings of the interface file.
@@ -80,46 +80,46 @@ impl Subject {
         Ok(Subject { schema: Arc::new(schema), records: records.into(), record_length })
     }
 
-    /// The records.
+    /// Returns the records.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.records
     }
 
-    /// How many records.
+    /// Returns the number of records.
     #[must_use]
     pub fn records(&self) -> usize {
         self.records.len() / self.record_length
     }
 
-    /// A run in terms of record bytes, whichever side they are on.
+    /// Returns a run that counts record bytes, for either direction.
     #[must_use]
     pub fn record_rate(&self, done: Done) -> Run {
         Run { bytes: self.records.len() as u64, cpu: done.cpu }
     }
 
-    /// Records to JSON lines, thrown away.
+    /// Converts records to JSON lines and discards them.
     ///
     /// # Panics
-    /// Where a record made here is rejected.
+    /// If a generated record is rejected.
     #[must_use]
     pub fn to_json(&self) -> Done {
         self.convert(self.record_source(), json_lines(), Box::new(io::sink()))
     }
 
-    /// Records to Parquet, thrown away.
+    /// Converts records to Parquet and discards it.
     ///
     /// # Panics
-    /// Where a record made here is rejected.
+    /// If a generated record is rejected.
     #[must_use]
     pub fn to_parquet(&self) -> Done {
         self.convert(self.record_source(), TargetFormat::Parquet(ParquetWrite::default()), Box::new(io::sink()))
     }
 
-    /// The records as JSON lines.
+    /// Returns the records as JSON lines.
     ///
     /// # Panics
-    /// Where a record made here is rejected.
+    /// If a generated record is rejected.
     #[must_use]
     pub fn json(&self) -> Arc<[u8]> {
         let (written, bytes) = Collected::new();
@@ -127,10 +127,10 @@ impl Subject {
         bytes.lock().map(|bytes| bytes.as_slice().into()).unwrap_or_default()
     }
 
-    /// JSON lines to records, thrown away.
+    /// Converts JSON lines to records and discards them.
     ///
     /// # Panics
-    /// Where a document made here is rejected.
+    /// If a generated document is rejected.
     #[must_use]
     pub fn from_json(&self, json: &Arc<[u8]>) -> Done {
         let source = Source {
@@ -163,7 +163,7 @@ impl Subject {
     }
 }
 
-/// Code page 037; what lies behind the last field of a COMMAREA is ignored.
+/// Builds the schema with code page 037; bytes after the last field of a COMMAREA are ignored.
 fn schema(copybook: &str, interface: &str) -> Result<Schema, String> {
     let text = |findings: quayline_core::Findings| findings.to_string();
     let parsed = copybook::parse(&SourceText::new("bench.cpy", copybook), &ParseOptions::default()).map_err(text)?;
@@ -179,7 +179,7 @@ fn json_lines() -> TargetFormat {
     TargetFormat::JsonLines(JsonWrite::default())
 }
 
-/// An output stream whose bytes can be looked at.
+/// An output stream whose bytes can be read.
 pub(crate) struct Collected(Arc<std::sync::Mutex<Vec<u8>>>);
 
 impl Collected {

@@ -1,4 +1,4 @@
-//! What is measured of the store: durable units of work beside a bare append-and-sync loop, reads beside those of the tree itself.
+//! Measurements of the store: durable units of work compared with a plain append-and-sync loop, reads compared with those of the tree itself.
 //!
 //! One unit of work gets a message of 200 bytes, rewrites a record of 32 bytes and puts a message of 200 bytes.
 
@@ -17,7 +17,7 @@ use redb::{ReadableDatabase as _, TableDefinition};
 
 use crate::clock::cpu_of;
 
-/// Records of the file: as many as the VSAM file of the study of 2004 has.
+/// Number of records of the file, as in the VSAM file of the study of 2004.
 pub const RECORDS: u64 = 65_145;
 /// Bytes that a unit of work adds to the log, nearly.
 const UNIT_BYTES: usize = 900;
@@ -27,7 +27,7 @@ const MESSAGES: u64 = 2_000;
 /// Makes the changes of a unit of work, from a seed and the number of the unit.
 type Make<'a> = dyn Fn(&mut u64, u64) -> Result<quayline_store::Unit, StoreError> + Sync + 'a;
 
-/// A rate and what it cost.
+/// A rate and its cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Operations a second.
@@ -53,7 +53,7 @@ fn key(number: u64) -> [u8; 8] {
     (number * 1000).to_be_bytes()
 }
 
-/// A number below a bound; each step of the seed gives another.
+/// Returns a number below a bound, and advances the seed.
 fn below(seed: &mut u64, bound: u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -62,20 +62,20 @@ fn below(seed: &mut u64, bound: u64) -> u64 {
 }
 
 impl Bed {
-    /// Makes the store in a new folder, loads the records and puts the messages. Also gives records loaded a second.
+    /// Creates the store in a new folder, loads the records and puts the messages. Also returns the number of records loaded per second.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Errors of the store.
     pub fn new(folder: &Path, records: u64, durability: Durability) -> Result<(Bed, f64), String> {
         // Left over from a run that was stopped.
         let _ = std::fs::remove_dir_all(folder);
         Bed::of(open(folder, durability)?, records)
     }
 
-    /// The same in a store that holds nothing.
+    /// Creates the test bed in an empty store.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Errors of the store.
     pub fn of(store: Store, records: u64) -> Result<(Bed, f64), String> {
         let mut unit = store.begin().map_err(text)?;
         let definition = FileDefinition {
@@ -119,11 +119,11 @@ impl Bed {
         self.unit_at(below(seed, self.records), turn)
     }
 
-    /// The same for a record that the caller chooses: units that are open at once need records of their own.
+    /// Creates the unit of work for a given record: units that are open at once need separate records.
     pub(crate) fn unit_at(&self, record: u64, turn: u64) -> Result<quayline_store::Unit, StoreError> {
         let mut unit = self.store.begin()?;
         let mut from = usize::from(turn % 2 == 1);
-        // Messages go round; where one queue is empty, the other is not.
+        // Messages circulate: if one queue is empty, the other is not.
         let message = loop {
             match self.queues[from].get(&mut unit, Select::First, GetWait::No) {
                 Ok(message) => break message,
@@ -140,18 +140,18 @@ impl Bed {
         Ok(unit)
     }
 
-    /// Units of work by `workers` threads. Each thread waits for its commits.
+    /// Runs units of work in `workers` threads. Each thread waits for its commits.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Errors of the store.
     pub fn units(&self, workers: u64, time: Duration) -> Result<Pace, String> {
         self.commits(workers, time, &|seed, turn| self.unit(seed, turn))
     }
 
-    /// Durable rewrites of random records by `workers` threads, a commit each.
+    /// Runs durable rewrites of random records in `workers` threads, each with a commit.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Errors of the store.
     pub fn updates(&self, workers: u64, time: Duration) -> Result<Pace, String> {
         self.commits(workers, time, &|seed, _| self.update(seed))
     }
@@ -197,10 +197,10 @@ impl Bed {
         Ok(unit)
     }
 
-    /// Units of work by one thread with several commits in flight.
+    /// Runs units of work in one thread with several commits in flight.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Errors of the store.
     pub fn in_flight(&self, window: u64, time: Duration) -> Result<Pace, String> {
         let (done, failed) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (mut seed, mut begun) = (77, 0);
@@ -233,10 +233,10 @@ impl Bed {
         Ok(Pace { rate: count / began.elapsed().as_secs_f64(), cpu_us: cpu.as_secs_f64() * 1e6 / count })
     }
 
-    /// Random reads by several threads.
+    /// Runs random reads in several threads.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Errors of the store.
     pub fn reads(&self, threads: u64, each: u64) -> Result<f64, String> {
         read_by(threads, each, &|seed| {
             let unit = self.store.begin().map_err(text)?;
@@ -248,10 +248,10 @@ impl Bed {
         })
     }
 
-    /// Records a second that a scan of the whole file gives to a sink that counts.
+    /// Returns the number of records per second of a scan of the whole file into a counting sink.
     ///
     /// # Errors
-    /// What the store answers.
+    /// Errors of the store.
     pub fn browse(&self) -> Result<f64, String> {
         let unit = self.store.begin().map_err(text)?;
         let began = Instant::now();
@@ -267,7 +267,7 @@ impl Bed {
         Ok(count as f64 / began.elapsed().as_secs_f64())
     }
 
-    /// Waits until memory holds no change any more.
+    /// Waits until all changes in memory were applied.
     pub fn settle(&self) {
         let began = Instant::now();
         while self.store.facts().delta_bytes > 0 && began.elapsed() < Duration::from_secs(30) {
@@ -279,7 +279,7 @@ impl Bed {
 /// Opens the store in a folder.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub(crate) fn open(folder: &Path, durability: Durability) -> Result<Store, String> {
     let medium = Folder::create(folder).map_err(|error| error.to_string())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -304,10 +304,10 @@ fn read_by(threads: u64, each: u64, hundred: &(dyn Fn(&mut u64) -> Result<(), St
     Ok((threads * each) as f64 / began.elapsed().as_secs_f64())
 }
 
-/// Appends and syncs of the bytes of one unit of work, one after another, into a file that has its length: what no durable commit can beat.
+/// Measures appends and syncs of the bytes of one unit of work, sequentially, in a preallocated file: the upper limit for durable commits.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub fn floor(file: &Path, time: Duration) -> std::io::Result<f64> {
     const LENGTH: u64 = 16 << 20;
     let open = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(file)?;
@@ -324,10 +324,10 @@ pub fn floor(file: &Path, time: Duration) -> std::io::Result<f64> {
     Ok(count as f64 / began.elapsed().as_secs_f64())
 }
 
-/// Random reads of redb itself over the same records.
+/// Measures random reads of redb itself over the same records.
 ///
 /// # Errors
-/// What redb answers.
+/// Errors of redb.
 pub fn redb_reads(file: &Path, records: u64, each: u64) -> Result<f64, String> {
     const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("entries");
     fn shown(error: impl std::fmt::Display) -> String {

@@ -1,4 +1,4 @@
-//! Batch jobs: what the container adds to the floor of the database, partitions, large chunks and positions, memory.
+//! Batch jobs: overhead of the container over the floor of the database, partitions, large chunks and positions, memory.
 
 use quayline_measure::batch::{KeptEvents, Load, Rows, Took, World};
 
@@ -61,7 +61,7 @@ const CONTAINER: Load = Load {
     measures: true,
 };
 
-/// Measures in a world of its own, so that no bar has the rows of another.
+/// Measures in a separate world, so that no bar has the rows of another.
 fn with_world(in_memory: bool, measure: impl Fn(&World) -> Result<Measured, String>) -> Result<Measured, String> {
     match World::database(in_memory)? {
         Some(world) => measure(&world),
@@ -69,7 +69,7 @@ fn with_world(in_memory: bool, measure: impl Fn(&World) -> Result<Measured, Stri
     }
 }
 
-/// Two measurements in turns: the median of one by the other.
+/// Alternates two measurements, and returns the ratio of their medians.
 fn in_turns(
     unit: &str,
     ours: impl Fn() -> Result<f64, String>,
@@ -101,7 +101,7 @@ fn job(rows: Rows) -> Result<Measured, String> {
     with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || floor(world, &load).map(seconds)))
 }
 
-/// The faster of the peers by Quayline, for the same job.
+/// Returns the ratio of the faster peer to Quayline, for the same job.
 fn times_a_peer(ours: fn(&AgainstPeers) -> f64) -> Result<Measured, String> {
     let load = Load { records: 200_000, items: 1_000, ..CONTAINER };
     match against_peers(&load) {
@@ -133,7 +133,7 @@ fn large(_: &Bench) -> Result<Measured, String> {
     })
 }
 
-/// Checkpoints of which the reader gives the same position of `bytes` bytes each time, in microseconds.
+/// Returns the time in microseconds of a checkpoint whose reader returns the same position of `bytes` bytes each time.
 fn unchanged_us(world: &World, bytes: usize, says_so: bool) -> Result<f64, String> {
     const CHUNKS: u64 = 1_000;
     Ok(seconds(unchanged(world, bytes, CHUNKS, says_so)?) * 1e6 / CHUNKS as f64)
@@ -219,12 +219,12 @@ fn memory(bench: &Bench) -> Result<Measured, String> {
     with_world(false, |world| largest_memory(bench, world, [(25, 20_000), (1_000, 400_000), (8_000, 400_000)]))
 }
 
-/// The store has memory of its own, which must not grow with the job.
+/// Measures the memory of a store, which must not grow with the job.
 fn memory_in_store(bench: &Bench) -> Result<Measured, String> {
     largest_memory(bench, &World::embedded()?, [(25, 100_000), (1_000, 3_000_000), (8_000, 3_000_000)])
 }
 
-/// The largest of three runs, each with an item-count and a number of records.
+/// Returns the maximum of three runs, each with an item-count and a number of records.
 fn largest_memory(bench: &Bench, world: &World, runs: [(u64, u64); 3]) -> Result<Measured, String> {
     let (mut most, mut detail) = (0.0f64, Vec::new());
     for (items, records) in runs {

@@ -1,4 +1,4 @@
-//! Queueing models: how long an answer takes.
+//! Queueing models: time to compute a result.
 
 use std::hint::black_box;
 
@@ -44,7 +44,7 @@ pub(super) const BARS: &[Bar] = &[
     }),
 ];
 
-/// A page of a few hundred rows and points.
+/// Returns a page of a few hundred rows and points.
 fn report() -> Report {
     let points: Vec<(f64, f64)> = (0..300_u32).map(|at| (f64::from(at), f64::from(at).sqrt())).collect();
     let row = |at: &(f64, f64)| vec![Cell::text(format!("{} users", at.0)), Cell::Number(at.1), Cell::Number(at.0)];
@@ -76,7 +76,7 @@ const fn time(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measur
     Bar { area: Area::Capacity, name, bar, side: Side::AtMost, unit: "ms", measure }
 }
 
-/// Median CPU time of several runs, all of which must succeed.
+/// Returns the median CPU time of several runs, all of which must succeed.
 fn milliseconds<T, E: ToString>(times: usize, mut work: impl FnMut() -> Result<T, E>) -> Result<Measured, String> {
     let mut runs = Vec::with_capacity(times);
     for _ in 0..times {
@@ -98,7 +98,7 @@ fn many_servers() -> Result<Network, String> {
     Network::new(stations, classes).map_err(|error| error.to_string())
 }
 
-/// 63 × 41 × 67 states.
+/// Returns a network with 63 × 41 × 67 states.
 fn three_classes() -> Result<Network, String> {
     let demands = [[0.004, 0.001, 0.002], [0.001, 0.003, 0.002], [0.002, 0.002, 0.0005], [0.0005, 0.001, 0.003]];
     let stations = ["cpu", "log", "disk", "line"].iter().zip(demands);

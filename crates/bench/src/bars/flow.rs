@@ -1,4 +1,4 @@
-//! Flows: sample 4 of IBM's report on VSAM nodes beside bare syncs, beside NATS, and beside itself with other instances and orders.
+//! Flows: sample 4 of IBM's report on VSAM nodes, compared with plain syncs, with NATS, and with other numbers of instances and orders.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::artemis::ArtemisServer;
 use crate::median;
 use crate::nats::{Kept, NatsServer};
 
-/// How long one rate is measured in one turn.
+/// Duration of one measurement of a rate.
 const TIME: Duration = Duration::from_millis(700);
 /// Turns; the median counts.
 const TURNS: usize = 3;
@@ -50,7 +50,7 @@ const fn most(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measur
     Bar { area: Area::Flow, name, bar, side: Side::AtMost, unit: "ratio", measure }
 }
 
-/// The samples of this repository.
+/// Returns the folder of the flow samples.
 fn project() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/flows"))
 }
@@ -72,13 +72,13 @@ fn threads(bed: &FlowBed, count: usize, persistence: Persistence) -> Result<Driv
     drive(bed, Applications::Threads(count), persistence)
 }
 
-/// The failures of a flow are failures of the measurement.
+/// Ends the test bed; a failure of a flow fails the measurement.
 fn ended(bed: FlowBed) -> Result<(), String> {
     let failures = bed.end();
     failures.first().map_or(Ok(()), |first| Err(first.clone()))
 }
 
-/// Two rates in turns, and the median of one by the other.
+/// Alternates two rates, and returns the ratio of their medians.
 fn in_turns(
     mut ours: impl FnMut() -> Result<f64, String>,
     mut other: impl FnMut() -> Result<f64, String>,

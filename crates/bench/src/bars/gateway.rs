@@ -1,4 +1,4 @@
-//! APIs over HTTP: CPU time of a request beside static bytes over the same HTTP stack.
+//! APIs over HTTP: CPU time of a request, compared with static bytes over the same HTTP stack.
 //!
 //! `quayline measure gateway` has all figures of the gateway and its other bars; these two are those of its saturated runs.
 
@@ -19,7 +19,7 @@ const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measu
     Bar { area: Area::Gateway, name, bar, side: Side::AtMost, unit: "CPU time", measure }
 }
 
-/// Both rows come from one run.
+/// Rows of the single run that both bars share.
 static ROWS: OnceLock<Result<Vec<Measured>, String>> = OnceLock::new();
 
 fn measured(bench: &Bench, row: usize) -> Result<Measured, String> {

@@ -1,7 +1,7 @@
 //! EDI: read, check, acknowledge and write X12 and EDIFACT.
 //!
-//! Other programs do not run here: `scripts/peers.sh` measures them and Quayline in one run. A bar that was set as a multiple of another
-//! program's rate is the ratio that this rate had to a scalar translate of 4.7 GB/s, on the machine where both were measured.
+//! Other programs do not run here: `scripts/peers.sh` measures them and Quayline in one run. A bar defined as a multiple of another
+//! program's rate is the ratio of this rate to a scalar translate of 4.7 GB/s, on the machine on which both were measured.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -102,7 +102,7 @@ const fn cost(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measur
     Bar { area: Area::Edi, name, bar, side: Side::AtMost, unit: "ratio", measure }
 }
 
-/// 32 MiB.
+/// Returns a bar of 32 MiB peak memory.
 const fn memory(name: &'static str, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
     Bar { area: Area::Edi, name, bar: 33.554_432, side: Side::AtMost, unit: "MB", measure }
 }
@@ -115,7 +115,7 @@ fn peak_of(used: Usage) -> Result<Measured, String> {
     Ok(Measured { value: used.peak_bytes as f64 / 1e6, detail: format!("{:.2} s of CPU", used.cpu.as_secs_f64()) })
 }
 
-/// `quayline convert` of a file of claims.
+/// Runs `quayline convert` on a file of claims.
 fn convert(bench: &Bench, claims: Claims, to: &str) -> Result<Usage, String> {
     convert_on(bench, claims, to, 1)
 }
@@ -126,7 +126,7 @@ fn convert_on(bench: &Bench, claims: Claims, to: &str, threads: usize) -> Result
     quayline(bench, [OsStr::new("convert"), file.as_ref(), "--to".as_ref(), to.as_ref(), jobs.as_ref()], None)
 }
 
-/// `quayline validate --ack 999` of a file of claims; the acknowledgments go nowhere.
+/// Runs `quayline validate --ack 999` on a file of claims and discards the acknowledgments.
 fn validate(bench: &Bench, claims: Claims) -> Result<Usage, String> {
     let (file, guide) = (claims_file(bench, claims)?, guide_file(bench)?);
     let arguments = [OsStr::new("validate"), file.as_ref(), "--guide".as_ref(), guide.as_ref(), "--ack=999".as_ref()];
@@ -146,7 +146,7 @@ fn back(bench: &Bench, claims: Claims) -> Result<Usage, String> {
     used
 }
 
-/// A file of claims, which is kept for the next measurement.
+/// Returns a file of claims, which is kept for later measurements.
 pub(super) fn claims_file(bench: &Bench, claims: Claims) -> Result<PathBuf, String> {
     let path = bench.scratch.path(&format!("{}-{}.x12", claims.claims, claims.per_transaction));
     if !path.exists() {
@@ -156,7 +156,7 @@ pub(super) fn claims_file(bench: &Bench, claims: Claims) -> Result<PathBuf, Stri
     Ok(path)
 }
 
-/// The guide of claims as a file.
+/// Writes the guide of claims to a file.
 fn guide_file(bench: &Bench) -> Result<PathBuf, String> {
     for (name, text) in GUIDE_FILES {
         let path = bench.scratch.path(name);
@@ -183,7 +183,7 @@ fn by_cached_positions(subject: &Interchange) -> Result<Measured, String> {
     Ok(compare(|| subject.positions_in_cache(), || subject.elements()).into())
 }
 
-/// Time with by time without.
+/// Returns the ratio of the time with acknowledgments to that without.
 fn acknowledged(subject: &Interchange) -> Result<Measured, String> {
     let found = compare(|| subject.acknowledged("999"), || subject.validated());
     Ok(Measured { value: found.ratio, detail: format!("{} and {}", rate(found.ceiling), rate(found.subject)) })

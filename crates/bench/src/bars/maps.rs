@@ -57,7 +57,7 @@ const fn time(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measur
     Bar { area: Area::Maps, name, bar, side: Side::AtMost, unit: "ms", measure }
 }
 
-/// `quayline translate` of a file of claims by the map of `examples/bench`.
+/// Runs `quayline translate` on a file of claims with the map of `examples/bench`.
 fn translate(bench: &Bench, claims: Claims) -> Result<Usage, String> {
     let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bench/claims.qmap");
     let path = claims_file(bench, claims)?;

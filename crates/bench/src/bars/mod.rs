@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{Comparison, Scratch};
 
-/// What every measurement may use.
+/// Environment of all measurements.
 #[derive(Debug)]
 pub struct Bench {
     /// Files of this run.
@@ -67,7 +67,7 @@ impl Area {
         Area::Capacity,
     ];
 
-    /// Its name on the command line and in `bars.json`.
+    /// Returns the name on the command line and in `bars.json`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,11 +89,11 @@ impl Area {
 pub struct Bar {
     /// The part of the product that it measures.
     pub area: Area,
-    /// What is measured; unique.
+    /// Unique name of the measurement.
     pub name: &'static str,
     /// The bar.
     pub bar: f64,
-    /// Which side of it is good.
+    /// The good side of the bar.
     pub side: Side,
     /// Unit of value and bar.
     pub unit: &'static str,
@@ -101,7 +101,7 @@ pub struct Bar {
     pub measure: fn(&Bench) -> Result<Measured, String>,
 }
 
-/// Which side of a bar is good.
+/// The good side of a bar.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Side {
     /// The bar or more.
@@ -110,17 +110,17 @@ pub enum Side {
     AtMost,
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// In the unit of the bar.
+    /// Value in the unit of the bar.
     pub value: f64,
-    /// What the value comes from, for people.
+    /// Description of the value's origin.
     pub detail: String,
 }
 
 impl Measured {
-    /// Nothing, because something that is compared with is missing here. The row says so, and no bar falls short.
+    /// Creates a result without a value, because a peer is missing on this machine. The row reports this, and no bar falls short.
     #[must_use]
     pub fn skipped(why: &str) -> Measured {
         Measured { value: f64::NAN, detail: why.to_owned() }
@@ -134,7 +134,7 @@ impl From<Comparison> for Measured {
     }
 }
 
-/// A bar and what was measured, or why it could not be.
+/// A bar with its result, or the reason why it could not be measured.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The bar.
@@ -144,7 +144,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the bar is reached.
+    /// Returns true if the bar is reached.
     #[must_use]
     pub fn ok(&self) -> bool {
         match (&self.measured, self.bar.side) {
@@ -154,13 +154,13 @@ impl Outcome {
         }
     }
 
-    /// Whether what the bar compares with is missing here.
+    /// Returns true if a peer of the comparison is missing on this machine.
     #[must_use]
     pub fn is_skipped(&self) -> bool {
         self.measured.as_ref().is_ok_and(|measured| measured.value.is_nan())
     }
 
-    /// The row of `bars.json`.
+    /// Returns the row of `bars.json`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
@@ -173,7 +173,7 @@ impl Outcome {
         })
     }
 
-    /// The row as people read it.
+    /// Formats the row as text.
     #[must_use]
     pub fn to_line(&self) -> String {
         self.to_line_as(match (self.is_skipped(), self.ok()) {
@@ -183,7 +183,7 @@ impl Outcome {
         })
     }
 
-    /// The row with a word of its own in front.
+    /// Formats the row with another verdict.
     #[must_use]
     pub fn to_line_as(&self, verdict: &str) -> String {
         let sign = if self.bar.side == Side::AtLeast { ">=" } else { "<=" };
@@ -197,7 +197,7 @@ impl Outcome {
     }
 }
 
-/// Every bar, in the order in which they are measured.
+/// Returns every bar, in the order of measurement.
 #[must_use]
 pub fn all() -> Vec<Bar> {
     [
@@ -215,13 +215,13 @@ pub fn all() -> Vec<Bar> {
     .concat()
 }
 
-/// What is measured and shown beside the bars without deciding anything: files on which we do worse.
+/// Returns measurements that are shown with the bars without a verdict: files with worse results.
 #[must_use]
 pub fn also() -> Vec<Bar> {
     [interchanges::ALSO, maps::ALSO].concat()
 }
 
-/// A rate as people read it.
+/// Formats a rate.
 pub(crate) fn rate(bytes_per_second: f64) -> String {
     if bytes_per_second >= 1e9 {
         format!("{:.2} GB/s", bytes_per_second / 1e9)

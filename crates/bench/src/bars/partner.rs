@@ -1,4 +1,4 @@
-//! Trading partners: the cost of what `translate` does not do, the case study of 2005, growth.
+//! Trading partners: cost of the features beyond `translate`, the case study of 2005, growth.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn lookup(bench: &Bench) -> Result<Measured, String> {
 /// Entries of the store that grows; `QUAYLINE_BENCH_ENTRIES` sets another number.
 const ENTRIES: u64 = 300_000;
 
-/// The store grows once for all bars of one run.
+/// Grows the store once for all bars of one run.
 fn grown(bench: &Bench, of: fn(&Grown) -> (f64, String)) -> Result<Measured, String> {
     static GROWN: std::sync::OnceLock<Result<Grown, String>> = std::sync::OnceLock::new();
     let count = std::env::var("QUAYLINE_BENCH_ENTRIES").ok().and_then(|text| text.parse().ok()).unwrap_or(ENTRIES);

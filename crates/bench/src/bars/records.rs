@@ -100,7 +100,7 @@ const PACKED: Kind = Kind {
 const MB: u64 = 1_000_000;
 
 impl Kind {
-    /// Its copybook and a file of about that many megabytes; both are kept for the next measurement.
+    /// Returns its copybook and a file of about this many megabytes; both are kept for later measurements.
     fn files(self, bench: &Bench, megabytes: u64) -> Result<(PathBuf, PathBuf), String> {
         let file = format!("{}-{megabytes}.dat", self.name);
         let path = bench.scratch.path(&file);
@@ -112,7 +112,7 @@ impl Kind {
         Ok((copybook.map_err(|error| error.to_string())?, path))
     }
 
-    /// `quayline convert` of a file of that many megabytes.
+    /// Runs `quayline convert` on a file of this many megabytes.
     fn convert(
         self,
         bench: &Bench,
@@ -130,7 +130,8 @@ impl Kind {
     }
 }
 
-/// One thread and two in turns, 400 MB, wall time, the fastest of nine each: a busy neighbour can only slow a run, and it slows two threads
+/// Alternates one thread and two, 400 MB, wall time, and takes the fastest of nine each: other processes can only slow a run, and they slow two
+/// threads
 /// most.
 fn two_threads(bench: &Bench, kind: Kind) -> Result<Measured, String> {
     let (mut one, mut two) = (f64::INFINITY, f64::INFINITY);
@@ -146,7 +147,7 @@ fn peak(bench: &Bench, kind: Kind, to: &str, jobs: &str) -> Result<Measured, Str
     Ok(megabytes(used))
 }
 
-/// A Parquet file holds back one row group, which 10 MB do not fill, so its memory is level only from there on.
+/// Measures peak memory for Parquet. A Parquet writer buffers one row group, which 10 MB do not fill, so its memory is constant only above that.
 fn peak_parquet(bench: &Bench) -> Result<Measured, String> {
     let used = |size| Ok::<f64, String>(DISPLAY.convert(bench, size, "parquet", "1", None)?.peak_bytes as f64 / 1e6);
     let peaks = [used(10)?, used(100)?, used(1_000)?];
@@ -157,7 +158,7 @@ fn in_sizes(peaks: [f64; 3]) -> String {
     format!("{:.1}, {:.1}, {:.1} MB for 10 MB, 100 MB, 1 GB", peaks[0], peaks[1], peaks[2])
 }
 
-/// 1 GB of JSON lines back to records.
+/// Measures peak memory of converting 1 GB of JSON lines to records.
 fn peak_from_json(bench: &Bench) -> Result<Measured, String> {
     let json = bench.scratch.path("display-heavy.jsonl");
     // A record of 200 bytes is about 400 bytes of JSON.
@@ -185,14 +186,14 @@ fn megabytes(used: Usage) -> Measured {
     Measured { value: used.peak_bytes as f64 / 1e6, detail: format!("{:.2} s of CPU", used.cpu.as_secs_f64()) }
 }
 
-/// Peak of 1 GB by that of 10 MB (`from` 0) or 100 MB (`from` 1).
+/// Returns the ratio of the peak for 1 GB to that for 10 MB (`from` 0) or 100 MB (`from` 1).
 fn memory_growth(bench: &Bench, to: &str, from: usize) -> Result<Measured, String> {
     let used = |size| Ok::<f64, String>(DISPLAY.convert(bench, size, to, "1", None)?.peak_bytes as f64 / 1e6);
     let peaks = [used(10)?, used(100)?, used(1_000)?];
     Ok(Measured { value: peaks[2] / peaks[from], detail: in_sizes(peaks) })
 }
 
-/// Slope of log CPU time over log size by least squares, the time of a run on one record taken off: what starts a process does not grow.
+/// Returns the least-squares slope of log CPU time over log size, after subtracting the time of a run on one record, which is constant startup cost.
 fn size_exponent(bench: &Bench) -> Result<Measured, String> {
     let cpu = |megabytes: u64, times: usize| -> Result<f64, String> {
         let mut runs = Vec::new();
@@ -201,7 +202,7 @@ fn size_exponent(bench: &Bench) -> Result<Measured, String> {
         }
         Ok(crate::median(runs.into_iter()))
     };
-    // A file of "0 MB" holds one block; it must be small against 1 MB.
+    // A file of "0 MB" contains one block, which must be small compared with 1 MB.
     let (copybook, _) = DISPLAY.files(bench, 1)?;
     let one = bench.scratch.write("one-record.dat", &DisplayHeavy::records(1, 2)).map_err(|error| error.to_string())?;
     let mut command: Vec<OsString> = vec![bench.quayline.clone().into(), "convert".into(), one.into()];
@@ -221,7 +222,7 @@ fn size_exponent(bench: &Bench) -> Result<Measured, String> {
     Ok(Measured { value: slope(&points), detail: format!("{} ms for 1, 10, 100, 1000 MB", shown.join(", ")) })
 }
 
-/// Least squares.
+/// Returns the least-squares slope.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);

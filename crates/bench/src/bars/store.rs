@@ -9,7 +9,7 @@ use super::{Area, Bar, Bench, Measured, Side};
 use crate::store_growth;
 use crate::unit_of_work::{Bed, Pace, RECORDS, floor, redb_reads};
 
-/// How long one rate is measured.
+/// Duration of one measurement of a rate.
 const TIME: Duration = Duration::from_secs(3);
 /// Reads of one measurement.
 const READS: u64 = 1_000_000;
@@ -179,7 +179,7 @@ fn restart_after(bench: &Bench, load: [u64; 3], what: &str) -> Result<Measured, 
     })
 }
 
-/// Half of the time of each before and after the other.
+/// Compares with fjall. Half of the time of each is before and half after the other.
 fn by_fjall(bench: &Bench) -> Result<Measured, String> {
     const RECORDS: u64 = 5_000_000;
     const WORKERS: u64 = 64;
@@ -199,7 +199,7 @@ fn by_fjall(bench: &Bench) -> Result<Measured, String> {
     Ok(Measured { value: rate / peer, detail })
 }
 
-/// `quayline file load` of 32-byte records with an EBCDIC key, the start of the process included.
+/// Measures `quayline file load` of 32-byte records with an EBCDIC key, including the start of the process.
 fn load_file(bench: &Bench) -> Result<Measured, String> {
     const RECORDS: u64 = 2_000_000;
     let (input, data) = (bench.scratch.path("load.ebc"), folder(bench));
@@ -229,7 +229,7 @@ fn load_file(bench: &Bench) -> Result<Measured, String> {
     Ok(Measured { value: crate::median(rates.into_iter()) / 1e6, detail })
 }
 
-/// The limit is the sum of the caches and of the changes that the settings of a server allow, as `docs/reference/limits.md` says.
+/// Checks that memory stays within the sum of the caches and changes that the settings of a server allow, see `docs/reference/limits.md`.
 fn memory(bench: &Bench) -> Result<Measured, String> {
     let records = number("QUAYLINE_BENCH_RECORDS").unwrap_or(5_000_000);
     let (mut most, mut detail) = (0.0f64, Vec::new());
@@ -249,12 +249,12 @@ fn memory(bench: &Bench) -> Result<Measured, String> {
     Ok(Measured { value: most, detail: detail.join("; ") })
 }
 
-/// The number of an environment variable, for runs that are longer than those of `make bench`.
+/// Returns the number in an environment variable, for runs longer than those of `make bench`.
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().and_then(|text| text.parse().ok())
 }
 
-/// Time of what lasts: the variable `QUAYLINE_BENCH_SECONDS`, or 10 s.
+/// Returns the duration of sustained measurements: the variable `QUAYLINE_BENCH_SECONDS`, or 10 s.
 fn sustained() -> Duration {
     Duration::from_secs(number("QUAYLINE_BENCH_SECONDS").unwrap_or(10))
 }

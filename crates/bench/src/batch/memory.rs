@@ -8,10 +8,10 @@ use quayline_measure::batch::{Load, Moves, Positioned, Took, World, job_xml};
 
 use crate::process;
 
-/// Largest memory of `quayline job start` with a load, in bytes.
+/// Returns the peak memory of `quayline job start` with a load, in bytes.
 ///
 /// # Errors
-/// The command does not end with 0; those of the database.
+/// The command does not exit with 0, or errors of the database.
 pub fn peak_memory(quayline: &Path, this: &Path, world: &World, load: &Load) -> Result<u64, String> {
     world.fresh()?;
     let store = world.folder().join("store");
@@ -27,10 +27,10 @@ pub fn peak_memory(quayline: &Path, this: &Path, world: &World, load: &Load) -> 
     Ok(process::run(this, &command, None)?.peak_bytes)
 }
 
-/// Largest memory, in bytes, of a job that copies lines of 100 kB at item-count 1,000, its repository in a store.
+/// Returns the peak memory, in bytes, of a job that copies lines of 100 kB at item-count 1,000, with its repository in a store.
 ///
 /// # Errors
-/// The command does not end with 0; those of the disk.
+/// The command does not exit with 0, or errors of the disk.
 pub fn large_items_memory(quayline: &Path, this: &Path) -> Result<u64, String> {
     const LINES: usize = 2_000;
     const BYTES: usize = 100_000;
@@ -63,16 +63,16 @@ pub fn large_items_memory(quayline: &Path, this: &Path) -> Result<u64, String> {
         if length == (LINES * BYTES) as u64 { Ok(peak) } else { Err(format!("{length} bytes came out")) }
     };
     let peak = run();
-    // What is left of a run that failed is removed too.
+    // Also remove the files of a failed run.
     let _ = std::fs::remove_dir_all(&folder);
     peak
 }
 
-/// A job whose reader has a position of `bytes` bytes that never changes: what a checkpoint costs that says what the one before did. Either the
-/// reader says so, or it gives the bytes each time.
+/// Runs a job whose reader has an unchanged position of `bytes` bytes, to measure the cost of checkpoints equal to the preceding ones. Either the
+/// reader reports that it has not moved, or it returns the bytes each time.
 ///
 /// # Errors
-/// Those of the job.
+/// Errors of the job.
 pub fn unchanged(world: &World, bytes: usize, chunks: u64, says_so: bool) -> Result<Took, String> {
     let xml = "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\"><chunk item-count=\"10\">\
                <reader ref=\"constant\"/><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\

@@ -1,4 +1,4 @@
-//! The job of IBM's paper on Liberty Batch beside the floor: the same SQL with nothing around it.
+//! The job of IBM's paper on Liberty Batch, compared with the floor: the same SQL without a container.
 
 mod memory;
 mod peers;

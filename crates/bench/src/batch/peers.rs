@@ -1,4 +1,4 @@
-//! JBeret and Spring Batch with the same job, in Java processes. `bench/peers/batch` has the programs, and says what makes the comparison fair.
+//! JBeret and Spring Batch with the same job, in Java processes. `bench/peers/batch` has the programs, and explains why the comparison is fair.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ const TURNS: usize = 2;
 pub struct AgainstPeers {
     /// The faster of the peers.
     pub peer: f64,
-    /// Its name.
+    /// Name of the peer.
     pub name: &'static str,
     /// The other.
     pub other: f64,
@@ -24,13 +24,13 @@ pub struct AgainstPeers {
     pub set: f64,
 }
 
-/// What was found, or why there is nothing to compare with.
+/// Comparison, or the reason why there is none.
 type Found = Result<AgainstPeers, Missing>;
 
-/// Why there is no figure.
+/// Reason for a missing figure.
 #[derive(Clone, Debug)]
 pub enum Missing {
-    /// Something is not installed or cannot be fetched.
+    /// A program is not installed or cannot be downloaded.
     Peer(String),
     /// A run failed.
     Failed(String),
@@ -65,7 +65,7 @@ fn measure(load: &Load) -> Found {
     Ok(AgainstPeers { peer, name, other, pipelined, set })
 }
 
-/// Folder of the sources of this repository.
+/// Returns the folder of the sources of this repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -111,7 +111,7 @@ fn peer(class_path: &str, program: &str, world: &World, load: &Load) -> Result<f
     })
 }
 
-/// What a program printed; bytes that are not ASCII are escaped.
+/// Formats the output of a program; bytes that are not ASCII are escaped.
 fn text(printed: &[u8]) -> String {
     printed.split(|byte| *byte == b'\n').map(|line| line.escape_ascii().to_string()).collect::<Vec<_>>().join("\n")
 }

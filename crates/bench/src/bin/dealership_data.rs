@@ -46,7 +46,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
     std::fs::write(file, framed).map_err(|error| format!("{file}: {error}"))
 }
 
-/// A z/OS record descriptor word: length with itself, two zero bytes.
+/// Adds a z/OS record descriptor word to each record: length including the word, two zero bytes.
 fn with_descriptor_words(records: &[u8], length: usize) -> Vec<u8> {
     let word = u16::try_from(length + 4).expect("a car record has at most 30,128 bytes").to_be_bytes();
     records

@@ -1,5 +1,5 @@
-//! `edi_data claims|orders COUNT FILE [PER-TRANSACTION]`: writes an interchange of so many claims (837P) or purchase orders (ORDERS); of claims
-//! 5,000 stand in a transaction, or so many as the last argument says.
+//! `edi_data claims|orders COUNT FILE [PER-TRANSACTION]`: writes an interchange of this many claims (837P) or purchase orders (ORDERS). A transaction
+//! has 5,000 claims, or the number in the last argument.
 
 use std::fs::File;
 use std::process::ExitCode;

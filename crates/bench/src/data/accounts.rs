@@ -1,4 +1,4 @@
-//! The file of the demo: a dozen accounts that nobody has.
+//! File of the demo: a dozen fictitious accounts.
 
 use super::RecordWriter;
 
@@ -19,7 +19,7 @@ const FAMILY: [&str; 12] = [
 const GIVEN: [&str; 12] =
     ["ADA", "BRUNO", "CLARA", "DAVID", "ELIN", "FARID", "GRETA", "HUGO", "INES", "JONAS", "KARIN", "LEO"];
 
-/// Twelve records of `examples/accounts/accounts.cpy`, 120 bytes each.
+/// Returns twelve records of `examples/accounts/accounts.cpy`, 120 bytes each.
 #[must_use]
 pub fn accounts() -> Vec<u8> {
     let mut w = RecordWriter::new(12);

@@ -1,4 +1,4 @@
-//! Car inquiry answers: two arrays whose lengths stand in an earlier group, with items behind each.
+//! Car inquiry responses: two arrays whose lengths are in an earlier group, each followed by other items.
 
 use super::RecordWriter;
 
@@ -12,14 +12,14 @@ pub struct CarRecords {
     pub cars: u32,
     /// Dealers a record, at most 25.
     pub dealers: u32,
-    /// Whether records have the COMMAREA's length or their own.
+    /// Whether records have the length of the COMMAREA or only of their content.
     pub length: Length,
 }
 
 /// Length of car records.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Length {
-    /// 30,128 bytes each: what lies behind the last field is 0x00, as in a COMMAREA that the program did not fill.
+    /// 30,128 bytes each: bytes after the last field are 0x00, as in a partly filled COMMAREA.
     Commarea,
     /// The fields only: 3,028 bytes, 240 a car, 124 a dealer.
     Fields,
@@ -42,7 +42,7 @@ impl CarRecords {
         }
     }
 
-    /// That many records; references and costs differ from record to record.
+    /// Returns this many records; references and costs differ between records.
     ///
     /// # Panics
     /// With more cars or dealers than the copybook's tables have.
@@ -84,7 +84,7 @@ impl CarRecords {
         w.text("", 25);
     }
 
-    /// 8 + 6 + 6 characters, fifteen times NO, twice YES: 56.
+    /// Writes a car: 8 + 6 + 6 characters, fifteen times NO, twice YES: 56.
     fn car(&self, w: &mut RecordWriter, number: u32) {
         w.text(&format!("CAR{:05}", number % 100_000), 12);
         w.text("ASTRAL", 12);
@@ -93,7 +93,7 @@ impl CarRecords {
         (19..=20).for_each(|_| w.text("YES", 12));
     }
 
-    /// 8 or 9 + 2 + 30 + 12 characters: 1,316 in 25.
+    /// Writes a dealer: 8 or 9 + 2 + 30 + 12 characters: 1,316 in 25.
     fn dealer(w: &mut RecordWriter, number: u32) {
         w.text(&format!("DEALER {number}"), 16);
         w.text(["UK", "FR", "DE"][number as usize % 3], 2);

@@ -12,7 +12,7 @@ impl PackedHeavy {
     /// The copybook.
     pub const COPYBOOK: &'static str = include_str!("../../../../examples/bench/packed-heavy.cpy");
 
-    /// That many records.
+    /// Returns this many records.
     #[must_use]
     pub fn records(count: usize, seed: u64) -> Vec<u8> {
         let mut w = RecordWriter::new(seed);

@@ -10,7 +10,7 @@ impl Policies {
     /// The copybook.
     pub const COPYBOOK: &'static str = include_str!("../../../../examples/bench/policy.cpy");
 
-    /// That many records.
+    /// Returns this many records.
     #[must_use]
     pub fn records(count: usize, seed: u64) -> Vec<u8> {
         let fields: Vec<(&str, &str, &str)> = Self::COPYBOOK.lines().filter_map(field).collect();
@@ -24,7 +24,7 @@ impl Policies {
     }
 }
 
-/// Name, picture and usage of an elementary item.
+/// Parses name, picture and usage of an elementary item.
 fn field(line: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = line.trim().strip_prefix("05 ")?.split_once(" PIC ")?;
     let (picture, usage) = rest.trim_end_matches('.').split_once(' ').unwrap_or((rest.trim_end_matches('.'), ""));
@@ -55,7 +55,7 @@ fn write(w: &mut RecordWriter, name: &str, picture: &str, usage: &str) {
             }
         }
         (_, "COMP-3") => {
-            // Small enough that sums of them fit.
+            // Small enough that their sums fit.
             let value = w.random().below(10u64.pow(size - 2));
             let negative = w.random().percent(10);
             w.packed_value(value, negative, size);

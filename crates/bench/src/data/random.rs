@@ -7,13 +7,13 @@
 pub struct Random(u64);
 
 impl Random {
-    /// A stream of numbers that the seed decides.
+    /// Creates a sequence of numbers determined by the seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -22,12 +22,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `bound - 1`; `bound` is at least 1. The bias of below 2^-32 for small bounds does not matter here.
+    /// Returns a number from 0 to `bound - 1`; `bound` must be at least 1. The bias of below 2^-32 for small bounds does not matter here.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.draw() % bound
     }
 
-    /// Whether an event of this many percent happens.
+    /// Returns true with a probability of this many percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -31,14 +31,14 @@ const WORDS: [&str; 20] = [
 /// Appends fields in EBCDIC code page 037 to a buffer.
 #[derive(Debug)]
 pub struct RecordWriter {
-    /// What was written.
+    /// The written bytes.
     pub bytes: Vec<u8>,
     table: &'static [u8; 256],
     random: Random,
 }
 
 impl RecordWriter {
-    /// An empty buffer whose random fields the seed decides.
+    /// Creates an empty buffer; the seed determines random fields.
     ///
     /// # Panics
     /// Never: code page 037 is built in.
@@ -48,19 +48,19 @@ impl RecordWriter {
         RecordWriter { bytes: Vec::new(), table: page.from_ascii_table(), random: Random::new(seed) }
     }
 
-    /// The stream of random numbers.
+    /// Returns the random number generator.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }
 
-    /// `PIC X(width)`: printable ASCII, cut or padded with spaces.
+    /// Writes `PIC X(width)`: printable ASCII, cut or padded with spaces.
     pub fn text(&mut self, text: &str, width: usize) {
         let start = self.bytes.len();
         self.bytes.extend(text.bytes().take(width).map(|byte| self.table[usize::from(byte)]));
         self.bytes.resize(start + width, 0x40);
     }
 
-    /// `PIC X(width)` of random words.
+    /// Writes `PIC X(width)` with random words.
     pub fn words(&mut self, count: usize, width: usize) {
         let start = self.bytes.len();
         for i in 0..count {
@@ -73,25 +73,25 @@ impl RecordWriter {
         self.bytes.resize(start + width, 0x40);
     }
 
-    /// `PIC 9(digits)` of a random number.
+    /// Writes `PIC 9(digits)` with a random number.
     pub fn zoned(&mut self, digits: u32) {
         let value = self.random.below(10u64.pow(digits));
         self.zoned_value(value, digits);
     }
 
-    /// `PIC S9(digits)` of a random number, three in ten negative.
+    /// Writes `PIC S9(digits)` with a random number, three in ten negative.
     pub fn zoned_signed(&mut self, digits: u32) {
         let value = self.random.below(10u64.pow(digits));
         let negative = self.random.percent(30);
         self.zoned_signed_value(value, negative, digits);
     }
 
-    /// `PIC 9(digits)` of a number.
+    /// Writes `PIC 9(digits)` with a number.
     pub fn zoned_value(&mut self, value: u64, digits: u32) {
         self.bytes.extend(decimal_digits(value, digits).map(|digit| 0xf0 | digit));
     }
 
-    /// `PIC S9(digits)` of a number, sign in the zone of the last digit.
+    /// Writes `PIC S9(digits)` with a number, sign in the zone of the last digit.
     pub fn zoned_signed_value(&mut self, value: u64, negative: bool, digits: u32) {
         self.zoned_value(value, digits);
         if let Some(last) = self.bytes.last_mut() {
@@ -99,14 +99,14 @@ impl RecordWriter {
         }
     }
 
-    /// `PIC S9(digits) COMP-3` of a random number, three in ten negative.
+    /// Writes `PIC S9(digits) COMP-3` with a random number, three in ten negative.
     pub fn packed(&mut self, digits: u32) {
         let value = self.random.below(10u64.pow(digits));
         let negative = self.random.percent(30);
         self.packed_value(value, negative, digits);
     }
 
-    /// `PIC S9(digits) COMP-3` of a number.
+    /// Writes `PIC S9(digits) COMP-3` with a number.
     pub fn packed_value(&mut self, value: u64, negative: bool, digits: u32) {
         let sign = if negative { 0x0d } else { 0x0c };
         // An even picture has a pad nibble in front.
@@ -115,18 +115,18 @@ impl RecordWriter {
         self.bytes.extend(nibbles.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
     }
 
-    /// `PIC 9(09) COMP` and other 4-byte binaries.
+    /// Writes `PIC 9(09) COMP` and other 4-byte binaries.
     pub fn binary4(&mut self, value: u32) {
         self.bytes.extend(value.to_be_bytes());
     }
 
-    /// `PIC S9(04) COMP` and other 2-byte binaries.
+    /// Writes `PIC S9(04) COMP` and other 2-byte binaries.
     pub fn binary2(&mut self, value: i16) {
         self.bytes.extend(value.to_be_bytes());
     }
 }
 
-/// High digit first.
+/// Iterates over the decimal digits, high digit first.
 fn decimal_digits(value: u64, digits: u32) -> impl Iterator<Item = u8> {
     (0..digits).rev().map(move |power| u8::try_from(value / 10u64.pow(power) % 10).expect("a digit"))
 }

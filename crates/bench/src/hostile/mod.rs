@@ -25,7 +25,7 @@ const SIZES: [usize; 2] = [64 << 10, 1 << 20];
 const BYTES_MAX: usize = 64 << 20;
 /// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about twenty on a busy machine.
 const CPU_SECONDS_MAX: u32 = 100;
-/// CPU time below which a run says nothing about growth: the noise of starting a process is of this order.
+/// CPU time below which a run is no evidence of growth: the noise of starting a process has this magnitude.
 const NOISE_S: f64 = 0.02;
 
 /// Runs of the good file: the shortest is what starting takes.
@@ -36,11 +36,11 @@ const STARTS: usize = 5;
 pub struct Shape {
     /// Place and unit.
     pub name: String,
-    /// What comes before the units.
+    /// Bytes before the units.
     pub before: Vec<u8>,
-    /// What is repeated.
+    /// Repeated bytes.
     pub unit: Vec<u8>,
-    /// What comes after them.
+    /// Bytes after the units.
     pub after: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl Shape {
     /// Writes a file of about `bytes` bytes.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// Errors of the file system.
     pub fn write(&self, path: &Path, bytes: usize) -> io::Result<()> {
         let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
         file.write_all(&self.before)?;
@@ -65,7 +65,7 @@ impl Shape {
     }
 }
 
-/// How the cost of one shape under one command grew.
+/// Growth of the cost of one shape with one command.
 #[derive(Clone, Debug)]
 pub struct Growth {
     /// Format, command and shape.
@@ -203,17 +203,17 @@ impl Runner<'_> {
 /// Growth above which a run is repeated: the bar.
 const EXPONENT_MAX: f64 = 1.05;
 
-/// The exponent of CPU seconds over bytes, points by size; 0 if the largest run is within the noise.
+/// Returns the exponent of CPU seconds over bytes, with points sorted by size; 0 if the largest run is within the noise.
 ///
-/// Time that has a knee but goes on as a line has no exponent above one: with three points it is the smaller of the exponent of the
-/// whole and of what each size adds to the one before. A square has two by both.
+/// Linear time with a bend has no exponent above one: with three points it is the smaller of the overall exponent and that of the increments
+/// from size to size. Quadratic time has two by both.
 fn exponent(points: &[(usize, f64)]) -> f64 {
     let (Some((first, small)), Some((last, large))) = (points.first(), points.last()) else { return 0.0 };
     let by = *last as f64 / *first as f64;
     let whole = grown(*small, *large, by);
     let [(a, at_a), (b, at_b), (c, at_c)] = points else { return whole };
     let slopes = [(at_b - at_a) / (b - a) as f64, (at_c - at_b) / (c - b) as f64];
-    // The middles of the two stretches are where the slopes stand.
+    // The slopes apply to the midpoints of the two intervals.
     let apart = (b + c) as f64 / (a + b) as f64;
     if slopes[0] <= 0.0 {
         whole

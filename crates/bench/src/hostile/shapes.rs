@@ -5,7 +5,7 @@ use super::Shape;
 /// The shapes of one format, and the commands that read it.
 #[derive(Clone, Debug)]
 pub struct Format {
-    /// Its name in the bench.
+    /// Name in the bench.
     pub name: &'static str,
     /// Extension of the files.
     pub extension: &'static str,
@@ -13,7 +13,7 @@ pub struct Format {
     pub commands: Vec<Vec<&'static str>>,
     /// Files that the commands name.
     pub files: Vec<(&'static str, Vec<u8>)>,
-    /// At least 40.
+    /// Shapes, at least 40.
     pub shapes: Vec<Shape>,
 }
 
@@ -28,11 +28,11 @@ const ORDERS_GUIDE: &[u8] = include_bytes!("../../../../examples/edi/orders.guid
 const MAP: &[u8] = include_bytes!("../../../../examples/bench/claims.qmap");
 const MAP_SHAPE: &[u8] = include_bytes!("../../../../examples/bench/claims.shape");
 
-/// Ten bytes of text, decimal DISPLAY and a counted table: what the formats of record files are tried with.
+/// Ten bytes of text, decimal DISPLAY and a counted table, for the formats of record files.
 const COPYBOOK: &[u8] = b"       01 R.\n          05 N PIC 9.\n          05 A PIC X(4).\n          05 T OCCURS 0 TO 5 DEPENDING ON N PIC X.\n";
 const PLAIN_COPYBOOK: &[u8] = b"       01 R.\n          05 A PIC X(4).\n          05 B PIC 9(4).\n";
 
-/// Every format with its shapes.
+/// Returns every format with its shapes.
 #[must_use]
 pub fn formats() -> Vec<Format> {
     vec![x12(), edifact(), json(), xml(), csv(), rdw(), lines(), copybook(), guide(), map()]
@@ -52,7 +52,7 @@ pub(super) fn shapes(places: &[Place], units: &[&[u8]]) -> Vec<Shape> {
     shapes
 }
 
-/// A good file cut at the first place where `at` begins.
+/// Cuts a valid file at the first occurrence of `at`.
 fn cut(file: &[u8], at: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let place = file.windows(at.len()).position(|window| window == at).unwrap_or(file.len());
     (file[..place].to_vec(), file[place..].to_vec())
@@ -63,7 +63,7 @@ fn place_at(name: &'static str, file: &[u8], at: &[u8]) -> Place {
     Place(name, before, after)
 }
 
-/// A place after `at`, inside a value.
+/// Returns a place after `at`, inside a value.
 fn place_in(name: &'static str, file: &[u8], at: &[u8]) -> Place {
     let (mut before, mut after) = cut(file, at);
     before.extend(after.drain(..at.len()));

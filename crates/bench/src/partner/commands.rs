@@ -1,4 +1,4 @@
-//! `quayline partner receive` beside `quayline translate` of the same documents; many envelopes that wait at once.
+//! `quayline partner receive` compared with `quayline translate` of the same documents, and many envelopes that wait at once.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,13 +13,13 @@ use quayline_measure::partner_study::world::{self, Project};
 pub struct Programs<'p> {
     /// The `quayline` command.
     pub quayline: &'p Path,
-    /// This program.
+    /// Path of this program.
     pub this: &'p Path,
     /// A folder whose content may be replaced.
     pub folder: &'p Path,
 }
 
-/// What is received.
+/// Received format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Received {
     /// 10,000 orders of about 2 KB in interchanges of 100.
@@ -28,16 +28,16 @@ pub enum Received {
     Claims,
 }
 
-/// Everything that a partner's settings can turn off.
+/// Settings that disable all optional features of a partner.
 pub const OFF: &str =
     "validate = \"envelope\"\nacknowledge = []\nduplicates = \"accept\"\ngaps = \"ignore\"\nkeep = \"rejected\"";
-/// As a business runs it, except for the check by guide, which `translate` does not do either.
+/// Settings of a typical business, except the check by guide, which `translate` does not do either.
 pub const ON: &str =
     "validate = \"envelope\"\nacknowledge = [\"997\"]\nduplicates = \"reject\"\ngaps = \"warn\"\nkeep = \"all\"";
-/// The same with the check by guide.
+/// Settings of a typical business, including the check by guide.
 pub const CHECKED: &str = "acknowledge = [\"997\"]\nduplicates = \"reject\"\ngaps = \"warn\"\nkeep = \"all\"";
 
-/// CPU seconds of receiving, with these settings and so many transactions in a unit of work, and of translating.
+/// CPU seconds of receiving, with given settings and number of transactions in a unit of work, and of translating.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// `quayline partner receive`.
@@ -111,7 +111,7 @@ fn guide(what: Received) -> &'static str {
     }
 }
 
-/// A new store with the queues of the projects.
+/// Creates a new store with the queues of the projects.
 fn fresh_store(quayline: &Path, project: &Project) -> Result<(), String> {
     let data = project.path("data");
     // Of the run before.
@@ -130,10 +130,10 @@ fn fresh_store(quayline: &Path, project: &Project) -> Result<(), String> {
     Ok(())
 }
 
-/// One document for each of so many partners waits for its envelope; then all envelopes close. What both commands took.
+/// Queues one document for each of this many partners, and then closes all envelopes. Returns the cost of both commands.
 ///
 /// # Errors
-/// A command does not end with 0.
+/// A command does not exit with 0.
 pub fn envelopes(programs: Programs<'_>, partners: usize) -> Result<(Usage, Usage), String> {
     let project = Project::new(&programs.folder.join("partner-envelopes"))?;
     project.receivers(partners)?;

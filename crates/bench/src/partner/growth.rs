@@ -20,7 +20,7 @@ use quayline_measure::partner_study::world::{self, Project};
 /// Look-ups of one sample.
 const LOOKUPS: usize = 100_000;
 
-/// CPU nanoseconds of one look-up of a partner, its settings and the rule of a document, among so many partners with 50 rules each.
+/// Returns the CPU nanoseconds of one lookup of a partner, its settings and the rule of a document, among this many partners with 50 rules each.
 ///
 /// # Errors
 /// Files that cannot be written or read.
@@ -60,18 +60,18 @@ pub fn lookup(folder: &Path, partners: usize) -> Result<f64, String> {
             Err("a rule is missing".to_owned())
         }
     };
-    // The first fills what is merged once for each partner.
+    // The first lookup computes the merged settings of each partner.
     sample()?;
     let samples = (0..7).map(|_| sample()).collect::<Result<Vec<_>, _>>()?;
     Ok(median(samples.into_iter()))
 }
 
-/// What a store of many entries does.
+/// Performance of a store with many entries.
 #[derive(Clone, Copy, Debug)]
 pub struct Grown {
     /// CPU microseconds of the process for one entry at the beginning.
     pub first_us: f64,
-    /// The same at the end.
+    /// Mean time in microseconds at the end.
     pub last_us: f64,
     /// Milliseconds of a search by business field.
     pub by_field_ms: f64,
@@ -87,7 +87,7 @@ pub struct Grown {
     pub purged: u64,
 }
 
-/// Entries that are added between two looks.
+/// Number of entries that are added between two samples.
 const SAMPLE: u64 = 20_000;
 const DAY_MS: u64 = 86_400_000;
 /// Midnight of a day in 2026.
@@ -148,17 +148,17 @@ fn add(ledger: &Ledger, from: u64, to: u64, count: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Adds so many entries, searches them, and purges half of them while others come.
+/// Adds this many entries, searches them, and purges half of them while others are added.
 ///
 /// # Errors
-/// What the store answers.
+/// Errors of the store.
 pub fn grow(folder: &Path, count: u64) -> Result<Grown, String> {
     let shown = |error: StoreError| error.to_string();
     // Left over from a run that was stopped.
     let _ = std::fs::remove_dir_all(folder);
     let store = open(folder, Durability::Buffered)?;
     let ledger = Ledger::open(&store).map_err(shown)?;
-    // An entry costs what its way into the tree costs too, which comes up to a second after its commit.
+    // The cost of an entry includes its later application to the tree, up to a second after its commit.
     let settle = || {
         let began = Instant::now();
         while ledger.store().facts().delta_bytes > 0 && began.elapsed() < Duration::from_secs(60) {

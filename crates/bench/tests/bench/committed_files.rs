@@ -1,4 +1,4 @@
-//! The data files in `examples/` are what the programs write.
+//! The data files in `examples/` equal the output of the generators.
 
 use std::path::Path;
 
