@@ -80,7 +80,7 @@ impl Store {
         let usage = Arc::new(Usage::default());
         let locks = LockTable::new(&usage, shared.clone());
         if access == Access::Write && shared.is_some() && number(&identity_key)?.is_none() {
-            // Of the processes that open an empty store at once, one gives it its identity.
+            // Several processes may open an empty store at once; exactly one of them writes its identity.
             let (wait, limits) = (limits.lock_wait_ms_max, limits.locks_max);
             locks.acquire(NO_UNIT, &identity_key, Reads::Nothing, wait, limits)?;
             if number(&identity_key)?.is_none() {

@@ -492,7 +492,7 @@ impl Unit {
                 None => self.writes.remove(&key),
             };
         }
-        // Those of an earlier mark that are still in the list may be in it twice; the earlier entry counts.
+        // A key that was changed since an earlier mark may get a second entry in the undo list; the earlier entry counts.
         self.undone.clear();
         self.version += 1;
         self.bytes = mark.bytes;

@@ -174,7 +174,7 @@ impl History {
         before.iter().for_each(|(_, after)| waits_for[*after] += 1);
         let mut left: BTreeSet<usize> = (0..self.0.len()).collect();
         let mut free: Vec<usize> = (0..self.0.len()).filter(|unit| waits_for[*unit] == 0).collect();
-        // Remove units without predecessors. Those that remain are in a cycle or follow one.
+        // Remove units without predecessors. The remaining units are in a cycle or follow one.
         while let Some(first) = free.pop() {
             left.remove(&first);
             for (_, after) in before.range((first, 0)..=(first, usize::MAX)) {

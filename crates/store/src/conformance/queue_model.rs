@@ -146,7 +146,7 @@ impl Sequence<'_> {
             group_sequence: known.group_sequence,
             priority,
             persistence,
-            // Its time is over when it is put: no clock has to move.
+            // An expired message is put with an expiry time in the past, so the test does not have to move the clock.
             expires_ms: u64::from(known.is_expired),
             payload: self.next.to_be_bytes().to_vec(),
             ..Message::default()

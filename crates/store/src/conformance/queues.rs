@@ -186,7 +186,7 @@ fn poison(store: &Store) -> Result<(), String> {
     same("message", finding.message.as_str(), why)?;
     same("remedy", finding.hint.as_deref().unwrap_or_default().contains("`quayline queue define B`"), true)?;
     same("once for the queue", store.poison_findings(), vec![("Q".to_owned(), finding)])?;
-    // Its own backout queue leads nowhere either.
+    // The backout queue of the dead-letter queue does not exist either.
     let dead = define(store, QueueDefinition { name: DEAD_LETTER.to_owned(), ..limits })?;
     put(store, &dead, &message(8))?;
     fail(&dead)?;
