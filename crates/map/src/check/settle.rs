@@ -53,7 +53,7 @@ impl Lower<'_> {
                     if inner.recording.is_none() && !address.is_empty() {
                         code.go_to(&address);
                     } else if inner.recording.is_none() && order::first_document(&inner.body).is_some() {
-                        // Its documents are siblings of the ones made so far.
+                        // The documents of the loop are siblings of the documents made so far.
                         let base = code.base;
                         code.close_to(base);
                     }

@@ -144,7 +144,7 @@ pub(crate) struct Format {
 pub(crate) enum FormatError {
     /// A letter that means nothing.
     Letter(char),
-    /// The same part occurs twice.
+    /// The format contains the same part twice.
     Twice,
     Empty,
 }

@@ -240,7 +240,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Val::Absent => None,
             _ => {
                 let (n, scale) = self.exact(val).ok()?;
-                // By way of text: the nearest float, not the nearest of a nearest.
+                // Conversion through text gives the nearest float; arithmetic would round twice.
                 format!("{n}e{}", -i32::from(scale)).parse().ok()
             }
         }
@@ -543,7 +543,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         match self.result_of(function, vals) {
             Ok(val) => val,
             Err(reason) => {
-                // Of a program that fails, a document has one finding.
+                // A document has at most one finding for each program that fails.
                 if !self.has_failed(&function.name, &reason) {
                     self.fault(What::Function(function.name.clone(), reason), None, None);
                 }

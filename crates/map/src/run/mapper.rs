@@ -125,7 +125,7 @@ struct Activation {
     over: bool,
 }
 
-/// Bytes of variables beyond which their memory is given back between documents.
+/// If the memory of the variables exceeds this many bytes, it is released between documents.
 const VAR_BYTES_KEPT: usize = 1 << 20;
 
 /// Control flow after an operation.

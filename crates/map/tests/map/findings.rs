@@ -350,7 +350,7 @@ fn snapshots_show_what_can_be_found() {
     checked.extend(told(include_str!("golden/findings-two-targets.txt")));
     checked.sort_unstable();
     checked.dedup();
-    // Those of a run have codes from 200 on; the same one is shown in several situations.
+    // Findings of runs have codes from 200 on; one code may be shown in several situations.
     let ran = told(include_str!("golden/faults.txt")).iter().filter(|line| line.contains("[MAP-2")).count();
     eprintln!("{} different findings of the checker, {ran} findings of runs", checked.len());
     assert!(checked.len() >= 80 && ran >= 40, "{} and {ran}", checked.len());
