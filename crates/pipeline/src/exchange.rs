@@ -180,7 +180,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             && let Some(mut writer) = order.writer.take()
         {
             let mut lot = order.ready.swap_remove(at);
-            // Its memory is unchanged since it was submitted.
+            // The memory of the lot is unchanged since the lot was submitted.
             order.ready_bytes -= lot.memory();
             drop(order);
             clock.enter(Phase::Write);

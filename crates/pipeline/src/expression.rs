@@ -1,6 +1,5 @@
-//! Expressions of the map language outside of maps, such as those of a flow node or the condition of a partner's rule. They are compiled together as
-//! one
-//! map from the document to a small document of their values.
+//! Expressions of the map language outside of maps, such as those of a flow node or the condition of a partner's rule. They are compiled
+//! together as one map from the document to a small document of their values.
 //!
 //! Therefore maps, flows and rules share one parser, one checker and one evaluator. Values that no expression reads are not kept, and
 //! expressions that read only the envelope do not read the content of the document at all.

@@ -499,7 +499,7 @@ impl Lot {
     }
 }
 
-/// Bytes of a draft that is kept to be used again: one that a giant document made large is given back.
+/// Maximum memory of a draft that is kept for the next document; a larger draft is released.
 const DRAFT_KEPT_BYTES: usize = 64 << 10;
 
 /// Approximate memory of a finding with its texts in bytes.

@@ -56,7 +56,7 @@ struct OpenDrafts {
 struct OpenDocument {
     mark: EdiMark,
     document: Deferred,
-    /// Its bytes, as they go to the rejects.
+    /// Bytes of the source document, for the rejects.
     raw: Vec<u8>,
 }
 

@@ -377,7 +377,7 @@ impl<'p> UnitLane<'p> {
         let mut excerpt = ExcerptWriter::new();
         let done = self.convert_block(Taken::Block, outputs, report, &mut unsettled, &mut excerpt);
         self.block.bytes.truncate(len);
-        // The memory of one giant unit is given back.
+        // Release the memory that one very large unit required.
         if self.block.bytes.capacity() > (8 * len).max(BUFFER_KEPT_BYTES) {
             self.block.bytes.shrink_to_fit();
         }

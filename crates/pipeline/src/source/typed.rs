@@ -82,7 +82,7 @@ impl<'s> TypedSource<'s> {
                 Found::Skip => lot.skipped(1),
                 Found::Unknown => {
                     self.refuse(facts, block, next, lot, None);
-                    // It may have been the parent of the records after it, which so belong to none before it.
+                    // The unknown record may be the parent of the following records, so they must not be added to an earlier parent.
                     open.clear();
                     if facts.stop_at_reject {
                         return next + 1;
