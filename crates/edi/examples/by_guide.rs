@@ -15,7 +15,7 @@ use quayline_edi::{
 };
 use quayline_json::{JsonStyle, JsonWriter};
 
-/// What a reader holds at a time.
+/// Maximum number of bytes that a reader holds at a time.
 const BUFFER: usize = 64 << 10;
 
 fn main() {
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// What is measured, and how it is run.
+/// Name of a measurement and the function that runs it.
 type Row<'a> = (&'static str, Box<dyn FnMut() -> u64 + 'a>);
 
 /// Documents and errors.

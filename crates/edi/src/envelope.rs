@@ -85,9 +85,9 @@ pub enum Event {
 /// How a level ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Closed {
-    /// By its trailer, which is the current segment.
+    /// The level ended with its trailer, which is the current segment.
     ByTrailer,
-    /// By the beginning of another level or the end of the source.
+    /// The level ended without a trailer: another level began, or the source ended.
     Unclosed,
 }
 

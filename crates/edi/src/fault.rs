@@ -15,9 +15,9 @@ use crate::validate::ContentError;
 pub struct EdiFault {
     /// The error.
     pub error: EdiError,
-    /// Its position.
+    /// Position of the fault.
     pub at: Position,
-    /// Its severity. Under strict rules, leniencies are errors.
+    /// Severity of the fault. Under strict rules, leniencies are errors.
     pub severity: Severity,
     /// Details for acknowledgments in addition to the code; set by the checks of guides.
     pub context: Option<Box<FaultContext>>,
@@ -334,7 +334,7 @@ pub enum EdiError {
         /// Required format.
         expected: &'static str,
     },
-    /// `EDI-039`: a control number that stood before.
+    /// `EDI-039`: a control number was already used.
     #[error("{} stood before in this {}", level.header_control(*standard), level.outer_name(*standard))]
     ControlTwice {
         /// Standard.

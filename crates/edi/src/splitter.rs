@@ -392,11 +392,11 @@ pub struct Pass<'s> {
 /// The segment that was found last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
-    /// Its first byte in the input.
+    /// First byte of the segment in the input.
     begin: usize,
-    /// Its number in the index.
+    /// Number of the segment in the index.
     number: u32,
-    /// Its first byte relative to `Pass::base`.
+    /// First byte of the segment relative to `Pass::base`.
     start: u32,
     /// Properties that the index does not have.
     own: Own,

@@ -309,7 +309,7 @@ fn ta1(segment: &Segment<'_>, interchange: &Header, at: Position) -> Interchange
     InterchangeReport {
         kind: AcknowledgmentKind::Ta1,
         at,
-        // Who receives the acknowledgment sent the interchange.
+        // The sender of the interchange receives the acknowledgment.
         sender: characters(&interchange.receiver()),
         receiver: characters(&interchange.sender()),
         control_number: text(segment, 1, 1),

@@ -220,7 +220,7 @@ impl EdiWriter {
     /// The reason why it cannot be written; it left no bytes in that case.
     pub fn write(&mut self, draft: &EdiDraft) -> Result<(), EdiWriteError> {
         if self.check.is_some() && self.open.transaction.is_some() && !self.continues(draft) {
-            // Its faults are not those of this document.
+            // The faults of the open transaction do not belong to this document.
             self.end_transaction();
             let faults = self.take_faults();
             self.late.append(faults);

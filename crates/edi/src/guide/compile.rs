@@ -83,7 +83,7 @@ pub struct CompiledItem {
     pub end: ItemId,
     /// Number of enclosing loops; 0 for the transaction and 1 for its direct children.
     pub depth: u32,
-    /// Whether it is mandatory.
+    /// Whether the item is mandatory.
     pub requirement: Requirement,
     /// Most occurrences; `None` is unbounded.
     pub max: Option<u32>,

@@ -140,7 +140,7 @@ pub struct ElementUse {
     pub of: ElementOf,
     /// Descriptive name, if it differs from the element's own.
     pub name: Option<String>,
-    /// Whether it is mandatory.
+    /// Whether the element or component is mandatory.
     pub requirement: Requirement,
     /// Most repetitions; `None` is unbounded. 1 for components.
     pub repeat: Option<u32>,
@@ -212,7 +212,7 @@ pub struct SegmentUse {
     pub id: Option<String>,
     /// Descriptive name.
     pub name: Option<String>,
-    /// Whether it is mandatory.
+    /// Whether the segment is mandatory.
     pub requirement: Requirement,
     /// Most occurrences in a row; `None` is unbounded.
     pub max: Option<u32>,
@@ -278,7 +278,7 @@ pub struct LoopUse {
     pub id: String,
     /// Descriptive name.
     pub name: Option<String>,
-    /// Whether it is mandatory.
+    /// Whether the loop is mandatory.
     pub requirement: Requirement,
     /// Most repetitions; `None` is unbounded.
     pub repeat: Option<u32>,

@@ -13,9 +13,9 @@ const HEAD_BYTES_MAX: usize = 64;
 /// Whether the index has the end of the segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Terminator {
-    /// It has the end: faults can be reported now.
+    /// The index has the end of the segment: faults can be reported now.
     Seen,
-    /// It does not have the end: the segment will be handled again.
+    /// The index does not have the end of the segment: the segment will be handled again.
     NotSeen,
 }
 

@@ -15,7 +15,7 @@ use crate::state::{StateReader, StateWriter};
 /// Code extension state of a splitter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extended {
-    /// The caller does not want it.
+    /// True if the caller has disabled code extension.
     off: bool,
     /// State after the current segment, in an interchange with code extension.
     state: Option<CodeExtension>,

@@ -333,7 +333,7 @@ impl ContentError {
         }
     }
 
-    /// What 997, 999 and CONTRL say of it.
+    /// Codes of this error in 997, 999 and CONTRL.
     ///
     /// Sources: X12 data elements 720 and 620 (segments), 723 and 621 (elements), 718 (5: segments in error); UN/EDIFACT 0085.
     pub(crate) fn acknowledgment(&self) -> AcknowledgmentCodes {

@@ -182,7 +182,7 @@ impl FlatHl {
     /// Returns the latest earlier segment with a number.
     fn find(&self, number: &[u8], ordinal: u64) -> Option<usize> {
         let count = if self.counting { parse(number).filter(|count| *count < ordinal) } else { None };
-        // They count, so the place follows from the number.
+        // The numbers are consecutive, so the place follows from the number.
         let place = count.zip(self.recent.front()).and_then(|(count, first)| count.checked_sub(first.ordinal));
         let place = place.and_then(|place| usize::try_from(place).ok()).filter(|place| {
             self.recent.get(*place).is_some_and(|known| Some(known.ordinal) == count && known.declared == number)

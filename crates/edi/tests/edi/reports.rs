@@ -743,7 +743,8 @@ proptest! {
         let text = acknowledge(&input, input.len().max(1), &options);
         prop_assert_eq!(&text, &acknowledge(&input, chunk, &options));
         let (_, faults, stray) = read(&text);
-        // Two interchanges of one number may be answered to the same partners in one file, with numbers of ours.
+        // Two interchanges with the same number may be acknowledged to the same partners in one file; the acknowledgments have numbers made by
+        // Quayline.
         prop_assert!(text.is_empty() || faults.is_empty(), "{faults:?} in {}", shown_bytes(&text));
         prop_assert_eq!(stray, 0);
         let again = acknowledge(&text, text.len().max(1), &options);

@@ -575,10 +575,9 @@ fn wrapped_lines_may_break_released_pairs() {
 }
 
 /// Regression, found by fuzzing: a pass over an incomplete segment and one over the whole reported different faults. Before the terminator is
-/// present, a pass must report a prefix of the later reports. Cases: white space before a header
-/// that cuts an interchange off, the limit of elements where that header follows, line breaks that the index finds in binary data, a line
-/// feed that is a delimiter, marks before the tag of the last segment, and line breaks in released pairs of extended text. `trace_all_ways`
-/// compares each with its whole.
+/// present, a pass must report a prefix of the later reports. Cases: white space before a header that cuts an interchange off, the limit of
+/// elements where that header follows, line breaks that the index finds in binary data, a line feed that is a delimiter, marks before the tag of
+/// the last segment, and line breaks in released pairs of extended text. `trace_all_ways` compares each part with the whole.
 #[test]
 fn an_early_look_says_what_a_late_one_says() {
     let limits = Limits { segment_bytes_max: 400, segment_elements_max: 30, record_bytes_max: 20, ..Limits::default() };

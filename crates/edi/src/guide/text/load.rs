@@ -307,7 +307,7 @@ fn defined<T>(what: &str, id: &str, known: &BTreeMap<String, T>, at: Span, repor
 
 /// Checks that a segment has the element and component.
 fn place(dictionary: &Dictionary, tag: &str, element: u8, component: u8, at: Span, report: &mut Report) {
-    // An undefined segment or composite is reported where it is named.
+    // An undefined segment or composite is reported where it is used, not here.
     let Some(segment) = dictionary.segments.get(tag) else { return };
     let Some(used) = segment.elements.get(usize::from(element) - 1) else {
         let message =

@@ -531,8 +531,8 @@ impl Readings<'_, '_> {
                 if swapped.is_some_and(|swapped| swapped.candidate == step.candidate) {
                     state.cost -= SWAPPED;
                 }
-                // It is of the loop that is open, rather than of one whose trigger is missing: of that one, more would follow. One of a loop
-                // further out would have moved past the begin of another loop.
+                // The segment more likely belongs to the open loop than to a repetition whose trigger is missing, because more segments of such a
+                // repetition would follow. A segment of an outer loop would have moved past the beginning of another loop.
                 if step.level + 1 == frames.len() && candidate.max > 0 && !full {
                     state.cost -= 1;
                 }
@@ -647,7 +647,8 @@ impl Readings<'_, '_> {
                 if ahead && kin(&candidate) {
                     let mut state = before.clone();
                     state.take(self.table, Step { level, candidate: first + i }, at);
-                    // Its elements were checked at the place that it was given, so there is a fault, or it stays there.
+                    // The segment's elements were checked at the place that it was given. Therefore the new place has a fault, or the segment stays
+                    // where it is.
                     if state.cost > before.cost {
                         self.read_on(state);
                     }

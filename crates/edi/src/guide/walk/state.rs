@@ -16,7 +16,7 @@ pub(super) struct State {
     counts: Vec<u32>,
     /// Mandatory items that did not come at their place; they may still come late.
     pub(super) pending: Vec<Pending>,
-    /// Items that have been pending for long. They cost nothing until they come late, or their enclosing loop ends.
+    /// Items that have been pending for long. They have no cost unless they occur late or their enclosing loop ends.
     overdue: Vec<Pending>,
     /// Faults that are decided in this reading.
     pub(super) faults: Vec<StructureFault>,

@@ -175,7 +175,7 @@ fn segment_superfluous(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let from = pick(subject, dice, |_, _, item| !subject.compiled.item(item).is_trigger)?;
     let tag = subject.segments[from].tag().to_owned();
     let to = pick(subject, dice, |i, line, item| {
-        // Not beside its own kind, and neither in a loop that allows the tag nor before one.
+        // The place is not beside a segment with the same tag, not in a loop that allows the tag, and not before such a loop.
         let place = if subject.compiled.item(item).is_trigger { i - 1 } else { i };
         let before = &subject.segments[place];
         let has = |id: ItemId| subject.compiled.children(id).any(|child| *subject.compiled.item(child).id == *tag);
@@ -201,7 +201,7 @@ fn wrong_order(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         let Some(other) = next.item else { return false };
         let (a, b) = (subject.compiled.item(item), subject.compiled.item(other));
         let same = a.parent == b.parent && line.loops.last() == next.loops.last() && item != other;
-        // Those with the same position come in any order.
+        // Segments with the same position may occur in any order.
         let uses = subject.uses();
         let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
         let free = position(item) == position(other) && position(item) != 0;
@@ -583,7 +583,7 @@ fn repetitions_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     }
     let fits = |place: &Place<'_>, _: &str| place.repeat == Some(1) && !place.coded;
     let mut mutant = with_element(subject, dice, &[["8", "12", "35"]], fits, |_, old| format!("{old}^{old}"))?;
-    // Of a composite, the whole is repeated, which this is.
+    // The repetition is of the whole composite, so the component must be 0.
     if let Some((_, component)) = &mut mutant.element {
         if *component > 0 {
             return None;

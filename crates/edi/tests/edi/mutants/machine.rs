@@ -228,7 +228,7 @@ impl Subject {
                 Some(Codes::List(list)) => {
                     (place.coded, place.closed, place.list) = (true, self.is_closed(list), Some(list.as_str()));
                 }
-                // Those of a place are fewer than those of the list.
+                // The codes of one place are a subset of the codes of the list.
                 Some(Codes::These(_)) => (place.coded, place.closed) = (true, true),
             }
         }
@@ -327,7 +327,7 @@ fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Verdict {
     }
 }
 
-/// What was told instead of what was planted.
+/// Report in place of the planted fault.
 #[derive(Clone, Copy)]
 enum Told {
     Nothing,

@@ -108,7 +108,7 @@ impl Matcher<'_> {
                     Item::Loop(inner) => self.ends(&inner.items, true, from),
                 };
                 let mut counts = counts.clone();
-                // Of those without a limit only the first counts.
+                // For an item without a limit, only the first occurrence is counted.
                 counts[i] = if max.is_none() { 1 } else { counts[i] + 1 };
                 for end in ends {
                     if seen.insert((end, counts.clone())) {
