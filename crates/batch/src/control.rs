@@ -69,7 +69,7 @@ impl StopRequests {
         self.take_splits(engine);
         for execution in engine.running() {
             if self.folder.join(execution.to_string()).exists() {
-                // It may have ended in the meantime.
+                // The execution may have ended in the meantime.
                 let _ = engine.stop(execution);
                 self.remove(execution);
             }

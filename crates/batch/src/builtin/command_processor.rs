@@ -70,7 +70,7 @@ impl CommandProcessor {
     /// Ends all processes that commands of this processor have started.
     fn end(&mut self, mut child: Child) {
         self.group = None;
-        // It may have moved into another group itself.
+        // The command may have moved into another process group.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -233,7 +233,7 @@ impl Group {
     /// Returns true if the leader still runs. A command may have killed it with its group.
     fn is_led(&self) -> bool {
         let leader = Pid::from_raw(self.id()).map(WaitId::Pid);
-        // It is not reaped: its number must stay its own until the group is killed.
+        // The leader is not reaped here: its process number must stay reserved until the group is killed.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         leader.is_some_and(|leader| matches!(waitid(leader, options), Ok(None)))
     }

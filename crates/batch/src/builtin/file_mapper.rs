@@ -117,7 +117,7 @@ impl PartitionMapper for FileMapper {
                 },
                 Boundary::Line if about == 0 => 0,
                 Boundary::Line => {
-                    // From the byte before, so that a line that begins here is found.
+                    // Start at the preceding byte, so that a line that begins here is found.
                     reader.seek(SeekFrom::Start(about - 1)).map_err(|error| self.io(&error))?;
                     let skipped = reader.skip_until(b'\n').map_err(|error| self.io(&error))?;
                     about - 1 + skipped as u64

@@ -25,7 +25,7 @@ fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
 
 /// Returns true if a name matches a pattern with `*` and `?`.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    // Of each star only the last place is tried again, so the time is that of the product of the lengths.
+    // For each star, only the last position is tried again, so the time is bounded by the product of the lengths.
     let (mut at, mut of, mut star) = (0, 0, None);
     while at < name.len() {
         match pattern.get(of) {

@@ -88,7 +88,7 @@ impl Drop for Owner {
             session.over.store(true, Ordering::SeqCst);
             if let Some(thread) = session.thread.take() {
                 thread.thread().unpark();
-                // It ends with the program otherwise.
+                // Otherwise, the thread ends with the program.
                 let _ = thread.join();
             }
         }

@@ -223,7 +223,7 @@ impl Run<'_> {
         let mut given = self.repository().given(self.held.instance, &step.id)?;
         if let Some(count) = state.plan.filter(|_| !plan.replaces) {
             let before = self.repository().plan_digest(self.held.instance, &step.id)?;
-            // Those that were split off are not planned.
+            // Partitions that were split off are not part of the plan.
             let split_off = given.values().filter(|given| given.parent.is_some()).count();
             let count = u64::from(count).saturating_sub(split_off as u64);
             let (now, changed) = (plan.properties.len(), digest.is_some() && before.is_some() && before != digest);
@@ -508,7 +508,7 @@ impl Run<'_> {
         if end.status == state.status {
             self.engine.tell(event);
         } else {
-            // Its end could not be written.
+            // The end of the partition could not be written.
             self.engine.tell(self.ended_partition(step, &context, end.status, end.status.text()));
         }
         let counts = state.progress.counts;

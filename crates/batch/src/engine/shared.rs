@@ -155,7 +155,7 @@ impl Run<'_> {
         })
     }
 
-    /// Runs a partition that this process has taken. One that panics has failed.
+    /// Runs a partition that this process has claimed. If it panics, it has failed.
     fn claimed_partition(
         &self,
         step: &Step,
@@ -267,7 +267,7 @@ impl Engine {
                 }
                 match self.assist_step(execution, &offer, assist) {
                     Ok(count) => ran += count,
-                    // It has ended since, or somebody has removed it.
+                    // The execution has ended or was removed in the meantime.
                     Err(StartError::Batch(BatchError::NoSuchExecution(_))) => {}
                     Err(error @ (StartError::Job(_) | StartError::Batch(BatchError::Damaged { .. }))) => {
                         (assist.refused)(execution, &offer.step, &error);

@@ -32,7 +32,7 @@ impl Batchlet for ExternalBatchlet {
                 let status = fields.into_iter().next().flatten();
                 Ok(status.map(|status| text_of(&status)))
             }
-            // It did not stop in time and was ended, as somebody wished.
+            // A stop was requested, and the program was killed because it did not stop in time.
             Err(thrown) if self.stop.is_set() && thrown.class() == "quayline.ProgramTimeout" => {
                 Ok(Some("STOPPED".to_owned()))
             }

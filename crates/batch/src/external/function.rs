@@ -178,7 +178,7 @@ fn ask(program: &mut Program, arguments: &[&[u8]]) -> Answer {
             let thrown = program.misfit("call", format!("has {} fields, expected the result", fields.len()));
             Err(thrown.message)
         }
-        // It answered: only these arguments are refused.
+        // The program answered and still runs: it refuses only these arguments.
         Err(thrown) if program.runs() => Ok(Err(thrown.message)),
         Err(thrown) => Err(thrown.message),
     }

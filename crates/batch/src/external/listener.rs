@@ -50,7 +50,7 @@ impl ExternalListener {
         text: Option<&str>,
         class: Option<&str>,
     ) -> Answer<()> {
-        // A program that ended is started again by the first event it may want.
+        // If the program has ended, the next event that it may handle starts it again.
         self.program.start()?;
         if self.program.can(event) {
             self.bytes += event.len() + item.map_or(0, <[u8]>::len) + text.map_or(0, str::len);

@@ -394,7 +394,7 @@ impl Running {
                 Ok(count) => out.at += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // It does not read any more; its last words may explain why.
+                // The program no longer reads its input; its last output may explain why.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                     out.at = out.bytes.len();
                     break;
@@ -460,14 +460,14 @@ impl Running {
     fn signal(&self, signal: Signal) {
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(group) = group {
-            // It may have ended in the meantime.
+            // The program may have ended in the meantime.
             let _ = kill_process_group(group, signal);
         }
     }
 
     fn kill(&mut self) {
         self.signal(Signal::KILL);
-        // It may have moved into another group itself.
+        // The program may have moved into another process group.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

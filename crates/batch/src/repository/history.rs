@@ -67,7 +67,7 @@ impl Repository {
         let (mut found, mut skipped) = (Vec::new(), 0);
         let is_whole = self.newest(&mut |execution| {
             if filter.from_ms.is_some_and(|from| execution.created_ms < from) {
-                // Those that follow are older.
+                // The following executions are older.
                 return false;
             }
             if filter.fits(&execution) {
@@ -180,7 +180,7 @@ impl Repository {
             for (_, value) in &page {
                 let execution: Execution = read("an execution", value)?;
                 if execution.created_ms >= ms {
-                    // Those that follow were created later.
+                    // The following executions were created later.
                     return Ok(ended);
                 }
                 if execution.ended_ms.is_some_and(|at| at < ms) && !execution.status.is_running() {

@@ -173,7 +173,7 @@ impl Repository {
         let mut work = self.begin()?;
         let before = execution_of(work.as_mut(), last)?;
         let key = key_of(b'i', before.instance.0);
-        // Without the instance, somebody has removed it since.
+        // If the instance is missing, it was removed in the meantime.
         let found = work.get_for_update(&key)?.ok_or(BatchError::NoSuchExecution(last))?;
         // After taking the lock: an operator may have abandoned it.
         let before = execution_of(work.as_mut(), last)?;

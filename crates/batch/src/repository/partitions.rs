@@ -108,7 +108,7 @@ impl Repository {
         let Some(found) = work.get(&key)? else { return Ok(None) };
         let state: StepState = without_positions("a step", &found)?;
         if state.last != (execution.id, step.number) {
-            // It runs again in this execution, and this is the run before.
+            // The step was run again in this execution, and this record is of the earlier run.
             return Ok(None);
         }
         let now = step.ended_ms.unwrap_or_else(|| self.now_ms());
@@ -171,7 +171,7 @@ fn partitions(
         let duration = state.pace.map(|pace| match (is_over, pace.seconds_left()) {
             (true, _) => pace.at_ms.saturating_sub(pace.began_ms) as f64,
             (false, Some(left)) => pace.at_ms.saturating_sub(pace.began_ms) as f64 + left * 1e3,
-            // Its duration is unknown, but at least the time so far.
+            // The duration is unknown, but at least the time so far.
             (false, None) => now.saturating_sub(pace.began_ms) as f64,
         });
         match (is_over, is_own) {
@@ -220,7 +220,7 @@ fn partitions(
     let mut progress = StepProgress { counts, at_ms: sums.at_ms, ..StepProgress::default() };
     if all.completed + all.begun + all.waiting > 0 {
         if !sums.is_unknown && sums.done > 0.0 {
-            // Those that completed before this execution are not its work.
+            // Partitions that completed before this execution are not part of its work.
             let left = sums.left + f64::from(all.waiting);
             progress.share_left = Some(left / (sums.done + left));
             let at_ms = sums.at_ms.unwrap_or(now);

@@ -109,7 +109,7 @@ impl Repository {
         let mut is_busy = false;
         let closing = self.offered(held.execution, step)?.is_none_or(|offer| offer.is_closing);
         let first = *from;
-        // From the given number on, and then from the beginning.
+        // Search from the given number to the end, and then from the beginning.
         for (begin, end) in [(first, u32::MAX), (0, first)] {
             let mut after = match begin {
                 0 => prefix.clone(),
@@ -226,7 +226,7 @@ impl Repository {
             return Ok(match shared.token {
                 token if token == held.token => Standing::Free,
                 token if runs(token) => Standing::Runs,
-                // Its end could not be written, but was reported.
+                // The end of the partition could not be written, but was reported.
                 _ => Standing::Ended,
             });
         }

@@ -88,7 +88,7 @@ fn a_stop_at_any_moment_conflicts_with_nothing() {
         let execution = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_micros(round * 53));
-                // It may have ended before.
+                // The execution may have ended before.
                 let _ = process.engine.stop(id);
             });
             launched.run().unwrap()

@@ -70,7 +70,7 @@ fn a_restart_that_would_plan_other_ranges_is_refused() {
     failed(&second, "was planned in 4 partitions before, now in 2");
     let third = process.restart(second.id, &xml, &[("p", "8")]);
     failed(&third, "now in 8");
-    // The same number of partitions over a file that has grown.
+    // The number of partitions is the same, but the file has grown.
     std::fs::write(folder.path().join("in"), lines(10..60)).unwrap();
     let fourth = process.restart(third.id, &xml, &[("p", "4")]);
     failed(&fourth, "with other properties");

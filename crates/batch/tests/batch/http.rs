@@ -59,7 +59,7 @@ fn serve(answers: impl Fn(&Asked) -> Option<(u16, String)> + Send + Sync + 'stat
                 while let Some(asked) = read(&mut from) {
                     match answers(&asked) {
                         Some((status, content)) => answer(&mut to, status, &content),
-                        // It never answers.
+                        // The server never answers this request.
                         None => std::thread::park(),
                     }
                 }

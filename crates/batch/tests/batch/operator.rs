@@ -348,7 +348,8 @@ impl Writer for Weigh {
     }
 }
 
-/// Regression: the limit of a chunk counted the input of such a processor, and not its output. It is also a property of the step.
+/// Regression: the limit of bytes in a chunk counted the input of a processor that changes the size of items, and not its output. The limit is also a
+/// property of the step.
 #[test]
 fn a_chunk_ends_at_the_bytes_of_results() {
     let chunks = |of_step: &str, of_engine: usize| {
@@ -375,7 +376,7 @@ fn a_chunk_ends_at_the_bytes_of_results() {
     assert_eq!((status.as_str(), written), ("FAILED FAILED", 0));
 }
 
-/// A reader that waited for a message an hour heard no stop before.
+/// Regression: a reader that waited an hour for a message did not notice a stop.
 #[test]
 fn a_stop_ends_the_wait_for_a_message() {
     let memory = medium();

@@ -91,7 +91,7 @@ fn a_restart_goes_on_where_the_rows_end() {
         let folder = tempfile::tempdir().unwrap();
         let process = prepare(folder.path(), 700);
         let line = rows(700).lines().nth(bad).unwrap().to_owned();
-        // The same length as the row, so that the checkpoint of the reader stays valid when the file is corrected.
+        // The replacement is as long as the row, so that the checkpoint of the reader stays valid when the file is corrected.
         let input = rows(700).replace(&line, &"x".repeat(line.len()));
         std::fs::write(folder.path().join("in.json"), &input).unwrap();
         let first = process.start(&there_and_back(10, "3000"), &[]);

@@ -90,7 +90,7 @@ fn a_stop_element_restarts_where_it_says_and_old_exit_statuses_count() {
     assert_eq!((ended(&first), process.said()), ("STOPPED WAITING".to_owned(), vec!["a".to_owned()]));
     let second = process.restart(first.id, &xml, &[("fail", "Bad")]);
     assert_eq!((ended(&second), process.said()), ("FAILED FAILED".to_owned(), vec!["b".to_owned(), "c".to_owned()]));
-    // From the first element again: a and b completed and are passed over; a's old exit status stops the job once more.
+    // The restart begins at the first element: a and b completed and are passed over; a's old exit status stops the job once more.
     let third = process.restart(second.id, &xml, &[]);
     assert_eq!((ended(&third), process.said()), ("STOPPED WAITING".to_owned(), Vec::<String>::new()));
     let fourth = process.restart(third.id, &xml, &[]);

@@ -32,7 +32,7 @@ const KNOWN: &[(&str, &str)] = &[(
     "refers to a CDI bean by the name in an annotation; there is no CDI here",
 )];
 
-/// Tables of the suite's database tests. Its own script for PostgreSQL leaves the number of an order without a default, which its artifacts need.
+/// Tables of the suite's database tests. The suite's script for PostgreSQL leaves the number of an order without a default, which its artifacts need.
 const TABLES: &str = "CREATE SCHEMA app; CREATE TABLE app.numbers (item int, quantity int); \
     CREATE TABLE app.orders (orderid serial PRIMARY KEY, itemid int, quantity int); \
     CREATE TABLE app.inventory (itemid int NOT NULL PRIMARY KEY, quantity int NOT NULL); INSERT INTO app.inventory VALUES (1, 100); \

@@ -198,9 +198,8 @@ fn places(decimals: i64) -> String {
     }
 }
 
-/// Returns the number of decimals of a decimal number, without trailing zeros. It is negative for trailing zeros before the decimal point: -2 for
-/// 100. `None` for zero
-/// and for text that is not a number.
+/// Returns the number of decimals of a decimal number, without trailing zeros. It is negative for trailing zeros before the decimal point:
+/// -2 for 100. `None` for zero and for text that is not a number.
 fn decimals(text: &[u8]) -> Option<i64> {
     let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());

@@ -188,7 +188,7 @@ impl SqlWriter {
             transaction.commit().map_err(|error| thrown(error, passed))
         };
         match attempt(self.send) {
-            // The same again, to find the item that is wrong.
+            // Send the chunk again with one statement for each item, to find the wrong item.
             Err(failed) if self.send == Send::Set && failed.kind == Kind::Plain => attempt(Send::Rows),
             done => done,
         }

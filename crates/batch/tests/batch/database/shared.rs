@@ -127,7 +127,7 @@ pub(super) fn whoever_ends_leaves_its_partitions(server: &OwnServer, folder: &Pa
             while !job.is_finished() && value(server, "SELECT count(*) FROM quayline_jobs.owner") != "2" {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // Its session ends as that of a killed process does, and its lock with it. The process of the step has the first number.
+            // The session of the process ends as if the process was killed, and its lock ends with it. The process of the step has the first number.
             let end = format!(
                 "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid IN \
                  (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' ORDER BY objid {order} LIMIT 1)"
