@@ -16,7 +16,7 @@ pub(crate) const NO_COLOR: EnvVar =
 /// `dumb` is a terminal without colours and without a cursor to move, so no progress bar either.
 pub(crate) const TERM: EnvVar = EnvVar { name: "TERM", meaning: "`dumb`: no colours and no progress bar" };
 
-/// Panics of ours show their backtrace, Rust's own switch.
+/// Panics of Quayline print a backtrace. This is the standard variable of Rust.
 pub(crate) const RUST_BACKTRACE: EnvVar =
     EnvVar { name: "RUST_BACKTRACE", meaning: "`0`: no backtrace in reports of our bugs" };
 

@@ -27,7 +27,7 @@ pub(crate) enum Exit {
     Untrustworthy,
     /// The requested item does not exist.
     NotThere,
-    /// A broken invariant of ours.
+    /// An invariant of Quayline is broken.
     OurBug,
     /// Stopped by Ctrl-C with nothing to resume from.
     Interrupted,

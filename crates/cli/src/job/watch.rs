@@ -49,7 +49,7 @@ fn watch(shared: &Arc<Shared>) {
             // A database that does not answer is asked again.
             for id in shared.repository.stop_requests(&ids).unwrap_or_default() {
                 if let Some((_, engine)) = running.iter().find(|(running, _)| *running == id) {
-                    // It may have ended in the meantime.
+                    // The execution may have ended in the meantime.
                     let _ = engine.stop(id);
                 }
             }

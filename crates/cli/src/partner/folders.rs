@@ -179,7 +179,7 @@ impl Places<'_> {
                     self.put_away(file, self.rejected, reported);
                     false
                 }
-                // It stays claimed, and the next round takes it again.
+                // The file stays claimed, and the next round processes it again.
                 Err(Findings(found)) => {
                     reported.report(&shown(&file.path), &found, self.console);
                     false
@@ -198,7 +198,7 @@ impl Places<'_> {
         };
         let (is_good, is_delivered) = match taken {
             Taken::Received(report) => {
-                // A file that an earlier round took may be done already, and only not be put away.
+                // A file that an earlier round claimed may be complete already, and only its move out of `.claimed` is missing.
                 let is_done = report.findings.iter().any(|(_, one)| one.code == SAME_FILE);
                 if !is_done {
                     say_received(&name, report, self.console);

@@ -33,7 +33,7 @@ pub(crate) use save::saver;
 /// A store that is closed when the command ends, so that the next one opens quickly.
 pub(crate) struct Opened {
     pub(crate) store: Store,
-    /// The engine of a data folder. That of a database ends with the last of its users.
+    /// The engine of a data folder. The engine of a database ends when its last user drops it.
     engine: Option<Arc<EmbeddedEngine>>,
 }
 

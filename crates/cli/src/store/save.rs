@@ -124,7 +124,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds a store", shown(folder)));
         return Err(finding.hint("name another folder with --store, or add --replace").into());
     }
-    // Of the folder of a store, such files stay. Another folder was named by mistake, more likely.
+    // In the folder of a store, other files are kept. A folder with other files and without a store was probably named by mistake.
     let foreign = foreign_files(folder).map_err(|error| unreadable(folder, &error))?;
     if let (false, false, Some(name)) = (holds_store, args.replace, foreign.first()) {
         let message = format!("{} holds no store but other files, such as {}", shown(folder), name.display());

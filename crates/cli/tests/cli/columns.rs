@@ -43,7 +43,7 @@ fn records_come_back_from_columns_byte_for_byte() {
         // Through standard input, which is not read in places.
         let ran = world.run_with(&format!("convert - {RECORDS} -i order.toml --to record"), &world.read(name));
         assert!(ran.code(0).stdout == world.read("order.dat"), "{name} by standard input");
-        // By the copybook's shape and by that of the columns, the documents are those of the records.
+        // With the shape of the copybook and with the shape of the columns, the documents are equal to the documents of the records.
         for shape in ["-c order.cpy -i order.toml --to jsonl", ""] {
             assert_eq!(world.run(&format!("convert {name} {shape}")).code(0).out(), DOCUMENTS, "{name} {shape}");
         }

@@ -171,7 +171,7 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     wait("the new version is loaded", &|| world.run("flow stats copy").out().contains("\"name\":\"away\""));
     assert!(world.run("flow stats copy").out().contains("\"running\":false"));
     assert!(world.run("flow start copy").out().contains("\"running\":true"));
-    // One that names a missing queue or the address of another listener does not take the place of a version that works.
+    // A version that names a missing queue or the address of another listener does not replace a version that works.
     let listen = |address: &dyn std::fmt::Display, queue: &str| {
         format!(
             "[node.listen]\ntype = \"http_input\"\nlisten = \"{address}\"\npath = \"/x\"\nout = \"put\"\n\

@@ -184,7 +184,7 @@ fn a_signal_ends_a_run_that_waits_for_standard_input() {
         let isa = "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
         let text = format!("{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~{}", "PO1*1*5*EA~".repeat(30_000));
         std::io::Write::write_all(&mut input, text.as_bytes()).expect("it reads");
-        // It has read all of that, and waits for more input.
+        // The command has read the whole text by then, and waits for more input.
         std::thread::sleep(Duration::from_millis(500));
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
         assert!(sent.success());

@@ -179,7 +179,7 @@ fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
     let refused = server.json("PUT", &format!("/batch/jobexecutions/{again}?action=restart"), &Value::Null, 409);
     assert_eq!(refused["findings"][0]["code"], "JOB-022");
 
-    // Commands beside the server get their answers from it.
+    // Commands that run beside the server get their answers from the server.
     let listed = world.run("job list");
     assert!(listed.code(0).out().contains("wait") && listed.out().contains("COMPLETED"), "{}", listed.out());
     assert!(world.run(&format!("job show {first}")).code(0).out().contains("execution 1 of job copy"));
@@ -247,7 +247,7 @@ fn lists_have_filters_and_pages_and_links_have_all_actions() {
         let refused = server.json("GET", &format!("/batch/jobexecutions?{query}"), &Value::Null, 400);
         assert!(refused["findings"][0]["message"].as_str().is_some_and(|text| text.contains(message)), "{refused}");
     }
-    // From page to page by links, with the filter.
+    // Follow the links from page to page; they keep the filter.
     let mut page = server.get("/batch/jobexecutions?pageSize=2&jobParameter.in=in.txt");
     let mut seen = Vec::new();
     loop {

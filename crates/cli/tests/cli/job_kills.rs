@@ -265,7 +265,7 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
             }
             std::thread::sleep(patience);
             if dice.below(4) == 0 {
-                // It is killed while it stops, or has just stopped.
+                // The command is killed while it stops, or just after.
                 let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
                 std::thread::sleep(Duration::from_millis(dice.below(30)));
                 hit.insert("stop".to_owned());
@@ -287,7 +287,7 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
             }
             let executions = place.executions(node);
             let Some(last) = executions.last().filter(|last| belongs(place, last)) else {
-                // It was killed before it made the execution.
+                // The command was killed before it created the execution.
                 "job start job.xml".clone_into(&mut command);
                 continue;
             };

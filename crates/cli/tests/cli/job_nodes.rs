@@ -73,7 +73,7 @@ fn a_server_takes_over_what_a_killed_one_left() {
     assert_eq!(shown["cause"], "the process that ran it ended");
     world.write("go", "");
     assert_eq!(second.ended(id(&again))["batchStatus"], "COMPLETED");
-    // By default, the rest is up to an operator.
+    // By default, the other execution is not restarted automatically.
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!(second.get("/batch/jobexecutions")["jobExecutions"][0]["jobExecutionId"], id(&again));
     drop(second);
@@ -92,7 +92,7 @@ fn a_server_takes_over_what_a_killed_one_left() {
     );
     assert!(next["node"].as_str().is_some_and(|node| node.ends_with("data-2")), "{next}");
     assert_eq!(status(&second, run), "FAILED");
-    // It has been restarted once, and that is the most.
+    // The execution was restarted once, which is the maximum.
     let third = node("data-3");
     kill(second);
     until("the execution stays STARTED", || status(&third, id(&next)) == "FAILED");

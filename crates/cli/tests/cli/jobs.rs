@@ -50,7 +50,7 @@ fn a_job_that_is_killed_again_and_again_writes_each_item_once() {
         if execution <= limit {
             // With many kills, each comes after some hundred bytes.
             progress(&world, &mut child, if limit == 8 { 500 * execution } else { execution * 7_919 % 900 });
-            // It may have ended at this moment.
+            // The command may have ended already.
             let _ = child.kill();
         }
         let status = child.wait().expect("it ends");

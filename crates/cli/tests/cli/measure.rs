@@ -26,7 +26,7 @@ fn a_study_is_a_report_that_a_later_one_is_compared_with() {
     assert!(page.contains("the same, by more than"), "the page has no comparison");
 }
 
-/// The same requests through the listener: each row has the CPU time of the listener's threads.
+/// Measures the same requests through the listener: each row has the CPU time of the listener's threads.
 #[test]
 fn a_flow_is_measured_over_amqp_too() {
     let world = World::new();

@@ -194,7 +194,7 @@ fn a_watched_folder_is_emptied_into_archive_and_rejects() {
     assert_eq!(names("partners/orders"), 3);
 }
 
-/// A file that nothing can send undoes the files that shared its unit of work. They are sent all the same, once.
+/// A file that cannot be sent undoes the work of the files that shared its unit of work. The other files are still sent, exactly once.
 #[test]
 fn a_file_that_cannot_be_sent_keeps_no_other_back() {
     let world = examples();
@@ -226,7 +226,7 @@ fn a_claimed_file_is_not_taken_for_another_one() {
     ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 0);
     let list = ran(&world, &format!("envelope list {P}"), 0);
     assert!(list.out().contains("ALDER X12: 4 documents"), "{}", list.out());
-    // The file that is done, and was only not put away.
+    // The file is complete, but was not moved out of `.claimed`.
     world.write("partners/out/.claimed/0000000000000001-b.dat", &invoices);
     fs::remove_dir_all(world.path("partners/archive")).expect("removed");
     ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 0);

@@ -157,7 +157,7 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     let entry = number(&rejected["entries"][0]["entry"]);
     assert_eq!(rejected["entries"].as_array().map(Vec::len), Some(1), "{rejected}");
 
-    // Its story: the finding is at the segment, the acknowledgment is there.
+    // The story of the entry has the finding at the segment, and the acknowledgment.
     let story = server.get(&format!("/partner/entries/{entry}/story"));
     let at_fault: Vec<&Value> = story["segments"]
         .as_array()
@@ -171,7 +171,7 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     assert_eq!(story["answer"]["document"], "acknowledgment");
     assert_eq!(story["answer"]["about"], story["interchange"]["entry"]);
 
-    // Its bytes, corrected and processed again.
+    // The bytes of the entry are corrected and processed again.
     let (code, bytes) =
         server.ask("GET", &format!("/partner/entries/{entry}/bytes"), "reader", b"").expect("an answer");
     assert_eq!(code, 200);

@@ -90,7 +90,7 @@ fn payments_become_rows_and_the_store_becomes_parquet() {
     run(&world, "exchange", "partner receive", "edi/835.x12");
     let rows = files(&world, "exchange/payments", "MUTUALCARE-835");
     assert!(rows.len() == 2 && rows.iter().all(|text| text.starts_with("payment,")), "{rows:?}");
-    // The same rows as columns: the name of the output chooses the format.
+    // The rows are the same, written as columns: the extension of the output determines the format.
     world.run("translate --map maps/maps/payments.qmap edi/835.x12 -o payments.parquet").code(0);
     run(&world, "exchange", "transaction export", "--parquet store.parquet");
     let read = world.run("convert store.parquet");

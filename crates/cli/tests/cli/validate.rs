@@ -123,7 +123,7 @@ fn more_threads_than_transactions_change_nothing() {
 fn the_summary_says_what_was_checked_by_a_guide_and_what_was_not() {
     let world = examples();
     world.run("validate claims.x12 --ack 999 --ack-output answer.x12").code(0);
-    // Acknowledgments have guides of ours.
+    // Quayline has built-in guides for acknowledgments.
     world.write("both.x12", [world.read("answer.x12"), world.read("claims.x12")].concat());
     let said = |arguments: &str| world.run(arguments).err().lines().last().unwrap_or_default().to_owned();
     expect_test::expect![[r#"

@@ -292,7 +292,7 @@ fn members_of_substitution_groups_come_in_the_place_of_their_head() {
     ));
 }
 
-/// Quayline ignored `xsi:type`. It read the content of a derived type only as far as the base declares it, and lost the type itself.
+/// Regression: `xsi:type` was ignored. The content of a derived type was read only as far as its base declares it, and the type itself was lost.
 #[test]
 fn a_derived_type_is_read_where_its_base_has_all_of_it() {
     let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="shape" type="Shape" maxOccurs="9"/><xs:element name="n" type="xs:decimal" minOccurs="0"/></xs:sequence></xs:complexType></xs:element>

@@ -191,7 +191,7 @@ mod tests {
             +UNZ+2'
         "#]],
         );
-        // The same fields in another order.
+        // The fields are the same, in another order.
         check(
             "{\"a\":1,\"b\":2}\n",
             "{\"b\":2,\"a\":1}\n",
