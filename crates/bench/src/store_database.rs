@@ -53,7 +53,7 @@ pub fn units(folder: &Path, workers: u64, time: Duration) -> Result<Option<(f64,
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write);
     let bed = Bed::of(store.map_err(|error| error.to_string())?, RECORDS)?.0;
-    // By turns: a disk that others use changes by the second.
+    // The measurements alternate, because the speed of a shared disk changes within seconds.
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         theirs.push(by_hand.units(&server, workers, time)?);

@@ -21,7 +21,7 @@ pub(crate) fn updates(folder: &Path, records: u64, workers: u64, time: Duration)
         Ok(built) => return Err(format!("fjall cannot be built: {}", last_line(&built.stderr))),
         Err(error) => return Err(format!("cargo does not run: {error}")),
     }
-    // Of a run that was stopped.
+    // Remove what a stopped run left in the folder.
     let _ = std::fs::remove_dir_all(folder);
     let mut peer = Command::new(target.join("release/fjall-peer"));
     peer.arg(folder).args([records.to_string(), workers.to_string(), time.as_secs().to_string()]);

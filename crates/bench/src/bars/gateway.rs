@@ -35,7 +35,7 @@ fn run(bench: &Bench) -> Result<Vec<Measured>, String> {
     let report = bench.scratch.path("gateway");
     let mut command = Command::new(&bench.quayline);
     command.args(["measure", "gateway"]).arg(project).args(["--saturated", "--report"]).arg(&report);
-    // It exits with 1 if a bar is missed; the report exists then too.
+    // The command exits with 1 if it misses a bar; it writes the report in that case too.
     let output = command.output().map_err(|error| format!("{}: {error}", bench.quayline.display()))?;
     let text = std::fs::read_to_string(report.with_extension("json")).map_err(|_| {
         let said = String::from_utf8(output.stderr).unwrap_or_default();

@@ -218,7 +218,7 @@ fn load_file(bench: &Bench) -> Result<Measured, String> {
     };
     let mut rates = Vec::new();
     for _ in 0..3 {
-        // Of the run before.
+        // Remove the data of the previous run.
         let _ = std::fs::remove_dir_all(&data);
         run(&["define", "LOADED", "--key", "0:8", "--record", "32"])?;
         let began = std::time::Instant::now();

@@ -15,7 +15,7 @@ use crate::process;
 pub fn peak_memory(quayline: &Path, this: &Path, world: &World, load: &Load) -> Result<u64, String> {
     world.fresh()?;
     let store = world.folder().join("store");
-    // Of the run before.
+    // Remove the store of the previous run.
     let _ = std::fs::remove_dir_all(&store);
     let job = world.folder().join("accounts.xml");
     std::fs::write(&job, job_xml(load)).map_err(|error| error.to_string())?;

@@ -114,7 +114,7 @@ fn guide(what: Received) -> &'static str {
 /// Creates a new store with the queues of the projects.
 fn fresh_store(quayline: &Path, project: &Project) -> Result<(), String> {
     let data = project.path("data");
-    // Of the run before.
+    // Remove the data of the previous run.
     let _ = std::fs::remove_dir_all(&data);
     for queue in ["IN", "OUT"] {
         let status = Command::new(quayline)
