@@ -552,7 +552,7 @@ impl Unit {
             self.store.usage.rolled_back.fetch_add(1, Ordering::Relaxed);
         }
         self.writes.clear();
-        // In their order: messages that move to a backout queue together arrive there as they were got.
+        // The order of the outcomes is kept: messages that move to a backout queue together arrive there in the order in which they were got.
         for part in &mut self.outcomes {
             part.rolled_back(&self.roll_back);
         }

@@ -100,7 +100,7 @@ fn stopped(store: &Store) -> Result<(), String> {
         same("status", found.error.status().digits(), "44")?;
         same("read", (found.read, found.outcome.loaded), (Some(5_500), 5_500))?;
         same("records", records_of(store, &file)? == good[..5_500], true)?;
-        // As `--skip` continues it.
+        // The option `--skip` continues a load in this way.
         same("the rest", file.load(store, &mut source(&good[5_500..])).map_err(text)?.loaded, 500)?;
         same("all records", records_of(store, &file)? == good, true)?;
     }

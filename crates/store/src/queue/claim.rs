@@ -32,7 +32,7 @@ impl fmt::Debug for Claim {
 pub enum Attempt {
     /// The message was worked on, and that failed: its backout count grows, and the threshold applies.
     Failed,
-    /// Nobody processed the message, so this is no rollback.
+    /// The message was returned unprocessed, so this is no rollback.
     NotMade,
 }
 

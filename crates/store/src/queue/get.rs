@@ -177,7 +177,7 @@ impl Queue {
             .map(|(key, held)| (*key, Value::clone(&held.value), None))
             .take(count)
             .collect();
-        // In the order of their times, not of their keys.
+        // Delayed messages have the order of their retry times, not of their keys.
         let delayed = state.window.delayed_in_memory().filter(|(key, ..)| **key > begin);
         found.extend(delayed.map(|(key, held, due)| (*key, Value::clone(&held.value), Some(store.wall_ms(due)))));
         let bytes_of = |value: &[u8]| match (content, Head::of(value).and_then(|head| head.parts)) {

@@ -246,7 +246,7 @@ impl Head {
         let mut from = Decoder(bytes);
         let version = from.u8()?;
         let (id, correlation, expires_ms) = (from.array()?, from.array()?, from.u64()?);
-        // When it was put, priority, persistence.
+        // Skip the time of the put, the priority and the persistence.
         from.take(10)?;
         let (group, group_sequence) = (from.array()?, from.u32()?);
         let parts = if version == IN_PARTS { Some(Parts::read(&mut from)?) } else { None };

@@ -211,7 +211,7 @@ impl Arrival for QueueState {
         let mut left = count;
         while left > 0 && !state.wakers.is_empty() {
             let before = wakers.len();
-            // Those that look for a certain message, and one of those that take any.
+            // Wakes all waiting tasks that select a certain message, and one task that accepts any message.
             wakers.extend(state.wakers_of(None));
             left = if wakers.len() == before { 0 } else { left - 1 };
         }

@@ -52,7 +52,7 @@ impl RecordFile {
     /// Reads a record and locks it until the unit of work ends, so that it can be rewritten or deleted.
     ///
     /// # Errors
-    /// Those of [`Self::read`]; [`StoreError::LockTimeout`] and [`StoreError::Deadlock`] (93).
+    /// Errors of [`Self::read`]; [`StoreError::LockTimeout`] and [`StoreError::Deadlock`] (93).
     pub fn read_for_update(
         &self,
         unit: &mut Unit,

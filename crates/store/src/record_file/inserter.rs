@@ -47,7 +47,7 @@ impl Inserter {
     /// Commits the remaining records. Returns their number.
     ///
     /// # Errors
-    /// Those of [`Unit::commit`].
+    /// Errors of [`Unit::commit`].
     pub fn commit(&mut self) -> Result<u64, StoreError> {
         let Some(unit) = self.unit.take() else { return Ok(0) };
         unit.commit()?;

@@ -284,7 +284,7 @@ impl RecordFile {
                 }
                 Ok(())
             })?;
-            // Of a file with damage, the numbers say nothing more.
+            // If the file has damage, the number of index entries is not checked, because it says nothing more.
             if found != *expected && is_whole {
                 report(format!("index {} has {found} entries, expected {expected}", index.name));
             }

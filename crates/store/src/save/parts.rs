@@ -23,32 +23,32 @@ pub trait PartFolder: Sync {
     /// Names of all files.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn list(&self) -> io::Result<Vec<String>>;
     /// Opens a file from its beginning.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn read(&self, file: &str) -> io::Result<Box<dyn Read + Send + '_>>;
     /// Makes an empty file, or empties one.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn create(&self, file: &str) -> io::Result<Box<dyn PartFile + '_>>;
     /// Renames a file and replaces one of the new name.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn remove(&self, file: &str) -> io::Result<()>;
     /// Makes all names durable.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -57,7 +57,7 @@ pub trait PartFile: Write {
     /// Makes everything that was written durable.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -403,7 +403,7 @@ fn complete(folder: &dyn PartFolder) -> Result<Manifest, StoreError> {
 /// Reads all parts of a save, several at once, and checks everything.
 ///
 /// # Errors
-/// One error for each part that is not as it was written; or why the manifest cannot be used.
+/// One error for each damaged part; or a single error if the manifest cannot be used.
 pub fn check_parts(folder: &dyn PartFolder, threads: usize) -> Result<SaveFacts, Vec<StoreError>> {
     let manifest = complete(folder).map_err(|error| vec![error])?;
     let parts = &manifest.parts;
