@@ -1,4 +1,4 @@
-//! How fast maps run, beside a plain copy of the same events: `cargo run --release -p quayline-map --example speed`.
+//! Measures the speed of maps beside a plain copy of the same events: `cargo run --release -p quayline-map --example speed`.
 //!
 //! Both drive the same sink, which copies every value behind the other as a record writer does. CPU time, best of several repetitions.
 

@@ -107,7 +107,7 @@ impl<S: Sink> Outputs for One<S> {
     }
 }
 
-/// One sink an output.
+/// A list with one sink for each output.
 impl<S: Sink> Outputs for Vec<S> {
     type Sink = S;
 

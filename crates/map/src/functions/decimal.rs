@@ -73,7 +73,7 @@ pub(crate) fn compare(a: (i128, i16), b: (i128, i16)) -> Ordering {
     }
     match aligned(a, b) {
         Some((x, y, _)) => x.cmp(&y),
-        // One is so large that its sign, or its size, decides.
+        // One number is too large to be aligned, so its sign or its size decides.
         None if a.0.signum() != b.0.signum() => a.0.signum().cmp(&b.0.signum()),
         None => {
             let larger = if a.1 < b.1 { a } else { b };

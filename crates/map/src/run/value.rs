@@ -143,7 +143,7 @@ impl Arena {
         let (mark, len) = (self.mark(), run.len());
         let room = self.room(len);
         match run.tail().first_chunk::<BLOCK>() {
-            // One block instead of a call for a few bytes.
+            // Copying a whole block is faster than a call for a few bytes.
             Some(block) if len <= BLOCK => room[..BLOCK].copy_from_slice(block),
             _ => room[..len].copy_from_slice(run.bytes()),
         }

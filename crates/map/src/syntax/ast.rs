@@ -173,7 +173,7 @@ pub(crate) enum StmtKind {
     Drop,
     /// The occurrence of the loop is left out.
     Skip,
-    /// These target nodes stay without a value on purpose.
+    /// The listed target nodes have no value on purpose.
     Omit(Vec<TargetPath>),
 }
 

@@ -100,7 +100,7 @@ impl Parser<'_> {
         if !self.take("??") {
             return Ok(left);
         }
-        // To the right: `a ?? b ?? c` takes the first that is there.
+        // The operator is right-associative: `a ?? b ?? c` takes the first present value.
         self.enter()?;
         let right = self.otherwise();
         self.leave();
