@@ -225,7 +225,7 @@ impl<W: Outlet> Drop for Alarm<'_, '_, W> {
 /// Some lots of usual size, or one of a large document.
 const READY_BYTES_A_LANE: usize = 1 << 20;
 
-/// One lot of usual size a lane, so that a lot that is taken has its memory most often.
+/// Memory of one lot of usual size for each lane, so that a free lot usually has its memory already.
 const FREE_BYTES_A_LANE: usize = 2 << 20;
 
 /// Returns the number of lots: a few for each lane, and relatively fewer for many lanes.

@@ -67,7 +67,7 @@ enum Follows {
     Page,
     /// Another transaction, or nothing.
     Other,
-    /// Not known before the next lot.
+    /// The successor is known only with the next lot.
     Unknown,
 }
 

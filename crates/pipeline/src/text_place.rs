@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(behind("a\n"), (2, 1));
         assert_eq!(behind("a\n\nxyz"), (3, 4));
         assert_eq!(behind(&"a\n".repeat(1000)), (1001, 1));
-        // In parts as in one.
+        // The position after several parts is the same as after the whole text.
         let text = "a\nbü\n\nc".as_bytes();
         for cut in 0..text.len() {
             assert_eq!(start.behind(&text[..cut]).behind(&text[cut..]), start.behind(text));

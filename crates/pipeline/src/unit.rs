@@ -190,7 +190,7 @@ impl Pipeline {
     /// or a lane without a map has no trace. Positions are relative to new buffers.
     ///
     /// # Errors
-    /// As [`Pipeline::lane`].
+    /// Errors of [`Pipeline::lane`].
     pub fn traced_lane(&self, out: TraceOut) -> Result<UnitLane<'_>, Findings> {
         let mut ends = self.ends();
         if let Some(map) = &mut ends.map {

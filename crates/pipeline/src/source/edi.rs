@@ -260,7 +260,7 @@ impl PageMarks {
         let EndedPage { page, more, is_bad, documents, number, from, to, around, findings } = ended;
         let output = self.at..target.mark()?;
         self.at = output.end;
-        // Nothing of a transaction may be lost between two pages.
+        // No bytes of a transaction may be lost between two pages.
         let raw_from = if page == 1 { offset(from.0.max(block.before.offset.0), block) } else { self.raw_from };
         let raw_to = more.unwrap_or_else(|| offset(to.0, block));
         self.raw_from = raw_to;

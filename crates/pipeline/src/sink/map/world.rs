@@ -15,7 +15,7 @@ pub(crate) struct EnvelopeSet(Arc<Mutex<Vec<(String, String)>>>);
 
 impl EnvelopeSet {
     fn with<T>(&self, work: impl FnOnce(&mut Vec<(String, String)>) -> T) -> T {
-        // One lane has it, and nothing in here panics.
+        // Only one lane has the lock, and this code never panics while it holds it.
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
