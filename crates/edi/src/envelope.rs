@@ -82,7 +82,7 @@ pub enum Event {
     Done,
 }
 
-/// How a level ended.
+/// Way in which a level ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Closed {
     /// The level ended with its trailer, which is the current segment.

@@ -10,7 +10,7 @@ use crate::delimiters::Standard;
 use crate::position::Position;
 use crate::validate::ContentError;
 
-/// One thing that is wrong at a place.
+/// A fault at a position.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EdiFault {
     /// The error.

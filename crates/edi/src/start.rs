@@ -1,4 +1,4 @@
-//! Where an interchange begins and what its delimiters are.
+//! Finds the beginning of an interchange and its delimiters.
 //!
 //! # Leniency
 //! * An ISA whose elements do not have their fixed widths is read by its separators ([`EdiError::IsaWidth`]).

@@ -155,7 +155,7 @@ impl Validator {
             return Some(guide);
         }
         let fault = guides.map(|guides| (guides.none_for(header, pass.group()), header.position()));
-        // In a group of another kind, the guide is clear all the same.
+        // If the group is of another kind, the guide is still unambiguous.
         let other =
             guides.and_then(|guides| Some(guides.compiled(guides.choose_of_another_group(header, pass.group())?)));
         self.begin(other, pass);

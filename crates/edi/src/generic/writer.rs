@@ -279,7 +279,7 @@ impl EdiWriter {
     #[must_use]
     pub fn faults_at_end(&self) -> OutboundFaults {
         let (Some(check), Some(_)) = (&self.check, &self.open.transaction) else { return OutboundFaults::default() };
-        // Without the bytes, which the check has seen.
+        // The trial does not need the bytes so far, which the check has already processed.
         let mut trial = EdiWriter { open: self.open.clone(), ..EdiWriter::new(EdiWriterOptions::default()) };
         trial.close_transaction();
         check.trial(&trial.out)

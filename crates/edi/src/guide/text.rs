@@ -97,7 +97,7 @@ pub fn parse_guide(name: &str, text: &str, resolver: &dyn GuideResolver, limits:
 /// Reads the definitions of a dictionary file or of a guide, with those that it includes.
 ///
 /// # Errors
-/// As [`parse_guide`].
+/// Errors of [`parse_guide`].
 pub fn parse_dictionary(
     name: &str,
     text: &str,

@@ -189,7 +189,7 @@ impl FlatHl {
         });
         place.or_else(|| {
             let declared = self.recent.iter().rposition(|known| known.declared == number);
-            // One whose own number is wrong may be meant, or one that is missing.
+            // The number may mean an HL whose own number is wrong, or a missing HL.
             let count = count.filter(|_| !self.is_left_out(number));
             declared.or_else(|| self.recent.iter().rposition(|known| Some(known.ordinal) == count))
         })

@@ -504,7 +504,7 @@ fn refused_headers_are_answered() {
         IEA*0*000000002~
     "#]],
     );
-    // Without UNA, another element separator.
+    // Another element separator, without UNA.
     let orders = "UNH#1#ORDERS:D:96A:UN'BGM#220'UNT#3#1'UNZ#1#REF9'";
     check(
         &options("contrl"),

@@ -1,4 +1,4 @@
-//! One fault, one finding: valid files with one fault of some class put in, by a seed.
+//! Valid files with one fault of some class, inserted by a seed: each must give exactly one finding.
 
 mod machine;
 
