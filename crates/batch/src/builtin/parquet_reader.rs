@@ -122,7 +122,7 @@ impl Open {
         for at in 0..batch.num_rows() {
             let start = self.writer.bytes().len();
             let item = match rows.send(at, &mut self.writer) {
-                // Without the line end.
+                // The item is the row without its line end.
                 Ok(()) => Ok(start..self.writer.bytes().len() - 1),
                 Err(fault) => {
                     self.writer.discard();

@@ -26,7 +26,7 @@ pub(super) struct ExternalListener {
 /// Time at which an event is sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Send {
-    /// With the next event that is sent immediately.
+    /// The event is sent with the next event that is sent immediately.
     Later,
     Now,
 }

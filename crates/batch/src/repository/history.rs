@@ -222,7 +222,7 @@ impl Repository {
                     instances += usize::from(!executions.is_empty());
                     removed.extend(executions);
                 }
-                // Somebody has restarted it since.
+                // The instance was restarted in the meantime.
                 Err(BatchError::IsRunning { .. }) => {}
                 Err(error) => return Err(error),
             }

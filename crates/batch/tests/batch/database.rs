@@ -607,7 +607,7 @@ fn a_token_in_another_database(server: &OwnServer, folder: &Path) {
     let cause = execution.cause.clone().unwrap_or_default();
     assert!(cause.contains("item 5 of the chunk"), "{cause}");
     assert_eq!(value(server, "SELECT count(*) FROM u"), "51");
-    // As if the chunk had been committed there, and the process had ended before its own commit.
+    // The state is the same as if the chunk had been committed there, and the process had ended before its own commit.
     sql(
         server,
         "DELETE FROM u WHERE id = 55; INSERT INTO u SELECT n, 'x', 0 FROM generate_series(51, 60) AS n; UPDATE quayline_chunk SET chunk = 5, items = 10",

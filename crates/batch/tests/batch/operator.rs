@@ -58,7 +58,7 @@ fn a_restart_during_a_removal_finds_nothing_to_restart() {
     }));
     assert_eq!(process.engine.repository.purge(failed.instance).unwrap(), [failed.id]);
     assert_eq!(outcome.lock().as_deref(), Some("no job execution has the number 1"));
-    // Nothing of it is left, including its job XML.
+    // No record of the instance is left, including its job XML.
     let mut work = process.engine.repository.begin().unwrap();
     for kind in *b"inexstbkdwug" {
         let of = PageOf { prefix: &[kind], after: None, newest_first: false, count: 10 };

@@ -19,7 +19,7 @@ enum Deletes {
     Rows,
     /// One statement for each row, each answered before the next is sent.
     OneByOne,
-    /// Neither inserts nor deletes.
+    /// No rows are inserted or deleted.
     Nothing,
 }
 

@@ -162,7 +162,7 @@ enum Filled {
     Full,
     /// The reader is at its end.
     AtEnd,
-    /// Somebody asked to stop.
+    /// A stop was requested.
     Stop,
 }
 
