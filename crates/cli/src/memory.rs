@@ -1,4 +1,4 @@
-//! How the process takes memory.
+//! Memory allocation of the process.
 //!
 //! # Unsafe code
 //!
@@ -8,9 +8,10 @@
 /// Has large blocks of memory come from the system and go back to it, one by one, and all threads share one heap.
 ///
 /// The allocator of glibc begins so and then, whenever such a block is freed, raises the bound from which on a block is large, up to 32 MiB.
-/// What lanes and writer hand each other, some megabytes each and taken by one thread and freed by another, then leaves holes in the heaps
-/// of all threads: a conversion on two threads that works on 25 MB took twice that. Of small blocks the same is true, of which lanes take few for
-/// each block of the source, so that they need no heaps of their own: rows of segments to Parquet on two threads take 27 MB instead of 33.
+/// Blocks that lanes and writer pass to each other have some megabytes; one thread allocates them and another frees them. With the raised bound,
+/// they leave holes in the heaps of all threads: a conversion on two threads that works on 25 MB took twice that. The same is true of small blocks.
+/// Lanes allocate few of them for each block of the source, so they need no heaps of their own: rows of segments to Parquet on two threads take
+/// 27 MB instead of 33.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a setting of the C library's allocator")]
 pub(crate) fn give_large_blocks_back() {

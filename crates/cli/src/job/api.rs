@@ -517,7 +517,7 @@ impl Shared {
         for (id, last) in &found {
             match self.instance_json(*id, last, &mut links) {
                 Ok(value) => instances.push(value),
-                // Somebody has removed it since.
+                // The instance was removed in the meantime.
                 Err(Refused::Findings(404, _)) => {}
                 Err(refused) => return Err(refused),
             }

@@ -431,7 +431,7 @@ fn salvage(file: &RecordFile, mut output: Output, store: &Store, console: &Conso
             Ok(record) => {
                 if let Err(stop) = output.record(record) {
                     stopped = Some(stop);
-                    // Only the way out of the salvage.
+                    // This error ends the salvage; the actual reason is in `stopped`.
                     return Err(StoreError::ReadOnly);
                 }
             }

@@ -42,7 +42,7 @@ pub(crate) struct Opened {
 pub(crate) enum Missing {
     Create,
     Refuse,
-    /// Like `Refuse`, for a command that only reads, so that a read-only folder suffices.
+    /// The same as `Refuse`, for a command that only reads, so that a read-only folder suffices.
     RefuseToRead,
 }
 

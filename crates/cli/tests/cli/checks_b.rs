@@ -1,4 +1,4 @@
-//! What an independent check of EDI and maps found, one test a defect: the smallest input, through the command.
+//! Defects that an independent check of EDI and maps found, with one test for each: the smallest input, through the command.
 //!
 //! | defect | test |
 //! |---|---|

@@ -111,7 +111,7 @@ fn a_row_that_is_no_record_goes_to_the_rejects_and_converts_again() {
     let why = String::from_utf8(world.read("bad.rejects.findings.jsonl")).expect("text");
     assert!(why.contains("\"record\":1") && !why.contains("\"byte\""), "{why}");
     world.run(&format!("convert bad.rejects --from json {RECORDS} -i order.toml -o more.dat")).code(1);
-    // Without rejects the run stops there.
+    // If there is no file for rejects, the run stops at the first rejected document.
     world.run(&format!("convert bad.parquet {RECORDS} -i order.toml -o good.dat")).code(1);
 }
 
@@ -145,7 +145,7 @@ fn compressed_files_are_read_and_written_by_their_names() {
         assert!(world.read(compressed).len() < DOCUMENTS.len());
         world.run(&format!("convert {compressed} {RECORDS} -i order.toml -o back.dat")).code(0);
         assert!(world.read("back.dat") == world.read("order.dat"), "{compressed}");
-        // Through pipes, which have no name.
+        // Pipes have no name, so an option sets the compression of the output.
         let ran = world.run(&format!("convert order.dat {RECORDS} -i order.toml --compress {how}"));
         assert!(ran.code(0).stdout == world.read(compressed), "{how}");
         let ran = world.run_with(&format!("convert - {RECORDS} -i order.toml --from json --to record"), &ran.stdout);
@@ -162,7 +162,7 @@ fn compressed_files_are_read_and_written_by_their_names() {
     world.run(&format!("convert order.dat {RECORDS} -i order.toml -o order.dat.zst --to record")).code(0);
     let ran = world.run(&format!("convert order.dat.zst {RECORDS} -i order.toml"));
     assert_eq!(ran.code(0).out(), DOCUMENTS);
-    // As bytes if the user requests it: this is not a record of the framing.
+    // With `--decompress none`, the compressed bytes are read as they are, and they are not a record of the framing.
     let ran = world.run(&format!("convert order.dat.zst {RECORDS} --from record --decompress none"));
     assert_ne!(ran.code, Some(0), "{}", ran.err());
     let ran = world.run(&format!("convert order.dat {RECORDS} -o x.parquet --compress gzip"));

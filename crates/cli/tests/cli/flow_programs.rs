@@ -138,7 +138,7 @@ fn a_program_answers_a_message_and_its_end_is_a_failure_with_the_reason() {
     assert_eq!(world.run("queue get OUT").out(), "A00060001       ");
 }
 
-/// One thread, one message whose program sleeps: the next message overtakes it.
+/// There is one thread, and the program of the first message sleeps: the next message overtakes it.
 #[test]
 fn a_program_holds_no_thread_while_it_runs() {
     let Some(world) = project(PROGRAM, COPYBOOK) else { return };

@@ -243,7 +243,7 @@ fn what_generated_maps_write_is_accepted() {
     assert!(tally.refused * 2 < tally.maps && tally.without_sample * 2 < tally.guides, "{tally:?}");
 }
 
-/// For every guide of the dictionaries that `scripts/dictionaries.sh` fetches.
+/// Tests every guide of the dictionaries that `scripts/dictionaries.sh` fetches.
 #[test]
 fn what_generated_maps_write_is_accepted_by_all_imported_guides() {
     let root = std::env::var_os("QUAYLINE_DICTIONARIES")

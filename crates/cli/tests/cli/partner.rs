@@ -235,7 +235,7 @@ fn a_claimed_file_is_not_taken_for_another_one() {
     assert_eq!(fs::read_dir(world.path("partners/archive")).expect("a folder").count(), 1);
 }
 
-/// One folder that cannot be written failed every command; a missing secret ended the release of all envelopes.
+/// Regression: one folder that could not be written failed every command, and a missing secret ended the release of all envelopes.
 #[test]
 fn one_partner_does_not_stop_the_others() {
     let world = examples();

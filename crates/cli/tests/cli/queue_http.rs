@@ -105,7 +105,7 @@ fn what_was_acknowledged_is_there_after_the_server_and_claims_are_not() {
     }
     world.run("store restore data.saves/nightly --store copy").code(0);
     assert_eq!(world.run("queue depth ORDERS --store copy").code(0).out(), "ORDERS  2\n");
-    // As a power cut would end it, but for the disk.
+    // The process is killed, which has the effect of a power cut except for the disk.
     let mut child = serving.child;
     child.kill().expect("it is killed");
     child.wait().expect("it ends");

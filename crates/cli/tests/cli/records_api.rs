@@ -48,7 +48,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // As a crash does.
+        // The process is killed, as by a crash.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -511,7 +511,7 @@ fn claims_are_mapped_one_by_one() {
     assert!(plan.contains("memory: one occurrence of each loop at a time"), "{plan}");
 }
 
-/// These files would lose their content: a trace truncates its file, an acknowledgment and an output replace theirs.
+/// A command is refused if an input would lose its content: a trace truncates its file, and an acknowledgment and an output replace theirs.
 #[test]
 fn what_is_read_is_never_written() {
     let world = claims();
