@@ -220,7 +220,7 @@ impl Bed {
                 let (done, failed, me) = (Arc::clone(&done), Arc::clone(&failed), me.clone());
                 unit.submit_with(Box::new(move |outcome| {
                     failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
-                    // Not for each: waking costs more than a unit of work.
+                    // The thread is woken for every 64th unit only, because waking costs more than a unit of work.
                     if done.fetch_add(1, Ordering::Release) % 64 == 63 {
                         me.unpark();
                     }

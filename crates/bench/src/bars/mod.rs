@@ -1,6 +1,6 @@
 //! Every bar of the project: a row in a table and the function that measures it.
 //!
-//! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its area and a row in its table.
+//! To add a bar, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its area and a row in its table.
 
 mod batch;
 mod capacity;
