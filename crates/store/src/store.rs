@@ -208,7 +208,7 @@ impl Store {
         Ok(found.into_iter().collect())
     }
 
-    /// Figures of the queues that somebody has opened, by name.
+    /// Figures of the open queues by name.
     #[must_use]
     pub fn open_queues(&self) -> Vec<(String, QueueFacts)> {
         let queues: Vec<_> =

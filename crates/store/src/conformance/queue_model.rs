@@ -104,7 +104,7 @@ impl Sequence<'_> {
         Ok(())
     }
 
-    /// Gives messages back that the unit had got. Those that failed too often move, which is done in units of work of their own.
+    /// Returns messages that the unit had got. Messages that failed too often are moved in separate units of work.
     fn rolled_back(&mut self, who: usize) -> Result<(), String> {
         self.model.puts[who].clear();
         for (key, known) in std::mem::take(&mut self.model.gets[who]) {

@@ -92,7 +92,7 @@ impl Queue {
         }
     }
 
-    /// Ends the waiting of a task. If it was woken and a message is there, another one is woken.
+    /// Ends the waiting of a task. If the task was already woken and a message is available, another task is woken.
     pub fn forget(&self, waker: &Waker) {
         let Ok(queue) = self.local() else { return };
         let mut state = queue.state.lock();

@@ -108,7 +108,7 @@ impl RecordFile {
         };
         let entries: &mut LoadSource<'_> = &mut entries;
         let loaded = store.engine().load(self.stored.records, entries);
-        // Also after an error: a part of the records is there then.
+        // The known end is discarded after an error too, because some of the records may be stored then.
         store.0.ends.forget(self.stored.records);
         if let Ok(count) = &loaded {
             self.used.changed(RecordChange::Inserted, *count);

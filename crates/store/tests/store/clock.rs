@@ -1,4 +1,4 @@
-//! A wall clock that somebody sets back.
+//! A wall clock that is set back.
 
 use std::sync::Arc;
 
