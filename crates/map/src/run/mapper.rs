@@ -644,7 +644,7 @@ impl<O: Outputs, H: Host, V: Observer> Sink for Mapper<'_, O, H, V> {
         if plan.retained
             && let Some(parent) = plan.parent
         {
-            // A list that turns out to be empty is there all the same.
+            // A list that has no occurrences exists too.
             let at = (self.open_base[usize::from(parent)] + plan.list_slot) as usize;
             if self.slots[at].is_absent() {
                 self.slots[at] = Val::List { first: NONE, last: NONE, count: 0 };
