@@ -64,7 +64,7 @@ impl StopRequests {
         let _ = fs::remove_file(self.folder.join(execution.to_string()));
     }
 
-    /// Stops the executions of this process that somebody asked to stop, and splits the partitions that somebody asked to split.
+    /// Executes the requests for executions of this process: stops executions and splits partitions.
     pub fn look(&self, engine: &Engine) {
         self.take_splits(engine);
         for execution in engine.running() {

@@ -87,7 +87,7 @@ pub enum BatchError {
     /// The tables of the repository are of another version.
     #[error("the job repository in the database has version {found}, expected {known}")]
     Version {
-        /// The version that is there.
+        /// The version that was found.
         found: i64,
         /// Version that this program supports.
         known: i64,

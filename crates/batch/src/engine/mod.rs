@@ -354,7 +354,7 @@ impl Engine {
         self.stragglers.ask(execution, step, partition)
     }
 
-    /// Splits the partitions of this process that somebody asked to split in the repository.
+    /// Splits the partitions of this process for which the repository has a request to split.
     pub fn take_split_requests(&self) {
         for id in self.running() {
             self.take_split_requests_of(id);

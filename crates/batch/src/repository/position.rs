@@ -182,7 +182,7 @@ pub(super) fn read_state<T: State>(
     Ok(state)
 }
 
-/// Gives a state the checkpoint that is there.
+/// Puts the stored checkpoint into a state.
 pub(super) fn keep_checkpoint<T: State>(
     work: &mut dyn Work,
     key: &[u8],

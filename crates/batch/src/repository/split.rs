@@ -98,7 +98,7 @@ impl Repository {
         Ok(page.into_iter().filter_map(request).collect())
     }
 
-    /// Removes a request to split, which somebody has taken.
+    /// Removes a request to split that was claimed.
     ///
     /// # Errors
     /// Errors of the store.

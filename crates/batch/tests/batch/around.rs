@@ -1,4 +1,4 @@
-//! A repository whose units of work somebody watches: a process that ends, a database that commits with them.
+//! A repository whose units of work are observed: the process ends during them, or a database commits with them.
 
 use std::sync::Arc;
 

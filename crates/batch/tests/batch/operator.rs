@@ -138,7 +138,7 @@ fn only_the_most_recent_execution_is_abandoned() {
     assert_eq!(repository.abandon(good.id).unwrap().status, BatchStatus::Abandoned);
 }
 
-/// A process that ends leaves a mark until somebody continues or abandons its execution.
+/// A process that ends leaves a mark until its execution is continued or abandoned.
 #[test]
 fn what_a_process_left_is_known_until_somebody_continues_it() {
     let memory = medium();
