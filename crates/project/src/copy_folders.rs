@@ -1,5 +1,6 @@
 //! Search for COPY members.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,52 @@ impl CopyFolders {
     }
 }
 
+/// Members of folders for one compilation, and the files on which the result depends.
+#[derive(Debug)]
+pub struct CopyMembers {
+    folders: CopyFolders,
+    files: RefCell<Vec<PathBuf>>,
+}
+
+impl CopyMembers {
+    /// Looks in these folders, in this order.
+    #[must_use]
+    pub fn new(folders: Vec<PathBuf>) -> Self {
+        CopyMembers { folders: CopyFolders::new(folders), files: RefCell::default() }
+    }
+
+    /// Members that were found, and files that would be found instead of them but do not exist. If one of these appears, the result changes.
+    #[must_use]
+    pub fn into_files(self) -> Vec<PathBuf> {
+        let mut files = self.files.into_inner();
+        files.sort();
+        files.dedup();
+        files
+    }
+}
+
+impl CopyLibrary for CopyMembers {
+    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
+        let text = self.folders.member(member, library)?;
+        // Folders name a text by its path.
+        let found = Path::new(&*text.name);
+        let mut files = self.files.borrow_mut();
+        for folder in &self.folders.folders {
+            for folder in library.map(|library| folder.join(library)).into_iter().chain([folder.clone()]) {
+                let places = file_names(member, &EXTENSIONS).into_iter().map(|name| folder.join(name));
+                files.extend(places.take_while(|place| place != found));
+                if found.parent() == Some(&folder) {
+                    files.push(found.to_owned());
+                    return Ok(text);
+                }
+            }
+        }
+        // The folder of the library has a name in other letters.
+        files.push(found.to_owned());
+        Ok(text)
+    }
+}
+
 /// Reads COBOL source: UTF-8, or Latin-1 where it is not UTF-8.
 ///
 /// # Errors
@@ -100,6 +147,23 @@ enum EntryKind {
     Folder,
 }
 
+/// Names of files that a member may have, in the order in which they are tried.
+fn file_names(name: &str, extensions: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for extension in extensions {
+        if extension.is_empty() {
+            names.push(name.to_owned());
+        } else {
+            names.push(format!("{name}.{extension}"));
+            names.push(format!("{name}.{}", extension.to_uppercase()));
+        }
+    }
+    if name.contains('.') {
+        names.rotate_right(1);
+    }
+    names
+}
+
 fn find_entry(folder: &Path, name: &str, extensions: &[&str], kind: EntryKind) -> io::Result<Option<PathBuf>> {
     // A member's name is one name: it must not lead out of the folder.
     if name.is_empty() || name.contains(['/', '\\', '\0']) || name == "." || name == ".." {
@@ -109,18 +173,7 @@ fn find_entry(folder: &Path, name: &str, extensions: &[&str], kind: EntryKind) -
         EntryKind::File => path.is_file(),
         EntryKind::Folder => path.is_dir(),
     };
-    let mut wanted: Vec<String> = Vec::new();
-    for extension in extensions {
-        if extension.is_empty() {
-            wanted.push(name.to_owned());
-        } else {
-            wanted.push(format!("{name}.{extension}"));
-            wanted.push(format!("{name}.{}", extension.to_uppercase()));
-        }
-    }
-    if name.contains('.') {
-        wanted.rotate_right(1);
-    }
+    let wanted = file_names(name, extensions);
     for exact in &wanted {
         let path = folder.join(exact);
         if right_kind(&path) {
@@ -143,4 +196,38 @@ fn find_entry(folder: &Path, name: &str, extensions: &[&str], kind: EntryKind) -
         }
     }
     Ok(best.map(|(_, path)| path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A member that somebody put into a folder that is searched first was not noticed.
+    #[test]
+    fn members_that_would_be_found_first_are_files_of_the_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, shared) = (folder.path().join("own"), folder.path().join("shared"));
+        fs::create_dir(&own).unwrap();
+        fs::create_dir(&shared).unwrap();
+        fs::write(shared.join("AREA.cbl"), "01 A PIC X.").unwrap();
+        let files = || {
+            let members = CopyMembers::new(vec![own.clone(), shared.clone()]);
+            let text = members.member("AREA", Some("LIB")).unwrap();
+            (PathBuf::from(&*text.name), members.into_files())
+        };
+        let (found, before) = files();
+        assert_eq!(found, shared.join("AREA.cbl"));
+        for place in [own.join("LIB/AREA.cpy"), own.join("AREA"), shared.join("LIB/AREA.inc"), shared.join("AREA.CPY")]
+        {
+            assert!(before.contains(&place), "{} of {before:?}", place.display());
+        }
+        assert!(before.contains(&found) && !before.contains(&shared.join("AREA.cob")), "{before:?}");
+        // Each of these is found instead of the one before.
+        for place in before.iter().filter(|place| **place != found) {
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(place, "01 B PIC X.").unwrap();
+            assert_eq!(&files().0, place);
+            fs::remove_file(place).unwrap();
+        }
+    }
 }

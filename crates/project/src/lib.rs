@@ -44,7 +44,7 @@ pub mod xml {
 }
 
 pub use check::{CheckedFile, FileKind, check_files, expect_project, project_files};
-pub use copy_folders::{CopyFolders, CopyMember, read_source};
+pub use copy_folders::{CopyFolders, CopyMember, CopyMembers, read_source};
 pub use envelope_values::{EnvelopeValue, check_envelope};
 pub use flow::{
     FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue, Terminal, Wire,

@@ -7,13 +7,12 @@
 //! http, queue  response-copybook    | request | response |    the first is sent, the answer fills the second
 //! ```
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use quayline_cobol::copybook::{self, CopyError, CopyLibrary, ParseOptions, SourceText};
+use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_core::Findings;
-use quayline_project::{CopyFolders, UserFile, read_source};
+use quayline_project::{CopyMembers, UserFile, read_source};
 use toml::Spanned;
 
 use super::compile::dialect;
@@ -23,21 +22,6 @@ use crate::codes;
 
 /// Maximum number of parameters of a program: the limit of a worker.
 const PARAMETERS_MAX: usize = 32;
-
-/// Reads members from folders, and remembers those it found.
-struct Remembering {
-    folders: CopyFolders,
-    found: RefCell<Vec<PathBuf>>,
-}
-
-impl CopyLibrary for Remembering {
-    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
-        let text = self.folders.member(member, library)?;
-        // Folders name a text by its path.
-        self.found.borrow_mut().push(PathBuf::from(&*text.name));
-        Ok(text)
-    }
-}
 
 /// What a service's records are.
 pub(super) struct Records {
@@ -179,8 +163,7 @@ fn one(
     })?;
     let beside = path.parent().map(Path::to_owned);
     let shared = Some(root.join("copybooks")).filter(|folder| beside.as_ref() != Some(folder));
-    let folders = CopyFolders::new(beside.into_iter().chain(shared).collect());
-    let library = Remembering { folders, found: RefCell::new(vec![path.clone()]) };
+    let library = CopyMembers::new(beside.into_iter().chain(shared).collect());
     let picture = dialect.picture_settings();
     let options = ParseOptions { library: &library, picture: &picture, ..ParseOptions::default() };
     let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
@@ -202,6 +185,9 @@ fn one(
     if wire.provider.get_ref().kind.get_ref() == "program" {
         gnucobol::check(file, wire, &layout, |dialect| Layout::build(record, dialect));
     }
-    files.extend(library.found.into_inner());
+    // A copybook that appears in the first place is used instead.
+    files.extend(candidates.iter().take_while(|place| *place != path).cloned());
+    files.push(path.clone());
+    files.extend(library.into_files());
     Ok(layout)
 }

@@ -12,7 +12,7 @@ use quayline_frame::FramingSpec;
 use crate::shape::codes;
 use crate::shape::reference::Reference;
 use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
-use crate::{CopyFolders, InterfaceFile, Schema, TypeUse, read_source};
+use crate::{CopyMembers, InterfaceFile, Schema, TypeUse, read_source};
 
 /// A copybook with its settings.
 pub(crate) struct RecordSpec<'a> {
@@ -51,9 +51,9 @@ pub(crate) fn read_copybook(path: &Path) -> Result<String, Findings> {
 
 impl RecordSpec<'_> {
     /// The shape and the plans.
-    pub(crate) fn compile(self, options: &ShapeOptions, files: Vec<PathBuf>) -> Result<ShapeFile, Findings> {
+    pub(crate) fn compile(self, options: &ShapeOptions, mut files: Vec<PathBuf>) -> Result<ShapeFile, Findings> {
         let folder = self.path.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
-        let library = CopyFolders::new(vec![folder]);
+        let library = CopyMembers::new(vec![folder]);
         let picture = self.dialect.picture_settings();
         let parse =
             ParseOptions { library: &library, limits: &options.limits, picture: &picture, ..ParseOptions::default() };
@@ -79,6 +79,7 @@ impl RecordSpec<'_> {
         let charset = self.encoding.unwrap_or(Charset::SingleByte(CodePage::LATIN1));
         let schema = Schema::compile(&layouts, &self.interface, &options.policies, charset)?;
         let framing = framing(self.framing.as_deref(), schema.record_bytes_max())?;
+        files.extend(library.into_files());
         Ok(ShapeFile {
             path: self.path.to_owned(),
             form: Form::Records { framing, encoding: self.encoding },
