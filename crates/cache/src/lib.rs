@@ -1,4 +1,4 @@
-//! A folder of compiled definitions, kept from one run to the next.
+//! A folder of compiled definitions, kept from one run to the next, and a [`Pool`] of those that a process shares.
 //!
 //! ```text
 //! kind, engine, content of all that went in ──digest──▶ Key ──▶ FOLDER/0123…cdef.qlc
@@ -14,6 +14,7 @@
 //! Quayline does not use a folder that others may write to.
 
 mod entry;
+mod pool;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -27,6 +28,7 @@ use std::time::{Duration, SystemTime};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use entry::Key;
+pub use pool::{Lease, Pool};
 
 /// Maximum number of bytes in a folder, by default.
 pub const BYTES_MAX: u64 = 256 << 20;

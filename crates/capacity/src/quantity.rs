@@ -117,3 +117,67 @@ pub(crate) fn count_up(value: f64) -> u64 {
 pub(crate) fn count_down(value: f64) -> u64 {
     value.floor() as u64
 }
+
+/// A time with its unit: `500ms`.
+impl core::str::FromStr for Seconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected a number with ns, us, ms, s, min or h, such as 500ms".to_owned();
+        let at = text.find(|c: char| c.is_alphabetic() || c == 'µ').ok_or_else(expected)?;
+        let (number, unit) = text.split_at(at);
+        let unit = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(expected()),
+        };
+        let number: f64 = number.trim().parse().map_err(|_| expected())?;
+        let valid = number.is_finite() && number >= 0.0;
+        if valid { Ok(Seconds(number * unit)) } else { Err(expected()) }
+    }
+}
+
+/// A percentage: `3%` or `3`.
+impl core::str::FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number: Option<f64> = text.trim().trim_end_matches('%').trim_end().parse().ok();
+        let number = number.filter(|number| number.is_finite());
+        number.map(Share::of_percent).ok_or_else(|| "expected a percentage, such as 3%".to_owned())
+    }
+}
+
+/// A time in the unit that shows three digits of it.
+#[must_use]
+pub fn time_text(time: Seconds) -> String {
+    let (value, unit) = match time.0 {
+        time if time >= 1.0 || time == 0.0 => (time, "s"),
+        time if time >= 1e-3 => (time * 1e3, "ms"),
+        time => (time * 1e6, "us"),
+    };
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_in_their_unit() {
+        assert_eq!(time_text(Seconds(0.012_34)), "12.3 ms");
+        assert_eq!(time_text(Seconds(1.5)), "1.50 s");
+        assert_eq!(time_text(Seconds(0.000_4)), "400 us");
+    }
+}

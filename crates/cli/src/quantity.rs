@@ -4,6 +4,8 @@ use quayline_capacity::calibration::Kernel;
 use quayline_capacity::{Seconds, Share};
 use serde::Deserialize;
 
+pub(crate) use quayline_capacity::time_text;
+
 /// A time with its unit: `500ms`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Duration(pub(crate) Seconds);
@@ -12,21 +14,7 @@ impl std::str::FromStr for Duration {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected a number with ns, us, ms, s, min or h, such as 500ms".to_owned();
-        let at = text.find(|c: char| c.is_alphabetic() || c == 'µ').ok_or_else(expected)?;
-        let (number, unit) = text.split_at(at);
-        let unit = match unit {
-            "ns" => 1e-9,
-            "us" | "µs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "min" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(expected()),
-        };
-        let number: f64 = number.trim().parse().map_err(|_| expected())?;
-        let valid = number.is_finite() && number >= 0.0;
-        if valid { Ok(Duration(Seconds(number * unit))) } else { Err(expected()) }
+        text.parse().map(Duration)
     }
 }
 
@@ -44,11 +32,7 @@ impl std::str::FromStr for Percent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number: Option<f64> = text.trim().trim_end_matches('%').trim_end().parse().ok();
-        let number = number.filter(|number| number.is_finite());
-        number
-            .map(|number| Percent(Share::of_percent(number)))
-            .ok_or_else(|| "expected a percentage, such as 3%".to_owned())
+        text.parse().map(Percent)
     }
 }
 
@@ -71,23 +55,6 @@ impl std::str::FromStr for KernelPart {
     }
 }
 
-/// A time in the unit that shows three digits of it.
-pub(super) fn time_text(time: Seconds) -> String {
-    let (value, unit) = match time.0 {
-        time if time >= 1.0 || time == 0.0 => (time, "s"),
-        time if time >= 1e-3 => (time * 1e3, "ms"),
-        time => (time * 1e6, "us"),
-    };
-    let digits = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$} {unit}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,12 +71,5 @@ mod tests {
                 && seconds("5 days").is_err()
                 && seconds("infs").is_err()
         );
-    }
-
-    #[test]
-    fn times_are_shown_in_their_unit() {
-        assert_eq!(time_text(Seconds(0.012_34)), "12.3 ms");
-        assert_eq!(time_text(Seconds(1.5)), "1.50 s");
-        assert_eq!(time_text(Seconds(0.000_4)), "400 us");
     }
 }

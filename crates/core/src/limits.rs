@@ -70,6 +70,22 @@ impl Limits {
             _ => return None,
         })
     }
+
+    /// Reads a number with one of the units K, M and G, which are powers of 1,024. Returns `None` for 0, for another text, and for a number that is too
+    /// large.
+    #[must_use]
+    pub fn number_of(text: &str) -> Option<usize> {
+        let digits = text.trim_end_matches(['K', 'M', 'G']);
+        let unit: usize = match &text[digits.len()..] {
+            "" => 1,
+            "K" => 1 << 10,
+            "M" => 1 << 20,
+            "G" => 1 << 30,
+            _ => return None,
+        };
+        let number: usize = digits.parse().ok()?;
+        number.checked_mul(unit).filter(|number| *number > 0)
+    }
 }
 
 impl Default for Limits {

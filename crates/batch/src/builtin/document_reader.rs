@@ -7,6 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quayline_cache::{Lease, Pool};
 use quayline_core::{Finding, Findings, Limits, Severity, system_error_text};
 use quayline_pipeline::{Documents, DocumentsPlace, Next, Pipeline};
 use quayline_project::{MapFile, ShapeFile, ShapeOptions};
@@ -14,7 +15,6 @@ use quayline_project::{MapFile, ShapeFile, ShapeOptions};
 use super::file_reader::{damaged, of_findings};
 use super::limits::limits;
 use super::parquet_reader::shape_file;
-use super::pool::{Lease, Pool};
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
 use crate::context::StepContext;
 use crate::error::{Kind, Thrown};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use quayline_cache::{Lease, Pool};
 use quayline_core::Findings;
 use quayline_pipeline::{
     Evaluated, ExpressionFault, Expressions, Gives, OutputBuffer, Pipeline, UnitLane, UnitWorld, World,
@@ -13,7 +14,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::file_reader::of_findings;
 use super::limits::limits;
-use super::pool::{Lease, Pool};
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::error::Thrown;
 

@@ -17,16 +17,7 @@ pub(super) fn limit_of(text: &str) -> Result<Limits, (String, String)> {
         let Some(bound) = limits.by_name(name).filter(|_| LIMITS.contains(&name)) else {
             return Err(("names no limit".to_owned(), format!("the limits are {}", LIMITS.join(", "))));
         };
-        let digits = value.trim_end_matches(['K', 'M', 'G']);
-        let unit: Option<usize> = match &value[digits.len()..] {
-            "" => Some(1),
-            "K" => Some(1 << 10),
-            "M" => Some(1 << 20),
-            "G" => Some(1 << 30),
-            _ => None,
-        };
-        let number = digits.parse().ok().zip(unit).and_then(|(number, unit): (usize, _)| number.checked_mul(unit));
-        let Some(number) = number.filter(|number| *number > 0) else {
+        let Some(number) = Limits::number_of(value) else {
             let remedy = "write NAME=N, such as line-bytes=32M; K, M and G are units".to_owned();
             return Err(("has a limit without a number".to_owned(), remedy));
         };

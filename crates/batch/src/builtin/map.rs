@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use quayline_cache::{Lease, Pool};
 use quayline_core::{Fault, Finding, Findings, Limits, Severity};
 use quayline_edi::EdiWriteError;
 use quayline_pipeline::{CsvTable, FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
@@ -17,7 +18,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::file_reader::of_findings;
 use super::limits::limits;
-use super::pool::{Lease, Pool};
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::context::StepContext;
 use crate::error::Thrown;

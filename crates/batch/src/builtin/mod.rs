@@ -16,7 +16,6 @@ mod map;
 mod parquet_reader;
 mod parquet_writer;
 mod partial;
-mod pool;
 mod properties;
 mod queue;
 mod record_file;

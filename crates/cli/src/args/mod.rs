@@ -308,16 +308,7 @@ impl std::str::FromStr for LimitArg {
             text.split_once('=').ok_or_else(|| "expected NAME=N, such as segment-bytes=4M".to_owned())?;
         let known = Limits::NAMES.iter().find(|known| **known == name);
         let name = known.ok_or_else(|| format!("the limits are {}", Limits::NAMES.join(", ")))?;
-        let digits = value.trim_end_matches(['K', 'M', 'G']);
-        let unit = match &value[digits.len()..] {
-            "" => Some(1_usize),
-            "K" => Some(1 << 10),
-            "M" => Some(1 << 20),
-            "G" => Some(1 << 30),
-            _ => None,
-        };
-        let number = digits.parse::<usize>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-        let value = number.filter(|number| (1..=LIMIT_MOST).contains(number));
+        let value = Limits::number_of(value).filter(|number| *number <= LIMIT_MOST);
         let value = value.ok_or_else(|| "expected N from 1 to 2G, which may end in K, M or G".to_owned())?;
         Ok(LimitArg { name, value })
     }

@@ -610,15 +610,8 @@ fn close(file: &mut UserFile, wire: WireClose) -> ClosePolicy {
     });
     let bytes = wire.bytes.and_then(|value| {
         let text = value.get_ref();
-        let digits = text.trim_end_matches(['K', 'M']);
-        let unit = match &text[digits.len()..] {
-            "" => Some(1_u64),
-            "K" => Some(1 << 10),
-            "M" => Some(1 << 20),
-            _ => None,
-        };
-        let bytes = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-        let bytes = bytes.filter(|bytes| (1..=64 << 20).contains(bytes));
+        let bytes = quayline_core::Limits::number_of(text).and_then(|bytes| u64::try_from(bytes).ok());
+        let bytes = bytes.filter(|bytes| *bytes <= 64 << 20);
         if bytes.is_none() {
             file.find(codes::PARTNER_VALUE, format!("`{text}` is not a size of 1 to 64M"), &value, "write 100K or 1M");
         }

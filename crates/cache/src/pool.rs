@@ -1,15 +1,11 @@
-//! Compiled definitions that the jobs of a process share. The memory of a reader or processor refers to its definition, so each definition lives as long
+//! Compiled definitions that the users of a process share. The memory of a reader or processor refers to its definition, so each definition lives as long
 //! as the process. A reader or processor that ends returns its definition, and the next one uses it while the files of the definition are unchanged.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
-
-use parking_lot::Mutex;
-
-use crate::artifact::Answer;
 
 /// Maximum step of the clock that file systems use.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
@@ -26,21 +22,32 @@ struct Made<V> {
 type Free<K, V> = HashMap<K, Vec<&'static Made<V>>>;
 
 /// Compiled definitions that nothing uses, by their inputs.
-pub(super) struct Pool<K, V: 'static>(LazyLock<Mutex<Free<K, V>>>);
+pub struct Pool<K, V: 'static>(LazyLock<Mutex<Free<K, V>>>);
+
+impl<K: Clone + Eq + Hash, V: Sync> Default for Pool<K, V> {
+    fn default() -> Self {
+        Pool::new()
+    }
+}
 
 impl<K: Clone + Eq + Hash, V: Sync> Pool<K, V> {
-    pub(super) const fn new() -> Self {
+    /// An empty pool.
+    #[must_use]
+    pub const fn new() -> Self {
         Pool(LazyLock::new(Mutex::default))
     }
 
     /// Leases an unused definition whose files are unchanged, or compiles one. `make` returns the definition and its files.
-    pub(super) fn lease(
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn lease<E>(
         &'static self,
         key: K,
-        make: impl FnOnce() -> Answer<(V, Vec<PathBuf>)>,
-    ) -> Answer<Lease<K, V>> {
+        make: impl FnOnce() -> Result<(V, Vec<PathBuf>), E>,
+    ) -> Result<Lease<K, V>, E> {
         let current = |made: &&Made<V>| made.versions == versions(made.versions.iter().map(|(path, _)| path.clone()));
-        let free = self.0.lock().get_mut(&key).and_then(|free| std::iter::from_fn(|| free.pop()).find(current));
+        let free = self.free().get_mut(&key).and_then(|free| std::iter::from_fn(|| free.pop()).find(current));
         let made = match free {
             Some(made) => made,
             None => {
@@ -56,6 +63,12 @@ impl<K: Clone + Eq + Hash, V: Sync> Pool<K, V> {
     }
 }
 
+impl<K, V> Pool<K, V> {
+    fn free(&self) -> MutexGuard<'_, Free<K, V>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 fn versions(files: impl Iterator<Item = PathBuf>) -> Versions {
     let version = |path: PathBuf| {
         let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
@@ -65,8 +78,9 @@ fn versions(files: impl Iterator<Item = PathBuf>) -> Versions {
 }
 
 /// Definition for one reader or processor. Drop returns it to the pool, so it must be the last field of its owner.
-pub(super) struct Lease<K: Clone + Eq + Hash + 'static, V: 'static> {
-    pub(super) value: &'static V,
+pub struct Lease<K: Clone + Eq + Hash + 'static, V: 'static> {
+    /// The definition.
+    pub value: &'static V,
     made: &'static Made<V>,
     key: K,
     home: &'static Pool<K, V>,
@@ -74,7 +88,7 @@ pub(super) struct Lease<K: Clone + Eq + Hash + 'static, V: 'static> {
 
 impl<K: Clone + Eq + Hash, V> Drop for Lease<K, V> {
     fn drop(&mut self) {
-        self.home.0.lock().entry(self.key.clone()).or_default().push(self.made);
+        self.home.free().entry(self.key.clone()).or_default().push(self.made);
     }
 }
 
@@ -92,7 +106,7 @@ mod tests {
             let changed = SystemTime::now() - Duration::from_secs(age);
             std::fs::File::options().write(true).open(&file).unwrap().set_modified(changed).unwrap();
         };
-        let lease = |value| POOL.lease("key", || Ok((value, vec![file.clone()]))).unwrap();
+        let lease = |value| POOL.lease("key", || Ok::<_, ()>((value, vec![file.clone()]))).unwrap();
         write(10);
         let first = lease(1);
         let second = lease(2);
@@ -106,9 +120,9 @@ mod tests {
         // A change during the compile.
         let made = POOL.lease("other", || {
             write(0);
-            Ok((6, vec![file.clone()]))
+            Ok::<_, ()>((6, vec![file.clone()]))
         });
         drop(made.unwrap());
-        assert_eq!(*POOL.lease("other", || Ok((7, vec![file.clone()]))).unwrap().value, 7);
+        assert_eq!(*POOL.lease("other", || Ok::<_, ()>((7, vec![file.clone()]))).unwrap().value, 7);
     }
 }
