@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use quayline_core::{Code, Fault, Finding};
+use quayline_core::{Code, Fault, Finding, Findings, Place};
 use quayline_postgres::SqlError;
 use quayline_store::StoreError;
 
@@ -149,6 +149,8 @@ pub struct Thrown {
     pub remedy: Option<String>,
     /// What the engine does about it, beyond what the job says.
     pub(crate) kind: Kind,
+    /// What is wrong with a definition, for the check of a job. The file of a finding about a property is the name of the property.
+    pub(crate) findings: Option<Box<Findings>>,
 }
 
 /// What the engine does about an exception, beyond what the job says.
@@ -184,7 +186,7 @@ impl Thrown {
                 lineage.push(root.to_owned());
             }
         }
-        Thrown { lineage, message: message.into(), remedy: None, kind: Kind::Plain }
+        Thrown { lineage, message: message.into(), remedy: None, kind: Kind::Plain, findings: None }
     }
 
     /// An exception from a finding: its class is the code, below `quayline.Rejected` for faults of the sender.
@@ -219,7 +221,21 @@ impl Thrown {
     /// A property of an artifact that is missing or wrong.
     #[must_use]
     pub fn property(artifact: &str, property: &str, what: impl fmt::Display, remedy: impl Into<String>) -> Self {
-        Thrown::refused(format!("property {property} of {artifact} {what}"), remedy)
+        let thrown = Thrown::refused(format!("property {property} of {artifact} {what}"), remedy);
+        let place = Place { file: Some(property.into()), ..Place::default() };
+        let findings = thrown.of_definition().into_iter().map(|finding| finding.at(place.clone())).collect();
+        Thrown { findings: Some(Box::new(Findings(findings))), ..thrown }
+    }
+
+    /// What is wrong with the definitions of an artifact that cannot be made.
+    pub(crate) fn of_definition(&self) -> Vec<Finding> {
+        if let Some(findings) = &self.findings {
+            return findings.0.clone();
+        }
+        let is_missing = self.lineage.iter().any(|class| class == "quayline.Environment");
+        let fault = if is_missing { Fault::Environment } else { Fault::Config };
+        let finding = Finding::error(codes::PROPERTY, fault, self.message.as_str());
+        vec![self.remedy.iter().fold(finding, |finding, remedy| finding.hint(remedy.as_str()))]
     }
 
     /// What is wrong with a property, in the words of the check before the start.

@@ -37,7 +37,7 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
     }
     for path in project_files(&root.join("jobs"), &["xml"])? {
         found.count("job");
-        found.add(crate::job::findings_of(&path));
+        found.add(crate::job::findings_of(&path, root));
     }
     found.add_result(quayline_project::job::EventSettings::open(root));
     let (partners, findings) = crate::partner::findings_of(root);

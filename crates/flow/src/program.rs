@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quayline_core::{Fault, Finding, Findings};
-use quayline_program::{Compiled, End, ModuleSource, NO_COMPILER, Worker, WorkerSpec, WorkingStorage};
+use quayline_program::{Compiled, End, ModuleSource, NO_COMPILER, Worker, WorkerSpec, WorkingStorage, module_of};
 use quayline_project::{FlowNode, Form, ShapeFile, gnucobol_contradiction, gnucobol_options, is_gnucobol_output};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -111,8 +111,7 @@ impl Program {
 
     /// Returns the module that a call finds first.
     pub(crate) fn module(&self, node: &FlowNode) -> Option<PathBuf> {
-        let name = format!("{}.so", node.text("program").unwrap_or_default());
-        self.folders.iter().map(|folder| folder.join(&name)).find(|module| module.is_file())
+        module_of(&self.folders, node.text("program").unwrap_or_default())
     }
 
     /// Returns true if messages of a shape are the program's records.

@@ -38,5 +38,5 @@ mod worker;
 pub use account::{WorkerUse, waited_here, worker_use};
 pub use fault::{End, ProgramError};
 pub use host::{Completion, Slot, Worker, WorkerSpec, WorkingStorage};
-pub use source::{Compiled, ModuleSource, NO_COMPILER};
+pub use source::{Compiled, ModuleSource, NO_COMPILER, has_entry, module_of};
 pub use worker::{CANNOT_BEGIN, WORKER_ARGUMENT, exit_code, run_worker};

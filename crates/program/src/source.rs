@@ -281,8 +281,16 @@ fn compile_to(source: &ModuleSource, made: &Path) -> Result<(), String> {
     }
 }
 
+/// Finds the module that a call of a program loads: the first `PROGRAM.so` of the folders.
+#[must_use]
+pub fn module_of(folders: &[PathBuf], program: &str) -> Option<PathBuf> {
+    let name = format!("{program}.so");
+    folders.iter().map(|folder| folder.join(&name)).find(|module| module.is_file())
+}
+
 /// Returns whether a module has an entry point of a name among its symbols.
-fn has_entry(module: &Path, program: &str) -> bool {
+#[must_use]
+pub fn has_entry(module: &Path, program: &str) -> bool {
     // As cobc writes it: two underscores for a hyphen, and one before a digit at the start.
     let mut symbol = program.replace('-', "__");
     if symbol.starts_with(|first: char| first.is_ascii_digit()) {

@@ -222,9 +222,10 @@ fn line(number: u64) -> Place {
 /// Reads a file of at most [`LookupTable::BYTES_MAX`] bytes.
 fn text_of(file: &Path) -> Result<String, Findings> {
     let unreadable = |problem: std::io::Error| {
-        Findings::from(error(format!("the table cannot be read: {}", system_error_text(&problem))).hint(
-            "check the path; relative paths begin at the project's folder, on the command line at the current one",
-        ))
+        let message = format!("the table cannot be read: {}", system_error_text(&problem));
+        let hint =
+            "check the path; relative paths begin at the project's folder, on the command line at the current one";
+        Findings::from(Finding::error(codes::LOOKUP_TABLE, Fault::Environment, message).hint(hint))
     };
     let mut bytes = Vec::new();
     let open = std::fs::File::open(file).map_err(unreadable)?;

@@ -46,6 +46,8 @@ pub struct Properties {
     pub is_open: bool,
     /// What several properties together must be.
     pub together: Option<fn(&Given) -> Option<Wrong>>,
+    /// Whether the check of a job makes the artifact, to compile its definitions. Making it must then have no effect outside.
+    pub is_made_by_check: bool,
 }
 
 impl Property {
@@ -84,13 +86,13 @@ impl Properties {
     /// These and no others.
     #[must_use]
     pub const fn only(known: &'static [Property]) -> Self {
-        Properties { known, is_open: false, together: None }
+        Properties { known, is_open: false, together: None, is_made_by_check: false }
     }
 
     /// These, and others that the artifact does not look at.
     #[must_use]
     pub const fn and_others(known: &'static [Property]) -> Self {
-        Properties { known, is_open: true, together: None }
+        Properties { known, is_open: true, together: None, is_made_by_check: false }
     }
 
     /// Everything that is wrong with the properties of one use.

@@ -1,13 +1,17 @@
 //! Artifacts by the names with which jobs refer to them.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use quayline_core::Finding;
 use quayline_project::job::{Artifacts, PropertyFault};
 
 use super::{
     Answer, Batchlet, CheckpointAlgorithm, Decider, Given, Injected, Listener, PartitionAnalyzer, PartitionCollector,
     PartitionMapper, PartitionReducer, Processor, Properties, Reader, Writer,
 };
+use crate::context::{JobContext, StopSignal};
 use crate::error::Thrown;
 
 /// Makes an artifact for one use.
@@ -44,6 +48,8 @@ macro_rules! kinds {
             classes: BTreeMap<String, String>,
             /// Properties by element and name.
             declared: BTreeMap<(String, String), Properties>,
+            /// The folder in which the check of a job compiles definitions.
+            folder: Option<PathBuf>,
         }
 
         impl Default for Registry {
@@ -52,6 +58,7 @@ macro_rules! kinds {
                     $( $field: Kind::new($element), )+
                     classes: BTreeMap::new(),
                     declared: BTreeMap::new(),
+                    folder: None,
                 }
             }
         }
@@ -70,7 +77,6 @@ macro_rules! kinds {
             )+
 
             /// Makes an artifact and forgets it: whether it can be made.
-            #[cfg(test)]
             pub(crate) fn make_any(&self, element: &str, with: &Injected) -> Answer<()> {
                 match element {
                     $( $element => self.$make(with).map(|_| ()), )+
@@ -89,6 +95,20 @@ macro_rules! kinds {
             fn properties(&self, kind: &str, reference: &str, given: &Given) -> Vec<PropertyFault> {
                 let declared = self.declared.get(&(kind.to_owned(), reference.to_owned()));
                 declared.map_or_else(Vec::new, |properties| properties.faults(reference, given))
+            }
+
+            fn definitions(&self, kind: &str, reference: &str, given: &BTreeMap<String, String>) -> Vec<Finding> {
+                let declared = self.declared.get(&(kind.to_owned(), reference.to_owned()));
+                let is_made = declared.is_some_and(|properties| properties.is_made_by_check);
+                let Some(folder) = self.folder.clone().filter(|_| is_made) else { return Vec::new() };
+                let with = Injected {
+                    name: reference.to_owned(),
+                    properties: given.clone(),
+                    job: Arc::new(JobContext::new("", Default::default(), BTreeMap::new(), StopSignal::default())),
+                    step: None,
+                    folder,
+                };
+                self.make_any(kind, &with).err().map_or_else(Vec::new, |thrown| thrown.of_definition())
             }
 
             fn missing(&self, kind: &str, reference: &str) -> Option<Vec<String>> {
@@ -132,6 +152,13 @@ impl Registry {
             None => Ok(()),
             Some(fault) => Err(Thrown::refused(fault.message, fault.remedy)),
         }
+    }
+
+    /// The artifacts for the check of a job whose relative paths begin in a folder. The check makes artifacts whose properties say so
+    /// ([`Properties::is_made_by_check`]), and thereby compiles what a run would compile.
+    #[must_use]
+    pub fn in_folder(self, folder: &Path) -> Self {
+        Registry { folder: Some(folder.to_owned()), ..self }
     }
 
     /// Declares the superclass of an exception class.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use quayline_program::{End, Worker, WorkerSpec, WorkingStorage};
+use quayline_program::{End, Worker, WorkerSpec, WorkingStorage, has_entry, module_of};
 
 use super::file_writer::pad_of;
 use crate::artifact::{Answer, Batchlet, Injected, Item, Processor};
@@ -16,6 +16,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) const LENGTH_MAX: u64 = 64 << 20;
 /// Address space of the program's process.
 const MEMORY_BYTES: u64 = 512 << 20;
+
+const NO_MODULE: &str = "compile it with `cobc -m` into a folder that the property modules names";
 
 /// A program that can be called.
 struct Program {
@@ -34,6 +36,19 @@ impl Program {
         })?;
         let modules = with.property("modules").unwrap_or("programs");
         let folders: Vec<PathBuf> = modules.split(':').map(|folder| with.folder.join(folder)).collect();
+        let program = with.required("program")?.to_uppercase();
+        // A library that libcob loads before may have the program too.
+        if std::env::var_os("COB_PRE_LOAD").is_none() {
+            let Some(module) = module_of(&folders, &program) else {
+                let message = format!("{program}: {program}.so is not in the program folders: {modules}");
+                return Err(Thrown::of(&["quayline.Configuration", "quayline.Environment"], message).hint(NO_MODULE));
+            };
+            if !has_entry(&module, &program) {
+                let what = format!("is {program}, but {} has no such PROGRAM-ID, in capitals", module.display());
+                let remedy = "write the PROGRAM-ID of the source, and name the module after it";
+                return Err(Thrown::property(&with.name, "program", what, remedy));
+            }
+        }
         let working_storage = match with.property("working-storage") {
             Some("keep") => WorkingStorage::Keep,
             _ => WorkingStorage::Fresh,
@@ -42,7 +57,7 @@ impl Program {
         Ok(Program {
             name: with.required("program")?.to_owned(),
             spec: WorkerSpec {
-                program: with.required("program")?.to_uppercase(),
+                program,
                 folders,
                 work_folder: Some(with.folder.clone()).filter(|folder| !folder.as_os_str().is_empty()),
                 environment: with.job.environment(with.step.as_deref()),
@@ -90,7 +105,7 @@ impl Program {
             let message = format!("{}: {}", self.name, end.reason());
             let remedy = match end {
                 End::NoRuntime => "install GnuCOBOL's run-time library, libcob",
-                End::NoProgram => "compile it with `cobc -m` into a folder that the property modules names",
+                End::NoProgram => NO_MODULE,
                 End::TimeLimit => "raise the property timeout-s, or look for a loop in the program",
                 _ => "look into the program; its messages are on standard error",
             };
@@ -108,12 +123,8 @@ pub(super) struct CobolProcessor {
 
 impl CobolProcessor {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.required("length")?;
         let length = with.number("length", 1)?.clamp(1, LENGTH_MAX);
-        let filter_code = match with.property("filter-code") {
-            None => None,
-            Some(_) => i32::try_from(with.number("filter-code", 0)?).ok(),
-        };
+        let filter_code = with.property("filter-code").and_then(|code| code.parse().ok());
         Ok(CobolProcessor { program: Program::new(with, length)?, filter_code })
     }
 }

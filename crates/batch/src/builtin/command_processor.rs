@@ -35,10 +35,7 @@ pub(super) struct CommandProcessor {
 
 impl CommandProcessor {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        let filter_code = match with.property("filter-code") {
-            None => None,
-            Some(_) => i32::try_from(with.number("filter-code", 0)?).ok(),
-        };
+        let filter_code = with.property("filter-code").and_then(|code| code.parse().ok());
         Ok(CommandProcessor {
             with: with.clone(),
             command: with.required("command")?.to_owned(),

@@ -74,10 +74,6 @@ impl FileMapper {
             _ => None,
         };
         let partitions = with.number("partitions", 2)?;
-        if !(1..=PARTITIONS_MAX).contains(&partitions) {
-            let remedy = format!("write a number from 1 to {PARTITIONS_MAX}");
-            return Err(Thrown::property(&with.name, "partitions", "is out of range", remedy));
-        }
         let threads = u32::try_from(with.number("threads", 0)?).unwrap_or(u32::MAX);
         Ok(FileMapper { path: with.path("file")?, boundary, items, partitions, threads })
     }

@@ -379,8 +379,10 @@ pub(super) fn damaged() -> Thrown {
 pub(super) fn of_findings(findings: &Findings) -> Thrown {
     let first = findings.0.first().map(Thrown::from_finding);
     let thrown = first.unwrap_or_else(|| Thrown::new("quayline.Internal", "an error without a finding"));
-    match findings.0.len() {
-        0 | 1 => thrown,
-        count => Thrown { message: format!("{}; and {} more", thrown.message, count - 1), ..thrown },
-    }
+    let message = match findings.0.len() {
+        0 | 1 => thrown.message,
+        count => format!("{}; and {} more", thrown.message, count - 1),
+    };
+    let found = (!findings.0.is_empty()).then(|| Box::new(findings.clone()));
+    Thrown { message, findings: found, ..thrown }
 }

@@ -60,12 +60,6 @@ impl FileWriter {
                 Some(spec.map_err(|(what, remedy)| Thrown::property(&with.name, "framing", what, remedy))?)
             }
         };
-        let pad = with.property("pad").map(|text| {
-            pad_of(text).ok_or_else(|| {
-                let remedy = "write one ASCII character, space, or a byte as 0x40";
-                Thrown::property(&with.name, "pad", "is not one byte", remedy)
-            })
-        });
         let text = |name: &str| with.property(name).map_or_else(Vec::new, escaped);
         Ok(FileWriter {
             to: Partial::new(with, with.path("file")?),
@@ -73,7 +67,7 @@ impl FileWriter {
             first_number,
             numbered: [0; 2],
             limits: limits(with)?,
-            pad: pad.transpose()?,
+            pad: with.property("pad").and_then(pad_of),
             prologue: text("prologue"),
             separator: text("separator"),
             epilogue: text("epilogue"),

@@ -67,13 +67,8 @@ pub(super) fn headers_of(text: &str) -> Result<Vec<(HeaderName, HeaderValue)>, S
 impl HttpProcessor {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
         let url = with.required("url")?;
-        url_of(url).map_err(|(what, remedy)| Thrown::property(&with.name, "url", what, remedy))?;
-        let method = match with.property("method") {
-            None => Method::POST,
-            Some(name) => name.parse().map_err(|_| {
-                Thrown::property(&with.name, "method", "is not a method", "write POST, PUT, PATCH, GET or DELETE")
-            })?,
-        };
+        // The declared properties have no other methods.
+        let method = with.property("method").and_then(|name| name.parse().ok()).unwrap_or(Method::POST);
         let remedy = "write NAME: VALUE, several with | between them";
         let mut headers = headers_of(with.property("headers").unwrap_or_default())
             .map_err(|what| Thrown::property(&with.name, "headers", format!("is wrong in {what}"), remedy))?;
@@ -85,13 +80,12 @@ impl HttpProcessor {
                 .map_err(|what| Thrown::property(&with.name, "headers-file", format!("is wrong in {what}"), remedy))?;
             headers.extend(more);
         }
-        let timeout = with.number("timeout-s", TIMEOUT_S)?.max(1);
         let parallel = with.number("parallel", 1)?.clamp(1, PARALLEL_MAX);
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None)
-            .timeout_global(Some(Duration::from_secs(timeout)))
+            .timeout_global(Some(Duration::from_secs(with.number("timeout-s", TIMEOUT_S)?)))
             .max_idle_connections_per_host(usize::try_from(parallel).unwrap_or(1))
             .user_agent(concat!("quayline/", env!("CARGO_PKG_VERSION")));
         if url.starts_with("https:") {

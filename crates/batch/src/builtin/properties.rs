@@ -288,7 +288,9 @@ const ALL: &[(&str, &str, Properties)] = &[
 
 /// Declares the properties of all of them.
 pub(super) fn declare(registry: &mut Registry) {
-    ALL.iter().for_each(|(element, name, properties)| registry.declare(element, name, *properties));
+    for (element, name, properties) in ALL {
+        registry.declare(element, name, Properties { is_made_by_check: true, ..*properties });
+    }
 }
 
 fn framing(text: &str) -> Result<(), (String, String)> {

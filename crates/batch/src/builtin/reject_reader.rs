@@ -25,12 +25,10 @@ pub(super) struct RejectReader {
 
 impl RejectReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.required("execution")?;
         let stage = match with.property("stage") {
-            None => None,
             Some("process") => Some(Stage::Process),
             Some("write") => Some(Stage::Write),
-            Some(_) => return Err(Thrown::property(&with.name, "stage", "is not known", "write process or write")),
+            _ => None,
         };
         Ok(RejectReader {
             execution: ExecutionId(with.number("execution", 0)?),

@@ -59,10 +59,6 @@ struct Running {
 impl Program {
     pub(super) fn new(with: &Injected, kind: &'static str) -> Answer<Self> {
         let timeout_s = with.number("timeout-s", TIMEOUT_S)?;
-        if timeout_s == 0 {
-            let remedy = format!("write a number of seconds from 1; the default is {TIMEOUT_S}");
-            return Err(Thrown::property(&with.name, "timeout-s", "is 0", remedy));
-        }
         let step = with.step.as_deref();
         let text = |text: &str| Some(text.as_bytes().to_vec());
         let mut about = vec![

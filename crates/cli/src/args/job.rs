@@ -92,6 +92,9 @@ pub(crate) struct JobCheckArgs {
     /// Job parameter; with any, references to missing parameters are reported
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
+    /// Folder at which relative paths of the job begin [default: the folder of the job XML, or the one above if that is called jobs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
     /// Print findings as JSON, one on each line
     #[arg(long)]
     pub(crate) json: bool,

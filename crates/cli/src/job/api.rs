@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use quayline_batch::event::{EventPosition, EventsWanted, Keeping};
 use quayline_batch::log::JobLogs;
 use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId};
-use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests, system_property};
+use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests};
 use quayline_core::{Fault, Finding, Findings, Severity, hex};
 use quayline_gateway::decode_path;
 use quayline_project::job::{JobFile, JobSettings, Parameters};
@@ -338,24 +338,24 @@ impl Shared {
         begin: Begin,
         submitter: Option<&str>,
     ) -> Result<Execution, Refused> {
-        let findings = file.check(Some(&parameters), &system_property, &artifacts());
-        if findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(Refused::Findings(422, Findings(findings)));
-        }
         let shared = Arc::clone(self);
-        let slot = if shared.is_ending.load(Ordering::Relaxed) { None } else { Slot::take(&shared) };
-        let Some(slot) = slot else {
-            let message = format!("{RUNNING_MAX} jobs run in this server already, or it is ending");
-            let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Environment, message);
-            let hint = "wait until one of them has ended: GET /batch/jobexecutions lists them";
-            return Err(Refused::Findings(503, finding.hint(hint).into()));
-        };
         let folder = match begin.before() {
             Some(before) => {
                 let instance = shared.repository.instance(before.instance)?;
                 instance.map_or_else(|| shared.project.clone(), |instance| PathBuf::from(instance.folder))
             }
             None => shared.project.clone(),
+        };
+        let findings = super::before_start(&file, &parameters, &folder);
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Refused::Findings(422, Findings(findings)));
+        }
+        let slot = if shared.is_ending.load(Ordering::Relaxed) { None } else { Slot::take(&shared) };
+        let Some(slot) = slot else {
+            let message = format!("{RUNNING_MAX} jobs run in this server already, or it is ending");
+            let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Environment, message);
+            let hint = "wait until one of them has ended: GET /batch/jobexecutions lists them";
+            return Err(Refused::Findings(503, finding.hint(hint).into()));
         };
         let mut engine = Engine::new(Arc::clone(&shared.repository), artifacts(), folder);
         super::settle(&mut engine, &shared.settings);
@@ -439,7 +439,8 @@ impl Shared {
             .iter()
             .map(|path| {
                 let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-                json!({ "jobXMLName": name, "findings": super::findings_of(path).iter().map(raw).collect::<Vec<_>>() })
+                let findings: Vec<_> = super::findings_of(path, &self.project).iter().map(raw).collect();
+                json!({ "jobXMLName": name, "findings": findings })
             })
             .collect();
         json!({ "jobs": jobs })

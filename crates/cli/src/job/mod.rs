@@ -237,7 +237,8 @@ fn check(args: &JobCheckArgs, console: &Console) -> Result<Exit, Stop> {
     let file = JobFile::open(&args.file)?;
     let given = parameters(&args.parameters)?;
     let given = (!args.parameters.is_empty()).then_some(&given);
-    let findings = file.check(given, &system_property, &artifacts());
+    let folder = folder_of(&args.file, args.project.as_deref());
+    let findings = file.check(given, &system_property, &artifacts().in_folder(&folder));
     console.findings(&findings);
     if findings.is_empty() {
         console.paragraph("nothing is wrong with the job");
@@ -245,12 +246,20 @@ fn check(args: &JobCheckArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::of_findings(&findings))
 }
 
-/// Everything that is wrong with a job, whatever its parameters will be.
-pub(crate) fn findings_of(path: &Path) -> Vec<Finding> {
+/// Everything that is wrong with a job of a project, whatever its parameters will be.
+pub(crate) fn findings_of(path: &Path, project: &Path) -> Vec<Finding> {
     match JobFile::open(path) {
-        Ok(file) => file.check(None, &system_property, &artifacts()),
+        Ok(file) => file.check(None, &system_property, &artifacts().in_folder(project)),
         Err(Findings(findings)) => findings,
     }
+}
+
+/// What is wrong with a job that starts. A file that is missing is a warning, because an earlier step may write it.
+fn before_start(file: &JobFile, given: &Parameters, folder: &Path) -> Vec<Finding> {
+    let mut findings = file.check(Some(given), &system_property, &artifacts().in_folder(folder));
+    let missing = findings.iter_mut().filter(|finding| finding.fault != Fault::Config);
+    missing.for_each(|finding| finding.severity = Severity::Warning);
+    findings
 }
 
 pub(crate) fn parameters(given: &[String]) -> Result<Parameters, Stop> {
@@ -267,24 +276,22 @@ pub(crate) fn parameters(given: &[String]) -> Result<Parameters, Stop> {
 }
 
 /// The folder of a job's relative paths, absolute, so that a restart from elsewhere finds the same files.
-fn project_of(file: &Path, project: Option<&PathBuf>) -> Result<PathBuf, Stop> {
-    let folder = match project {
-        Some(folder) => folder.clone(),
-        None => {
-            let folder = file.parent().unwrap_or_else(|| Path::new(""));
-            let is_jobs = folder.file_name().is_some_and(|name| name == "jobs");
-            let above = folder.parent().filter(|_| is_jobs).unwrap_or(folder);
-            if above.as_os_str().is_empty() { PathBuf::from(".") } else { above.to_owned() }
-        }
-    };
+fn project_of(file: &Path, project: Option<&Path>) -> Result<PathBuf, Stop> {
+    let folder = Path::new(".").join(folder_of(file, project));
     folder.canonicalize().map_err(|error| unreadable(&folder, &error))
+}
+
+fn folder_of(file: &Path, project: Option<&Path>) -> PathBuf {
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let is_jobs = folder.file_name().is_some_and(|name| name == "jobs");
+    project.unwrap_or(folder.parent().filter(|_| is_jobs).unwrap_or(folder)).to_owned()
 }
 
 fn start(args: &StartArgs, console: &Console) -> Result<Exit, Stop> {
     let file = JobFile::open(&args.file)?;
     let given = parameters(&args.parameters)?;
-    let folder = project_of(&args.file, args.project.as_ref())?;
-    checked(&file, &given, console)?;
+    let folder = project_of(&args.file, args.project.as_deref())?;
+    checked(&file, &given, &folder, console)?;
     let jobs = Jobs::open_or(&args.place, Missing::Create)?;
     told(&jobs, console);
     let store = args.place.store.local();
@@ -317,8 +324,8 @@ fn is_restartable(file: &JobFile) -> bool {
 }
 
 /// Refuses a job with errors; prints warnings.
-fn checked(file: &JobFile, given: &Parameters, console: &Console) -> Result<(), Stop> {
-    let findings = file.check(Some(given), &system_property, &artifacts());
+fn checked(file: &JobFile, given: &Parameters, folder: &Path, console: &Console) -> Result<(), Stop> {
+    let findings = before_start(file, given, folder);
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(Findings(findings).into());
     }
@@ -341,9 +348,9 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
             JobFile::parse(&format!("job XML of execution {id}"), &text)?
         }
     };
-    checked(&file, &given, console)?;
     let instance = jobs.repository.instance(before.instance).map_err(batch)?;
     let folder = instance.map_or_else(PathBuf::new, |instance| PathBuf::from(instance.folder));
+    checked(&file, &given, &folder, console)?;
     let mut engine = jobs.engine(store, folder, console)?;
     let collecting = args.intervals.as_deref().map(|path| collected(&mut engine, path)).transpose()?;
     let drift = if args.accept_drift { Drift::Accept } else { Drift::Refuse };

@@ -127,8 +127,8 @@ fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
     assert_eq!(log.lines().filter(|line| line.contains(": N-1: no name")).count(), 10, "{log}");
     assert!(log.contains("item 2: MAP-200: N-1: no name") && log.contains("MAP-200 was noted 5 times more"), "{log}");
     let refused = world.run("job start none.xml");
-    refused.code(1);
-    assert!(refused.out().contains("the map looks up `names`, and no table has that name"), "{}", refused.out());
+    refused.code(2);
+    assert!(refused.err().contains("the map looks up `names`, and no table has that name"), "{}", refused.err());
     let refused = world.run("job start wrong.xml");
     refused.code(1);
     let out = refused.out();
@@ -174,14 +174,14 @@ fn interchanges_of_a_job_have_an_envelope_and_numbers() {
     assert!(out.contains("GE*1*9~") && out.contains("IEA*1*000000009~"), "{out}");
     world.run("validate out.x12").code(0);
     let wrong = world.run("job start wrong.xml");
-    wrong.code(1);
-    assert!(wrong.out().contains("no output has a header field `reciever`"), "{}", wrong.out());
+    wrong.code(2);
+    assert!(wrong.err().contains("no output has a header field `reciever`"), "{}", wrong.err());
     let form = world.run("job check form.xml");
     form.code(2);
     assert!(form.err().contains("`QUAYSIDE`, which is not NAME=VALUE"), "{}", form.err());
     let lines = world.run("job start lines.xml");
-    lines.code(1);
-    assert!(lines.out().contains("first-number of quayline.fileWriter has no effect"), "{}", lines.out());
+    lines.code(2);
+    assert!(lines.err().contains("first-number of quayline.fileWriter has no effect"), "{}", lines.err());
 }
 
 /// Interchanges on a queue have the numbers of the store: they go on in the next job, and a job that fails leaves no gap.
@@ -235,4 +235,75 @@ fn transactions_of_an_interchange_are_items() {
     assert!(messages > 1 && done.out().contains(&format!("READ_COUNT {messages}, WRITE_COUNT {messages}")));
     let out = latin1(&world.read("out.edi"));
     assert_eq!((out.matches("UNB+").count(), out.matches("UNZ+1+").count()), (messages, messages));
+}
+
+/// `job check` accepted maps that do not compile, conditions with unknown fields, and programs without a module. The step failed when it began.
+#[test]
+fn the_check_of_a_job_compiles_its_definitions() {
+    let world = World::with([
+        ("rows.toml", ROWS.as_bytes()),
+        ("out.shape", OUT.as_bytes()),
+        ("rows.map", TO_JSON.replace("amount = amount", "amount = amuont").as_bytes()),
+    ]);
+    std::fs::create_dir(world.path("jobs")).expect("a folder");
+    let reader = artifact("reader", "fileReader", &[("file", "rows.csv")]);
+    let writer = artifact("writer", "fileWriter", &[("file", "out.jsonl")]);
+    let check = |processor: &str, list: &[(&str, &str)]| {
+        world.write("jobs/t.xml", job(4, &[reader.clone(), artifact("processor", processor, list), writer.clone()]));
+        world.run("job check jobs/t.xml")
+    };
+    let wrong = check("mapProcessor", &[("map", "rows.map")]);
+    assert!(wrong.code(2).err().contains("`amuont`") && wrong.err().contains("rows.map:5:10"), "{}", wrong.err());
+    // The whole project names the fault once, and the job does not start.
+    let whole = world.run("check");
+    assert_eq!(whole.code(2).err().matches("`amuont`").count(), 1, "{}", whole.err());
+    world.write("rows.csv", "name,amount\nA,1\n");
+    let started = world.run("job start jobs/t.xml");
+    assert!(started.code(2).err().contains("rows.map:5:10"), "{}", started.err());
+    assert!(!world.path("data").exists(), "a job that is wrong makes no store");
+    let missing = check("mapProcessor", &[("map", "raws.map")]);
+    assert!(missing.code(2).err().contains("raws.map: cannot be read"), "{}", missing.err());
+    assert!(missing.err().contains("at jobs/t.xml:1:"), "{}", missing.err());
+    // An earlier step may write the map, so a start only warns.
+    let started = world.run("job start jobs/t.xml");
+    assert!(started.code(1).err().contains("warning["), "{}", started.err());
+    let table = check("mapProcessor", &[("map", "rows.map"), ("lookups", "rates=rates.csv")]);
+    assert!(table.code(2).err().contains("error["), "{}", table.err());
+    let condition = check("filterProcessor", &[("where", "amount > 1 and nmae = name"), ("shape", "rows.toml")]);
+    let line = std::fs::read_to_string(world.path("jobs/t.xml")).expect("the job");
+    let column = line.find("nmae").expect("a field") + 1;
+    assert!(condition.code(2).err().contains(&format!("at jobs/t.xml:1:{column}")), "{}", condition.err());
+    let condition = check("filterProcessor", &[("where", "amount = &quot;x"), ("shape", "rows.toml")]);
+    assert!(condition.code(2).err().contains("at jobs/t.xml:1:"), "{}", condition.err());
+    let shape = check("filterProcessor", &[("where", "amount > 1"), ("shape", "rows.tml")]);
+    assert!(shape.code(2).err().contains("rows.tml"), "{}", shape.err());
+    check("filterProcessor", &[("where", "amount > 1"), ("shape", "#{jobParameters['s']}")]).code(0);
+    check("filterProcessor", &[("where", "amount > 1"), ("shape", "rows.toml")]).code(0);
+    let program = check("cobolProcessor", &[("program", "RATE"), ("length", "4")]);
+    assert!(program.code(2).err().contains("RATE.so is not in the program folders: programs"), "{}", program.err());
+    std::fs::create_dir(world.path("programs")).expect("a folder");
+    world.write("programs/RATE.so", "\0RATES\0");
+    let program = check("cobolProcessor", &[("program", "RATE"), ("length", "4")]);
+    assert!(program.code(2).err().contains("has no such PROGRAM-ID"), "{}", program.err());
+    world.write("programs/RATE.so", "\0RATE\0");
+    check("cobolProcessor", &[("program", "rate"), ("length", "4")]).code(0);
+    // What only the artifact itself knows.
+    let list = [("table", "t"), ("columns", "a"), ("key", "a"), ("mode", "update"), ("database", "postgresql://u@h/d")];
+    world.write("sql.xml", job(4, &[reader.clone(), artifact("writer", "sqlWriter", &list)]));
+    let update = world.run("job check sql.xml");
+    assert!(update.code(2).err().contains("has nothing to update"), "{}", update.err());
+}
+
+/// Checkpoint data that is larger than the job says is in the job log.
+#[test]
+fn checkpoint_data_has_a_least_size() {
+    let world = World::with([("in.txt", b"one\ntwo\n".as_slice())]);
+    let reader = [("FileName", "in.txt"), ("NumRecords", "4"), ("ReaderCheckpointDataSize", "3")];
+    let parts =
+        [artifact("reader", "accountReader", &reader), artifact("writer", "fileWriter", &[("file", "out.txt")])];
+    world.write("job.xml", job(2, &parts));
+    world.run("job start job.xml").code(0);
+    let log = world.run("job log 1").out();
+    let note = "ReaderCheckpointDataSize is 3, but quayline.accountReader needs 16 bytes of checkpoint data";
+    assert_eq!(log.matches(note).count(), 1, "{log}");
 }

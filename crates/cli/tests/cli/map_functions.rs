@@ -206,7 +206,7 @@ fn a_job_calls_functions_too() {
     assert_eq!(String::from_utf8(world.read("out.txt")).as_deref(), Ok(expected));
     world.write("lacks.xml", job(FUNCTIONS[0]));
     let ran = world.run("job start lacks.xml");
-    assert!(ran.code(1).out().contains("the function `workday` of the map has no program"), "{}", ran.out());
+    assert!(ran.code(2).err().contains("the function `workday` of the map has no program"), "{}", ran.err());
 }
 
 #[test]

@@ -30,6 +30,13 @@ pub trait Artifacts {
         let _ = (kind, reference, given);
         Vec::new()
     }
+
+    /// What is wrong with the definitions that an artifact compiles, such as a map, once all its properties are known and right. A finding whose file
+    /// is the name of a property is about the text of that property.
+    fn definitions(&self, kind: &str, reference: &str, given: &BTreeMap<String, String>) -> Vec<Finding> {
+        let _ = (kind, reference, given);
+        Vec::new()
+    }
 }
 
 /// A property of an artifact that is missing, unknown or wrong.
@@ -93,7 +100,12 @@ impl JobFile {
         checker.own_properties(root);
         checker.partition_properties(root);
         let mut findings = checker.findings;
-        findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
+        let own = Some(&self.text.name);
+        findings.sort_by_key(|Finding { place, .. }| {
+            (place.file.as_ref() != own, place.file.clone(), place.line, place.column)
+        });
+        // Two steps may name the same map.
+        findings.dedup();
         findings
     }
 
@@ -517,7 +529,15 @@ impl Checker<'_> {
             (property.required("name").to_owned(), (!value.contains("#{")).then(|| value.to_owned()))
         };
         let given: BTreeMap<String, Option<String>> = nodes.iter().map(value).collect();
-        for fault in artifacts.properties(node.name, reference, &given) {
+        let faults = artifacts.properties(node.name, reference, &given);
+        let known = given.into_iter().map(|(name, value)| value.map(|value| (name, value)));
+        if faults.is_empty()
+            && let Some(known) = known.collect::<Option<BTreeMap<_, _>>>()
+        {
+            let found = artifacts.definitions(node.name, reference, &known);
+            self.findings.extend(found.into_iter().map(|finding| self.file.of_definition(finding, node, &nodes)));
+        }
+        for fault in faults {
             let at = nodes.iter().rev().find(|property| property.required("name") == fault.name);
             let (at, attribute) = match at {
                 Some(property) => (*property, if fault.is_name { "name" } else { "value" }),

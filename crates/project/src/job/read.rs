@@ -1,7 +1,7 @@
 //! Job XML as a tree with places.
 
+use core::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use quayline_dictionary::{SourceText, XmlElement};
@@ -102,14 +102,69 @@ impl JobFile {
     }
 }
 
+impl JobFile {
+    /// A finding of a definition that an artifact compiles, with a place in the job if it has none of its own. A condition is in the job itself, and a
+    /// missing file is only named there.
+    pub(super) fn of_definition(&self, mut finding: Finding, artifact: &Node, properties: &[&Node]) -> Finding {
+        let Some(file) = finding.place.file.clone() else {
+            return finding.at(place(&self.text, artifact.at, Some("ref")));
+        };
+        if let Some(property) = properties.iter().find(|property| property.required("name") == &*file) {
+            let mut range = range_of(&self.text.text, property.at, Some("value"));
+            let written = &self.text.text[range.clone()];
+            let value = property.required("value");
+            // Only a value without references has each of its characters where the finding says.
+            if let (Some(1), Some(column), Some(at)) = (finding.place.line, finding.place.column, written.find(value))
+                && !value.is_empty()
+            {
+                let start = range.start + at;
+                let byte = |count: u32| {
+                    value
+                        .char_indices()
+                        .nth(usize::try_from(count).unwrap_or(usize::MAX))
+                        .map_or(value.len(), |(at, _)| at)
+                };
+                let from = column.saturating_sub(1);
+                range = start + byte(from)..start + byte(from.saturating_add(finding.place.width.unwrap_or(1)));
+            }
+            finding.place = self.text.place(&range);
+        } else if finding.place.line.is_none()
+            && let Some(property) = properties.iter().find(|property| {
+                let value = property.required("value");
+                !value.is_empty() && Path::new(&*file).ends_with(value)
+            })
+        {
+            finding.message = format!("{}: {}", property.required("value"), finding.message);
+            finding.place = place(&self.text, property.at, Some("value"));
+        }
+        finding
+    }
+}
+
 /// The place of an element's name, or of an attribute of it.
 fn place(text: &UserText, at: usize, attribute: Option<&str>) -> Place {
-    let source: &Arc<str> = &text.text;
+    text.place(&range_of(&text.text, at, attribute))
+}
+
+/// Where an element's name is, or an attribute of it.
+fn range_of(source: &str, at: usize, attribute: Option<&str>) -> Range<usize> {
     let at = at + usize::from(source[at..].starts_with('<'));
     let name = source[at..].find(|c: char| c.is_whitespace() || c == '>' || c == '/').unwrap_or(0);
     let mut range = at..at + name;
     if let Some(attribute) = attribute {
-        let tag = &source[at..at + source[at..].find('>').unwrap_or(0)];
+        // A value may have a `>`.
+        let mut quote = None;
+        let end = source[at..].find(|c: char| match quote {
+            Some(open) => {
+                quote = (c != open).then_some(open);
+                false
+            }
+            None => {
+                quote = matches!(c, '"' | '\'').then_some(c);
+                c == '>'
+            }
+        });
+        let tag = &source[at..at + end.unwrap_or(0)];
         let found = tag.match_indices(attribute).find(|(found, _)| {
             let before = tag[..*found].chars().next_back().is_some_and(char::is_whitespace);
             before && tag[found + attribute.len()..].trim_start().starts_with('=')
@@ -122,7 +177,7 @@ fn place(text: &UserText, at: usize, attribute: Option<&str>) -> Place {
             range = at + found..at + found + length.unwrap_or(attribute.len());
         }
     }
-    text.place(&range)
+    range
 }
 
 struct Reader<'t> {

@@ -5,12 +5,26 @@ mod listener;
 mod reader;
 mod writer;
 
+use crate::artifact::{Answer, Injected};
+
 pub(super) use listener::ChunkTimes;
 pub(super) use reader::AccountReader;
 pub(super) use writer::AccountWriter;
 
 /// Maximum number of bytes of checkpoint data.
 pub(super) const POSITION_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of the two numbers that each artifact needs in its checkpoint data.
+const NEEDED: usize = 16;
+
+/// The size that a property gives. The job log says if the checkpoint data is larger.
+fn size_of(with: &Injected, name: &str) -> Answer<usize> {
+    let size = usize::try_from(with.number(name, 1_024)?).unwrap_or(usize::MAX);
+    if let Some(step) = with.step.as_ref().filter(|_| size < NEEDED) {
+        step.note(name, || format!("{name} is {size}, but {} needs {NEEDED} bytes of checkpoint data", with.name));
+    }
+    Ok(size.max(NEEDED))
+}
 
 /// Checkpoint data of a size: what the artifact needs, then bytes that differ from chunk to chunk.
 fn padded(state: &[u64], size: usize) -> Vec<u8> {

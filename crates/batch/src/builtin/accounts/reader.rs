@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use quayline_core::system_error_text;
 
-use super::{numbers, padded};
+use super::{numbers, padded, size_of};
 use crate::artifact::{Answer, Injected, Item, Reader};
 use crate::builtin::file_reader::damaged;
 use crate::error::Thrown;
@@ -26,7 +26,7 @@ impl AccountReader {
         Ok(AccountReader {
             path: with.path("FileName")?,
             records: with.number("NumRecords", 10_000_000)?,
-            size: usize::try_from(with.number("ReaderCheckpointDataSize", 1_024)?).unwrap_or(usize::MAX),
+            size: size_of(with, "ReaderCheckpointDataSize")?,
             file: None,
             read: 0,
             offset: 0,

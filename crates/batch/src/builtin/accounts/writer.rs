@@ -4,10 +4,9 @@ use quayline_postgres::{Statement, Transaction};
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
-use super::{numbers, padded};
+use super::{numbers, padded, size_of};
 use crate::artifact::{Answer, Injected, Item, Writer};
 use crate::builtin::file_reader::damaged;
-use crate::error::Thrown;
 use crate::work::Work;
 
 /// How rows are deleted.
@@ -36,20 +35,16 @@ pub(in crate::builtin) struct AccountWriter {
 
 impl AccountWriter {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        let deletes = match with.property("Deletes").unwrap_or("rows") {
-            "set" => Deletes::Set,
-            "rows" => Deletes::Rows,
-            "one-by-one" => Deletes::OneByOne,
-            "none" => Deletes::Nothing,
-            _ => {
-                let remedy = "write set, rows, one-by-one or none";
-                return Err(Thrown::property(&with.name, "Deletes", "is not known", remedy));
-            }
+        let deletes = match with.property("Deletes") {
+            Some("set") => Deletes::Set,
+            Some("one-by-one") => Deletes::OneByOne,
+            Some("none") => Deletes::Nothing,
+            _ => Deletes::Rows,
         };
         Ok(AccountWriter {
             table: with.property("Table").unwrap_or("account").to_owned(),
             base: with.number("AccountNumberBase", 0)?,
-            size: usize::try_from(with.number("WriterCheckpointDataSize", 1_024)?).unwrap_or(usize::MAX),
+            size: size_of(with, "WriterCheckpointDataSize")?,
             deletes,
             chunks: 0,
             inserted: 0,

@@ -37,7 +37,7 @@ impl SqlReader {
             pool,
             query: with.required("query")?.trim().trim_end_matches(';').to_owned(),
             key: names(with, "key")?,
-            items: items_of(with)?,
+            items: items_of(with),
             fetch: u32::try_from(fetch).unwrap_or(u32::MAX),
             cursor: None,
             rows: VecDeque::new(),

@@ -70,40 +70,17 @@ const SET_TOKEN: &str = "INSERT INTO quayline_chunk VALUES ($1::text, $2::bigint
 
 impl SqlWriter {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        let mode = match with.property("mode").unwrap_or("insert") {
-            "insert" => Mode::Insert,
-            "update" => Mode::Update,
-            "upsert" => Mode::Upsert,
-            "delete" => Mode::Delete,
-            _ => {
-                let remedy = "write insert, update, upsert or delete";
-                return Err(Thrown::property(&with.name, "mode", "is not known", remedy));
-            }
+        // The declared properties have no other words, and a key that suits mode and columns.
+        let mode = match with.property("mode") {
+            Some("update") => Mode::Update,
+            Some("upsert") => Mode::Upsert,
+            Some("delete") => Mode::Delete,
+            _ => Mode::Insert,
         };
-        let send = match with.property("send").unwrap_or("set") {
-            "set" => Send::Set,
-            "rows" => Send::Rows,
-            _ => return Err(Thrown::property(&with.name, "send", "is not known", "write set or rows")),
-        };
-        let must_exist = match with.property("missing").unwrap_or("error") {
-            "error" => matches!(mode, Mode::Update | Mode::Delete),
-            "ignore" => false,
-            _ => return Err(Thrown::property(&with.name, "missing", "is not known", "write error or ignore")),
-        };
-        let rounds = match with.property("inexact").unwrap_or("error") {
-            "error" => false,
-            "round" => true,
-            _ => return Err(Thrown::property(&with.name, "inexact", "is not known", "write error or round")),
-        };
-        with.required("columns")?;
+        let send = if with.property("send") == Some("rows") { Send::Rows } else { Send::Set };
+        let must_exist = with.property("missing") != Some("ignore") && matches!(mode, Mode::Update | Mode::Delete);
+        let rounds = with.property("inexact") == Some("round");
         let (columns, key) = (names(with, "columns")?, names(with, "key")?);
-        if mode != Mode::Insert {
-            with.required("key")?;
-        }
-        if let Some(name) = key.iter().find(|name| !columns.contains(name)) {
-            let remedy = format!("add {name} to the property columns");
-            return Err(Thrown::property(&with.name, "key", format!("names {name}, which columns does not"), remedy));
-        }
         if mode == Mode::Update && columns.len() == key.len() {
             let remedy = "name the columns to change beside those of the key";
             return Err(Thrown::property(&with.name, "columns", "has nothing to update", remedy));
@@ -118,7 +95,7 @@ impl SqlWriter {
             name: with.name.clone(),
             target: Target {
                 mode,
-                items: items_of(with)?,
+                items: items_of(with),
                 table: with.required("table")?.to_owned(),
                 columns,
                 key,
