@@ -5,12 +5,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use quayline_core::packed;
 use quayline_store::queue::Queue;
 use serde_json::{Map, Value, json};
 
 use crate::record::{Counts, ExecutionId, InstanceId};
+use crate::repository::Relay;
 
 pub use quayline_project::job::events::*;
 
@@ -60,6 +62,8 @@ pub struct Keeping {
     pub retain: u64,
     /// Gets each event as JSON too. The repository must be in the same store.
     pub queue: Option<Queue>,
+    /// Brings the events to a queue of a store, if the repository is elsewhere.
+    pub relay: Option<Arc<Relay>>,
 }
 
 /// Where an event is among the kept ones: the first number orders transactions of a database (0 in a store), the second the events in it.

@@ -138,7 +138,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         Some(store) => {
             let repository = crate::job::served(store, args.job_repository.as_deref())?;
             let own = store.clone();
-            let keeping = crate::job::keeping(&root, args.job_repository.is_none().then_some(&own))?;
+            let keeping = crate::job::keeping(&root, Some(&own), &repository)?;
             let settings = JobSettings::open(&root)?;
             let (project, store, workload) = (root.clone(), folder.local().to_owned(), Arc::clone(&workload));
             let place = JobsPlace { project, store, keeping, settings, workload };

@@ -318,7 +318,10 @@ impl Engine {
 
     fn begin_keeping(&self) -> Result<(), BatchError> {
         self.repository.remember(self.keeping.as_ref())?;
-        self.keeping.as_ref().map_or(Ok(()), |keeping| self.repository.trim_events(keeping.retain))
+        let Some(keeping) = &self.keeping else { return Ok(()) };
+        // Events stay until the queue has them, and a queue that is full or away does not keep jobs from running.
+        let is_relayed = keeping.relay.as_ref().is_none_or(|relay| relay.run(&self.repository).unwrap_or(false));
+        if is_relayed { self.repository.trim_events(keeping.retain) } else { Ok(()) }
     }
 
     fn submitted(&self, work: &mut dyn Work, execution: &Execution) -> Result<(), BatchError> {

@@ -1,7 +1,7 @@
 //! Kept events.
 
-use quayline_store::StoreError;
 use quayline_store::queue::{Message, Queue};
+use quayline_store::{StoreError, Unit};
 
 use super::{Also, Held, Repository, bytes, read};
 use crate::error::BatchError;
@@ -14,7 +14,7 @@ const TRIM: u64 = 1_000;
 /// Maximum number of events that are read for one page: 10,000. It limits the time of a request whose filter matches nothing.
 const SCAN: usize = 10_000;
 /// Number of events that are read at once.
-const READ: usize = 500;
+pub(super) const READ: usize = 500;
 /// Key of the kept topics. Its value has their bits and the name of the queue.
 const KEPT_TOPICS: &[u8] = b"#v";
 
@@ -161,14 +161,19 @@ pub(crate) fn event_of(execution: &Execution, topic: &'static str, at_ms: u64, t
 /// Puts an event on a queue in the same unit of work. Returns whether the queue has room for the event. A stalled subscriber must not delay jobs.
 pub(crate) fn put_on(work: &mut dyn Work, queue: &Queue, event: &Event) -> Result<bool, BatchError> {
     let Some(unit) = work.unit() else { return Ok(true) };
-    let topic = format!("batch/{}", event.topic);
-    let properties = vec![("topic".to_owned(), topic.into_bytes()), ("job".to_owned(), event.job.clone().into_bytes())];
-    let message = Message { format: "json".to_owned(), properties, ..Message::new(event.json().to_string()) };
-    match queue.put(unit, &message) {
-        Ok(_) => Ok(true),
+    match put_event(unit, queue, event) {
+        Ok(()) => Ok(true),
         Err(StoreError::QueueFull { .. } | StoreError::MessageTooLong { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Puts an event on a queue as JSON.
+pub(super) fn put_event(unit: &mut Unit, queue: &Queue, event: &Event) -> Result<(), StoreError> {
+    let topic = format!("batch/{}", event.topic);
+    let properties = vec![("topic".to_owned(), topic.into_bytes()), ("job".to_owned(), event.job.clone().into_bytes())];
+    let message = Message { format: "json".to_owned(), properties, ..Message::new(event.json().to_string()) };
+    queue.put(unit, &message).map(|_| ())
 }
 
 /// Returns the stored topics, and the name of the queue that also gets their events.

@@ -219,7 +219,7 @@ fn left(folder: &Path, medium: &Arc<MemoryEngine>) -> BTreeMap<String, String> {
 
 pub(crate) fn keeping() -> Option<Keeping> {
     let filter = TopicFilter(TopicFilter::ALL.0 & !TopicFilter::of([event::LOG]).unwrap().0);
-    Some(Keeping { filter, checkpoint_sample_ms: 0, retain: 1_000_000, queue: None })
+    Some(Keeping { filter, checkpoint_sample_ms: 0, retain: 1_000_000, queue: None, relay: None })
 }
 
 /// Everything that is in the repository is among the events, once and in order, and nothing else is.

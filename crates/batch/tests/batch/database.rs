@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use quayline_batch::event::{self, EventPosition, Keeping, TopicFilter};
 use quayline_batch::record::Execution;
-use quayline_batch::{Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Repository};
+use quayline_batch::{Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Relay, Repository};
 use quayline_postgres::Connection;
 use quayline_postgres::server::{Durable, OwnServer};
 use quayline_store::SystemClock;
+use quayline_store::queue::{GetWait, QueueDefinition, Select};
 
 use crate::kit::{Process, given, job};
 
@@ -434,13 +435,23 @@ fn tokens_belong_to_one_run_of_a_step(server: &OwnServer, folder: &Path) {
     sql(server, "TRUNCATE quayline_chunk");
 }
 
-/// Partitions commit beside each other, and a reader that never looks back misses nothing.
+/// Partitions commit beside each other, and a reader that never looks back misses nothing. A queue of a store gets each event once, although it is full
+/// again and again and two processes relay.
 fn events_in_the_order_of_commits(server: &OwnServer, folder: &Path) {
     lines(folder, "events.json", 1..=3_000);
     sql(server, "TRUNCATE t");
     let mut process = process(server, folder);
+    let store = crate::kit::store(&crate::kit::medium());
+    let mut unit = store.begin().unwrap();
+    store.define_queue(&mut unit, QueueDefinition { depth_max: 20, ..QueueDefinition::local("EVENTS") }).unwrap();
+    unit.commit().unwrap();
+    let queue = store.queue("EVENTS").unwrap();
+    let relay = || Relay::new(store.clone(), queue.clone(), TopicFilter::ALL);
+    let (filter, relayed) = (TopicFilter::ALL, Some(Arc::new(relay())));
     process.engine.keeping =
-        Some(Keeping { filter: TopicFilter::ALL, checkpoint_sample_ms: 0, retain: 100_000, queue: None });
+        Some(Keeping { filter, checkpoint_sample_ms: 0, retain: 100_000, queue: None, relay: relayed });
+    // It takes events from here on.
+    assert!(relay().run(&process.engine.repository).unwrap());
     let mapper = artifact("mapper", "fileMapper", &[("file", "events.json"), ("partitions", "6"), ("threads", "4")]);
     let reader = artifact(
         "reader",
@@ -466,9 +477,34 @@ fn events_in_the_order_of_commits(server: &OwnServer, folder: &Path) {
                 heard.extend(found);
             }
         });
+        let relays = || {
+            let (repository, relay) = (Repository::new(backend(server)), relay());
+            loop {
+                let was_over = over.load(std::sync::atomic::Ordering::SeqCst);
+                if relay.run(&repository).unwrap() && was_over {
+                    break;
+                }
+            }
+        };
+        let both = [scope.spawn(relays), scope.spawn(relays)];
+        let got = scope.spawn(|| {
+            let mut got = Vec::new();
+            loop {
+                let mut unit = store.begin().unwrap();
+                match queue.get(&mut unit, Select::First, GetWait::AtMostMs(10_000)) {
+                    Ok(message) => got.push(String::from_utf8(message.payload).unwrap()),
+                    Err(_) => return got,
+                }
+                unit.commit().unwrap();
+            }
+        });
         let execution = process.start(&xml, &[]);
         over.store(true, std::sync::atomic::Ordering::SeqCst);
-        (execution, reader.join().unwrap())
+        both.into_iter().for_each(|relay| assert!(relay.join().is_ok()));
+        let heard = reader.join().unwrap();
+        let expected: Vec<String> = heard.iter().map(|(_, event)| event.json().to_string()).collect();
+        assert_eq!(got.join().unwrap(), expected);
+        (execution, heard)
     });
     completed(&process, &execution);
     assert_eq!(heard, process.engine.repository.events(begin, usize::MAX).unwrap());

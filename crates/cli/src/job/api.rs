@@ -55,7 +55,7 @@ pub(super) struct Shared {
     pub(super) store: PathBuf,
     pub(super) repository: Arc<Repository>,
     /// What is kept of the events.
-    keeping: Option<Keeping>,
+    pub(super) keeping: Option<Keeping>,
     pub(super) settings: JobSettings,
     workload: Arc<Workload>,
     pub(super) running: Mutex<Vec<(ExecutionId, Arc<Engine>)>>,

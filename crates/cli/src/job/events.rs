@@ -10,7 +10,7 @@ use std::time::Duration;
 use quayline_batch::event::{Event, EventPage, EventPosition, EventsWanted, Keeping};
 use quayline_batch::log::line_of;
 use quayline_batch::record::ExecutionId;
-use quayline_batch::{BatchError, Repository};
+use quayline_batch::{BatchError, Relay, Repository};
 use quayline_core::{Fault, Finding, Findings};
 use quayline_project::job::events::topics_hint;
 use quayline_project::job::{EventSettings, TopicFilter};
@@ -29,30 +29,38 @@ const READ: usize = 500;
 /// Between two looks for new events.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a project's `jobs/events.toml` keeps. `store`: where the job repository is, if it is in a store.
-pub(crate) fn keeping(project: &Path, store: Option<&Store>) -> Result<Option<Keeping>, Findings> {
-    let Some(settings) = EventSettings::open(project)? else { return Ok(None) };
-    let queue = match (&settings.topic, store) {
-        (None, _) => None,
-        (Some(name), Some(store)) => Some(store.queue(name).map_err(|error| {
-            Findings::from(
-                Finding::error(
-                    crate::exit::CLI_INPUT,
-                    Fault::Config,
-                    format!("jobs/events.toml: topic `{name}`: {error}"),
-                )
-                .hint("define it with quayline queue define, or remove `topic`"),
-            )
-        })?),
-        (Some(name), None) => {
-            let message =
-                format!("jobs/events.toml: topic `{name}` is in the store, and the job repository is in a database");
-            let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Config, message);
-            return Err(finding.hint("remove `topic`; GET /batch/events has the events").into());
-        }
+/// What a project's `jobs/events.toml` keeps. `store` has the queue of `topic`; without it, another process brings the events there.
+pub(crate) fn keeping(
+    project: &Path,
+    store: Option<&Store>,
+    repository: &Repository,
+) -> Result<Option<Keeping>, Findings> {
+    let Some(EventSettings { keep: filter, checkpoint_sample_ms, retain, topic }) = EventSettings::open(project)?
+    else {
+        return Ok(None);
     };
-    let EventSettings { keep: filter, checkpoint_sample_ms, retain, .. } = settings;
-    Ok(Some(Keeping { filter, checkpoint_sample_ms, retain, queue }))
+    let mut keeping = Keeping { filter, checkpoint_sample_ms, retain, queue: None, relay: None };
+    if let (Some(name), Some(store)) = (&topic, store) {
+        let queue = store.queue(name).map_err(|error| {
+            let message = format!("jobs/events.toml: topic `{name}`: {error}");
+            let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Config, message);
+            Findings::from(finding.hint("define it with quayline queue define, or remove `topic`"))
+        })?;
+        match repository.is_shared() {
+            true => keeping.relay = Some(Arc::new(Relay::new(store.clone(), queue, filter))),
+            false => keeping.queue = Some(queue),
+        }
+    }
+    Ok(Some(keeping))
+}
+
+/// Brings kept events to the queue of `topic`. Returns why some of them wait in the repository.
+pub(super) fn relay(keeping: Option<&Keeping>, repository: &Repository) -> Option<String> {
+    match keeping?.relay.as_ref()?.run(repository) {
+        Ok(true) => None,
+        Ok(false) => Some("the queue of `topic` is full, so events wait in the job repository".to_owned()),
+        Err(error) => Some(format!("events for `topic` wait in the job repository: {error}")),
+    }
 }
 
 /// Reads patterns of topics. Without a pattern, the filter accepts every topic.

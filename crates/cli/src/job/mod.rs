@@ -26,7 +26,7 @@ use quayline_batch::{
 };
 use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_postgres::Endpoint;
-use quayline_project::job::{JobFile, JobSettings, Parameters};
+use quayline_project::job::{EventSettings, JobFile, JobSettings, Parameters};
 use quayline_server::{Collecting, collect_work};
 use quayline_store::{Store, SystemClock};
 use quayline_store_embedded::Settings;
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
 
 /// The job repository, in the store or in a database. Executions whose process is gone have become FAILED.
 struct Jobs {
-    /// The store, if the repository is there.
+    /// The store, if the repository or the queue of its events is there.
     opened: Option<Opened>,
     /// What a command that continues these jobs has to say to find them.
     place: String,
@@ -148,8 +148,22 @@ impl Jobs {
         }
     }
 
+    /// Opens the store that has the queue of `topic`, if the repository is in a database.
+    fn open_topic(&mut self, store: &FolderArg, folder: &Path, console: &Console) -> Result<(), Stop> {
+        if self.opened.is_none() && EventSettings::open(folder)?.is_some_and(|settings| settings.topic.is_some()) {
+            match Opened::open_with(store, Missing::Refuse, alone()) {
+                Ok(opened) => self.opened = Some(opened),
+                Err(Stop::Findings(Findings(found))) if found.iter().any(|finding| finding.code == IN_USE) => {
+                    console.paragraph("another process uses the store of `topic`: a server with this job repository, or the next job, brings the events there");
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(())
+    }
+
     fn engine(&self, store: &Path, folder: PathBuf, console: &Console) -> Result<Engine, Stop> {
-        let keeping = events::keeping(&folder, self.opened.as_ref().map(|opened| &opened.store))?;
+        let keeping = events::keeping(&folder, self.opened.as_ref().map(|opened| &opened.store), &self.repository)?;
         let settings = JobSettings::open(&folder)?;
         let mut engine = Engine::new(Arc::clone(&self.repository), artifacts(), folder);
         settle(&mut engine, &settings);
@@ -292,7 +306,8 @@ fn start(args: &StartArgs, console: &Console) -> Result<Exit, Stop> {
     let given = parameters(&args.parameters)?;
     let folder = project_of(&args.file, args.project.as_deref())?;
     checked(&file, &given, &folder, console)?;
-    let jobs = Jobs::open_or(&args.place, Missing::Create)?;
+    let mut jobs = Jobs::open_or(&args.place, Missing::Create)?;
+    jobs.open_topic(&args.place.store, &folder, console)?;
     told(&jobs, console);
     let store = args.place.store.local();
     let mut engine = jobs.engine(store, folder, console)?;
@@ -334,7 +349,7 @@ fn checked(file: &JobFile, given: &Parameters, folder: &Path, console: &Console)
 }
 
 fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
-    let jobs = Jobs::open(&args.place)?;
+    let mut jobs = Jobs::open(&args.place)?;
     told(&jobs, console);
     let store = args.place.store.local();
     let id = ExecutionId(args.execution);
@@ -351,6 +366,7 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     let instance = jobs.repository.instance(before.instance).map_err(batch)?;
     let folder = instance.map_or_else(PathBuf::new, |instance| PathBuf::from(instance.folder));
     checked(&file, &given, &folder, console)?;
+    jobs.open_topic(&args.place.store, &folder, console)?;
     let mut engine = jobs.engine(store, folder, console)?;
     let collecting = args.intervals.as_deref().map(|path| collected(&mut engine, path)).transpose()?;
     let drift = if args.accept_drift { Drift::Accept } else { Drift::Refuse };
@@ -392,6 +408,7 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
                         let _ = engine.stop(id);
                     }
                     engine.take_split_requests();
+                    let _ = events::relay(engine.keeping.as_ref(), &engine.repository);
                 }
                 std::thread::park_timeout(LOOK);
             }
@@ -404,6 +421,7 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
         });
         launched.run()
     });
+    events::relay(engine.keeping.as_ref(), &engine.repository).iter().for_each(|left| eprintln!("{left}"));
     requests.clear();
     ask::clear(store);
     ended.map_err(batch)

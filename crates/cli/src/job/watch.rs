@@ -13,7 +13,7 @@ use quayline_batch::{BatchError, Engine, LeftBehind, StopRequests};
 use quayline_project::job::TakeOver;
 
 use super::api::{Begin, Refused, Shared};
-use super::{DAY_MS, LOOK, LOOK_IN_REPOSITORY, ask, retention};
+use super::{DAY_MS, LOOK, LOOK_IN_REPOSITORY, ask, events, retention};
 
 /// Between two looks for executions whose process ended.
 const LOOK_FOR_LEFT: Duration = Duration::from_secs(2);
@@ -36,6 +36,7 @@ pub(super) fn begin(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>
 fn watch(shared: &Arc<Shared>) {
     let requests = StopRequests::new(&shared.store);
     let mut asked = Instant::now();
+    let mut told = None;
     let mut left = Left { looked: None, gone: BTreeSet::new() };
     while !shared.is_over.load(Ordering::Relaxed) {
         let running: Vec<(ExecutionId, Arc<Engine>)> = shared.running.lock().clone();
@@ -43,8 +44,14 @@ fn watch(shared: &Arc<Shared>) {
             requests.look(engine);
         }
         ask::answer(&shared.store, &shared.repository);
-        if !running.is_empty() && asked.elapsed() >= LOOK_IN_REPOSITORY {
+        let is_time = asked.elapsed() >= LOOK_IN_REPOSITORY;
+        if is_time {
             asked = Instant::now();
+            let left = events::relay(shared.keeping.as_ref(), &shared.repository);
+            left.iter().filter(|_| left != told).for_each(|left| eprintln!("{left}"));
+            told = left;
+        }
+        if is_time && !running.is_empty() {
             let ids: Vec<ExecutionId> = running.iter().map(|(id, _)| *id).collect();
             // A database that does not answer is asked again.
             for id in shared.repository.stop_requests(&ids).unwrap_or_default() {
@@ -64,6 +71,8 @@ fn watch(shared: &Arc<Shared>) {
         }
         std::thread::park_timeout(LOOK);
     }
+    // What has just ended.
+    events::relay(shared.keeping.as_ref(), &shared.repository);
     requests.clear();
     ask::clear(&shared.store);
 }

@@ -513,6 +513,10 @@ fn events_tell_of_stops_kills_and_purges() {
     server.child.wait().expect("it ends");
     let server = Server::start(&world);
     let stopped = start(&server);
+    // A stop before the dispatch is another order of events.
+    while server.get(&format!("/batch/jobexecutions/{stopped}"))["batchStatus"] != "STARTED" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     server.json("PUT", &format!("/batch/jobexecutions/{stopped}?action=stop"), &Value::Null, 200);
     assert_eq!(server.ended(stopped)["batchStatus"], "STOPPED");
     let last = server.get(&format!("/batch/events?jobExecutionId={stopped}"));

@@ -100,6 +100,83 @@ fn jobs_of_a_shared_repository() {
     assert!(closed.err().contains("error[JOB-030]") && !closed.err().contains("secretword"), "{}", closed.err());
 }
 
+/// `topic` with a repository in a database was refused. A queue of a store, in a folder or in the same database, gets each event once and in order,
+/// although processes are killed between the commit of an event and its message.
+#[test]
+fn events_reach_a_queue_of_any_store() {
+    let world = world();
+    let server = match OwnServer::start(&world.path("server"), Durable::No) {
+        Ok(server) => server,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: PostgreSQL is not installed");
+            return;
+        }
+        Err(error) => panic!("the server does not start: {error}"),
+    };
+    let sql = |script: &str| Connection::open(&server.endpoint()).and_then(|mut c| c.script(script)).expect("it runs");
+    sql("CREATE TABLE load (id bigint PRIMARY KEY, name text)");
+    let url = server.url();
+    world.write("jobs/events.toml", "keep = [\"jobs/#\"]\ncheckpoint-sample-ms = 20\ntopic = \"EVENTS\"\n");
+    let missing = world.run(&format!("job start job.xml --repository {url}"));
+    assert!(missing.code(2).err().contains("data holds no store"), "{}", missing.err());
+    for store in ["data", &url] {
+        let place = format!("--repository {url} --store {store}");
+        world.run(&format!("queue define EVENTS --store {store}")).code(0);
+        let said = world.run(&format!("job events --repository {url}")).err();
+        let after = said.rsplit("--after ").next().expect("a position").trim().to_owned();
+        sql("TRUNCATE load");
+        let mut words = format!("job start job.xml {place}");
+        for kill in 0..5 {
+            let before = number(&server, "SELECT count(*) FROM load");
+            let mut child = world.command(words.split(' '));
+            let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+            while kill < 4
+                && child.try_wait().expect("it runs").is_none()
+                && number(&server, "SELECT count(*) FROM load") < before + 2_000
+            {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if kill < 4 {
+                // It has ended if the machine is quick.
+                let _ = child.kill();
+            }
+            child.wait().expect("it ends");
+            let listed = world.run(&format!("job list -n 1 --json --repository {url}"));
+            let last = listed.code(0).out();
+            if last.contains("\"COMPLETED\"") {
+                break;
+            }
+            let last = last.split("\"jobExecutionId\":").nth(1).and_then(|rest| rest.split(',').next());
+            words = format!("job restart {} {place}", last.expect("an execution"));
+        }
+        assert_eq!(number(&server, "SELECT count(*) FROM load"), ROWS as i64);
+        // A job of which nothing is killed brings what is left.
+        let batchlet = "<batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"true\"/></properties></batchlet>";
+        let job = format!(
+            "<job id=\"last\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">{batchlet}</step></job>"
+        );
+        world.write("last.xml", job);
+        world.run(&format!("job start last.xml {place}")).code(0);
+        let events = world.run(&format!("job events --json --after {after} --repository {url}")).out();
+        let without_position = |line: &str| {
+            let mut event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            event.as_object_mut().expect("an event").remove("position");
+            event
+        };
+        let expected: Vec<_> = events.lines().map(without_position).collect();
+        let mut got = Vec::new();
+        loop {
+            let ran = world.run(&format!("queue get EVENTS --store {store}"));
+            if ran.code != Some(0) {
+                break;
+            }
+            got.push(without_position(&ran.out()));
+        }
+        assert!(got.len() > 30, "{}", got.len());
+        assert_eq!(got, expected, "{store}");
+    }
+}
+
 fn stopped_from_elsewhere(world: &World, server: &OwnServer, job: &dyn Fn(&[&str]) -> Vec<String>) {
     let mut connection = Connection::open(&server.endpoint()).expect("the server answers");
     connection.script("TRUNCATE load").expect("the table is there");

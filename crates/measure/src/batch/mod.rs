@@ -80,7 +80,7 @@ impl KeptEvents {
             KeptEvents::Filtered => filter.0 &= !number_of(CHECKPOINT).map_or(0, |number| 1 << number),
             KeptEvents::All => {}
         }
-        Some(Keeping { filter, checkpoint_sample_ms: 0, retain: 1_000_000, queue: None })
+        Some(Keeping { filter, checkpoint_sample_ms: 0, retain: 1_000_000, queue: None, relay: None })
     }
 }
 
