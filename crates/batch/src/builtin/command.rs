@@ -124,6 +124,7 @@ fn end(child: &mut Child) -> std::io::Result<()> {
     let is_there = || group.is_some_and(|group| test_kill_process_group(group).is_ok());
     signal(Signal::TERM);
     let deadline = Instant::now() + GRACE;
+    let mut pause = Duration::from_millis(1);
     while Instant::now() < deadline {
         // The command itself is waited for, so that it does not count as a member of its group when it has ended.
         match child.try_wait() {
@@ -131,7 +132,8 @@ fn end(child: &mut Child) -> std::io::Result<()> {
             Ok(_) => {}
             Err(_) => break,
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LOOK);
     }
     signal(Signal::KILL);
     // It may have moved into another group itself.

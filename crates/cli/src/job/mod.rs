@@ -44,7 +44,7 @@ use crate::store::{Missing, Opened, alone, unreadable};
 /// How often stop requests and signals are looked at.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often stop requests in the repository are looked at.
-const LOOK_IN_REPOSITORY: Duration = Duration::from_secs(1);
+const LOOK_IN_REPOSITORY: Duration = Duration::from_millis(250);
 
 /// Runs `quayline job`.
 pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
