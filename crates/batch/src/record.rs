@@ -29,6 +29,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use quayline_core::{Packed, Unpacker, pack_bytes, packed};
@@ -366,8 +367,37 @@ impl Packed for StepExecution {
     }
 }
 
-/// Bytes of a position. A checkpoint that is where the one before was shares them.
-pub type Position = Arc<Vec<u8>>;
+/// Bytes of a position. A checkpoint that is where the one before was shares them, and so does the store that keeps them.
+#[derive(Clone)]
+pub struct Position(Arc<dyn AsRef<[u8]> + Send + Sync>);
+
+impl Deref for Position {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+impl<B: AsRef<[u8]> + Send + Sync + 'static> From<B> for Position {
+    fn from(bytes: B) -> Self {
+        Position(Arc::new(bytes))
+    }
+}
+
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.len())
+    }
+}
+
+impl PartialEq for Position {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Position {}
 
 /// Where a chunk continues.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -385,7 +415,10 @@ pub struct Progress {
 /// As `packed!` writes it, but positions as blocks: byte by byte, they cost more than all the rest of a checkpoint.
 impl Packed for Progress {
     fn pack(&self, to: &mut Vec<u8>) {
-        for position in [&self.reader, &self.writer, &self.user_data] {
+        let positions = [&self.reader, &self.writer, &self.user_data];
+        // Memory that grows twofold would be half empty, which matters for megabytes.
+        to.reserve_exact(positions.into_iter().flatten().map(|p| p.len() + p.len() / 64 + 16).sum());
+        for position in positions {
             position.is_some().pack(to);
             if let Some(position) = position {
                 pack_bytes(position, to);
@@ -395,7 +428,8 @@ impl Packed for Progress {
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let mut position = || Some(if bool::unpack(from)? { Some(Arc::new(from.bytes()?.to_vec())) } else { None });
+        let mut position =
+            || Some(if bool::unpack(from)? { Some(Position::from(from.bytes()?.to_vec())) } else { None });
         let (reader, writer, user_data) = (position()?, position()?, position()?);
         Some(Progress { reader, writer, user_data, counts: Counts::unpack(from)? })
     }
@@ -727,16 +761,16 @@ mod tests {
     #[test]
     fn progress_has_the_form_of_its_fields() {
         let progress = Progress {
-            reader: Some(Arc::new(b"reader".to_vec())),
+            reader: Some(b"reader".to_vec().into()),
             writer: None,
-            user_data: Some(Arc::new(Vec::new())),
+            user_data: Some(Vec::new().into()),
             counts: Counts { read: 7, ..Counts::default() },
         };
         let (mut whole, mut fields) = (Vec::new(), Vec::new());
         progress.pack(&mut whole);
-        progress.reader.pack(&mut fields);
-        progress.writer.pack(&mut fields);
-        progress.user_data.pack(&mut fields);
+        for position in [&progress.reader, &progress.writer, &progress.user_data] {
+            position.as_deref().map(<[u8]>::to_vec).pack(&mut fields);
+        }
         progress.counts.pack(&mut fields);
         assert_eq!(whole, fields);
         assert_eq!(Progress::unpack_all(&whole), Some(progress));

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use quayline_store::queue::Queue;
-use quayline_store::{Clock, Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, Ticket, Unit, UnitMark};
+use quayline_store::{
+    Clock, Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, Ticket, Unit, UnitMark, Value,
+};
 
 use crate::error::BatchError;
 use crate::event::EventPosition;
-use crate::record::Lease;
+use crate::record::{Lease, Position};
 use crate::repository::lease_holds;
 use crate::work::{Backend, Entry, Fence, PageOf, Pending, Work, WorkMark};
 
@@ -112,6 +114,12 @@ impl Work for StoreWork {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), BatchError> {
         Ok(self.unit.put(Space::JOBS, key, value)?)
+    }
+
+    fn put_position(&mut self, key: &[u8], value: &mut Position) -> Result<(), BatchError> {
+        let kept: Value = (**value).into();
+        *value = Arc::clone(&kept).into();
+        Ok(self.unit.put(Space::JOBS, key, kept)?)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), BatchError> {

@@ -2,7 +2,7 @@
 
 use crate::error::{BatchError, Thrown};
 use crate::event::EventPosition;
-use crate::record::{ExecutionId, Lease};
+use crate::record::{ExecutionId, Lease, Position};
 use quayline_postgres::Transaction;
 use quayline_store::Unit;
 use quayline_store::queue::Queue;
@@ -61,6 +61,14 @@ pub trait Work {
     /// # Errors
     /// Those of the store, locks.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), BatchError>;
+
+    /// Sets a value to a large position. The position then shares the bytes that the store keeps.
+    ///
+    /// # Errors
+    /// Those of the store, locks.
+    fn put_position(&mut self, key: &[u8], value: &mut Position) -> Result<(), BatchError> {
+        self.put(key, value)
+    }
 
     /// Removes a key.
     ///

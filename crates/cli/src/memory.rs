@@ -2,8 +2,8 @@
 //!
 //! # Unsafe code
 //!
-//! `mallopt` takes no pointer; it needs parameters that glibc knows, and no other thread that allocates meanwhile. `convert`, `validate`
-//! and the commands of partners call this module first, before they start threads or signal handlers.
+//! `mallopt` takes no pointer; it needs parameters that glibc knows, and no other thread that allocates meanwhile. `convert`, `validate`,
+//! jobs and the commands of partners call this module first, before they start threads or signal handlers.
 
 /// Has large blocks of memory come from the system and go back to it, one by one, and all threads share one heap.
 ///
@@ -18,6 +18,16 @@ pub(crate) fn give_large_blocks_back() {
     // SAFETY: the calls have no requirement but a known parameter; they happen before threads are started.
     let done = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) & libc::mallopt(libc::M_ARENA_MAX, 1) };
     debug_assert_eq!(done, 1, "a bound of 512 KiB and one heap are what glibc takes");
+}
+
+/// Has large blocks of memory come from the system and go back to it, one by one. Each thread has its heap: those of partitions must not wait for one
+/// another. A job with checkpoint data of megabytes, or with chunks of 100,000 rows, otherwise leaves holes of their size in the heaps.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a setting of the C library's allocator")]
+pub(crate) fn give_largest_blocks_back() {
+    // SAFETY: the call has no requirement but a known parameter; it happens before threads are started.
+    let done = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
+    debug_assert_eq!(done, 1, "a bound of 512 KiB is what glibc takes");
 }
 
 /// Has the heap of small blocks keep what is freed at its end, up to 16 MiB, for what is needed next.
@@ -35,6 +45,10 @@ pub(crate) fn keep_small_blocks() {
 /// Does nothing for other allocators.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_large_blocks_back() {}
+
+/// Other allocators are left as they are.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn give_largest_blocks_back() {}
 
 /// Other allocators are left as they are.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]

@@ -84,7 +84,8 @@ enum Seen {
 /// A point in a unit of work, from [`Unit::mark`].
 #[derive(Debug)]
 pub struct UnitMark {
-    undo: usize,
+    /// Length of the list of what changed; `None` if the unit had no changes, so that going back takes no list.
+    undo: Option<usize>,
     outcomes: usize,
     record_changes: Vec<(Arc<UseCounters>, RecordChange, u64)>,
     bytes: usize,
@@ -477,7 +478,8 @@ impl Unit {
 
     /// A point to which [`Self::back_to`] returns. Marks nest: going back to one makes those after it void.
     pub fn mark(&mut self) -> UnitMark {
-        let undo = self.undo.get_or_insert_default().len();
+        let is_first = self.writes.is_empty() && self.undo.is_none();
+        let undo = (!is_first).then(|| self.undo.get_or_insert_default().len());
         self.undone.clear();
         let record_changes = self.record_changes.clone();
         UnitMark { undo, outcomes: self.outcomes.len(), record_changes, bytes: self.bytes }
@@ -485,7 +487,14 @@ impl Unit {
 
     /// Takes back what the unit did since a mark: changes, gets and puts. Locks stay until the unit ends.
     pub fn back_to(&mut self, mark: UnitMark) {
-        let undo = self.undo.as_mut().map_or_else(Vec::new, |undo| undo.split_off(mark.undo.min(undo.len())));
+        let undo = match mark.undo {
+            Some(length) => self.undo.as_mut().map_or_else(Vec::new, |undo| undo.split_off(length.min(undo.len()))),
+            None => {
+                self.writes.clear();
+                self.undo = None;
+                Vec::new()
+            }
+        };
         for (key, before) in undo.into_iter().rev() {
             match before {
                 Some(change) => self.writes.insert(key, change),

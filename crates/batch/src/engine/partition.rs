@@ -25,7 +25,7 @@ use crate::codes;
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event::{self, Event};
-use crate::record::{Counts, ExecutionId, PartitionGiven, PartitionState, StepState, Times};
+use crate::record::{Counts, ExecutionId, PartitionGiven, PartitionState, Position, StepState, Times};
 use crate::repository::{Begun, NUMBER};
 use crate::status::BatchStatus;
 
@@ -437,7 +437,7 @@ impl Run<'_> {
                 .given_of(self.held.instance, &step.id, number)
                 .map(|given| given.map(|given| given.properties).unwrap_or_default()),
         };
-        let user_data = state.progress.user_data.as_deref().cloned();
+        let user_data = state.progress.user_data.as_deref().map(<[u8]>::to_vec);
         let mut context = StepContext::new(&step.id, number + 1, step.properties.clone(), Some(number), user_data);
         context.began = planned.began;
         let context = Arc::new(context);
@@ -485,7 +485,7 @@ impl Run<'_> {
         let exit_status = exit_status.unwrap_or_else(|| end.status.text().to_owned());
         state.status = end.status;
         state.exit_status = Some(exit_status.clone());
-        state.progress.user_data = context.user_data().map(Arc::new);
+        state.progress.user_data = context.user_data().map(Position::from);
         state.progress.counts = context.counts();
         if let Some(shared) = &mut state.shared {
             shared.times = end.times;

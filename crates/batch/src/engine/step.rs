@@ -13,7 +13,7 @@ use crate::artifact::Answer;
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Thrown};
 use crate::event::{self, Event};
-use crate::record::{Progress, StepExecution, StepState, Times};
+use crate::record::{Position, Progress, StepExecution, StepState, Times};
 use crate::status::BatchStatus;
 
 /// How the body of a step ended.
@@ -78,7 +78,7 @@ impl Run<'_> {
         let event = self.made(event::STEP_STARTED, None, None, text);
         let event = event.map(|event| Event { step: Some(step.id.clone()), ..event });
         self.repository().begin_step(self.held, &mut record, &mut state, &self.keeper(std::slice::from_ref(&event)))?;
-        let user_data = state.progress.user_data.as_deref().cloned();
+        let user_data = state.progress.user_data.as_deref().map(<[u8]>::to_vec);
         let mut context = StepContext::new(&step.id, record.number, step.properties.clone(), None, user_data);
         context.began = state.began;
         let context = Arc::new(context);
@@ -160,7 +160,7 @@ impl Run<'_> {
         let exit_status = context.exit_status().unwrap_or_else(|| end.status.text().to_owned());
         state.status = end.status;
         state.exit_status = Some(exit_status.clone());
-        state.progress.user_data = context.user_data().map(Arc::new);
+        state.progress.user_data = context.user_data().map(Position::from);
         record.status = end.status;
         record.exit_status = Some(exit_status.clone());
         record.ended_ms = Some(self.repository().now_ms());

@@ -23,7 +23,7 @@ pub(super) fn fail_steps(work: &mut dyn Work, execution: &Execution) -> Result<(
                     counts_of_partitions(work, execution, &key)?
                 }
             };
-            step.user_data = state.progress.user_data.as_deref().cloned();
+            step.user_data = state.progress.user_data.as_deref().map(<[u8]>::to_vec);
             state.status = BatchStatus::Failed;
             state.exit_status = Some(BatchStatus::Failed.text().to_owned());
             work.put(&key, &bytes(&state))?;

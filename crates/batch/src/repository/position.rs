@@ -4,8 +4,6 @@
 //! `quayline.checkpoints=delta`, it is pages of [`PAGE_BYTES`], and a checkpoint writes those that differ. Pages behind the end of a position that
 //! became shorter stay until the instance is purged.
 
-use std::sync::Arc;
-
 use super::{Held, Repository, State, VERSION, partition_key, read, step_key};
 use crate::error::BatchError;
 use crate::record::{Position, Progress};
@@ -73,14 +71,14 @@ impl Repository {
         state.pack(&mut value);
         let mut done = Ok(());
         for (number, position) in state.progress().positions().into_iter().enumerate() {
-            let Some(now) = taken[number].take() else { continue };
+            let Some(mut now) = taken[number].take() else { continue };
             let before = large.before.and_then(|before| before.position(number)).filter(|before| is_large(before));
             *position = Some(match before {
                 // The older of two that are the same stays: the newer one's memory is free for the next, and still in the cache.
-                Some(before) if *before == now => Arc::clone(before),
+                Some(before) if *before == now => before.clone(),
                 before => {
                     if done.is_ok() {
-                        done = put_large(work, &large_key(&key, number), &now, before, large.in_pages);
+                        done = put_large(work, &large_key(&key, number), &mut now, before, large.in_pages);
                     }
                     now
                 }
@@ -99,14 +97,14 @@ fn is_large(position: &Position) -> bool {
 fn put_large(
     work: &mut dyn Work,
     key: &[u8],
-    now: &Position,
+    now: &mut Position,
     before: Option<&Position>,
     in_pages: bool,
 ) -> Result<(), BatchError> {
     if !in_pages {
-        return work.put(key, now);
+        return work.put_position(key, now);
     }
-    let mut pages_before = before.map_or(&[][..], |before| before.as_slice()).chunks(PAGE_BYTES);
+    let mut pages_before = before.map_or(&[][..], |before| &**before).chunks(PAGE_BYTES);
     for (number, page) in (0..).zip(now.chunks(PAGE_BYTES)) {
         if pages_before.next() != Some(page) {
             work.put(&page_key(key, number), page)?;
@@ -177,7 +175,7 @@ pub(super) fn read_state<T: State>(
             None => work.get(&key)?,
             Some(lengths) => pages(work, &key, lengths.next().ok_or_else(damaged)?)?,
         };
-        *position = Some(Arc::new(found.ok_or_else(damaged)?));
+        *position = Some(found.ok_or_else(damaged)?.into());
     }
     Ok(state)
 }

@@ -1,12 +1,10 @@
 //! Partitions that give a part of their range away, and what partitions were made with.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use super::{Held, PAGE, Repository, bytes, key_of, number, partition_key, read, step_key};
 use crate::error::BatchError;
 use crate::record::{ExecutionId, InstanceId, PartitionGiven, PartitionState, Progress, StepState};
 use crate::work::{PageOf, Work};
+use std::collections::BTreeMap;
 
 impl Repository {
     /// Makes a partition of what another gives away, as a part of the unit of work in which that one's checkpoint stops before it. Returns its
@@ -32,7 +30,7 @@ impl Repository {
         }
         let given = PartitionGiven { parent: Some(at.1), properties };
         work.put(&given_key(held.instance, at.0, Some(number)), &bytes(&given))?;
-        let progress = Progress { reader: Some(Arc::new(reader)), ..Progress::default() };
+        let progress = Progress { reader: Some(reader.into()), ..Progress::default() };
         let state = PartitionState { progress, ..PartitionState::default() };
         // Tokens of executions are their numbers, also where a partition has one of its own.
         let entry = (partition_key(held.instance, at.0, number), bytes(&state));

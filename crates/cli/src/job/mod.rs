@@ -48,6 +48,7 @@ const LOOK_IN_REPOSITORY: Duration = Duration::from_millis(250);
 
 /// Runs `quayline job`.
 pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
+    crate::memory::give_largest_blocks_back();
     match &args.command {
         JobCommand::Check(args) => check(args, console),
         JobCommand::Plan(args) => {
@@ -128,7 +129,8 @@ impl Jobs {
             None => {
                 needs_repository(folder)?;
                 // A job whose chunks have 8,000 rows takes less than 30 MB.
-                let settings = Settings { apply_bytes: 2 << 20, delta_bytes_max: 8 << 20, ..alone() };
+                let settings =
+                    Settings { apply_bytes: 2 << 20, delta_bytes_max: 8 << 20, cache_bytes: 4 << 20, ..alone() };
                 let opened = Opened::open_with(folder, missing, settings)?;
                 let backend = StoreBackend::new(opened.store.clone(), Arc::new(SystemClock)).map_err(batch)?;
                 StopRequests::new(folder.local()).clear();

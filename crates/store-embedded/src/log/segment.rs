@@ -29,6 +29,8 @@ const HEAD: usize = 56;
 /// Minimum and maximum number of zero bytes after the records of a segment: 32 KiB and 1 MiB. Quayline writes as many zeros as the segment has bytes,
 /// within these bounds, so that few syncs have to make a new length durable. A reused segment has its length already.
 const AHEAD: (u64, u64) = (32 << 10, 1 << 20);
+/// Bytes of a record that is written without the zeros after it.
+const LARGE: usize = 256 << 10;
 
 /// Name of a segment file.
 pub(crate) fn name_of(number: u64) -> String {
@@ -143,14 +145,22 @@ impl Segment {
         let at = self.byte_of(position);
         let length = record.len();
         let end = at + length as u64;
-        if end > self.written {
-            let whole = (end + end.clamp(AHEAD.0, AHEAD.1)).min(limit.max(end));
-            record.resize(usize::try_from(whole - at).expect("a record and a megabyte fit in memory"), 0);
+        let whole = (end + end.clamp(AHEAD.0, AHEAD.1)).min(limit.max(end));
+        let ahead = if end > self.written { usize::try_from(whole - end).unwrap_or(0) } else { 0 };
+        let written = |error| StoreError::io(&self.name, "written", &error);
+        // A small record and the zeros after it are one write. A large one would have to move in memory to make room for them.
+        if length < LARGE {
+            record.resize(length + ahead, 0);
         }
-        let done = self.file.write(at, record).map_err(|error| StoreError::io(&self.name, "written", &error));
+        let done = self.file.write(at, record).map_err(written);
         self.written = self.written.max(at + record.len() as u64);
         record.truncate(length);
-        done
+        done?;
+        if length >= LARGE && ahead > 0 {
+            self.file.write(end, &vec![0; ahead]).map_err(written)?;
+            self.written = whole;
+        }
+        Ok(())
     }
 
     pub(crate) fn sync(&self) -> Result<(), StoreError> {

@@ -28,7 +28,7 @@ use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Processor, R
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
-use crate::record::{Counts, Pace, PartitionState, Progress, Reject, Stage, StepState, Times};
+use crate::record::{Counts, Pace, PartitionState, Position, Progress, Reject, Stage, StepState, Times};
 use crate::repository::Large;
 use crate::work::{Pending, Work};
 
@@ -293,7 +293,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let progress = self.place.progress();
         let (reader, writer) = (progress.reader.clone(), progress.writer.clone());
         let mut work = self.run.repository().begin()?;
-        let (reader, writer) = (reader.as_deref().map(Vec::as_slice), writer.as_deref().map(Vec::as_slice));
+        let (reader, writer) = (reader.as_deref(), writer.as_deref());
         let opened = match order {
             Order::ReaderFirst => {
                 self.reader.open(reader, work.as_mut()).and_then(|()| self.writer.open(writer, work.as_mut()))
@@ -417,12 +417,12 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let given = self.give_away(&filled)?;
         self.advance(left);
         let has_moved = self.reader.has_moved() || !self.has_written;
-        let reader = if has_moved { self.reader.checkpoint()?.map(Arc::new) } else { None };
-        let writer = self.writer.checkpoint()?.map(Arc::new);
+        let reader = if has_moved { self.reader.checkpoint()?.map(Position::from) } else { None };
+        let writer = self.writer.checkpoint()?.map(Position::from);
         self.settle()?;
         // Now that the checkpoint before holds, this one may have its position.
         let reader = if has_moved { reader } else { self.place.progress().reader.clone() };
-        let user_data = self.context.user_data().map(Arc::new);
+        let user_data = self.context.user_data().map(Position::from);
         let progress = Progress { reader, writer, user_data, counts: self.context.counts() };
         let last = std::mem::replace(self.place.progress(), progress);
         if let Err(error) = self.put_checkpoint(work, &filled, &last, given) {

@@ -104,7 +104,7 @@ impl ChunkRun<'_, '_> {
         self.split_off = None;
         self.items.clear();
         *self.place.progress() = durable;
-        self.context.set_user_data(self.place.progress().user_data.as_deref().cloned());
+        self.context.set_user_data(self.place.progress().user_data.as_deref().map(<[u8]>::to_vec));
         self.take_counts_back(0);
         // What they had open is of no use any more.
         let _ = self.writer.close(false);
