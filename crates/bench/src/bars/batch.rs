@@ -147,7 +147,7 @@ fn same() -> Result<Measured, String> {
 
 /// What a megabyte adds that nobody said to be the same. The ceiling is the reader's copy of it and one look at both.
 fn given_again() -> Result<Measured, String> {
-    let ceiling = || {
+    let ceiling = || -> Result<f64, String> {
         let position = vec![b'p'; MEGABYTE];
         let begin = std::time::Instant::now();
         const TIMES: u32 = 1_000;
@@ -158,8 +158,10 @@ fn given_again() -> Result<Measured, String> {
         Ok(begin.elapsed().as_secs_f64() * 1e6 / f64::from(TIMES))
     };
     with_world(false, |world| {
-        let added = || Ok(unchanged_us(world, MEGABYTE, false)? - unchanged_us(world, 16, false)?);
-        in_turns("us", added, ceiling)
+        let [with, without, ceiling] =
+            shortest([&|| unchanged_us(world, MEGABYTE, false), &|| unchanged_us(world, 16, false), &ceiling])?;
+        let detail = format!("{with:.1} less {without:.1} by {ceiling:.1} us");
+        Ok(Measured { value: (with - without) / ceiling, detail })
     })
 }
 
@@ -186,19 +188,27 @@ fn cliff() -> Result<Measured, String> {
     })
 }
 
-/// A checkpoint with its event less one without, in turns.
+/// Turns of a row that subtracts one figure from another: the noise of both is larger than the difference.
+const RUNS: usize = 12;
+
+/// The shortest run of each measurement, in turns: other work on the machine, and on its disk, makes runs longer, never shorter.
+fn shortest<const N: usize>(measurements: [&dyn Fn() -> Result<f64, String>; N]) -> Result<[f64; N], String> {
+    let mut found = [f64::INFINITY; N];
+    for _ in 0..RUNS {
+        for (found, measure) in found.iter_mut().zip(measurements) {
+            *found = found.min(measure()?);
+        }
+    }
+    Ok(found)
+}
+
+/// A checkpoint with its event less one without.
 fn event(in_memory: bool) -> Result<Measured, String> {
     with_world(in_memory, |world| {
-        let us = |events| Ok::<f64, String>(world.job(&Load { events, ..CONTAINER })?.checkpoint_us(&CONTAINER));
-        let mut pairs = Vec::new();
-        for _ in 0..=TURNS {
-            pairs.push((us(KeptEvents::All)?, us(KeptEvents::Off)?));
-        }
-        // The first turn warms up.
-        pairs.remove(0);
-        let (with, without) = (median(pairs.iter().map(|pair| pair.0)), median(pairs.iter().map(|pair| pair.1)));
-        let value = median(pairs.iter().map(|(with, without)| with - without));
-        Ok(Measured { value, detail: format!("{with:.1} less {without:.1} us a checkpoint") })
+        let load = Load { records: 100_000, ..CONTAINER };
+        let us = |events| Ok::<f64, String>(world.job(&Load { events, ..load })?.checkpoint_us(&load));
+        let [with, without] = shortest([&|| us(KeptEvents::All), &|| us(KeptEvents::Off)])?;
+        Ok(Measured { value: with - without, detail: format!("{with:.1} less {without:.1} us a checkpoint") })
     })
 }
 
@@ -236,15 +246,10 @@ fn largest_memory(bench: &Bench, world: &World, runs: [(u64, u64); 3]) -> Result
     Ok(Measured { value: most, detail: detail.join(", ") })
 }
 
-/// The shortest of several runs in turns: other work on the machine makes runs longer, never shorter.
 fn measuring() -> Result<Measured, String> {
-    const RUNS: usize = 12;
     let world = World::memory()?;
     let load = Load { records: 300_000, items: 1_000, rows: Rows::Pipelined, ..CONTAINER };
-    let (mut with, mut without) = (f64::MAX, f64::MAX);
-    for _ in 0..RUNS {
-        with = with.min(seconds(world.job(&load)?));
-        without = without.min(seconds(world.job(&Load { measures: false, ..load })?));
-    }
+    let run = |measures| Ok::<f64, String>(seconds(world.job(&Load { measures, ..load })?));
+    let [with, without] = shortest([&|| run(true), &|| run(false)])?;
     Ok(Measured { value: with / without, detail: format!("{:.1} by {:.1} ms", with * 1e3, without * 1e3) })
 }
