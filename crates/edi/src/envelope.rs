@@ -49,6 +49,8 @@ struct Envelope {
     mixed: bool,
     /// The interchange was cut off, so nothing more is said of missing trailers.
     cut: bool,
+    /// The segment that comes next was read and judged before ([`EnvelopePass::put_header_back`]).
+    again: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -106,6 +108,7 @@ impl EnvelopeReader {
                 loose: 0,
                 mixed: false,
                 cut: false,
+                again: false,
             },
         }
     }
@@ -188,7 +191,12 @@ impl EnvelopePass<'_> {
                             Some((level, side)) if self.may_be_another(level, side) => {
                                 return if self.envelope.transaction.is_open { Event::Segment } else { self.outside() };
                             }
-                            Some((level, side)) => self.envelope.held = Held::Control(level, side),
+                            Some((level, side)) => {
+                                if core::mem::take(&mut self.envelope.again) {
+                                    self.pass.splitter().take_faults().for_each(drop);
+                                }
+                                self.envelope.held = Held::Control(level, side);
+                            }
                         }
                     }
                     Step::NeedMore => return Event::NeedMore,
@@ -283,6 +291,18 @@ impl EnvelopePass<'_> {
     /// Takes the segment that was found last back, one within a transaction.
     pub(crate) fn put_back(&mut self) {
         self.pass.put_back();
+    }
+
+    /// Takes the header of a transaction back that ended the one before it, which has no trailer: a reader may be left here for another to
+    /// begin with that header. The faults of its bytes are not reported again. False where something else was found last.
+    pub(crate) fn put_header_back(&mut self) -> bool {
+        let is_header = self.envelope.held == Held::Control(Level::Transaction, Side::Header);
+        if is_header {
+            self.pass.put_back();
+            self.envelope.held = Held::No;
+            self.envelope.again = true;
+        }
+        is_header
     }
 
     /// Puts a fault aside that a layer above found.

@@ -689,6 +689,8 @@ impl Pass<'_> {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
+        // What was found in the index is counted, also where the pass ends in the middle of it.
+        self.splitter.segment = self.segment_number();
         self.splitter.offset += self.consumed() as u64;
     }
 }

@@ -80,6 +80,8 @@ pub enum Units {
 pub struct EdiPart {
     /// Its bytes in the block; what is behind them is the next block's.
     pub len: usize,
+    /// Bytes of the next block up to the end of its first segment, the header that ends this block's last transaction, which has no trailer.
+    pub look: usize,
     /// Whether the source ends with it.
     pub is_last: bool,
     /// Whether it ends inside a transaction, whose last document in it is a page that others follow.
@@ -142,6 +144,11 @@ impl Block {
             // Rows have no bytes of their own.
             Units::Rows(_) => &[],
         }
+    }
+
+    /// The bytes of a part of interchanges, and those behind it that its last transaction ends with.
+    pub(crate) fn interchanges(&self, part: EdiPart) -> &[u8] {
+        &self.bytes[..part.len + part.look]
     }
 
     /// Number of record `i` in the source.

@@ -248,6 +248,7 @@ fn run(
     for word in command {
         words.push(match *word {
             "FILE" => file.into(),
+            word if word.starts_with("FILE.") => beside(file, &word["FILE".len()..]),
             word => match word.strip_prefix("FOLDER/") {
                 Some(name) => folder.join(name).into(),
                 None => word.into(),
@@ -255,6 +256,9 @@ fn run(
         });
     }
     let ended = process::run_bounded(this, &words, CPU_SECONDS_MAX)?;
+    for made in [".rejects", ".rejects.findings.jsonl"] {
+        let _ = std::fs::remove_file(beside(file, made));
+    }
     match ended.status {
         // Done, data refused, unusable definition, stopped.
         Some(0..=3) => Ok(ended),
@@ -264,6 +268,11 @@ fn run(
             Err(format!("{}: `quayline {}` ended {how} after {cpu:.1} s of CPU", name(), command.join(" ")))
         }
     }
+}
+
+/// The file whose name is that of another with an ending.
+fn beside(file: &Path, ending: &str) -> OsString {
+    [file.as_os_str(), ending.as_ref()].into_iter().collect()
 }
 
 #[cfg(test)]

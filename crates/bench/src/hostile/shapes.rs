@@ -9,7 +9,7 @@ pub struct Format {
     pub name: &'static str,
     /// Extension of the files.
     pub extension: &'static str,
-    /// Commands; the word `FILE` is the file of the shape, `FOLDER/name` one of [`Format::files`].
+    /// Commands; the word `FILE` is the file of the shape, `FILE.name` one beside it, `FOLDER/name` one of [`Format::files`].
     pub commands: Vec<Vec<&'static str>>,
     /// Files that the commands name.
     pub files: Vec<(&'static str, Vec<u8>)>,
@@ -100,7 +100,7 @@ fn x12() -> Format {
         name: "X12",
         extension: "x12",
         commands: vec![
-            vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null"],
+            vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null", "--rejects", "FILE.rejects"],
             vec!["validate", "FILE", "--guide", "FOLDER/837p.guide"],
             vec!["inspect", "FILE"],
         ],
@@ -137,7 +137,7 @@ fn edifact() -> Format {
         name: "EDIFACT",
         extension: "edi",
         commands: vec![
-            vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null"],
+            vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null", "--rejects", "FILE.rejects"],
             vec!["validate", "FILE", "--guide", "FOLDER/orders.guide"],
             vec!["inspect", "FILE"],
         ],
@@ -180,7 +180,8 @@ fn json() -> Format {
 
 /// `convert` of the file with the copybook `r.cpy`, to nowhere.
 fn record_command(options: &[&'static str]) -> Vec<&'static str> {
-    let mut words = vec!["convert", "FILE", "--copybook", "FOLDER/r.cpy", "-o", "/dev/null"];
+    let mut words =
+        vec!["convert", "FILE", "--copybook", "FOLDER/r.cpy", "-o", "/dev/null", "--rejects", "FILE.rejects"];
     words.extend(options);
     words
 }

@@ -26,6 +26,7 @@ impl EnvelopeReader {
         out.number(envelope.loose);
         out.flag(envelope.mixed);
         out.flag(envelope.cut);
+        out.flag(envelope.again);
     }
 
     pub(crate) fn from_state(
@@ -53,6 +54,7 @@ impl EnvelopeReader {
             loose: from.number()?,
             mixed: from.flag()?,
             cut: from.flag()?,
+            again: from.flag()?,
         };
         Some(EnvelopeReader { splitter, envelope })
     }

@@ -188,7 +188,7 @@ impl DocumentReader {
     pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> DocumentPass<'s> {
         let offset = self.envelope.offset();
         let pass = self.envelope.over(input, end);
-        DocumentPass { pass, offset, charset: self.charset, state: &mut self.state }
+        DocumentPass { pass, offset, charset: self.charset, state: &mut self.state, pauses: Pauses::Never }
     }
 
     /// The faults since the last call.
@@ -281,6 +281,17 @@ pub struct DocumentPass<'s> {
     offset: ByteOffset,
     charset: Option<Charset>,
     state: &'s mut State,
+    pauses: Pauses,
+}
+
+/// Whether a pass stops between documents.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Pauses {
+    Never,
+    /// Where nothing is open and nothing is still to be told.
+    Between,
+    /// It stopped there.
+    Now,
 }
 
 impl DocumentPass<'_> {
@@ -293,6 +304,27 @@ impl DocumentPass<'_> {
     /// documents have no field for, the same faults as [`DocumentPass::read`].
     pub fn skip(&mut self) -> DocumentStep {
         self.go::<Nobody, false>(&mut Nobody)
+    }
+
+    /// Stops ([`DocumentStep::NeedMore`], [`DocumentPass::is_paused`]) behind the next header or trailer of a group or interchange where
+    /// [`DocumentPass::is_between`]. Where trailers are missing, no document ends there.
+    pub fn pause(&mut self) {
+        self.pauses = Pauses::Between;
+    }
+
+    /// Whether [`DocumentPass::pause`] stopped the pass.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.pauses == Pauses::Now
+    }
+
+    /// Takes the header back that ended the document before it, a transaction without its trailer. Here a reader may be left, and another
+    /// begins with that header. `None` where something else ended it; otherwise the bytes up to the end of the header, which a reader of the
+    /// document needs to see that it ends.
+    pub fn put_header_back(&mut self) -> Option<usize> {
+        let behind = self.pass.consumed();
+        let is_open = self.state.open.is_some() || self.state.pending;
+        (!is_open && self.pass.put_header_back()).then_some(behind)
     }
 
     /// Ends the document that is open as a page of its transaction; what follows is the next page. Between [`DocumentStep::NeedMore`] and
@@ -360,6 +392,9 @@ impl DocumentPass<'_> {
                     self.state.in_interchange = 0;
                     self.state.told = false;
                     self.state.characters = Characters::of(self.pass.interchange(), self.charset);
+                    if self.pauses_here() {
+                        return DocumentStep::NeedMore;
+                    }
                 }
                 Event::TransactionStart => {
                     if self.state.open.is_some() {
@@ -383,6 +418,9 @@ impl DocumentPass<'_> {
                     if self.state.open.is_some() {
                         return self.end::<S, SEND>(sink);
                     }
+                    if self.pauses_here() {
+                        return DocumentStep::NeedMore;
+                    }
                 }
                 Event::GroupEnd(_) => {
                     if self.state.open.is_none() && self.state.in_group == 0 {
@@ -391,6 +429,9 @@ impl DocumentPass<'_> {
                     }
                     if self.state.open.is_some() {
                         return self.end::<S, SEND>(sink);
+                    }
+                    if self.pauses_here() {
+                        return DocumentStep::NeedMore;
                     }
                 }
                 Event::InterchangeEnd(_) => {
@@ -401,6 +442,9 @@ impl DocumentPass<'_> {
                     if self.state.open.is_some() {
                         return self.end::<S, SEND>(sink);
                     }
+                    if self.pauses_here() {
+                        return DocumentStep::NeedMore;
+                    }
                 }
             }
         }
@@ -409,6 +453,13 @@ impl DocumentPass<'_> {
     /// The faults since the last call.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.state.faults.drain(..)
+    }
+
+    fn pauses_here(&mut self) -> bool {
+        if self.pauses == Pauses::Between && self.is_between() {
+            self.pauses = Pauses::Now;
+        }
+        self.is_paused()
     }
 
     /// Header of the transaction that began last.

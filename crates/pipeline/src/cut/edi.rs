@@ -105,9 +105,23 @@ impl EdiCutter {
                             // What ends a page by guide is the segment behind it, which the lane does not see.
                             return Some(EdiPart { len: self.passed, ends_page: more, ..EdiPart::default() });
                         }
+                        if enough && let Some(behind) = pass.put_header_back() {
+                            self.passed = from + pass.consumed();
+                            return Some(EdiPart {
+                                len: self.passed,
+                                look: from + behind - self.passed,
+                                ..EdiPart::default()
+                            });
+                        }
+                        if enough {
+                            pass.pause();
+                        }
                     }
                     DocumentStep::Done => {
                         return Some(EdiPart { len: input.len(), is_last: true, ..EdiPart::default() });
+                    }
+                    DocumentStep::NeedMore if pass.is_paused() => {
+                        return Some(EdiPart { len: self.passed, ..EdiPart::default() });
                     }
                     DocumentStep::NeedMore => break,
                 }

@@ -63,7 +63,7 @@ impl Source for EdiSource {
             self.front = None;
             self.early.clear();
         }
-        let (len, begin) = (block.body(at).len(), block.before.offset.0);
+        let (len, begin) = (block.interchanges(part_of(block)).len(), block.before.offset.0);
         let number = self.alone.as_ref().and_then(|alone| alone.next).unwrap_or(block.before.next);
         let mut marks = PageMarks::of(part_of(block), number);
         marks.every = self.alone.is_some();
@@ -104,7 +104,8 @@ impl EdiSource {
         target: &mut T,
         lot: &mut Lot,
     ) -> Option<usize> {
-        let (part, input) = (part_of(block), block.body(0));
+        let part = part_of(block);
+        let input = block.interchanges(part);
         let (is_last, begin, page_bytes) = (piece.end == input.len(), block.before.offset.0, self.page_bytes());
         let Going { number, marks } = going;
         let mut front = self.front.take();
@@ -201,6 +202,9 @@ impl EdiSource {
                     return None;
                 }
                 number.0 += 1;
+                if piece.start + pass.consumed() > part.len {
+                    return None;
+                }
                 continue;
             }
             let raw = &input[offset(from.0.max(begin), block)..offset(to.0, block)];
@@ -218,6 +222,10 @@ impl EdiSource {
                 lot.accepted_excerpt(target, edi_place(facts, *number, from), around, front, raw);
             }
             number.0 += 1;
+            // The header that ended it begins the next block.
+            if piece.start + pass.consumed() > part.len {
+                return None;
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ impl Source for EdiRowSource {
             self.rows.go_to(reader.envelope());
             self.trial.go_to(reader.envelope());
         }
-        let input = block.body(at);
+        let input = block.interchanges(part);
         let mut documents = self.documents.over(input, end_of(part));
         let mut rows = self.rows.over(input, end_of(part));
         let mut trial = self.trial.over(input, end_of(part));
@@ -110,6 +110,10 @@ impl Source for EdiRowSource {
             }
             rows.take_faults().for_each(drop);
             number.0 += 1;
+            // The header that ended it begins the next block.
+            if documents.consumed() > part.len {
+                return at + 1;
+            }
         }
     }
 }
