@@ -282,6 +282,24 @@ impl EnvelopePass<'_> {
         self.pass.style()
     }
 
+    /// The fifth service character of UNA where the syntax does not give it a meaning; a blank where there is no UNA.
+    pub(crate) fn reserved(&self) -> u8 {
+        if self.pass.delimiters().repetition.is_some() { b' ' } else { self.pass.reserved() }
+    }
+
+    /// A line break just before the byte so many behind the beginning of the segment that was found last ends it, and is no fault.
+    pub fn take_break_back(&mut self, bytes: usize) {
+        let at = self.pass.segment_start() + bytes;
+        self.pass.take_break_back(at);
+    }
+
+    /// Ends the segment that was found last so many bytes behind its beginning: what follows is a segment of its own, whose terminator before
+    /// it is missing ([`crate::Validator::take_cut`]).
+    pub fn end_segment_at(&mut self, bytes: usize) {
+        let at = self.pass.segment_start() + bytes;
+        self.pass.end_segment_at(at);
+    }
+
     /// Whether all of what was read was told: here a reader may be left for another to go on.
     #[must_use]
     pub fn is_between(&self) -> bool {

@@ -40,7 +40,7 @@ impl Surroundings {
         interchange.number = pass.interchange().position().interchange.into();
         if una {
             let d = delimiters;
-            let (release, repetition) = (d.release.unwrap_or(b' '), d.repetition.unwrap_or(b' '));
+            let (release, repetition) = (d.release.unwrap_or(b' '), d.repetition.unwrap_or(pass.reserved()));
             let una = [d.component, d.element, d.decimal_mark, release, repetition, d.terminator];
             interchange.text = [b"UNA", &una[..], line_break.bytes(), &interchange.text].concat();
         }

@@ -99,6 +99,8 @@ pub struct SegmentSplitter {
     pub(crate) line_break: LineBreak,
     /// The interchange begins with UNA.
     pub(crate) una: bool,
+    /// The fifth service character of UNA, which means something from syntax 4 on only.
+    pub(crate) reserved: u8,
     /// Bytes behind the last segment that are known to hold no terminator.
     looked: usize,
     /// Number of the segment behind which a gap of white space was dropped.
@@ -228,6 +230,7 @@ impl SegmentSplitter {
             segment: 0,
             line_break: LineBreak::None,
             una: false,
+            reserved: b' ',
             looked: 0,
             gap_behind: None,
             told: Told::default(),
@@ -562,6 +565,31 @@ impl Pass<'_> {
 
     pub(crate) fn style(&self) -> (LineBreak, bool) {
         (self.splitter.line_break, self.splitter.una)
+    }
+
+    pub(crate) fn reserved(&self) -> u8 {
+        self.splitter.reserved
+    }
+
+    /// A line break just before a byte of the input is not one inside of a segment.
+    pub(crate) fn take_break_back(&mut self, at: usize) {
+        let breaks = self.input[..at].iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let end = self.splitter.offset + at as u64;
+        let between = end - breaks as u64..end;
+        let before = self.splitter.faults.len();
+        let is_it = |fault: &EdiFault| fault.error == EdiError::LineBreakInside && between.contains(&fault.at.byte.0);
+        self.splitter.faults.retain(|fault| !is_it(fault));
+        if self.splitter.faults.len() < before {
+            self.splitter.told.break_inside = false;
+            self.splitter.numbered = self.splitter.faults.len();
+        }
+    }
+
+    /// Ends the segment that was found last at a byte of the input, where its terminator is missing; the next step goes on from there.
+    pub(crate) fn end_segment_at(&mut self, at: usize) {
+        self.settle();
+        self.at = at;
+        self.forget_index();
     }
 
     /// Takes the segment that was found last back: it is found again, by this pass or by another.

@@ -6,6 +6,8 @@
 //! * ISA11 that is a letter from version 00402 on means that there is no repetition separator ([`EdiError::RepetitionKind`]).
 //! * Line breaks inside ISA, and between UNA and UNB, are passed over.
 
+use std::borrow::Cow;
+
 use crate::EndOfInput;
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::{EdiError, ServiceCharacter};
@@ -96,18 +98,49 @@ const ISA_BYTES: usize = 106;
 
 struct Isa<'a> {
     standards_id: Option<u8>,
-    version: &'a [u8],
+    version: Cow<'a, [u8]>,
     component: u8,
     terminator: u8,
-    /// Bytes with the terminator.
+    /// Bytes with the terminator, without line breaks of a wrapped file.
     bytes: usize,
+    /// Line breaks of a wrapped file.
+    breaks: usize,
 }
+
+/// An ISA of fixed widths in a file that was wrapped into lines: its bytes without the line breaks, and how many those are.
+fn unwrapped(text: &[u8], element: u8) -> Option<([u8; ISA_BYTES], usize)> {
+    let (mut isa, mut len, mut breaks) = ([0; ISA_BYTES], 0, 0);
+    for byte in text {
+        match byte {
+            b'\r' | b'\n' => breaks += 1,
+            _ => {
+                isa[len] = *byte;
+                len += 1;
+                if len == ISA_BYTES {
+                    let separators = memchr::memchr_iter(element, &isa);
+                    let is_fixed = breaks > 0 && separators.eq(ISA_SEPARATORS);
+                    return (is_fixed && !isa[ISA_BYTES - 1].is_ascii_alphanumeric()).then_some((isa, breaks));
+                }
+            }
+        }
+        if breaks > ISA_BREAKS_MAX {
+            return None;
+        }
+    }
+    None
+}
+
+/// Line breaks that an ISA may have: CR LF after every 10 bytes.
+const ISA_BREAKS_MAX: usize = 20;
 
 fn isa(text: &[u8], end: EndOfInput) -> Start {
     const STANDARD: Standard = Standard::X12;
     let element = text[3];
     if let Some(kind) = bad_kind(element) {
         return Start::Refused(EdiError::DelimiterKind { standard: STANDARD, which: ServiceCharacter::Element, kind });
+    }
+    if let Some(start) = wide(&text[3..], end, STANDARD, ServiceCharacter::Element) {
+        return start;
     }
     let isa = match isa_fields(text, element, end) {
         Ok(isa) => isa,
@@ -118,7 +151,7 @@ fn isa(text: &[u8], end: EndOfInput) -> Start {
         leniencies.push(EdiError::IsaWidth { found: isa.bytes });
     }
     let mut repetition = None;
-    if isa.version >= &b"00402"[..] && isa.version.iter().all(u8::is_ascii_digit) {
+    if *isa.version >= b"00402"[..] && isa.version.iter().all(u8::is_ascii_digit) {
         match isa.standards_id {
             Some(byte) if byte.is_ascii_alphanumeric() => leniencies.push(EdiError::RepetitionKind),
             // Quayline reports a blank ISA11 as a missing element.
@@ -129,6 +162,11 @@ fn isa(text: &[u8], end: EndOfInput) -> Start {
         && isa.standards_id.is_some_and(|byte| !matches!(byte, b'U' | b' '))
     {
         leniencies.push(EdiError::StandardsId);
+    }
+    for (which, behind) in [(ServiceCharacter::Component, 2), (ServiceCharacter::Terminator, 1)] {
+        if let Some(start) = wide(&text[isa.bytes + isa.breaks - behind..], end, STANDARD, which) {
+            return start;
+        }
     }
     let delimiters = Delimiters {
         standard: STANDARD,
@@ -151,15 +189,26 @@ fn isa_fields(text: &[u8], element: u8, end: EndOfInput) -> Result<Isa<'_>, Star
         if text.len() >= ISA_BYTES {
             return Ok(Isa {
                 standards_id: Some(text[82]),
-                version: &text[84..89],
+                version: text[84..89].into(),
                 component: text[104],
                 terminator: text[105],
                 bytes: ISA_BYTES,
+                breaks: 0,
             });
         }
         if end == EndOfInput::No {
             return Err(Start::NeedMore);
         }
+    }
+    if let Some((isa, breaks)) = unwrapped(text, element) {
+        return Ok(Isa {
+            standards_id: Some(isa[82]),
+            version: isa[84..89].to_vec().into(),
+            component: isa[104],
+            terminator: isa[105],
+            bytes: ISA_BYTES,
+            breaks,
+        });
     }
     let unreadable = |why| Err(Start::Refused(EdiError::Header { standard: Standard::X12, why }));
     let near = &text[..text.len().min(HEADER_BYTES_MAX)];
@@ -181,10 +230,11 @@ fn isa_fields(text: &[u8], element: u8, end: EndOfInput) -> Result<Isa<'_>, Star
     let field = |number: usize| &near[separators[number - 1] + 1..separators[number]];
     Ok(Isa {
         standards_id: field(11).first().copied(),
-        version: field(12),
+        version: field(12).into(),
         component: near[separators[15] + 1],
         terminator: near[separators[15] + 2],
         bytes: separators[15] + 3,
+        breaks: 0,
     })
 }
 
@@ -195,6 +245,11 @@ fn una(text: &[u8], end: EndOfInput) -> Start {
     else {
         return cut(text, end, "UNA has fewer than six service characters");
     };
+    for (at, which) in UNA_ORDER.iter().enumerate() {
+        if let Some(start) = which.and_then(|which| wide(&text[3 + at..], end, Standard::Edifact, which)) {
+            return start;
+        }
+    }
     let blanks = text[9..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let skip = 9 + blanks;
     let unb = &text[skip..];
@@ -235,12 +290,14 @@ fn unb_alone(text: &[u8], end: EndOfInput) -> Start {
 fn unb_with(unb: &[u8], end: EndOfInput, mut delimiters: Delimiters, skip: usize, reserved: Option<u8>) -> Start {
     // Syntax identifier, component separator, version: `UNB+UNOC:3`.
     let head = &unb[..unb.len().min(HEADER_BYTES_MAX)];
+    // A wrapped file may have a line break anywhere, which the splitter reports.
+    let text = |bytes: &[u8]| bytes.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect::<Vec<u8>>();
     let ends =
         |byte: &u8| *byte == delimiters.component || *byte == delimiters.element || *byte == delimiters.terminator;
     let version = head.get(4..).and_then(|rest| {
         let identifier = rest.iter().position(ends)?;
         let version = &rest[identifier + 1..];
-        Some((&rest[..identifier], &version[..version.iter().position(ends)?]))
+        Some((text(&rest[..identifier]), text(&version[..version.iter().position(ends)?])))
     });
     let Some((identifier, version)) = version else {
         return cut(unb, end, "UNB has no syntax identifier and version");
@@ -249,10 +306,10 @@ fn unb_with(unb: &[u8], end: EndOfInput, mut delimiters: Delimiters, skip: usize
         return refuse("UNB is not followed by the element separator that UNA gives");
     }
     let mut leniencies = Vec::new();
-    if CharacterSet::of(identifier).is_none() {
+    if CharacterSet::of(&identifier).is_none() {
         leniencies.push(EdiError::Syntax { what: "syntax identifier" });
     }
-    match version {
+    match &version[..] {
         b"1" | b"2" | b"3" => {}
         b"4" => {
             let default = if reserved.is_none() && delimiters.release.is_some() { Some(b'*') } else { None };
@@ -260,7 +317,7 @@ fn unb_with(unb: &[u8], end: EndOfInput, mut delimiters: Delimiters, skip: usize
         }
         _ => leniencies.push(EdiError::Syntax { what: "syntax version" }),
     }
-    let extended = CharacterSet::of(identifier) == Some(CharacterSet::Iso2022);
+    let extended = CharacterSet::of(&identifier) == Some(CharacterSet::Iso2022);
     match check(&delimiters).or_else(|| if extended { check_extended(&delimiters) } else { None }) {
         Some(error) => Start::Refused(error),
         None => Start::Yes { delimiters, skip, extended, leniencies },
@@ -311,6 +368,33 @@ pub(crate) fn check(delimiters: &Delimiters) -> Option<EdiError> {
     }
     None
 }
+
+/// What UNA gives, in its order; the decimal mark separates nothing.
+const UNA_ORDER: [Option<ServiceCharacter>; 6] = [
+    Some(ServiceCharacter::Component),
+    Some(ServiceCharacter::Element),
+    None,
+    Some(ServiceCharacter::Release),
+    Some(ServiceCharacter::Repetition),
+    Some(ServiceCharacter::Terminator),
+];
+
+/// A character of several bytes in UTF-8, which is no delimiter here: its first byte alone would be taken for it.
+fn wide(text: &[u8], end: EndOfInput, standard: Standard, which: ServiceCharacter) -> Option<Start> {
+    let len = match text.first()? {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return None,
+    };
+    if text.len() < len && end == EndOfInput::No {
+        return Some(Start::NeedMore);
+    }
+    let is_character = core::str::from_utf8(text.get(..len)?).is_ok();
+    is_character.then_some(Start::Refused(EdiError::DelimiterKind { standard, which, kind: WIDE }))
+}
+
+const WIDE: &str = "character of several bytes (UTF-8)";
 
 fn bad_kind(byte: u8) -> Option<&'static str> {
     match byte {

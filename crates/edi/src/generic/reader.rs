@@ -667,6 +667,10 @@ impl DocumentPass<'_> {
         }
         if una {
             sink.value(nodes.una, Value::Bool(true));
+            let reserved = self.pass.reserved();
+            if reserved != b' ' {
+                ascii(sink, nodes.reserved, &delimiter_name(reserved));
+            }
         }
         sink.leave(nodes.delimiters);
         let mut lost = None;

@@ -29,6 +29,7 @@ pub(crate) struct HeadNodes {
     pub(super) decimal_mark: NodeId,
     pub(super) line_break: NodeId,
     pub(super) una: NodeId,
+    pub(super) reserved: NodeId,
     pub(super) interchange: HeaderNodes,
     pub(super) group: HeaderNodes,
     pub(super) transaction: HeaderNodes,
@@ -172,10 +173,11 @@ impl Nodes {
             terminator: leaf(s, "terminator", Occurs::Once),
             decimal_mark: leaf(s, "decimal_mark", Occurs::Once),
             line_break: leaf(s, "line_break", Occurs::Optional),
-            una: {
-                let una = s.scalar("una", Scalar::Bool, Occurs::Optional);
+            una: s.scalar("una", Scalar::Bool, Occurs::Optional),
+            reserved: {
+                let reserved = leaf(s, "reserved", Occurs::Optional);
                 s.close();
-                una
+                reserved
             },
             interchange: header(s, Level::Interchange, "interchange", Occurs::Once, paged),
             group: header(s, Level::Group, "group", Occurs::Optional, paged),

@@ -643,7 +643,8 @@ impl EdiWriter {
         let default = if version_4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
         let wanted = draft.field(nodes.una) == b"true" || (d != default && d != Delimiters::EDIFACT_B);
         if d.standard == Standard::Edifact && wanted {
-            let (release, repetition) = (d.release.unwrap_or(b' '), d.repetition.unwrap_or(b' '));
+            let reserved = core::str::from_utf8(draft.field(nodes.reserved)).ok().and_then(delimiter_of);
+            let (release, repetition) = (d.release.unwrap_or(b' '), d.repetition.or(reserved).unwrap_or(b' '));
             self.out.extend_from_slice(b"UNA");
             self.out.extend_from_slice(&[d.component, d.element, d.decimal_mark, release, repetition, d.terminator]);
             self.out.extend_from_slice(page.line_break.bytes());

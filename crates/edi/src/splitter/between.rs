@@ -158,6 +158,7 @@ impl Pass<'_> {
         splitter.line_break = LineBreak::None;
         splitter.gap_behind = None;
         splitter.una = skip > 0;
+        splitter.reserved = self.input[self.at..].get(7).copied().filter(|_| skip > 0).unwrap_or(b' ');
         splitter.delimiters = delimiters;
         splitter.extended.begin(extended);
         splitter.mode = Mode::Header;

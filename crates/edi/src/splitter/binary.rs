@@ -88,10 +88,14 @@ impl Pass<'_> {
             self.splitter.mode = Mode::Done;
             return Some(Verdict::Again);
         }
-        let len = usize::try_from(declared).expect("less than the input's length");
+        let mut len = usize::try_from(declared).expect("less than the input's length");
         if self.input[data + len] != delimiters.terminator {
+            if seen == Terminator::NotSeen {
+                return None;
+            }
+            // The data ends at the terminator, and only its length is wrong.
+            len = memchr::memchr(delimiters.terminator, &self.input[data..])?;
             tell(self, EdiError::BinaryEnd, at);
-            return None;
         }
         ends[count + 1] = ends[count] + 1 + len;
         self.count(begin);

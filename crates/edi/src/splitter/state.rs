@@ -43,6 +43,7 @@ impl SegmentSplitter {
             LineBreak::CrLf => 2,
         });
         out.flag(self.una);
+        out.number(self.reserved.into());
         let Told { break_inside, break_behind, empty, package } = self.told;
         [break_inside, break_behind, empty, self.cut].iter().for_each(|flag| out.flag(*flag));
         out.number(package);
@@ -80,6 +81,7 @@ impl SegmentSplitter {
             _ => return None,
         };
         splitter.una = from.flag()?;
+        splitter.reserved = u8::try_from(from.number()?).ok()?;
         let [break_inside, break_behind, empty] = [from.flag()?, from.flag()?, from.flag()?];
         splitter.cut = from.flag()?;
         splitter.told = Told { break_inside, break_behind, empty, package: from.number()? };

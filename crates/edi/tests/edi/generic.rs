@@ -418,3 +418,41 @@ fn documents_without_segments_have_the_place_of_their_header() {
         assert_eq!((faults, ranges), (vec!["EDI-030".to_owned()], vec![(106, 141)]), "cut at {cut}");
     }
 }
+
+/// Quayline wrote a blank for what UNA reserves, whatever was there.
+#[test]
+fn the_reserved_character_of_una_comes_back() {
+    for una in ["UNA:+.?*'", "UNA:+.? '", "UNA:+,?|'"] {
+        for version in ["3", "4"] {
+            let text =
+                format!("{una}UNB+UNOC:{version}+S+R+260401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX+A+B'UNT+3+1'UNZ+1+7'");
+            assert_eq!(core::str::from_utf8(&rewrite(text.as_bytes())), Ok(&*text));
+            let (lines, faults) = json(text.as_bytes(), []);
+            assert_eq!((write_json(&lines), faults), (Ok(text.as_bytes().escape_ascii().to_string()), Vec::new()));
+        }
+    }
+}
+
+/// A reader that was left in the middle of its window forgot the segments that it had found there: positions outside of transactions were those
+/// of earlier segments.
+#[test]
+fn positions_are_the_same_wherever_a_reader_is_left() {
+    let isa =
+        "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
+    let sets: String = (1..20).map(|number| format!("ST*850*{number:04}~BEG*00~REF*CT~SE*4*{number:04}~")).collect();
+    let text = format!("{isa}GS*PO*S*R*20260401*1200*1*X*005010~{sets}GE*99*1~IEA*1*000000001~");
+    for stop in 1..20 {
+        let mut reader = DocumentReader::new(&GenericOptions::default());
+        let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+        (0..stop).for_each(|_| {
+            pass.skip();
+        });
+        assert!(pass.is_between());
+        let passed = pass.finish();
+        let mut pass = reader.over(&text.as_bytes()[passed..], EndOfInput::Yes);
+        while pass.skip() != DocumentStep::Done {}
+        let faults: Vec<String> =
+            pass.take_faults().map(|fault| format!("{} {}", fault.error.code(), fault.at.segment)).collect();
+        assert_eq!(faults, ["EDI-033 79"]);
+    }
+}

@@ -103,7 +103,9 @@ impl Maker<'_> {
     }
 
     fn value(&mut self, id: &str, forced: Option<String>, codes: Option<Vec<String>>) -> String {
-        let numbers = ["0", "7", "12.5", "-3.25", "0.05", "100", "1000000.00"];
+        // X12 has no zero before the mark.
+        let part = if self.guide.standard == Standard::X12 { ".0525" } else { "0.0525" };
+        let numbers = ["0", "7", "12.5", "-3.25", part, "100", "1000000.00"];
         let (texts, released) = match self.guide.standard {
             Standard::X12 => (["A", "MAIN ST", "\"\\", "20260401", "'?+"], false),
             Standard::Edifact => (["A", "HAUPTSTR 1", "x\u{e9}", "DON'T", "A+B:C?D"], true),

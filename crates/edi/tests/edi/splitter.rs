@@ -598,3 +598,84 @@ fn an_early_look_says_what_a_late_one_says() {
         trace_all_ways(text.as_bytes(), &limits, Rules::Strict);
     }
 }
+
+/// A wrapped file had findings of its own for each header whose fields were compared with the line break in them: a width of ISA, a syntax of
+/// UNB. The line break alone is wrong.
+#[test]
+fn wrapped_headers_have_one_fault() {
+    let wrapped = |text: &str, width: usize| {
+        text.as_bytes()
+            .chunks(width)
+            .map(|line| core::str::from_utf8(line).expect("ASCII"))
+            .collect::<Vec<_>>()
+            .join("\r\n")
+    };
+    check(
+        &wrapped(&format!("{}GS*HC*S*R~IEA*1*000000001~", isa("00501")), 80),
+        expect![[r#"
+            X12 * : ~ repetition ^ release no decimal .
+            warning EDI-013 at 80 (interchange 1, segment 1): a line break is inside a segment; it is left out, here and later in this interchange
+            1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00501 |000000001 |0 |T |:
+            2 GS@108 |HC |S |R
+            3 IEA@118 |1 |000000001
+        "#]],
+    );
+    check(
+        &wrapped("UNB+UNOA:2+A+B+990802:1557+1'ALI+A*B'UNZ+0+1'", 6),
+        expect![[r#"
+        EDIFACT + : \' repetition no release ? decimal .
+        warning EDI-013 at 6 (interchange 1, segment 1): a line break is inside a segment; it is left out, here and later in this interchange
+        1 UNB@0 |UNOA : 2 |A |B |990802 : 1557 |1
+        2 ALI@37 |A*B
+        3 UNZ@49 |0 |1
+    "#]],
+    );
+}
+
+/// The first byte of such a character was taken for the delimiter, and each segment after it began with the others.
+#[test]
+fn a_delimiter_of_several_bytes_is_refused() {
+    check(
+        &format!("{}GS*HC*S*R\u{2026}IEA*1*000000001\u{2026}", isa("00501").replace('~', "\u{2026}")),
+        expect![[r#"
+        error EDI-005 at 0 (interchange 1): the segment terminator is a character of several bytes (UTF-8)
+    "#]],
+    );
+    check(
+        &format!("{}GS*HC*S*R~IEA*1*000000001~", isa("00501").replace(':', "\u{a7}")),
+        expect![[r#"
+        error EDI-005 at 0 (interchange 1): the component separator is a character of several bytes (UTF-8)
+    "#]],
+    );
+    check(
+        &isa("00501").replace('*', "\u{a6}"),
+        expect![[r#"
+        error EDI-005 at 0 (interchange 1): the element separator is a character of several bytes (UTF-8)
+    "#]],
+    );
+    check(
+        "UNA:+.? \u{b6}UNB+UNOC:3+A+B+990802:1557+1\u{b6}UNZ+0+1\u{b6}",
+        expect![[r#"
+        error EDI-005 at 0 (interchange 1): the segment terminator is a character of several bytes (UTF-8)
+        EDIFACT + : \' repetition no release ? decimal .
+        error EDI-012 at 10 (interchange 2, segment 1): the file ends before the segment terminator
+        1 UNB@10 |UNOC : 3 |A |B |990802 : 1557 |1\xc2\xb6UNZ |0 |1\xc2\xb6
+    "#]],
+    );
+}
+
+/// Binary data whose length is too short was read as text besides: a line break in it, elements too many.
+#[test]
+fn a_short_length_of_binary_data_is_one_fault() {
+    check(
+        &format!("{}BIN*3*a*b\r\nc:d~REF*1~IEA*0*000000001~", isa("00501")),
+        expect![[r#"
+        X12 * : ~ repetition ^ release no decimal .
+        1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00501 |000000001 |0 |T |:
+        error EDI-018 at 106 (interchange 1, segment 2): the binary data does not end where its length says
+        2 BIN@106 |3 |a*b\r\nc:d
+        3 REF@121 |1
+        4 IEA@127 |0 |000000001
+    "#]],
+    );
+}

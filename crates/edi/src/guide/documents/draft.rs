@@ -61,6 +61,8 @@ enum Role {
         list: bool,
         kind: Kind,
         min: u32,
+        /// Zeros that stay before a decimal mark.
+        zeros: usize,
     },
 }
 
@@ -244,7 +246,7 @@ impl GuideDraft {
 
     /// `text` takes it.
     pub(crate) fn value(&mut self, node: NodeId, value: Value<'_>, text: &mut Vec<u8>) -> Result<(), EdiWriteError> {
-        let Role::Leaf { element, component, list, kind, min } = self.roles[node.index()] else { return Ok(()) };
+        let Role::Leaf { element, component, list, kind, min, zeros } = self.roles[node.index()] else { return Ok(()) };
         if list {
             self.repetition = self.repetition.wrapping_add(1);
         }
@@ -252,7 +254,7 @@ impl GuideDraft {
             self.repetition = 0;
         }
         let from = text.len();
-        let form = match put(kind, min, value, text) {
+        let form = match put(kind, Least { digits: min, before_mark: zeros }, value, text) {
             Ok(form) => form,
             Err(places) => {
                 text.truncate(from);
@@ -399,8 +401,17 @@ impl GuideDraft {
     }
 }
 
+/// Digits that a number has at least, zeros where it has fewer.
+#[derive(Clone, Copy)]
+struct Least {
+    /// In all.
+    digits: u32,
+    /// Before a decimal mark, of those that the value was given with.
+    before_mark: usize,
+}
+
 /// Appends the text of a value; the places there are where it has more.
-fn put(kind: Kind, min: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<Form, u8> {
+fn put(kind: Kind, least: Least, value: Value<'_>, out: &mut Vec<u8>) -> Result<Form, u8> {
     match value {
         Value::Null => Ok(Form::Text),
         Value::Text(run) | Value::Ascii(run) => {
@@ -410,7 +421,7 @@ fn put(kind: Kind, min: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<Form
                 _ => None,
             };
             match number {
-                Some(Value::Digits(digits)) => put_number(kind, min, digits, out),
+                Some(Value::Digits(digits)) => put_number(kind, least, digits, out),
                 _ => {
                     out.extend_from_slice(run.bytes());
                     Ok(Form::Text)
@@ -429,7 +440,7 @@ fn put(kind: Kind, min: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<Form
             out.extend_from_slice(if truth { b"true" } else { b"false" });
             Ok(Form::Text)
         }
-        Value::Digits(digits) => put_number(kind, min, digits, out),
+        Value::Digits(digits) => put_number(kind, least, digits, out),
         Value::Int(..) | Value::Decimal(_) | Value::Float32(_) | Value::Float64(_) => {
             let mut written = Vec::new();
             let mut scratch = [0; 64];
@@ -437,7 +448,7 @@ fn put(kind: Kind, min: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<Form
                 return Ok(Form::Text);
             }
             match numbers::number(Run::from(&written[..]), None, Marks::Point, &mut scratch) {
-                Some(Value::Digits(digits)) => put_number(kind, min, digits, out),
+                Some(Value::Digits(digits)) => put_number(kind, least, digits, out),
                 _ => {
                     out.extend_from_slice(&written);
                     Ok(Form::Number)
@@ -448,7 +459,7 @@ fn put(kind: Kind, min: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<Form
 }
 
 /// The same of a number.
-fn put_number(kind: Kind, min: u32, number: Digits<'_>, out: &mut Vec<u8>) -> Result<Form, u8> {
+fn put_number(kind: Kind, least: Least, number: Digits<'_>, out: &mut Vec<u8>) -> Result<Form, u8> {
     let digits = number.digits.bytes();
     if number.negative {
         out.push(b'-');
@@ -458,7 +469,10 @@ fn put_number(kind: Kind, min: u32, number: Digits<'_>, out: &mut Vec<u8>) -> Re
         let (whole, rest) = digits.split_at(digits.len().saturating_sub(decimals));
         // Records send every digit of their picture; of leading zeros only those stay that the least length asks for.
         let superfluous = whole.iter().take_while(|digit| **digit == b'0').count();
-        let least = (min as usize).saturating_sub(rest.len()).max(1);
+        // Nothing but zeros keeps the one before the mark.
+        let is_part = rest.iter().any(|digit| *digit != b'0');
+        let before_mark = if is_part { least.before_mark } else { 1 };
+        let least = (least.digits as usize).saturating_sub(rest.len()).max(before_mark);
         out.extend_from_slice(&whole[superfluous.min(whole.len().saturating_sub(least))..]);
         out.extend(core::iter::repeat_n(b'0', usize::from(number.scale.min(0).unsigned_abs())));
         if decimals > 0 {
@@ -479,7 +493,7 @@ fn put_number(kind: Kind, min: u32, number: Digits<'_>, out: &mut Vec<u8>) -> Re
     let significant = &kept[first..];
     let zeros = if significant.is_empty() { 0 } else { zeros };
     let len = significant.len() + zeros;
-    out.extend(core::iter::repeat_n(b'0', (min as usize).max(1).saturating_sub(len)));
+    out.extend(core::iter::repeat_n(b'0', (least.digits as usize).max(1).saturating_sub(len)));
     out.extend_from_slice(significant);
     out.extend(core::iter::repeat_n(b'0', zeros));
     Ok(Form::Text)
@@ -489,6 +503,8 @@ fn put_number(kind: Kind, min: u32, number: Digits<'_>, out: &mut Vec<u8>) -> Re
 fn roles(documents: &GuideDocuments) -> Arc<[Role]> {
     let mut roles = vec![Role::Other; documents.shape().len()];
     for (guide, plan) in documents.plans.iter().enumerate() {
+        // X12 has no zero before a decimal mark (X12.6, decimal number); ISO 9735 leaves it to the sender.
+        let zeros = usize::from(documents.guides().compiled(guide).standard() == Standard::Edifact);
         if plan.root != NodeId::ROOT {
             roles[plan.root.index()] = Role::Guide(guide);
         }
@@ -508,12 +524,12 @@ fn roles(documents: &GuideDocuments) -> Arc<[Role]> {
                 roles[known.node.index()] = if known.kind == Kind::Composite {
                     Role::Composite { element, list: known.list }
                 } else {
-                    Role::Leaf { element, component: 0, list: known.list, kind: known.kind, min: known.min }
+                    Role::Leaf { element, component: 0, list: known.list, kind: known.kind, min: known.min, zeros }
                 };
                 for (part, component) in plan.components(known).iter().zip(1u8..) {
                     if part.kind != Kind::Out {
                         roles[part.node.index()] =
-                            Role::Leaf { element, component, list: false, kind: part.kind, min: part.min };
+                            Role::Leaf { element, component, list: false, kind: part.kind, min: part.min, zeros };
                     }
                 }
             }
