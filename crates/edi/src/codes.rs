@@ -72,6 +72,14 @@ impl EdiError {
             EdiError::SegmentTooLong { .. } => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("39"), ..none }
             }
+            // 3: too many data elements.
+            EdiError::TerminatorMissing { .. } => AcknowledgmentCodes {
+                transaction: Some("5"),
+                segment: Some("8"),
+                element: Some("3"),
+                contrl: Some("16"),
+                ..none
+            },
             EdiError::TooManyElements { .. } => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("16"), ..none }
             }

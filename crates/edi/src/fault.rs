@@ -409,6 +409,14 @@ pub enum EdiError {
     /// `EDI-021`: a package (UNO to UNP), which Quayline does not support.
     #[error("a package (UNO to UNP) is not supported")]
     Package,
+    /// `EDI-022`: two segments with no terminator between them.
+    #[error(
+        "the segment terminator before {tag} is missing: an element ends with this tag, and the guide allows the segment here"
+    )]
+    TerminatorMissing {
+        /// Tag of the second segment.
+        tag: Box<str>,
+    },
     /// `EDI-101` to `EDI-131`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
@@ -440,6 +448,7 @@ impl EdiError {
             EdiError::Tag { .. } => "EDI-019",
             EdiError::Empty => "EDI-020",
             EdiError::Package => "EDI-021",
+            EdiError::TerminatorMissing { .. } => "EDI-022",
             EdiError::TrailerMissing { .. } => "EDI-030",
             EdiError::TrailerAlone { .. } => "EDI-031",
             EdiError::ControlDiffers { .. } => "EDI-032",
@@ -505,7 +514,9 @@ impl EdiError {
             EdiError::StandardsId => Some("X12.5, ISA11 before version 00402"),
             EdiError::Package => Some("ISO 9735-8, UNO and UNP"),
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
-            EdiError::Unterminated | EdiError::Tag { .. } | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
+            EdiError::Unterminated | EdiError::TerminatorMissing { .. } | EdiError::Tag { .. } | EdiError::Empty => {
+                Some("X12.6 and ISO 9735-1, segments")
+            }
             EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
             EdiError::ImplementationDiffers => Some("X12.6, ST03 and GS08"),
             EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
@@ -582,6 +593,9 @@ impl EdiError {
             EdiError::BinaryTooLong { .. } => "allow more with `--limit record-bytes=N`",
             EdiError::BinaryCut { .. } => {
                 "the file may have been cut off or its line ends changed; send it again as binary"
+            }
+            EdiError::TerminatorMissing { tag } => {
+                return Some(format!("write the terminator before {tag}; the check goes on as if it were there"));
             }
             EdiError::Tag { .. } => "look for a stray or missing segment terminator just before",
             EdiError::Empty => "leave out the superfluous segment terminator",

@@ -9,6 +9,7 @@ mod hl;
 mod hl_flat;
 #[cfg(test)]
 mod law_tests;
+mod merged;
 mod options;
 mod rules;
 mod segment;
@@ -61,6 +62,8 @@ pub struct Validator {
     faults: Vec<EdiFault>,
     /// What is wrong with the elements of segments whose place is not decided.
     held: Vec<Held>,
+    /// Bytes of the segment that was checked last up to where another begins in it.
+    cut: Option<usize>,
     left: usize,
     more: u64,
 }
@@ -92,6 +95,7 @@ impl Validator {
             explained: Vec::new(),
             faults: Vec::new(),
             held: Vec::new(),
+            cut: None,
             more: 0,
         }
     }
@@ -101,6 +105,7 @@ impl Validator {
     /// Dated codes are checked against the day of the options, or else of the group, or else of the interchange.
     pub fn begin(&mut self, guide: Option<&Arc<CompiledGuide>>, pass: &EnvelopePass<'_>) {
         self.active = false;
+        self.cut = None;
         self.characters = CharacterCheck::of(self.options.characters, pass);
         let Some(guide) = guide.filter(|_| self.options.level > ValidationLevel::Envelope) else { return };
         self.active = true;
@@ -214,6 +219,9 @@ impl Validator {
         let layout = tables.of_item[item.index()];
         let level = walk.guide().hl_level(item);
         let mut right = segment::is_quickly_right(tables, layout, &segment, self.settings);
+        if !right && !placement.doubtful && self.is_two(pass, placement, at) {
+            return;
+        }
         if placement.doubtful || !right {
             right = self.doubtful(placement, &segment, at, right);
         }

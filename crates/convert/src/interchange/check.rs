@@ -20,6 +20,9 @@ pub(crate) trait Listener {
     /// Receives the `faults` found since the previous event.
     fn hear(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError>;
 
+    /// Reports that the next segment ends this number of bytes after its beginning, and that another segment follows there.
+    fn cut(&mut self, _bytes: usize) {}
+
     /// Reports that a guide checks the transaction that begins: the user's, or the built-in one for acknowledgments.
     fn by_guide(&mut self, guide: &CompiledGuide);
 }
@@ -55,11 +58,17 @@ impl Checker {
     ) -> Result<PassEnd, ConvertError> {
         loop {
             let event = pass.advance();
+            let mut cut = None;
             match event {
                 Event::Segment => {
                     self.validator.segment(pass);
                     if let Some((error, at)) = self.validator.characters(pass) {
                         pass.put_segment_fault(error, at);
+                    }
+                    cut = self.validator.take_cut();
+                    if let Some(bytes) = cut {
+                        pass.take_break_back(bytes);
+                        listener.cut(bytes);
                     }
                 }
                 Event::TransactionEnd(closed) => {
@@ -74,6 +83,9 @@ impl Checker {
                 self.faults.extend(self.validator.take_faults());
             }
             listener.hear(event, pass, &self.faults)?;
+            if let Some(bytes) = cut {
+                pass.end_segment_at(bytes);
+            }
             match event {
                 Event::NeedMore => return Ok(PassEnd::NeedMore),
                 Event::Done => return Ok(PassEnd::SourceEnd),

@@ -125,6 +125,8 @@ pub(crate) struct Checked {
     faults: Vec<Noted>,
     /// For acknowledgments: the block, and the reader at its beginning.
     again: Option<(Arc<EnvelopeReader>, Vec<u8>)>,
+    /// Segments that are two: the event of the first, and its bytes.
+    cuts: Vec<(u64, usize)>,
     is_last: bool,
     events: u64,
 }
@@ -156,6 +158,12 @@ impl Listener for Checked {
             self.faults.extend(faults.iter().map(|fault| Noted { event, transaction, fault: fault.clone() }));
         }
         Ok(())
+    }
+
+    fn cut(&mut self, bytes: usize) {
+        if self.again.is_some() {
+            self.cuts.push((self.events + 1, bytes));
+        }
     }
 
     fn by_guide(&mut self, guide: &CompiledGuide) {
@@ -201,6 +209,7 @@ impl Lane for CheckLane {
             counts: Counts::default(),
             faults: Vec::new(),
             again: self.acknowledges.then(|| (Arc::clone(before), input.to_vec())),
+            cuts: Vec::new(),
             is_last: part.is_last,
             events: 0,
         };
@@ -328,6 +337,7 @@ impl Telling<'_> {
     fn acknowledge(&mut self, checked: &Checked, bytes: &[u8]) -> Result<(), ConvertError> {
         let mut pass = self.reader.over(bytes, end_of(checked.is_last));
         let mut noted = checked.faults.iter().peekable();
+        let mut cuts = checked.cuts.iter().peekable();
         let mut faults = Vec::new();
         for number in 1..=checked.events {
             let event = pass.advance();
@@ -340,6 +350,9 @@ impl Telling<'_> {
                 faults.push(next.fault.clone());
             }
             self.teller.hear(event, &pass, &faults)?;
+            if let Some((_, bytes)) = cuts.next_if(|(event, _)| *event == number) {
+                pass.end_segment_at(*bytes);
+            }
         }
         drop(pass);
         self.teller.acknowledgment.as_mut().map_or(Ok(()), |file| file.check())

@@ -36,6 +36,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
         (EdiError::RepetitionKind, "ISA11 is a letter"),
         (EdiError::StandardsId, "ISA11 is not U"),
         (EdiError::Package, "package"),
+        (EdiError::TerminatorMissing { tag: "".into() }, "segment terminator missing"),
         (EdiError::Syntax { what: "syntax version" }, "syntax identifier or version of UNB"),
         (EdiError::SegmentTooLong { limit: 1 }, "segment too long"),
         (EdiError::TooManyElements { limit: 1 }, "more elements than the limit"),

@@ -52,7 +52,7 @@ pub(crate) fn mutant_files(each: usize) -> Vec<MutantFile> {
                 let Some(mutant) = mutate(&subject, &mut dice) else { continue };
                 files.push(MutantFile {
                     class,
-                    text: subject.text(&mutant.segments, class != "count wrong"),
+                    text: subject.mutant_text(&mutant, class),
                     guide: Arc::clone(&subject.compiled),
                     codes: mutant.codes,
                     is_x12: subject.is_x12(),

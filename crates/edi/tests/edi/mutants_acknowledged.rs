@@ -24,10 +24,15 @@ pub(crate) fn acknowledge(text: &[u8], guide: &Arc<CompiledGuide>, kind: &str) -
     let mut pass = reader.over(text, EndOfInput::Yes);
     loop {
         let event = pass.advance();
+        let mut cut = None;
         match event {
             Event::TransactionStart => validator.begin(Some(guide), &pass),
             Event::Segment if pass.in_transaction() => {
                 validator.segment(&pass);
+                cut = validator.take_cut();
+                if let Some(bytes) = cut {
+                    pass.take_break_back(bytes);
+                }
             }
             Event::TransactionEnd(closed) => {
                 validator.end(closed, &pass);
@@ -36,6 +41,9 @@ pub(crate) fn acknowledge(text: &[u8], guide: &Arc<CompiledGuide>, kind: &str) -
         }
         let faults: Vec<EdiFault> = pass.take_faults().chain(validator.take_faults()).collect();
         acknowledger.event(event, &pass, &faults, &mut output);
+        if let Some(bytes) = cut {
+            pass.end_segment_at(bytes);
+        }
         all.extend(faults);
         if event == Event::Done {
             return (output.written().to_vec(), all);

@@ -10,7 +10,7 @@ const MISSING: &[[&str; 3]] = &[["3", "", "13"]];
 const QUALIFIER: &[[&str; 3]] = &[["8", "7", "12"]];
 
 /// Classes of faults.
-pub(crate) const CLASSES: [(&str, Mutator); 33] = [
+pub(crate) const CLASSES: [(&str, Mutator); 34] = [
     ("mandatory segment missing", mandatory_segment_missing),
     ("loop trigger missing", trigger_missing),
     ("mandatory loop missing", mandatory_loop_missing),
@@ -42,6 +42,7 @@ pub(crate) const CLASSES: [(&str, Mutator); 33] = [
     ("HL02 wrong", hl_parent),
     ("balance broken", balance_broken),
     ("trigger and its neighbour in the wrong order", trigger_behind),
+    ("terminator missing", terminator_missing),
     ("count wrong", count_wrong),
     ("control number wrong", control_wrong),
 ];
@@ -49,6 +50,29 @@ pub(crate) const CLASSES: [(&str, Mutator); 33] = [
 /// Classes of what moved past more than its neighbour.
 pub(crate) const HARD_CLASSES: [(&str, Mutator); 2] =
     [("segment moved two down", moved_two), ("sibling loops swapped", loops_swapped)];
+
+/// The terminator between two segments is missing, with the line break or without.
+fn terminator_missing(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let at = pick(subject, dice, |i, line, _| {
+        let next = subject.segments[i + 1].tag();
+        let is_body = subject.segments[i + 1].item.is_some() || matches!(next, "SE" | "UNT");
+        is_body && line.elements.len() > 1 && subject.segments[i + 1].elements.len() > 1
+    })?;
+    let mut segments = without(subject, at + 1..at + 2);
+    let next = &subject.segments[at + 1].elements;
+    let line = &mut segments[at].elements;
+    let element = u32::try_from(line.len() - 1).expect("few");
+    let between = if dice.below(2) == 0 { "" } else { "\n" };
+    let last = line.last_mut().expect("an element");
+    *last = format!("{last}{between}{}", next[0]);
+    line.extend_from_slice(&next[1..]);
+    if matches!(next[0].as_str(), "SE" | "UNT") {
+        let header = (0..at).rev().find(|i| matches!(subject.segments[*i].tag(), "ST" | "UNH")).expect("a header");
+        let count = line.len() - 2;
+        line[count] = (at + 2 - header).to_string();
+    }
+    Some(Mutant { segments, codes: &[["8", "3", "16"]], at: (at, at), element: Some((element, 0)) })
+}
 
 /// A random segment of the body that `fits`.
 fn pick(subject: &Subject, dice: &mut Dice, fits: impl Fn(usize, &Line, ItemId) -> bool) -> Option<usize> {

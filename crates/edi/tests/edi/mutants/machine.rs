@@ -30,6 +30,10 @@ pub(crate) fn findings(text: &[u8], guide: &Arc<CompiledGuide>, options: &Valida
             Event::TransactionStart => validator.begin(Some(guide), &pass),
             Event::Segment if pass.in_transaction() => {
                 validator.segment(&pass);
+                if let Some(bytes) = validator.take_cut() {
+                    pass.take_break_back(bytes);
+                    pass.end_segment_at(bytes);
+                }
             }
             Event::TransactionEnd(closed) => {
                 validator.end(closed, &pass);
@@ -143,6 +147,16 @@ impl Subject {
 
     /// The file, with counts that are right unless `counts` is false.
     pub(crate) fn text(&self, segments: &[Line], counts: bool) -> String {
+        self.text_of(segments, counts, None)
+    }
+
+    /// A mutant as a file. Its counts are those of its segments, but that a sender counts two which became one.
+    pub(crate) fn mutant_text(&self, mutant: &Mutant, class: &str) -> String {
+        let merged = (class == "terminator missing").then_some(mutant.at.0);
+        self.text_of(&mutant.segments, class != "count wrong", merged)
+    }
+
+    fn text_of(&self, segments: &[Line], counts: bool, merged: Option<usize>) -> String {
         let (element, terminator) = if self.is_x12() { ("*", "~\n") } else { ("+", "'\n") };
         let mut out = self.head.clone();
         let mut first = 0;
@@ -150,7 +164,10 @@ impl Subject {
             let mut elements = line.elements.clone();
             match line.tag() {
                 "ST" | "UNH" => first = i,
-                "SE" | "UNT" if counts => elements[1] = (i - first + 1).to_string(),
+                "SE" | "UNT" if counts => {
+                    let more = usize::from(merged.is_some_and(|at| (first..i).contains(&at)));
+                    elements[1] = (i - first + 1 + more).to_string();
+                }
                 _ => {}
             }
             out.push_str(&elements.join(element));
@@ -338,7 +355,7 @@ enum Told {
 
 /// What is wrong with what was found of a mutant; `None` is nothing.
 fn wrong(subject: &Subject, mutant: &Mutant, class: &str) -> Option<(String, Told)> {
-    let text = subject.text(&mutant.segments, class != "count wrong");
+    let text = subject.mutant_text(mutant, class);
     let found = findings(text.as_bytes(), &subject.compiled, &ValidatorOptions::default());
     let told = |fault: &EdiFault| format!("{} at {}: {}", fault.error.code(), fault.at, fault.error);
     let [fault] = &found[..] else {
