@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quayline_core::{Code, Finding, Severity};
 use quayline_edi::guide::CompiledGuide;
-use quayline_edi::{EdiFault, EnvelopePass, Event};
+use quayline_edi::{EdiError, EdiFault, EnvelopePass, Event};
 
 use super::acknowledgment::AcknowledgmentFile;
 use super::check::Listener;
@@ -18,6 +18,8 @@ pub(crate) struct Teller<'v> {
     pub(crate) acknowledgment: Option<&'v mut AcknowledgmentFile>,
     tell: &'v mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     pub(crate) counts: Counts,
+    /// A fault that the next transactions of the group may have as well, and how many have it.
+    held: Option<(EdiFault, u64)>,
 }
 
 /// Counts of a validation.
@@ -72,7 +74,7 @@ impl<'v> Teller<'v> {
         acknowledgment: Option<&'v mut AcknowledgmentFile>,
         tell: &'v mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     ) -> Self {
-        Teller { name: Arc::clone(name), findings_max, acknowledgment, tell, counts: Counts::default() }
+        Teller { name: Arc::clone(name), findings_max, acknowledgment, tell, counts: Counts::default(), held: None }
     }
 
     /// Ends a transaction; later faults belong to the next one.
@@ -80,25 +82,50 @@ impl<'v> Teller<'v> {
         self.counts.is_bad = false;
     }
 
-    /// Reports a fault.
+    /// Reports a fault. A guide that is missing is reported once for consecutive transactions of a group.
     pub(crate) fn found(&mut self, fault: &EdiFault) -> Result<(), ConvertError> {
-        let counts = &mut self.counts;
-        *counts.by_code.entry(fault.error.code()).or_default() += 1;
-        match fault.severity {
-            Severity::Error => {
-                counts.errors += 1;
-                if fault.at.transaction > 0 && !core::mem::replace(&mut counts.is_bad, true) {
-                    counts.transactions_bad += 1;
-                }
-            }
-            Severity::Warning | Severity::Note => counts.warnings += 1,
+        let is_new_in_transaction = fault.severity == Severity::Error
+            && fault.at.transaction > 0
+            && !core::mem::replace(&mut self.counts.is_bad, true);
+        self.counts.transactions_bad += u64::from(is_new_in_transaction);
+        if let Some((held, count)) = &mut self.held
+            && held.error == fault.error
+            && (held.at.interchange, held.at.group) == (fault.at.interchange, fault.at.group)
+        {
+            *count += 1;
+            return Ok(());
         }
+        self.finish()?;
+        *self.counts.by_code.entry(fault.error.code()).or_default() += 1;
+        match fault.severity {
+            Severity::Error => self.counts.errors += 1,
+            Severity::Warning | Severity::Note => self.counts.warnings += 1,
+        }
+        if matches!(fault.error, EdiError::NoGuide { .. }) {
+            self.held = Some((fault.clone(), 1));
+            return Ok(());
+        }
+        self.tell(fault, 1)
+    }
+
+    /// Tells of what was held back.
+    pub(crate) fn finish(&mut self) -> Result<(), ConvertError> {
+        self.held.take().map_or(Ok(()), |(fault, count)| self.tell(&fault, count))
+    }
+
+    fn tell(&mut self, fault: &EdiFault, count: u64) -> Result<(), ConvertError> {
+        let counts = &mut self.counts;
         if counts.told >= self.findings_max {
             counts.untold += 1;
             return Ok(());
         }
         counts.told += 1;
-        (self.tell)(&fault.finding(Some(&self.name))).map_err(|error| match error.kind() {
+        let mut finding = fault.finding(Some(&self.name));
+        if count > 1 {
+            let around = if fault.at.group > 0 { "group" } else { "interchange" };
+            finding.message = format!("{}; so are {} more in the {around}", finding.message, count - 1);
+        }
+        (self.tell)(&finding).map_err(|error| match error.kind() {
             std::io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
             _ => ConvertError::io("write", "<output>")(error),
         })

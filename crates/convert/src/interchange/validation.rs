@@ -154,6 +154,7 @@ impl Validation {
                 return Err(stopped(bytes));
             }
         }
+        teller.finish()?;
         clock.counters.bytes_in = bytes;
         clock.counters.records = teller.counts.transactions;
         Ok(report(bytes, teller.counts, meter.report(&clock.finish())))
@@ -200,11 +201,14 @@ impl Validation {
         let mut totals = run_all(&exchange, lanes, block, &meter, &mut clock);
         totals.merge(&clock.finish());
         let (telling, error) = exchange.finish();
-        let telling = telling.expect("every lane gave the writer back");
+        let mut telling = telling.expect("every lane gave the writer back");
         match error {
             Some(error) => Err(error),
             None if !telling.ended => Err(stopped(telling.bytes)),
-            None => Ok(report(telling.bytes, telling.teller.counts, meter.report(&totals))),
+            None => {
+                telling.teller.finish()?;
+                Ok(report(telling.bytes, telling.teller.counts, meter.report(&totals)))
+            }
         }
     }
 
