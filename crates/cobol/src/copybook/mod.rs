@@ -166,8 +166,16 @@ pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook
     let sources = Arc::new(sources);
     let name = options.fragment_name.map_or_else(|| stem(&source.name), str::to_uppercase);
     let records = hierarchy::records(parsed.entries, &name, &sources, &mut report, options.limits);
-    let (findings, failed) = report.finish();
+    let (mut findings, failed) = report.finish();
     if failed {
+        // What the next step would find is reported in the same run, but for the entries that are wrong already.
+        let line = |finding: &Finding| (finding.place.file.clone(), finding.place.line);
+        let known: Vec<_> = findings.iter().map(line).collect();
+        let more = records.iter().flat_map(crate::layout::errors_of_fields);
+        findings.extend(more.filter(|finding| !known.contains(&line(finding))));
+        if findings.len() > known.len() {
+            findings.sort_by_key(|finding| (line(finding), finding.place.column));
+        }
         return Err(Findings(findings));
     }
     if records.is_empty() {

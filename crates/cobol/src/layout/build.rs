@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{Code, Findings};
+use quayline_core::{Code, Finding, Findings, Severity};
 
 use super::counters::Names;
 use super::item::{self, Inherited};
@@ -56,6 +56,16 @@ impl Layout {
         layout.warnings = findings;
         Ok(layout)
     }
+}
+
+/// Errors of the fields of a record that is refused for others: those that depend on one entry alone, in every dialect.
+pub(crate) fn errors_of_fields(record: &RecordDescription) -> Vec<Finding> {
+    let dialect = Dialect { binary_digits_max: u16::MAX, ..Dialect::default() };
+    let mut context =
+        Context { report: Report::new(record.limits.findings_max), sources: &record.sources, dialect: &dialect };
+    fields(record, &mut context);
+    let (findings, _) = context.report.finish();
+    findings.into_iter().filter(|finding| finding.severity == Severity::Error).collect()
 }
 
 /// Input of every step of the build.

@@ -12,6 +12,7 @@ mod settings;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use build::errors_of_fields;
 pub(crate) use dbcs::dbcs_bytes;
 pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
 pub use settings::{DialectSetting, DialectSettingError};
