@@ -199,7 +199,8 @@ fn tell(
     console: &Console,
 ) -> Exit {
     let shown_max = if console.json() { usize::MAX } else { FINDINGS_SHOWN };
-    let mut findings: Vec<Finding> = report.findings.iter().take(shown_max).cloned().collect();
+    let mut findings = if console.json() { report.findings.clone() } else { without_repeats(&report.findings) };
+    findings.truncate(shown_max);
     if let Some(file) = shows {
         show_data::add(&mut findings, file, definitions);
     }
@@ -248,6 +249,29 @@ pub(crate) fn keep_profile(
     let exit = Exit::of_findings(std::slice::from_ref(&*finding));
     console.findings(std::slice::from_ref(&*finding));
     Some(exit)
+}
+
+/// Each finding once, with the number of those that say the same of the same field.
+fn without_repeats(findings: &[Finding]) -> Vec<Finding> {
+    let mut once: Vec<(Finding, usize)> = Vec::new();
+    for finding in findings {
+        let key = |finding: &Finding| {
+            let place = &finding.place;
+            (finding.code, finding.message.clone(), place.file.clone(), place.path.clone())
+        };
+        match once.iter().position(|(first, _)| key(first) == key(finding)) {
+            Some(at) => once[at].1 += 1,
+            None if once.len() < FINDINGS_SHOWN => once.push((finding.clone(), 0)),
+            None => {}
+        }
+    }
+    let counted = |(mut finding, more): (Finding, usize)| {
+        if more > 0 {
+            finding.message += &format!(" ({} more like this one)", grouped(more as u64));
+        }
+        finding
+    };
+    once.into_iter().map(counted).collect()
 }
 
 /// Interchanges have places of their own; the number of the document stands in the findings beside the rejects.

@@ -12,6 +12,7 @@
 //! | A8 comments and the source form | `a8_comments_do_not_outvote_a_line` |
 //! | A9 placeholders in a copybook | `a9_a_placeholder_has_a_remedy_that_works` |
 //! | A11 a number beyond its picture | `a11_a_number_beyond_its_picture_is_counted` |
+//! | A12 errors in rounds | `a12_all_errors_of_a_copybook_come_at_once`; equal findings, `a_repeated_finding_is_told_once_with_its_count` |
 
 use crate::world::World;
 
@@ -108,4 +109,29 @@ fn a11_a_number_beyond_its_picture_is_counted() {
     world.write("in", b"\xf1\x00\x00\x00\x00\x00\x00\x01");
     let ran = world.run("convert in -c c.cpy -e cp037");
     assert!(ran.code(0).err().contains("warning[REC-043]: 1 value of A"), "{}", ran.err());
+}
+
+#[test]
+fn a_repeated_finding_is_told_once_with_its_count() {
+    let world = world("       01 R.\n          05 A PIC 9(3).\n          05 B PIC X(2).\n");
+    world.write("in.dat", "1x3ab\n".repeat(50) + "12ycd\n");
+    let ran = world.run("convert in.dat -c c.cpy -e ascii -f lines --rejects bad.dat");
+    let told = ran.code(1).err();
+    assert_eq!(told.matches("error[REC-00").count(), 2, "{told}");
+    assert!(told.contains("digit 2 is 0x78, expected a digit character (49 more like this one)"), "{told}");
+    // The file beside the rejects has each.
+    assert_eq!(String::from_utf8(world.read("bad.dat.findings.jsonl")).expect("UTF-8").lines().count(), 51);
+}
+
+#[test]
+fn a12_all_errors_of_a_copybook_come_at_once() {
+    let world = world(
+        "       01 R.\n          05 A PIC 9(3.\n          05 B PIC X(2) COMP-3.\n          05 C PIC 9(2) COMP-8.\n          05 D PIC A JUSTIFIED COMP.\n",
+    );
+    world.write("in.dat", "123");
+    let ran = world.run("convert in.dat -c c.cpy -e ascii");
+    let told = ran.code(2).err();
+    for line in 2..=5 {
+        assert_eq!(told.matches(&format!("c.cpy:{line}:")).count(), 1, "line {line}: {told}");
+    }
 }

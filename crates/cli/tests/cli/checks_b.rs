@@ -13,11 +13,13 @@
 //! | B9 which guide judged | `b9_the_guide_is_named` |
 //! | B10 one fault, one finding | `mutants.rs` of `edi`, `held_out.rs` of `dictionary` |
 //! | B12 a segment that only this guide lacks | `b12_a_segment_of_another_guide_is_not_unknown_to_the_standard` |
+//! | B11 no guide, told for each transaction | `b11_that_no_guide_is_there_is_told_once_a_group` |
+//! | B13 memory with transactions that are not closed | `b13_transactions_without_their_end_take_no_memory` |
 //! | B14 other syntaxes | `b14_other_syntaxes_are_named` |
-//!
-//! Without a test here: B11 (names of guides in a finding) and B13 (memory, which `quayline-bench` measures).
+//! | B14 `.6` by guide, UNA, terminators of several bytes | `b14_small_values_come_back`, `splitter.rs` and `generic.rs` of `edi` |
 
 use crate::edi::{examples, po};
+use crate::world::World;
 
 /// A purchase order by the guide of the examples but for what is replaced.
 fn order(from: &str, to: &str) -> String {
@@ -120,6 +122,103 @@ fn b14_other_syntaxes_are_named() {
             ran.code(1).out().contains("TRADACOMS (STX) and interactive EDIFACT (UIB) are not supported"),
             "{}",
             ran.out()
+        );
+    }
+}
+
+#[test]
+fn b10_a_missing_terminator_is_one_finding() {
+    let world = examples();
+    let text = String::from_utf8(world.read("850.x12")).expect("ASCII");
+    for (from, to, tag) in [
+        ("~\nCUR*", "CUR*", "CUR"),
+        ("~\nN4*SALEM", "\nN4*SALEM", "N4"),
+        ("~\nAMT*TT", "AMT*TT", "AMT"),
+        ("~\nSE*33", "SE*33", "SE"),
+    ] {
+        world.write("in.x12", text.replacen(from, to, 1));
+        for jobs in ["", " -j 3"] {
+            let ran = world.run(&format!(
+                "validate in.x12 --guide 850.guide --ack 999 --ack-output out{}.x12 --ack-time 202604011200{jobs}",
+                jobs.len()
+            ));
+            let told = ran.code(1).out();
+            assert_eq!(told.matches("[EDI-").count(), 1, "{tag}: {told}");
+            assert!(
+                told.contains(&format!("error[EDI-022]: the segment terminator before {tag} is missing")),
+                "{told}"
+            );
+        }
+        let answer = String::from_utf8(world.read("out0.x12")).expect("ASCII");
+        assert!(answer.contains("**8~\n") || answer.contains("**8~"), "{answer}");
+        assert_eq!(answer, String::from_utf8(world.read("out5.x12")).expect("ASCII"));
+    }
+}
+
+#[test]
+fn b11_that_no_guide_is_there_is_told_once_a_group() {
+    let world = examples();
+    world.write("in.x12", order("*X*005010~", "*X*~"));
+    for jobs in ["", " -j 3"] {
+        let ran = world.run(&format!("validate in.x12 --guide 850.guide{jobs}"));
+        let told = ran.code(1).out();
+        assert_eq!(told.matches("error[EDI-044]").count(), 1, "{told}");
+        assert!(told.contains("none of the guides is for 850, so the transaction cannot be read or checked by one; so are 2 more in the group"), "{told}");
+        assert!(ran.err().contains("2 errors, 0 warnings, 3 of the transactions with errors"), "{}", ran.err());
+    }
+}
+
+/// A block ended only where nothing was open, and a transaction that the next one ends never is: all of the interchange was one block.
+#[test]
+fn b13_transactions_without_their_end_take_no_memory() {
+    let world = World::new();
+    let isa =
+        "ISA*00*          *00*          *ZZ*A              *ZZ*B              *260101*0101*^*00501*000000001*0*P*:~";
+    let gs = "GS*PO*A*B*20260101*0101*1*X*005010~";
+    let header = |kind: &str, number: usize| match kind {
+        // What is wrong with the bytes of a header is reported once, also where a block ends before it.
+        "ST" if number.is_multiple_of(7) => format!("ST*850*{number}\u{7}~"),
+        "ST" => format!("ST*850*{number}~REF*CT*{number}~"),
+        "GS" => format!("GS*PO*A*B*20260101*0101*{number}*X*005010~ST*850*{number}~GE*1*{number}~"),
+        _ => format!("{}{gs}ST*850*{number}~", isa.replace("000000001", &format!("{number:09}"))),
+    };
+    let peak = |kind: &str, count: usize, options: &str| {
+        let body: String = (1..=count).map(|number| header(kind, number)).collect();
+        let head = if kind == "ISA" { String::new() } else { [isa, gs].concat() };
+        world.write("in.x12", format!("{head}{body}GE*1*1~IEA*1*000000001~"));
+        let ran = world.run(&format!("convert in.x12 -o out.jsonl --rejects bad.x12 --stats {options}"));
+        let told = ran.code(1).err();
+        let line = told.lines().find(|line| line.starts_with("memory")).unwrap_or_else(|| panic!("{told}"));
+        let megabytes: f64 = line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number");
+        let files = ["out.jsonl", "bad.x12", "bad.x12.findings.jsonl"].map(|name| {
+            let bytes = std::fs::read(world.path(name)).unwrap_or_default();
+            let _ = std::fs::remove_file(world.path(name));
+            bytes
+        });
+        (megabytes, files)
+    };
+    for (kind, count) in [("ST", 150_000), ("GS", 60_000), ("ISA", 25_000)] {
+        let small = peak(kind, count / 100, "").0;
+        let (large, alone) = peak(kind, count, "");
+        assert!(large < small + 16.0, "{kind}: {small} MB, then {large} MB");
+        let (_, several) = peak(kind, count, "-j 3");
+        assert!(alone == several, "{kind}: the results depend on the number of threads");
+        let findings = String::from_utf8(alone[2].clone()).expect("UTF-8");
+        assert!(findings.lines().count() >= count, "{kind}: {} of {count}", findings.lines().count());
+    }
+}
+
+#[test]
+fn b14_small_values_come_back() {
+    let world = examples();
+    for value in [".6", "-.05", "12.50", "0", "0.00"] {
+        let text = order("AMT*TT*151.25", &format!("AMT*TT*{value}"));
+        world.write("in.x12", &text);
+        world.run("convert in.x12 --guide 850.guide -o out.jsonl").code(0);
+        world.run("convert out.jsonl --guide 850.guide -o back.x12").code(0);
+        assert!(
+            String::from_utf8(world.read("back.x12")).expect("ASCII").contains(&format!("AMT*TT*{value}~")),
+            "{value}"
         );
     }
 }

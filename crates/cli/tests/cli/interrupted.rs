@@ -201,6 +201,58 @@ fn a_signal_ends_a_run_that_waits_for_standard_input() {
     }
 }
 
+/// Input without an end must not make a command without an end: a signal ends each of these within seconds, whatever the input is.
+#[test]
+fn a_signal_ends_commands_whose_input_never_ends() {
+    let world = crate::edi::examples();
+    let isa =
+        "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
+    let head = format!("{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~");
+    world.write("orders.shape", "out\n  number? text(22)\n");
+    world.write("orders.qmap", "map \"orders\"\nsource \"850.guide\"\ntarget \"orders.shape\"\n\nnumber = BEG.BEG03\n");
+    // Each file that `check` compiles is one without an end.
+    std::fs::create_dir_all(world.path("project/maps")).expect("a folder");
+    std::os::unix::fs::symlink("/dev/zero", world.path("project/maps/endless.qmap")).expect("a link");
+    let inputs: [(&str, &str); 3] = [(&head, "PO1*1*5*EA~"), (&head, " \n"), ("{\"a\":[", "1,")];
+    for signal in ["-INT", "-TERM"] {
+        for (head, unit) in inputs {
+            for command in ["translate -m orders.qmap - -o out.jsonl", "inspect -"] {
+                ends_by(&world, command, signal, head, unit);
+            }
+        }
+        ends_by(&world, "check project", signal, "", "x");
+    }
+}
+
+/// Feeds a command without end, and expects it to end soon after a signal.
+fn ends_by(world: &World, command: &str, signal: &str, head: &str, unit: &str) {
+    let of_world = world.command(command.split_whitespace());
+    // A test may be run where SIGINT is ignored, which a child inherits.
+    let mut command_of_child = Command::new("env");
+    command_of_child.arg("--default-signal=INT").arg(of_world.get_program()).args(of_world.get_args());
+    command_of_child.current_dir(of_world.get_current_dir().expect("a folder"));
+    let mut child =
+        command_of_child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let (head, units) = (head.as_bytes().to_vec(), unit.repeat(10_000).into_bytes());
+    let feeder = std::thread::spawn(move || {
+        let mut write = |bytes: &[u8]| std::io::Write::write_all(&mut input, bytes).is_ok();
+        if write(&head) {
+            while write(&units) {}
+        }
+    });
+    std::thread::sleep(Duration::from_millis(700));
+    // One that ended by itself before, which has read enough, is not there any more.
+    let _ =
+        Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status().expect("kill runs");
+    let begun = Instant::now();
+    while child.try_wait().expect("it can be waited for").is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "`{command}` does not end by {signal}: {unit}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    feeder.join().expect("the feeder ends with the pipe");
+}
+
 fn start(world: &World, arguments: &str) -> Child {
     let mut command = world.command(arguments.split_whitespace());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
