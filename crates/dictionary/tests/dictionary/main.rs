@@ -10,6 +10,7 @@ mod php_edifact_codes;
 mod places;
 mod pyx12_maps;
 mod smooks_schemas;
+mod written;
 mod x12_types_sources;
 mod xsd_schema;
 

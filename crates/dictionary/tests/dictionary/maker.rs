@@ -79,6 +79,13 @@ impl Maker<'_> {
                         let value = self.value(segment, (number, at), id, own, fill);
                         let _ = write!(parts, "{}{value}", if at > 1 { ":" } else { "" });
                     }
+                    // One that must be there has something, also where each of its components may be absent.
+                    let is_empty = parts.trim_end_matches(component).is_empty();
+                    if let (true, Requirement::Mandatory) = (is_empty, requirement)
+                        && let Some(ElementOf::Element(id)) = def.components.first().map(|usage| &usage.of)
+                    {
+                        parts = self.value(segment, (number, 1), id, Requirement::Mandatory, fill);
+                    }
                     text.push_str(parts.trim_end_matches(component));
                 }
             }

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use quayline_core::Limits;
+use quayline_core::{Limits, Severity};
 use quayline_dictionary::import_all;
 use quayline_edi::guide::{CompiledGuide, Guide, Item, ItemId, Requirement, Walk};
-use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, Standard};
+use quayline_edi::{
+    EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Standard, ValidationLevel, ValidatorOptions,
+};
 
 use crate::fetched::fetched;
+use crate::held_out::machine::findings;
 use crate::maker::{FILLS, Maker};
 
 /// Result of reading a generated document.
@@ -69,10 +72,27 @@ fn follow(guide: &Arc<CompiledGuide>, made: &[(ItemId, String)]) -> (Outcome, us
                 }
                 at += 1;
             }
-            Event::Done => return (Outcome::Right, at),
+            Event::Done => return (if is_accepted(guide, &text) { Outcome::Right } else { Outcome::Wrong }, at),
             _ => {}
         }
     }
+}
+
+/// What a made document may have wrong: its levels are not numbered, and its values do not know which length or format a place asks for.
+const OF_THE_MAKER: [&str; 5] = ["EDI-112", "EDI-117", "EDI-126", "EDI-127", "EDI-128"];
+
+/// Whether a validator accepts what is in the transaction; its envelope is none of a real one.
+fn is_accepted(guide: &Arc<CompiledGuide>, text: &str) -> bool {
+    let options = ValidatorOptions { level: ValidationLevel::Guide, ..ValidatorOptions::default() };
+    let is_wrong = |fault: &EdiFault| {
+        let is_content = matches!(fault.error, EdiError::Content(_));
+        fault.severity == Severity::Error && is_content && !OF_THE_MAKER.contains(&fault.error.code().0)
+    };
+    let found = findings(text.as_bytes(), guide, &options);
+    if let Some(fault) = found.iter().find(|fault| is_wrong(fault)) {
+        eprintln!("{}: {}", guide.name(), fault.finding(None));
+    }
+    !found.iter().any(is_wrong)
 }
 
 /// The places of a structure: each with the loops around it, itself last.
