@@ -2,6 +2,7 @@
 
 mod coding;
 mod draft;
+mod pause;
 mod reader;
 mod rows;
 mod shape;

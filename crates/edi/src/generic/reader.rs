@@ -38,6 +38,7 @@ use std::sync::Arc;
 use quayline_charset::Charset;
 use quayline_core::{ByteOffset, Limits, NodeId, Run, Severity, Shape, Sink, Value};
 
+use super::pause::Pauses;
 use super::shape::{HeaderNodes, Nodes};
 use super::text::{Characters, Fit, delimiter_name};
 use crate::envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, header_fields};
@@ -277,21 +278,11 @@ impl DocumentReader {
 /// One look at the bytes that the caller has.
 #[derive(Debug)]
 pub struct DocumentPass<'s> {
-    pass: EnvelopePass<'s>,
+    pub(super) pass: EnvelopePass<'s>,
     offset: ByteOffset,
     charset: Option<Charset>,
     state: &'s mut State,
-    pauses: Pauses,
-}
-
-/// Whether a pass stops between documents.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Pauses {
-    Never,
-    /// Where nothing is open and nothing is still to be told.
-    Between,
-    /// It stopped there.
-    Now,
+    pub(super) pauses: Pauses,
 }
 
 impl DocumentPass<'_> {
@@ -304,27 +295,6 @@ impl DocumentPass<'_> {
     /// documents have no field for, the same faults as [`DocumentPass::read`].
     pub fn skip(&mut self) -> DocumentStep {
         self.go::<Nobody, false>(&mut Nobody)
-    }
-
-    /// Stops ([`DocumentStep::NeedMore`], [`DocumentPass::is_paused`]) behind the next header or trailer of a group or interchange where
-    /// [`DocumentPass::is_between`]. Where trailers are missing, no document ends there.
-    pub fn pause(&mut self) {
-        self.pauses = Pauses::Between;
-    }
-
-    /// Whether [`DocumentPass::pause`] stopped the pass.
-    #[must_use]
-    pub fn is_paused(&self) -> bool {
-        self.pauses == Pauses::Now
-    }
-
-    /// Takes the header back that ended the document before it, a transaction without its trailer. Here a reader may be left, and another
-    /// begins with that header. `None` where something else ended it; otherwise the bytes up to the end of the header, which a reader of the
-    /// document needs to see that it ends.
-    pub fn put_header_back(&mut self) -> Option<usize> {
-        let behind = self.pass.consumed();
-        let is_open = self.state.open.is_some() || self.state.pending;
-        (!is_open && self.pass.put_header_back()).then_some(behind)
     }
 
     /// Ends the document that is open as a page of its transaction; what follows is the next page. Between [`DocumentStep::NeedMore`] and
@@ -455,13 +425,6 @@ impl DocumentPass<'_> {
         self.state.faults.drain(..)
     }
 
-    fn pauses_here(&mut self) -> bool {
-        if self.pauses == Pauses::Between && self.is_between() {
-            self.pauses = Pauses::Now;
-        }
-        self.is_paused()
-    }
-
     /// Header of the transaction that began last.
     #[must_use]
     pub fn transaction(&self) -> &Header {
@@ -486,10 +449,15 @@ impl DocumentPass<'_> {
         self.state.open.map(|open| open.from)
     }
 
+    /// Returns true if a document is open, or if one begins once the document before it is handed out.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.open.is_some() || self.state.pending
+    }
+
     /// Returns true if everything read was reported, so that another reader may continue here.
     #[must_use]
     pub fn is_between(&self) -> bool {
-        self.state.open.is_none() && !self.state.pending && self.pass.is_between()
+        !self.is_open() && self.pass.is_between()
     }
 
     /// Ends the pass. The caller drops the returned number of bytes from the start of its buffer.
