@@ -595,7 +595,7 @@ impl EdiError {
                 "the file may have been cut off or its line ends changed; send it again as binary"
             }
             EdiError::TerminatorMissing { tag } => {
-                return Some(format!("write the terminator before {tag}; the check goes on as if it were there"));
+                return Some(format!("write the terminator before {tag}; the check continues as if it were there"));
             }
             EdiError::Tag { .. } => "look for a stray or missing segment terminator just before",
             EdiError::Empty => "leave out the superfluous segment terminator",
