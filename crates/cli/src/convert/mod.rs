@@ -253,25 +253,19 @@ pub(crate) fn keep_profile(
 
 /// Each finding once, with the number of those that say the same of the same field.
 fn without_repeats(findings: &[Finding]) -> Vec<Finding> {
-    let mut once: Vec<(Finding, usize)> = Vec::new();
+    let key = |of: &Finding| (of.code, of.message.clone(), of.place.file.clone(), of.place.path.clone());
+    let mut once: Vec<(Finding, u64)> = Vec::new();
     for finding in findings {
-        let key = |finding: &Finding| {
-            let place = &finding.place;
-            (finding.code, finding.message.clone(), place.file.clone(), place.path.clone())
-        };
         match once.iter().position(|(first, _)| key(first) == key(finding)) {
             Some(at) => once[at].1 += 1,
             None if once.len() < FINDINGS_SHOWN => once.push((finding.clone(), 0)),
             None => {}
         }
     }
-    let counted = |(mut finding, more): (Finding, usize)| {
-        if more > 0 {
-            finding.message += &format!(" ({} more like this one)", grouped(more as u64));
-        }
-        finding
-    };
-    once.into_iter().map(counted).collect()
+    for (finding, more) in once.iter_mut().filter(|(_, more)| *more > 0) {
+        finding.message += &format!(" ({} more like this one)", grouped(*more));
+    }
+    once.into_iter().map(|(finding, _)| finding).collect()
 }
 
 /// Interchanges have places of their own; the number of the document stands in the findings beside the rejects.
