@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use expect_test::expect;
+use proptest::prelude::*;
 use quayline_convert::Rejects;
 use quayline_edi::EdiWriterOptions;
 use quayline_project::csv::CsvStyle;
@@ -346,5 +347,75 @@ fn a_killed_process_resumes() {
     }
     for (name, whole) in FILES.iter().zip(&whole) {
         assert!(kit.bytes(name) == *whole, "{name} differs");
+    }
+}
+
+/// What is wrong with a transaction.
+#[derive(Clone, Copy, Debug)]
+enum Harm {
+    None,
+    Count,
+    Control,
+    /// It has no trailer: the next header ends it, or that of another group or interchange.
+    Unclosed,
+    Tag,
+    /// A control character in its header.
+    Header,
+}
+
+fn harm() -> impl Strategy<Value = (Harm, usize)> {
+    let kind = prop_oneof![
+        2 => Just(Harm::None),
+        1 => Just(Harm::Count),
+        1 => Just(Harm::Control),
+        4 => Just(Harm::Unclosed),
+        1 => Just(Harm::Tag),
+        1 => Just(Harm::Header),
+    ];
+    (kind, 0usize..1_400)
+}
+
+fn transaction(number: usize, (harm, filler): (Harm, usize)) -> String {
+    let control = format!("{number:06}");
+    let header = if let Harm::Header = harm { format!("ST*850*{control}\u{7}~") } else { format!("ST*850*{control}~") };
+    let tag = if let Harm::Tag = harm { "abcde*1~" } else { "" };
+    let body = format!("{header}REF*CT*{control}{}~{tag}", "X".repeat(filler));
+    match harm {
+        Harm::Unclosed => body,
+        Harm::Count => format!("{body}SE*9*{control}~"),
+        Harm::Control => format!("{body}SE*3*{control}9~"),
+        _ => format!("{body}SE*{}*{control}~", 3 + usize::from(!tag.is_empty())),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
+    /// Whatever is wrong with transactions, each is in the output or in the rejects, whole and once.
+    #[test]
+    fn no_transaction_is_missing(
+        harms in prop::collection::vec(harm(), 1..500),
+        lanes in 1usize..4,
+        of_group in 1usize..200,
+        closes in any::<bool>(),
+    ) {
+        let texts: Vec<String> = harms.iter().enumerate().map(|(number, harm)| transaction(number, *harm)).collect();
+        let mut data = ISA.to_owned();
+        for (number, group) in texts.chunks(of_group).enumerate() {
+            data.push_str(&format!("GS*PO*S*R*20260401*1200*{}*X*005010~{}", number + 1, group.concat()));
+            if closes {
+                data.push_str(&format!("GE*{}*{}~", group.len(), number + 1));
+            }
+        }
+        data.push_str(&format!("IEA*{}*000000001~", texts.chunks(of_group).count()));
+        let kit = kit_of(data.as_bytes(), edi(), to_edi(), lanes);
+        let report = kit.ok();
+        let (out, rejects) = (kit.text("out"), kit.text("rejects"));
+        for (text, (harm, _)) in texts.iter().zip(&harms) {
+            let wanted = if let Harm::None = harm { (1, 0) } else { (0, 1) };
+            prop_assert_eq!((out.matches(&**text).count(), rejects.matches(&**text).count()), wanted, "{:?}", harm);
+        }
+        let bad = harms.iter().filter(|(harm, _)| !matches!(harm, Harm::None)).count();
+        prop_assert_eq!(report.tally.records_rejected, bad as u64);
+        prop_assert!(bad == 0 || kit.text("rejects.findings.jsonl").lines().count() >= bad);
     }
 }
