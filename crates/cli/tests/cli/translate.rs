@@ -69,7 +69,7 @@ fn the_plan_is_explained() {
         exit 0
         --- stdout
         map "claims"
-        source edi: the map reads 2 of 1185 fields
+        source edi: the map reads 2 of 1186 fields
           list 2000A: mapped while read, 1 value kept
           list 2000A.2000B: mapped while read, 1 value kept
           list 2000A.2000B.2300: mapped while read, 4 values kept

@@ -249,7 +249,9 @@ fn number(value: &[u8], mark: u8) -> Option<(usize, bool, bool)> {
     let mut parts = digits.split(|byte| *byte == mark || *byte == b'.');
     let (whole, fraction) = (parts.next()?, parts.next());
     let all_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    if parts.next().is_some() || !all_digits(whole) || fraction.is_some_and(|fraction| !all_digits(fraction)) {
+    // X12 has no zero before the mark.
+    let is_whole = all_digits(whole) || whole.is_empty() && fraction.is_some();
+    if parts.next().is_some() || !is_whole || fraction.is_some_and(|fraction| !all_digits(fraction)) {
         return None;
     }
     let leading_zero = whole.len() > 1 && whole[0] == b'0';
