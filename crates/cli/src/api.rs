@@ -3,19 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_cobol::layout::{Dialect, Layout};
 use quayline_convert::write_whole;
 use quayline_core::Findings;
 use quayline_gateway::{
-    Api, FileProposal, FileSpec, ProgramProposal, Proposed, ProposedFile, ProposedProgram, ProviderSpec, Service,
-    layout_of, layout_of_parameters,
+    Api, FileProposal, FileSpec, ProgramProposal, ProgramRecords, Proposed, ProposedFile, ProposedProgram,
+    ProviderSpec, Service, layout_of, service_name,
 };
-use quayline_store::record_file::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
+use quayline_store::record_file::FileDefinition;
 
 use crate::args::{ApiArgs, ApiCommand, ApiNewArgs, DurabilityOption, FolderArg, LimitArg};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{Exit, Stop, argument};
-use crate::service::{Records, dialect_name};
+use crate::service::dialect_of;
 use crate::store::{Missing, Opened, stop, unreadable};
 
 /// Makes a REST API of a record file or of a program.
@@ -30,29 +29,25 @@ pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
 /// Service and API of a program.
 fn of_program(args: &ApiNewArgs, console: &Console) -> Result<Exit, Stop> {
     let root = &args.project;
-    let Records { parameters, record, program } =
-        Records::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
+    let mut records = ProgramRecords::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
+    let program = records.program.take();
     let is_source = program.is_some();
     let Some(program) = args.program.clone().or(program) else {
         let finding = argument(format!("{} is not the source of a program", shown(&args.copybook)));
         return Err(finding.hint("name the program with --program, or a record file with --file and --key").into());
     };
-    let name = name(args, &program)?;
+    let name = service_name(args.name.as_deref(), &program)?;
     let places = places(root, &name)?;
-    let dialect_name = dialect_name(args.dialect.as_deref(), &args.encoding);
-    let dialect = Dialect::preset(dialect_name).map_err(|error| argument(error.to_string()))?;
-    let limits = LimitArg::limits(&args.limit);
-    let layout = match parameters.as_slice() {
-        [] => layout_of(&args.copybook, record.as_deref(), &dialect, &limits)?,
-        all => layout_of_parameters(&args.copybook, all, &dialect, &limits)?,
-    };
+    let (dialect_name, dialect) = dialect_of(args.dialect.as_deref(), &args.encoding)?;
+    let folders = [root.join("copybooks"), root.clone()];
+    let layout = records.layout(&args.copybook, &folders, &dialect, &LimitArg::limits(&args.limit))?;
     let (copybook, copied) = copybook(args, if is_source { "programs" } else { "copybooks" })?;
     let from = Proposed {
         copybook: &copybook,
-        record: record.as_deref(),
+        record: records.record.as_deref(),
         encoding: &args.encoding,
         dialect: dialect_name,
-        parameters: &parameters,
+        parameters: &records.parameters,
         program: Some(&program),
         source: is_source.then_some(copybook.as_str()),
     };
@@ -100,17 +95,17 @@ fn say_next(root: &Path, console: &Console) {
 
 /// Service and API of a record file, and its definition.
 fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Stop> {
-    let name = name(args, file)?;
+    let name = service_name(args.name.as_deref(), file)?;
     let root = &args.project;
     let places = places(root, &name)?;
-    let dialect_name = dialect_name(args.dialect.as_deref(), &args.encoding);
-    let dialect = Dialect::preset(dialect_name).map_err(|error| argument(error.to_string()))?;
+    let (dialect_name, dialect) = dialect_of(args.dialect.as_deref(), &args.encoding)?;
     let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &LimitArg::limits(&args.limit))?;
     let (copybook, copied) = copybook(args, "copybooks")?;
     let mut indexes = Vec::new();
     let mut duplicates = Vec::new();
     for text in &args.indexes {
-        let (index, is_repeated) = index(text)?;
+        let wrong = || argument("--index is not an index").hint("write NAME=FIELD, or NAME=FIELD:duplicates");
+        let (index, is_repeated) = FileProposal::index(text).ok_or_else(wrong)?;
         indexes.push(index);
         duplicates.push(is_repeated);
     }
@@ -143,7 +138,7 @@ fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Sto
             return Err(findings.into());
         }
     };
-    let definition = definition(&spec, &duplicates, &layout);
+    let definition = quayline_server::file_definition(&spec, &duplicates, layout.length_min);
     let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), DurabilityOption::default());
     let opened = Opened::open(&folder, Missing::Create)?;
     let defined = define(&opened, definition, &spec);
@@ -169,22 +164,6 @@ fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Sto
     opened.close(Exit::Done)
 }
 
-/// The service's and the API's name: a file name and a part of a path.
-fn name(args: &ApiNewArgs, default: &str) -> Result<String, Stop> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    match &args.name {
-        Some(name) if !name.is_empty() && name.chars().all(allowed) => Ok(name.clone()),
-        Some(name) => {
-            let finding = argument(format!("`{name}` is not a name for a service"));
-            Err(finding.hint("write letters, digits, `-` and `_`").into())
-        }
-        None => {
-            let word = |c: char| if allowed(c) { c.to_ascii_lowercase() } else { '-' };
-            Ok(default.chars().map(word).collect())
-        }
-    }
-}
-
 /// How the service names the copybook, and from where to where it is copied if the project does not have it: to a folder of the project.
 fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Option<(PathBuf, PathBuf)>), Stop> {
     let whole = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
@@ -205,21 +184,6 @@ fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Option<(PathBuf,
     Ok((named, Some((args.copybook.clone(), to))))
 }
 
-/// `NAME=FIELD` and whether keys may repeat.
-fn index(text: &str) -> Result<((String, String), bool), Stop> {
-    let wrong = || argument("--index is not an index").hint("write NAME=FIELD, or NAME=FIELD:duplicates");
-    let (name, field) = text.split_once('=').ok_or_else(wrong)?;
-    let (field, repeated) = match field.split_once(':') {
-        Some((field, "duplicates")) => (field, true),
-        Some(_) => return Err(wrong().into()),
-        None => (field, false),
-    };
-    if name.is_empty() || field.is_empty() {
-        return Err(wrong().into());
-    }
-    Ok(((name.to_owned(), field.to_owned()), repeated))
-}
-
 /// The service, compiled with its API as they will be read.
 fn compile(name: &str, service: &str, api: &str, root: &Path) -> Result<Arc<Service>, Findings> {
     let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
@@ -236,25 +200,7 @@ fn file_of(service: &Service) -> Result<FileSpec, Findings> {
     }
 }
 
-fn definition(spec: &FileSpec, duplicates: &[bool], layout: &Layout) -> FileDefinition {
-    let number = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-    let place = |key: &quayline_gateway::FileKey| KeyPlace { offset: number(key.offset), length: number(key.length) };
-    let index = |(index, repeated): (&quayline_gateway::FileIndex, &bool)| AlternateIndex {
-        name: index.name.clone(),
-        place: place(&index.key),
-        duplicates: if *repeated { Duplicates::Allowed } else { Duplicates::Unique },
-    };
-    let (least, most) = spec.record_bytes;
-    FileDefinition {
-        name: spec.file.clone(),
-        organisation: Organisation::KeySequenced(place(&spec.key)),
-        record_bytes_min: number(least.min(layout.length_min)),
-        record_bytes_max: number(most),
-        alternates: spec.indexes.iter().zip(duplicates).map(index).collect(),
-    }
-}
-
-/// Whether the file is new in the store.
+/// When the record file was defined.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Defined {
     Now,

@@ -46,6 +46,7 @@ mod openapi;
 mod page;
 mod problem;
 mod program_head;
+mod program_records;
 mod project;
 mod propose;
 mod provider;
@@ -69,10 +70,11 @@ pub use openapi::{Security, document, security_of};
 pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
 pub use program_head::ProgramHead;
+pub use program_records::ProgramRecords;
 pub use project::{Definitions, Routed, Stamp};
 pub use propose::{
     FileProposal, Include, ProgramProposal, Proposal, Proposed, ProposedFile, ProposedProgram, ServiceRow, layout_of,
-    layout_of_parameters, service_table,
+    layout_of_parameters, service_name, service_table,
 };
 pub use provider::{
     Answered, CannedRecords, CannedSpec, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider,

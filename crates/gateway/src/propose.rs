@@ -301,6 +301,18 @@ pub struct FileProposal {
 }
 
 impl FileProposal {
+    /// Reads `NAME=FIELD` or `NAME=FIELD:duplicates`: an index, and whether its keys may repeat.
+    #[must_use]
+    pub fn index(text: &str) -> Option<((String, String), bool)> {
+        let (name, field) = text.split_once('=')?;
+        let (field, is_repeated) = match field.split_once(':') {
+            Some((field, "duplicates")) => (field, true),
+            Some(_) => return None,
+            None => (field, false),
+        };
+        (!name.is_empty() && !field.is_empty()).then(|| ((name.to_owned(), field.to_owned()), is_repeated))
+    }
+
     /// Proposes an API that reads, inserts, replaces, updates, deletes and browses the records of a file.
     ///
     /// # Errors
@@ -421,6 +433,26 @@ fn leaves(layout: &Layout, plan: &RecordPlan) -> Vec<(String, String)> {
     found
 }
 
+/// Returns the name of a service and its API, which is a file name and a part of a path: the one that is given, or `default` in lower case.
+///
+/// # Errors
+/// A name with other characters.
+pub fn service_name(given: Option<&str>, default: &str) -> Result<String, Findings> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    match given {
+        Some(name) if !name.is_empty() && name.chars().all(allowed) => Ok(name.to_owned()),
+        Some(name) => {
+            let message = format!("`{name}` is not a name for a service");
+            let hint = "write letters, digits, `-` and `_`";
+            Err(Finding::error(codes::VALUE, Fault::Config, message).hint(hint).into())
+        }
+        None => {
+            let word = |c: char| if allowed(c) { c.to_ascii_lowercase() } else { '-' };
+            Ok(default.chars().map(word).collect())
+        }
+    }
+}
+
 /// Returns the elementary fields of a key in order, with names that identify one field each.
 fn members(layout: &Layout, key: &str) -> Result<Vec<String>, Findings> {
     let wrong =
@@ -533,5 +565,5 @@ pub fn layout_of_parameters(
     dialect: &Dialect,
     limits: &Limits,
 ) -> Result<Layout, Findings> {
-    crate::service::layout_of_records(path, parameters, dialect, limits)
+    crate::service::layout_of_records(path, &[], parameters, dialect, limits)
 }

@@ -68,6 +68,6 @@ pub use operator_paths::{Operation, OperatorPaths};
 pub use otlp::OtlpConfig;
 pub use preflight::{cannot_work, collide, doubts};
 pub use queues::{QueueRights, QueuesConfig};
-pub use records::{backout_misfits, file_misfit, queue_misfits, store_misfits};
+pub use records::{backout_misfits, file_definition, file_misfit, queue_misfits, store_misfits};
 pub use run::{Beside, LogLine, serve, serve_fixed, serve_with};
 pub use store_part::{StorePart, StoreSaver};

@@ -16,7 +16,9 @@ use quayline_gateway::{
     ProviderSpec, QueueSpec, RecordCall, Returned, record_tag,
 };
 use quayline_store::queue::{Claim, Claimed, Message, MessageId, Persistence, Queue, QueueKind, Select};
-use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
+use quayline_store::record_file::{
+    AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
+};
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use crate::config::ServeConfig;
@@ -569,6 +571,27 @@ pub fn backout_misfits<'n>(store: &Store, names: impl Iterator<Item = &'n str>) 
         findings.push(Finding::error(NO_BACKOUT, Fault::Config, message).hint(hint));
     }
     Ok(findings)
+}
+
+/// Returns the definition of a record file that a service names. `duplicates`: whether the keys of each index may repeat. `length_min`: bytes of the
+/// shortest record of the layout.
+#[must_use]
+pub fn file_definition(spec: &FileSpec, duplicates: &[bool], length_min: usize) -> FileDefinition {
+    let number = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let place = |key: &quayline_gateway::FileKey| KeyPlace { offset: number(key.offset), length: number(key.length) };
+    let index = |(index, repeated): (&quayline_gateway::FileIndex, &bool)| AlternateIndex {
+        name: index.name.clone(),
+        place: place(&index.key),
+        duplicates: if *repeated { Duplicates::Allowed } else { Duplicates::Unique },
+    };
+    let (least, most) = spec.record_bytes;
+    FileDefinition {
+        name: spec.file.clone(),
+        organisation: Organisation::KeySequenced(place(&spec.key)),
+        record_bytes_min: number(least.min(length_min)),
+        record_bytes_max: number(most),
+        alternates: spec.indexes.iter().zip(duplicates).map(index).collect(),
+    }
 }
 
 /// Returns a finding if a record file does not match a service's definition.

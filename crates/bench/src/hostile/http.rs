@@ -199,8 +199,8 @@ impl Server {
         while reader.read(&mut [0; 4096]).is_ok_and(|count| count > 0) {}
         let _ = stream.shutdown(Shutdown::Both);
         sender.join().map_err(|_| "the sender panicked")?;
-        let head = String::from_utf8_lossy(&answer[..first]).into_owned();
-        let status = head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let status = answer[..first].get(9..12).and_then(|status| core::str::from_utf8(status).ok());
+        let status = status.and_then(|status| status.parse().ok()).unwrap_or_default();
         Ok(Took { cpu_s: self.cpu_s()? - before, peak_bytes: self.peak_bytes()?, status })
     }
 }

@@ -150,8 +150,9 @@ impl Serving {
     fn tool(&self, command: &mut Command) -> String {
         let done =
             command.current_dir(self.world.path("")).env("REDOCLY_TELEMETRY", "off").output().expect("it starts");
-        let told = String::from_utf8_lossy(&done.stdout).into_owned();
-        let told = if done.status.success() { told } else { told + &String::from_utf8_lossy(&done.stderr) };
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        let told = text(done.stdout);
+        let told = if done.status.success() { told } else { told + &text(done.stderr) };
         assert!(done.status.success(), "{command:?}: {told}");
         told
     }
@@ -235,7 +236,7 @@ fn a_generated_go_client_calls_every_operation() {
         .env("GOTOOLCHAIN", "local")
         .env("GOFLAGS", "-mod=mod");
     let compiled = compiler.current_dir(serving.world.path("go")).output().expect("go starts");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    assert!(compiled.status.success(), "{}", compiled.stderr.escape_ascii());
     if Command::new("cobc").arg("--version").output().is_err() {
         return eprintln!("skipped: {NAME}: GnuCOBOL (cobc) is not installed");
     }

@@ -167,8 +167,7 @@ fn one_command_makes_an_api_of_a_program() {
         2 services, 2 APIs, 2 operations: no findings
     "#]]);
     let serving = Serving::start(&world);
-    let (status, body) =
-        serving.call("POST", "/prices/call", r#"{"orderIn":{"article":"BOLT","quantity":10}}"#);
+    let (status, body) = serving.call("POST", "/prices/call", r#"{"orderIn":{"article":"BOLT","quantity":10}}"#);
     assert_eq!((status.as_str(), body == r#"{"priceOut":{"amount":2.50}}"#), ("200", true), "{body}");
     let (status, body) = serving.call("GET", "/lookup/BOLT?quantity=8", "");
     assert_eq!((status.as_str(), body.contains(r#""amount":2.00"#)), ("200", true), "{body}");

@@ -510,11 +510,12 @@ pub(crate) fn layout_at(
 /// Returns the combined layout of several records of a copybook.
 pub(crate) fn layout_of_records(
     path: &Path,
+    folders: &[PathBuf],
     names: &[String],
     dialect: &Dialect,
     limits: &quayline_core::Limits,
 ) -> Result<Layout, Findings> {
-    let records = records_at(path, &[], dialect, limits)?;
+    let records = records_at(path, folders, dialect, limits)?;
     let layouts = names.iter().map(|name| Layout::build(record_of(path, &records, Some(name), "parameter")?, dialect));
     let layouts: Vec<Layout> = layouts.collect::<Result<_, Findings>>()?;
     joined("PARAMETERS", layouts).ok_or_else(|| {

@@ -104,7 +104,7 @@ fn a_document_shows_arrays() {
     let world = world("");
     let document = world.definitions.apis[0].openapi("/", quayline_gateway::Security::default()).pretty();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
-    for schema in ["PostV1LinesHowRequest", "GetV1LinesResponse"] {
+    for schema in ["PostV1LinesHowRequest", "GetV1LinesResult"] {
         let schema = &document["components"]["schemas"][schema];
         assert_eq!((&schema["type"], &schema["maxItems"]), (&"array".into(), &3.into()), "{schema}");
         assert_eq!(schema["items"]["properties"]["name"]["type"], "string", "{schema}");

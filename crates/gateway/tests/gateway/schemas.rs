@@ -481,7 +481,7 @@ fn linters_find_no_error_in_documents_of_random_layouts() {
         command.arg(tools.join("node_modules/.bin").join(tool)).arg("lint").args(options.split(' '));
         let config = rules.join(format!("{tool}.yaml"));
         let done = command.arg(config).args(&files).env("REDOCLY_TELEMETRY", "off").output().unwrap();
-        let told = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+        let told = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
         assert!(done.status.success(), "{tool}: {told}");
     }
 }
