@@ -7,6 +7,8 @@ pub struct Interface {
     pub wrapper: Option<String>,
     /// Form of keys made from COBOL names.
     pub key_style: KeyStyle,
+    /// Beginnings of COBOL names, in upper case, and their replacements in keys. The longest that fits counts, and it never replaces the whole name.
+    pub prefixes: Vec<(String, String)>,
     /// Treatment of fillers.
     pub fillers: Fillers,
     /// The views of shared storage that are shown.

@@ -199,6 +199,7 @@ impl Reader {
         Interface {
             wrapper: file.wrapper.as_ref().map(|text| self.key(text)),
             key_style: file.key_style.map_or(KeyStyle::default(), key_style),
+            prefixes: file.prefix.iter().map(|(from, to)| (self.key(from).to_uppercase(), to.clone())).collect(),
             fillers: match file.fillers {
                 Some(wire::Fillers::Keep) => Fillers::Keep,
                 Some(wire::Fillers::Drop) | None => Fillers::Drop,

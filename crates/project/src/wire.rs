@@ -12,6 +12,8 @@ type Text = Spanned<String>;
 pub(crate) struct File {
     pub(crate) wrapper: Option<Text>,
     pub(crate) key_style: Option<KeyStyle>,
+    #[serde(default)]
+    pub(crate) prefix: BTreeMap<Text, String>,
     pub(crate) fillers: Option<Fillers>,
     pub(crate) redefines: Option<Redefines>,
     #[serde(default)]

@@ -689,8 +689,15 @@ impl Compiler<'_> {
         if let Some(rename) = &self.selection.rename[field.index()] {
             return Name { text: rename.clone(), ruled: Some(own()) };
         }
-        let name = filler.map_or_else(own, |number| format!("FILL_{number}"));
+        let name = filler.map_or_else(|| self.replaced(own()), |number| format!("FILL_{number}"));
         Name::derived(key::styled(&name, self.interface.key_style))
+    }
+
+    /// Replaces the beginning of a COBOL name as the interface says.
+    fn replaced(&self, name: String) -> String {
+        let fits = |(from, _): &&(String, String)| name.len() > from.len() && name.starts_with(from.as_str());
+        let longest = self.interface.prefixes.iter().filter(fits).max_by_key(|(from, _)| from.len());
+        longest.map_or_else(|| name.clone(), |(from, to)| format!("{to}{}", &name[from.len()..]))
     }
 
     /// Notes the name of a member of the innermost open group.

@@ -2,7 +2,7 @@
 
 use quayline_core::{Code, Fault, Finding};
 
-use crate::layout::{FieldIndex, Layout};
+use crate::layout::{Field, FieldIndex, Layout};
 use crate::{FieldValues, Interface, NullAs};
 
 /// Choices of the interface for each field.
@@ -48,6 +48,17 @@ impl Selection {
                 if rule.values.is_some() {
                     selection.values[i] = rule.values;
                 }
+            }
+        }
+        for (from, _) in &interface.prefixes {
+            let fits = |(_, field): (FieldIndex, &Field)| field.name.len() > from.len() && field.name.starts_with(from);
+            if !layout.iter().any(fits) {
+                let message = format!(
+                    "interface prefix `{from}` begins no name of the record {}",
+                    layout.field(FieldIndex::RECORD).name
+                );
+                let hint = "write the beginning of names as the copybook has it, with its last hyphen";
+                findings.push(Finding::error(Code("PLN-001"), Fault::Config, message).hint(hint));
             }
         }
         selection

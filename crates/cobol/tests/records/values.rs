@@ -231,6 +231,10 @@ fn names_selection_and_defaults() {
         .assert_eq(&show(Interface::default()));
     expect![[r#"{"rec":{"custId":7,"custName":{"firstName":"ABC","lastName":"DEF"},"fill0":"-","fill1":{"inner":"I"},"custId_2":"X"}}"#]]
         .assert_eq(&show(Interface { wrapper: Some("rec".into()), key_style: KeyStyle::Camel, fillers: Fillers::Keep, ..Interface::default() }));
+    // The longest beginning counts, and never a whole name.
+    let prefixes = [("CUST-", ""), ("CUST-NA", "SUR-NA")].map(|(from, to)| (from.into(), to.into())).to_vec();
+    expect![[r#"{"id":7,"surName":{"firstName":"ABC","lastName":"DEF"},"inner":"I","id_2":"X"}"#]]
+        .assert_eq(&show(Interface { prefixes, key_style: KeyStyle::Camel, ..Interface::default() }));
     let rule = |field: &str| FieldRule { field: field.into(), ..FieldRule::default() };
     let fields = vec![
         FieldRule { include: Some(false), ..rule("CUST-NAME") },

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::world::{SERVICE, World, lines};
+use crate::world::{GET, SERVICE, World, lines};
 
 const POST: &str = r#"
 base-path = "/v1"
@@ -523,4 +523,20 @@ fn control_characters_are_refused_where_the_service_says_so() {
     assert!(strict.record("POST", "/v1/orders/a%20b", r#"{"req":{"reqDate":"a b"}}"#).is_ok());
     let json = strict.definitions.apis[0].openapi("/", quayline_gateway::Security::default()).to_string();
     assert!(json.contains(r#""pattern":"^[\\u0020-\\u007E]*$""#), "{json}");
+}
+
+/// Seventeen fields that begin with `INQCUST-` were renamed one by one, for requests and again for responses.
+#[test]
+fn beginnings_of_names_are_replaced_by_one_rule() {
+    let prefixed = |response: &str| {
+        let both = "[request.prefix]\n\"req-\" = \"\"\n[response.prefix]\n";
+        World::of(&format!("{SERVICE}{both}{response}"), GET)
+    };
+    let world = prefixed("\"RESP-\" = \"ANSWER-\"\n").unwrap();
+    let record = [&[b' '; 28][..], &[0, 0], b"O00000007AB    00702aa  bb  cc  0042"].concat();
+    let (_, body) = world.answer(&record, "/v1/orders", quayline_gateway::Media::Json).unwrap();
+    // The group `RESP` is not longer than the beginning.
+    assert!(body.contains(r#"{"resp":{"answerCode":0,"answerState":"O","#), "{body}");
+    let refused = prefixed("\"NOPE-\" = \"\"\n").err().unwrap();
+    assert!(refused.contains("PLN-001") && refused.contains("interface prefix `NOPE-` begins no name"), "{refused}");
 }
