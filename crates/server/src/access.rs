@@ -323,3 +323,9 @@ pub fn key_digest(key: &str) -> String {
 pub(crate) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
+
+/// Seconds since 1970 with milliseconds, for the access log.
+pub(crate) fn now_text() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}.{:03}", now.as_secs(), now.subsec_millis())
+}

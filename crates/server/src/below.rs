@@ -69,7 +69,7 @@ impl Shared {
     pub(crate) fn connection_fault(&self, fault: ConnectionFault, from: std::net::IpAddr, why: &str) {
         self.metrics.connection_faults[fault as usize].fetch_add(1, Ordering::Relaxed);
         if let (Some(log), Some(status)) = (&self.access_log, fault.status()) {
-            log.line(&format!("{} {from} - - - {status} 0 0us -", crate::access::now_s()));
+            log.line(&format!("{} {from} - - - {status} 0 0us - \"-\"", crate::access::now_text()));
         }
         // Clients that are slow or leave are everyday.
         if matches!(fault, ConnectionFault::Idle | ConnectionFault::Left) {

@@ -63,6 +63,8 @@ pub(crate) struct Known {
     pub(crate) identity: Option<Rc<Identity>>,
     /// True if the request was refused because it cannot be audited.
     unaudited: bool,
+    /// What the client calls itself, for the access log.
+    agent: Option<HeaderValue>,
     /// Places among requests in progress, of the client and of all.
     places: Places,
 }
@@ -151,6 +153,9 @@ pub(crate) async fn handle(
     };
     let OnRecord { trace, known, .. } = &mut on_record;
     let trace = &*trace;
+    if thread.shared.access_log.is_some() {
+        known.agent = parts.headers.get(header::USER_AGENT).cloned();
+    }
     let answered = caught(respond(&thread, &peer, (&mut parts, heads, body), (trace, began), known)).await;
     let mut response = match answered {
         Ok(Ok(response)) => response,
@@ -839,7 +844,10 @@ fn record(
         // One line and one word, whatever an issuer or a certificate calls a client.
         let word = |c: char| if c.is_control() || c.is_whitespace() { '_' } else { c };
         let client: String = client.chars().map(word).collect();
-        log.line(&format!("{now} {ip} {client} {method} {path} {status} {bytes} {micros}us {}", trace.id()));
+        let now = crate::access::now_text();
+        let agent = known.agent.as_ref().map_or(&b"-"[..], |agent| agent.as_bytes()).escape_ascii();
+        let line = format!("{now} {ip} {client} {method} {path} {status} {bytes} {micros}us");
+        log.line(&format!("{line} {} \"{agent}\"", trace.id()));
     }
 }
 

@@ -40,6 +40,7 @@ mod otlp;
 mod outbound;
 mod pages;
 mod preflight;
+mod process;
 mod program;
 mod protobuf;
 mod queues;

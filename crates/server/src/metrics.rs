@@ -280,6 +280,9 @@ impl Metrics {
             each(&Family { name, kind, help, samples });
         };
         let none = || Labels(Vec::new());
+        for (name, kind, help, value) in crate::process::samples() {
+            family(name, kind, help, vec![(none(), Sample::Number(value))]);
+        }
         let open = vec![(none(), Sample::Value(connections as u64))];
         family("quayline_connections", Kind::Gauge, "Connections that are open.", open);
         for (name, help, counter) in [
@@ -374,7 +377,19 @@ pub(crate) struct Labels(pub(crate) Vec<(&'static str, String)>);
 
 pub(crate) enum Sample<'a> {
     Value(u64),
+    Number(f64),
     Times(&'a Times),
+}
+
+impl Sample<'_> {
+    /// The number of a counter or gauge.
+    pub(crate) fn number(&self) -> f64 {
+        match self {
+            Sample::Value(value) => *value as f64,
+            Sample::Number(value) => *value,
+            Sample::Times(_) => f64::NAN,
+        }
+    }
 }
 
 impl Labels {
@@ -399,6 +414,10 @@ fn write_text(out: &mut String, family: &Family<'_>) -> std::fmt::Result {
     for (labels, sample) in samples {
         let times = match sample {
             Sample::Value(value) => {
+                writeln!(out, "{name}{} {value}", labels.text(""))?;
+                continue;
+            }
+            Sample::Number(value) => {
                 writeln!(out, "{name}{} {value}", labels.text(""))?;
                 continue;
             }
@@ -460,6 +479,8 @@ mod tests {
         let text = metrics.text(2);
         for line in [
             "quayline_connections 2",
+            "# TYPE process_cpu_seconds_total counter",
+            "# TYPE process_open_fds gauge",
             "quayline_answers_total{operation=\"op\",status=\"2xx\"} 1",
             "quayline_answers_total{operation=\"op\",status=\"5xx\"} 1",
             "quayline_request_seconds_bucket{operation=\"op\",le=\"0.000003814697265625\"} 1",

@@ -464,6 +464,7 @@ fn metric_json(family: &Family<'_>, began_ns: u128, now_ns: u128) -> Option<Valu
             let mut point = point(labels);
             match sample {
                 Sample::Value(value) => point["asInt"] = value.to_string().into(),
+                Sample::Number(value) => point["asDouble"] = (*value).into(),
                 Sample::Times(times) => {
                     let (bounds, counts) = times.doublings();
                     point["count"] = counts.iter().sum::<u64>().to_string().into();

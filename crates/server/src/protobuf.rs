@@ -52,9 +52,9 @@ fn of_family(family: &Family<'_>) -> Message {
             metric.bytes(1, &pair.0);
         }
         match sample {
-            Sample::Value(value) => {
+            Sample::Value(_) | Sample::Number(_) => {
                 let mut number = Message::default();
-                number.double(1, *value as f64);
+                number.double(1, sample.number());
                 metric.bytes(if family.kind == Kind::Gauge { 2 } else { 3 }, &number.0);
             }
             Sample::Times(times) => metric.bytes(7, &of_times(times).0),

@@ -110,11 +110,14 @@ fn a_clients_name_is_one_word_of_the_access_log() {
     let claims = r#"{"iss":"i","aud":"us","exp":4102444800,"sub":"eve 200\n0 127.0.0.1 boss GET /v1/echo\u2028 200"}"#;
     let signed = format!("{}.{}", encoded(br#"{"alg":"EdDSA"}"#), encoded(claims.as_bytes()));
     let token = format!("{signed}.{}", encoded(pair.sign(signed.as_bytes()).as_ref()));
-    assert_eq!(server.get("/v1/echo/x", &format!("authorization: Bearer {token}\r\n")).status, 200);
+    assert_eq!(server.get("/v1/echo/x", &format!("authorization: Bearer {token}\r\nuser-agent: a\"b\r\n")).status, 200);
     let log = server.folder.path().join("access.log");
     wait_for("a line", || std::fs::read_to_string(&log).unwrap().ends_with('\n'));
     let text = std::fs::read_to_string(&log).unwrap();
-    assert_eq!((text.lines().count(), text.split_ascii_whitespace().count()), (1, 9), "{text}");
+    assert_eq!((text.lines().count(), text.split_ascii_whitespace().count()), (1, 10), "{text}");
+    // A fraction of a second, and what the client calls itself in the end.
+    let time = text.split_once(' ').unwrap().0;
+    assert!(time.len() == 14 && time.as_bytes()[10] == b'.' && text.ends_with(" \"a\\\"b\"\n"), "{text}");
     wait_for("a line", || requests(&server.folder.path().join("audit.jsonl")).len() == 1);
     let audit = std::fs::read_to_string(server.folder.path().join("audit.jsonl")).unwrap();
     let line: serde_json::Value = serde_json::from_str(audit.trim_end()).unwrap();
