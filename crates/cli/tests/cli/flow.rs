@@ -158,6 +158,13 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     assert!(steps.len() > 2, "{out}");
     for step in steps {
         assert!(step.contains("\"node\":\"timer\"") && step.contains("\"terminal\":\"out\""), "{step}");
+        let step: serde_json::Value = serde_json::from_str(step).expect("JSON");
+        let members: Vec<&str> = step.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(
+            members,
+            ["at_ms", "bytes", "failure", "message", "node", "part", "terminal", "trace_id"],
+            "no content"
+        );
     }
     assert_eq!(world.run("flow trace other --for 1ms").code, Some(1));
     std::fs::remove_file(world.path("flows/tick.toml")).expect("removed");

@@ -42,6 +42,7 @@ mod partner_kills;
 mod probes;
 mod profile;
 mod project;
+mod promises;
 mod queue_http;
 mod queue_serve;
 mod record_files;

@@ -6,5 +6,6 @@ mod documents;
 mod files;
 mod licences;
 mod modules;
+mod promises;
 mod skipped;
 mod words;
