@@ -11,13 +11,11 @@
 //! source ─▶ Mapper: Sink ─▶ frames of slots ─▶ blocks of operations ─▶ Outputs: Sink
 //! ```
 //!
-//! * **Frames.** Each source list that the map uses (and the root) has frames of slots, one frame for each occurrence. A value event is one table
-//! lookup
-//!   by node and one store. Values that no statement reads are not kept.
+//! * **Frames.** Each source list that the map uses (and the root) has frames of slots, one frame for each occurrence. A value event is one
+//!   table lookup by node and one store. Values that no statement reads are not kept.
 //! * **Blocks.** The statements of a loop's body are a block of operations in target order. A block is resumable: it stops before a loop
-//!   that is mapped while its list is read, resumes when the list begins, and runs to its end when its occurrence ends. Therefore a transaction of
-//! any
-//!   size needs the memory of one occurrence, if the order of source and target allows it. [`MapPlan::buffers`] lists the exceptions and
+//!   that is mapped while its list is read, resumes when the list begins, and runs to its end when its occurrence ends. Therefore a
+//!   transaction of any size needs the memory of one occurrence, if the order of source and target allows it. [`MapPlan::buffers`] lists the exceptions and
 //!   the statement that causes each.
 //! * **Choices and folds** (`N1[N101 = "ST"]`, `sum(SV102 for 2400)`) are evaluated while their list is read if possible.
 //! * **Values** are 32-byte copies whose bytes are in one arena that is used as a stack; nothing is allocated for each field.
