@@ -226,8 +226,7 @@ pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
 }
 
 /// Returns the seconds from opening the folder of a killed process to the first message, and the number of replayed log bytes. The process had `held`
-/// units
-/// open, and committed `units` others of `changes` each.
+/// units open, and committed `units` others of `changes` each.
 ///
 /// # Errors
 /// Errors of the store or the system.

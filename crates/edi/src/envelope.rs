@@ -239,8 +239,7 @@ impl EnvelopePass<'_> {
     }
 
     /// Returns the number of the current segment in its transaction, counting the header as 1, also for the trailer that has just ended it. 0 for a
-    /// segment that
-    /// cut it off, such as the header of another interchange.
+    /// segment that cut it off, such as the header of another interchange.
     pub(crate) fn segment_in_transaction(&self) -> u64 {
         (self.pass.segment_number() + 1).saturating_sub(self.envelope.transaction.first)
     }

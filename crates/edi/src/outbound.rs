@@ -1,6 +1,5 @@
 //! Checks of written interchanges by the code that checks received ones: one envelope reader and one validator process the bytes of each document
-//! once,
-//! before the document is kept.
+//! once, before the document is kept.
 //!
 //! Memory is that of the checks of one transaction, regardless of its length. Discarding a document also discards its part of the
 //! state: counts, control numbers and, within a transaction of several pages, the place in the guide.

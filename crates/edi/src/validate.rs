@@ -187,8 +187,7 @@ impl Validator {
     }
 
     /// Returns the fault of the segment's characters with its position, if the options request the check. Each kind is reported once in a
-    /// transaction,
-    /// with a guide or without.
+    /// transaction, with a guide or without.
     #[inline(always)]
     pub fn characters(&mut self, pass: &EnvelopePass<'_>) -> Option<(EdiError, Position)> {
         self.characters.look(&pass.segment(), || pass.position())

@@ -1,8 +1,7 @@
 //! Ended executions: lists with filters, abandonment and removal.
 //!
 //! A removal deletes the instance and its executions in one unit of work that holds the instance's lock. If a restart happens at the same time, one
-//! of
-//! the two is refused. Later units of work delete their steps and checkpoints; a record `g` names them until then.
+//! of the two is refused. Later units of work delete their steps and checkpoints; a record `g` names them until then.
 
 use std::collections::{BTreeMap, BTreeSet};
 

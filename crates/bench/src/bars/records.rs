@@ -131,8 +131,7 @@ impl Kind {
 }
 
 /// Alternates one thread and two, 400 MB, wall time, and takes the fastest of nine each: other processes can only slow a run, and they slow two
-/// threads
-/// most.
+/// threads most.
 fn two_threads(bench: &Bench, kind: Kind) -> Result<Measured, String> {
     let (mut one, mut two) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..9 {

@@ -1,6 +1,5 @@
 //! Background work of a server for jobs: it answers commands, receives stop requests of other processes, takes over executions whose process ended,
-//! and
-//! removes old instances.
+//! and removes old instances.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

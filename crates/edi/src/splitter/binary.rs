@@ -21,8 +21,7 @@ pub(super) enum Terminator {
 
 impl Pass<'_> {
     /// Handles the segment at byte `begin` of the input if it is a binary one, which is not counted yet. `None` if it is not, or is to be read like
-    /// any
-    /// other.
+    /// any other.
     #[cold]
     pub(super) fn binary(&mut self, begin: usize, seen: Terminator) -> Option<Verdict> {
         if self.splitter.delimiters.standard != Standard::X12 {

@@ -37,8 +37,7 @@ impl ChunkRun<'_, '_> {
     }
 
     /// Decides how to continue after the commit of a written chunk was refused, for example by a deferred constraint. A failed commit counts as a
-    /// failed
-    /// write (section 8.2.1.4.1). The items then run one by one, which finds the item at fault.
+    /// failed write (section 8.2.1.4.1). The items then run one by one, which finds the item at fault.
     fn judge_refused(&mut self, thrown: Thrown) -> Answer<()> {
         let UnderWay { read, written, is_one_by_one } = self.under_way;
         self.is_retrying = is_one_by_one;
