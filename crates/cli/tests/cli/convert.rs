@@ -335,7 +335,7 @@ fn what_the_command_line_says_goes_before_the_interface_file() {
     world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"
         exit 2
         --- stderr
-        error[PRJ-001]: unknown field `key-stile`, expected one of `wrapper`, `key-style`, `fillers`, `redefines`, `include`, `exclude`, `rename`, `default`, `field`, `choose`, `records`, `skip-bytes-first`, `skip-bytes-last`, `record-number`, `parent-number`, `source-file`
+        error[PRJ-001]: unknown field `key-stile`, expected one of `wrapper`, `key-style`, `prefix`, `fillers`, `redefines`, `include`, `exclude`, `rename`, `default`, `field`, `choose`, `records`, `skip-bytes-first`, `skip-bytes-last`, `record-number`, `parent-number`, `source-file`
           at items.toml:1:1
           |
         1 | key-stile = "snake"
