@@ -119,7 +119,7 @@ fn a_misspelt_key_is_an_error() {
     check(
         "wrapper = \"A\"\nexlude = [\"B\"]\n",
         expect![[r#"
-            error[PRJ-001]: unknown field `exlude`, expected one of `wrapper`, `key-style`, `fillers`, `redefines`, `include`, `exclude`, `rename`, `default`, `field`, `choose`, `records`, `skip-bytes-first`, `skip-bytes-last`, `record-number`, `parent-number`, `source-file`
+            error[PRJ-001]: unknown field `exlude`, expected one of `wrapper`, `key-style`, `prefix`, `fillers`, `redefines`, `include`, `exclude`, `rename`, `default`, `field`, `choose`, `records`, `skip-bytes-first`, `skip-bytes-last`, `record-number`, `parent-number`, `source-file`
               at car.toml:2:1
               |
             2 | exlude = ["B"]

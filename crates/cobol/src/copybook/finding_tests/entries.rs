@@ -432,6 +432,14 @@ fn unsupported() {
 
             hint: give the field its largest length, `PIC X(n)`
 
+            error[COB-031]: numbers in national characters are not supported
+              at a.cpy:5:7
+              |
+            5 |  05 E PIC 9 NATIONAL.
+              |       ^^^
+
+            hint: describe it as national text, `PIC N(n)`
+
             error[COB-031]: level 78 (a named constant) is not supported
               at a.cpy:6:1
               |
