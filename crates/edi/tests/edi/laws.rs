@@ -64,7 +64,7 @@ fn canonical() -> impl Strategy<Value = Vec<u8>> {
     let segment = ("[A-Z][A-Z0-9]{1,2}", prop::collection::vec(element, 0..5));
     let transactions = prop::collection::vec(prop::collection::vec(segment, 0..4), 1..4);
     (transactions, any::<bool>(), prop::sample::select(vec!["", "\n", "\r\n"])).prop_map(|(transactions, x12, line_break)| {
-        let reserved = ["ISA", "IEA", "GS", "GE", "ST", "SE", "BIN", "BDS", "ISX", "UNA", "UNB", "UNZ", "UNG", "UNE", "UNH", "UNT"];
+        let reserved = ["ISA", "IEA", "GS", "GE", "ST", "SE", "BIN", "BDS", "ISX", "UNA", "UNB", "UNZ", "UNG", "UNE", "UNH", "UNT", "UNO", "UNP"];
         let mut out = String::new();
         let mut put = |segment: &str| out.push_str(&format!("{segment}{}{line_break}", if x12 { '~' } else { '\'' }));
         if x12 {
