@@ -108,7 +108,7 @@ fn events_reach_a_queue_of_any_store() {
     let server = match OwnServer::start(&world.path("server"), Durable::No) {
         Ok(server) => server,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: PostgreSQL is not installed");
+            eprintln!("skipped: events_reach_a_queue_of_any_store: PostgreSQL is not installed");
             return;
         }
         Err(error) => panic!("the server does not start: {error}"),
