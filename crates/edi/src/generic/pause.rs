@@ -13,7 +13,7 @@ pub(super) enum Pauses {
 }
 
 impl DocumentPass<'_> {
-    /// Stops ([`DocumentStep::NeedMore`], [`DocumentPass::is_paused`]) behind the next header or trailer of a group or interchange where
+    /// Stops ([`super::DocumentStep::NeedMore`], [`DocumentPass::is_paused`]) behind the next header or trailer of a group or interchange where
     /// [`DocumentPass::is_between`]. Where trailers are missing, no document ends there.
     pub fn pause(&mut self) {
         self.pauses = Pauses::Between;
