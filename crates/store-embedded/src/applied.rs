@@ -148,7 +148,7 @@ pub(crate) fn damaged_by(what: &str, error: &dyn std::fmt::Display) -> StoreErro
     StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: format!("{what}: {error}") }
 }
 
-/// Runs work of the tree. On damaged pages it may panic instead of answering; that is damage too.
+/// Runs work of the tree. In a release, the tree does not check its pages, so damage can end in a panic; the caller gets an error.
 fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
         let what = "a page of the tree is malformed".to_owned();
@@ -217,6 +217,17 @@ impl Redb {
     }
 }
 
+impl Drop for Redb {
+    fn drop(&mut self) {
+        // Closing writes the allocation state, for which the tree reads pages. Everything that is committed is durable without it.
+        let database = self.database.get_mut().take();
+        let _ = guarded(|| {
+            drop(database);
+            Ok(())
+        });
+    }
+}
+
 impl AppliedStore for Redb {
     fn mark(&self) -> Mark {
         *self.mark.read()
@@ -224,47 +235,57 @@ impl AppliedStore for Redb {
 
     fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError> {
         let database = self.database.read();
-        let read = database.as_ref().ok_or_else(Redb::gone)?.begin_read().map_err(error("read"))?;
-        let entries = read.open_table(ENTRIES).map_err(error("read"))?;
+        let database = database.as_ref().ok_or_else(Redb::gone)?;
+        let entries = guarded(|| {
+            let read = database.begin_read().map_err(error("read"))?;
+            read.open_table(ENTRIES).map_err(error("read"))
+        })?;
         Ok(Arc::new(RedbView { entries, file: Arc::clone(&self.file) }))
     }
 
     fn apply(&self, changes: &[SortedChange<'_>], mark: Mark) -> Result<u64, StoreError> {
         let database = self.database.read();
-        let mut write = database.as_ref().ok_or_else(Redb::gone)?.begin_write().map_err(error("written"))?;
-        // Opening after a crash then reads the allocation state instead of the whole file.
-        write.set_quick_repair(true);
-        let count = sorted_changes::apply(&mut write.open_table(ENTRIES).map_err(error("written"))?, changes)?;
-        {
-            let mut marks = write.open_table(MARK).map_err(error("written"))?;
-            marks.insert(0, (VERSION, mark.position, mark.segment, mark.identity)).map_err(error("written"))?;
-        }
-        write.commit().map_err(error("synced"))?;
+        let database = database.as_ref().ok_or_else(Redb::gone)?;
+        let count = guarded(|| {
+            let mut write = database.begin_write().map_err(error("written"))?;
+            // Opening after a crash then reads the allocation state instead of the whole file.
+            write.set_quick_repair(true);
+            let count = sorted_changes::apply(&mut write.open_table(ENTRIES).map_err(error("written"))?, changes)?;
+            {
+                let mut marks = write.open_table(MARK).map_err(error("written"))?;
+                marks.insert(0, (VERSION, mark.position, mark.segment, mark.identity)).map_err(error("written"))?;
+            }
+            write.commit().map_err(error("synced"))?;
+            Ok(count)
+        })?;
         *self.mark.write() = mark;
         Ok(count)
     }
 
     fn load(&self, entries: &LoadBatch) -> Result<(), StoreError> {
         let database = self.database.read();
-        let mut write = database.as_ref().ok_or_else(Redb::gone)?.begin_write().map_err(error("written"))?;
-        write.set_quick_repair(true);
-        {
-            let mut table = write.open_table(ENTRIES).map_err(error("written"))?;
-            let mut entries = entries.iter().peekable();
-            if let Some((first, _)) = entries.peek() {
-                // A run of ascending keys fills page after page; single inserts would descend for each and split pages in halves.
-                let place: Bound<&[u8]> = Bound::Excluded(first);
-                let mut cursor = table.lower_bound_mut(place).map_err(error("written"))?;
-                for (key, value) in entries {
-                    cursor.insert_before(key, value).map_err(|failed| match failed {
-                        redb::CursorError::UnorderedKey => StoreError::NotEmpty { space: space_of(key) },
-                        other => error("written")(other),
-                    })?;
+        let database = database.as_ref().ok_or_else(Redb::gone)?;
+        guarded(|| {
+            let mut write = database.begin_write().map_err(error("written"))?;
+            write.set_quick_repair(true);
+            {
+                let mut table = write.open_table(ENTRIES).map_err(error("written"))?;
+                let mut entries = entries.iter().peekable();
+                if let Some((first, _)) = entries.peek() {
+                    // A run of ascending keys fills page after page; single inserts would descend for each and split pages in halves.
+                    let place: Bound<&[u8]> = Bound::Excluded(first);
+                    let mut cursor = table.lower_bound_mut(place).map_err(error("written"))?;
+                    for (key, value) in entries {
+                        cursor.insert_before(key, value).map_err(|failed| match failed {
+                            redb::CursorError::UnorderedKey => StoreError::NotEmpty { space: space_of(key) },
+                            other => error("written")(other),
+                        })?;
+                    }
+                    cursor.close().map_err(error("written"))?;
                 }
-                cursor.close().map_err(error("written"))?;
             }
-        }
-        write.commit().map_err(error("synced"))
+            write.commit().map_err(error("synced"))
+        })
     }
 
     fn bytes(&self) -> Result<u64, StoreError> {

@@ -320,7 +320,7 @@ fn messages_of_100_mb_take_bounded_memory() {
     }
     let [put, get, list] = most.map(|bytes| bytes / 1_000_000);
     eprintln!("put {put} MB, get {get} MB, list {list} MB");
-    assert!(put <= 250 && get <= 200 && list <= 64, "put {put} MB, get {get} MB, list {list} MB");
+    assert!(put <= 250 && get <= 160 && list <= 40, "put {put} MB, get {get} MB, list {list} MB");
     // The long segments of the log are not kept.
     let files = std::fs::read_dir(world.path("data")).expect("the data folder");
     let files = files.map(|entry| entry.expect("an entry").path());

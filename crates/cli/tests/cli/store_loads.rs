@@ -93,7 +93,7 @@ fn a_load_that_stops_says_where_and_continues() {
         B: key-sequenced, key 0:2, records of 4 to 8 bytes
           4 records, 16 bytes, the shortest 4, the longest 4
           2 inserted, 0 updated, 0 deleted, 0 read
-          2 lookups: index in memory for 100.0 %, data for 100.0 %
+          2 lookups: index in memory for 100.0 %, data for 0.0 %
           keys '01' to '05'
     "#]]);
     world.run("file load B lines.txt --framing lines --skip 9").check(expect![[r#"

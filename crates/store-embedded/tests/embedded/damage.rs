@@ -166,6 +166,49 @@ fn a_file_without_its_end_is_never_another_value() {
     }
 }
 
+/// Regression: in a release, a damaged page made the applier panic, and commits then waited for it forever. The apply and each later commit must fail.
+///
+/// A few of 1,000 flipped bits make redb panic while it unwinds from a panic, which ends the process; no caller can prevent that. This seed has none.
+#[test]
+fn writes_to_a_damaged_store_end_in_an_error() {
+    let disk = FakeDisk::new(1);
+    filled(&disk, 600, true);
+    let content = disk.content("store.redb").expect("a store");
+    let mut chance = Chance(11);
+    let (mut applied, mut refused) = (0, 0);
+    for round in 0..count_of("QUAYLINE_FLIPS", 300) {
+        let copy = disk.deep_copy();
+        let mut bytes = content.clone();
+        let at = chance.index(bytes.len());
+        bytes[at] ^= 1 << chance.below(8);
+        copy.set_content("store.redb", bytes);
+        let Ok(engine) = open(&copy, small(), 3) else { continue };
+        let mut failed = None;
+        for number in 0..60u64 {
+            let key = FullKey::new(SPACES[0], &(number * 10).to_be_bytes());
+            let committed = engine.commit(vec![(key, Change::Delete)], Box::new(|_| ()));
+            match (&failed, committed) {
+                (None, Ok(_)) => {}
+                (None, Err(error)) => failed = Some(error),
+                (Some(_), Ok(_)) => panic!("round {round}: a commit after a failed apply"),
+                (Some(_), Err(error)) => {
+                    assert!(matches!(error, StoreError::Poisoned { .. }), "round {round}: {error}")
+                }
+            }
+            if number % 7 == 0
+                && failed.is_none()
+                && let Err(error) = engine.apply()
+            {
+                assert!(matches!(error, StoreError::Damaged { .. } | StoreError::Io { .. }), "round {round}: {error}");
+                failed = Some(error);
+            }
+        }
+        applied += u64::from(failed.is_none());
+        refused += u64::from(failed.is_some());
+    }
+    assert!(applied > 10 && refused > 3, "{applied} applied, {refused} refused");
+}
+
 /// The first damage ended every read of the file, so nothing that followed it could be saved.
 #[test]
 fn after_a_flipped_byte_the_other_records_are_read() {
