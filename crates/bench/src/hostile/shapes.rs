@@ -352,8 +352,21 @@ fn guide() -> Format {
         place_in("inside a line", CLAIMS_GUIDE, b"guide "),
         Place("after the guide", CLAIMS_GUIDE.to_vec(), Vec::new()),
     ];
-    let units: [&[u8]; 11] =
-        [b" ", b"\n", b"\t", b"{", b"}", b"# x\n", b"segment X M 1\n", b"loop L {\n", b"\"", b"A1 ", b"codes A B\n"];
+    let units: [&[u8]; 13] = [
+        b" ",
+        b"\n",
+        b"\t",
+        b"{",
+        b"}",
+        b"# x\n",
+        b"segment X M 1\n",
+        b"loop L {\n",
+        b"\"",
+        b"A1 ",
+        b"codes A B\n",
+        b"  segment REF O 1\n",
+        b"  loop 9000 O 1\n    segment N1 M 1\n",
+    ];
     Format {
         name: "guide",
         extension: "guide",

@@ -13,6 +13,7 @@ mod generic;
 mod guide_docs;
 mod guide_documents;
 mod guide_laws;
+mod guide_size;
 mod guide_text;
 mod header_values;
 mod hl_flat;

@@ -57,7 +57,12 @@ pub(super) fn find(
     for (i, item) in items.iter().enumerate().skip(1).filter(|(_, item)| item.loop_number == 0) {
         by_tag.entry(&item.id).or_default().push(ItemId(small(i)));
     }
-    let search = Search { guide, uses, items, table };
+    let mut mandatory = vec![Vec::new(); items.len()];
+    for item in items.iter().skip(1).filter(|item| item.requirement == Requirement::Mandatory) {
+        mandatory[item.parent.index()].push(item.rank);
+    }
+    mandatory.iter_mut().for_each(|ranks| ranks.sort_unstable());
+    let search = Search { guide, uses, items, table, mandatory };
     let mut found = Vec::new();
     for places in by_tag.values() {
         for (i, one) in places.iter().enumerate() {
@@ -80,6 +85,8 @@ struct Search<'x> {
     uses: &'x [Option<&'x SegmentUse>],
     items: &'x [CompiledItem],
     table: &'x Transitions,
+    /// Ranks of the mandatory children of each item, ascending.
+    mandatory: Vec<Vec<u32>>,
 }
 
 impl<'x> Search<'x> {
@@ -134,11 +141,9 @@ impl<'x> Search<'x> {
     fn is_free(&self, own: ItemId, from: ItemId, to: Option<ItemId>) -> bool {
         let rank = self.items[from.index()].rank;
         let end = to.map_or(u32::MAX, |to| self.items[to.index()].rank);
-        self.children(own).all(|id| {
-            let item = &self.items[id.index()];
-            let between = item.rank > rank && item.rank < end;
-            id == from || !between || item.requirement != Requirement::Mandatory
-        })
+        let ranks = &self.mandatory[own.index()];
+        let next = ranks.partition_point(|mandatory| *mandatory <= rank);
+        ranks.get(next).is_none_or(|next| *next >= end)
     }
 
     fn children(&self, of: ItemId) -> impl Iterator<Item = ItemId> + '_ {

@@ -1,5 +1,7 @@
 //! The structure as a list in document order.
 
+use std::collections::BTreeMap;
+
 use quayline_core::Finding;
 
 use super::codes::{LOOP, OCCURRENCES, TAG, TOO_LARGE, TWICE, error};
@@ -16,8 +18,10 @@ pub(super) struct Flat<'g> {
 
 /// Loops inside loops. The deepest guides have eight.
 pub(crate) const DEPTH_MAX: usize = 32;
-/// Items of a guide. The largest have some thousand.
-const ITEMS_MAX: usize = 100_000;
+/// Maximum number of items of a guide. The largest have some thousand.
+const ITEMS_MAX: usize = 20_000;
+/// Maximum number of places of one tag. Guides have up to about 100. Places of one tag are compared in pairs, so a limit keeps the time linear.
+const PLACES_MAX: usize = 1_000;
 
 pub(super) fn flatten<'g>(guide: &'g Guide, findings: &mut Vec<Finding>) -> Flat<'g> {
     let root = CompiledItem {
@@ -41,6 +45,15 @@ pub(super) fn flatten<'g>(guide: &'g Guide, findings: &mut Vec<Finding>) -> Flat
         findings.push(error(LOOP, guide.name.as_str(), "the structure has no segments"));
     }
     children(guide, &guide.structure, ItemId::TRANSACTION, 1, &mut flat, findings);
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for segment in flat.uses.iter().flatten() {
+        *places.entry(segment.tag.as_str()).or_default() += 1;
+    }
+    for (tag, count) in places.into_iter().filter(|(_, count)| *count > PLACES_MAX) {
+        let message = format!("{tag} has {count} places, at most {PLACES_MAX} are allowed");
+        let hint = "merge places that differ in codes only, or split the guide by kinds of transactions";
+        findings.push(error(TOO_LARGE, guide.name.as_str(), message).hint(hint));
+    }
     flat.items[0].end = ItemId(small(flat.items.len()));
     flat
 }
@@ -60,7 +73,8 @@ fn children<'g>(
             if findings.iter().all(|finding| finding.code != TOO_LARGE) {
                 let message =
                     format!("the structure has more than {ITEMS_MAX} items or loops nested deeper than {DEPTH_MAX}");
-                findings.push(error(TOO_LARGE, guide.name.as_str(), message));
+                let hint = "split the guide by kinds of transactions, or merge loops";
+                findings.push(error(TOO_LARGE, guide.name.as_str(), message).hint(hint));
             }
             return;
         }

@@ -1,5 +1,7 @@
 //! Transitions: for every loop and tag, the places in that loop for a segment with the tag.
 
+use std::collections::HashMap;
+
 use quayline_core::packed;
 
 use super::distinguish::{Condition, Decider, Told, is_loop};
@@ -143,38 +145,33 @@ pub(super) fn build(items: &mut [CompiledItem], told: Told, guide: &Guide) -> Tr
             candidates: (0, 0),
         });
     }
+    let numbers: HashMap<String, usize> =
+        made.tags.in_structure.iter().enumerate().map(|(number, tag)| (tag.to_string(), number)).collect();
     let transaction_slot = small(made.slots.len());
     for number in 0..made.loops.len() {
         let table = made.loops[number];
         made.loops[number].slot =
             if table.item == ItemId::TRANSACTION { transaction_slot } else { items[table.item.index()].slot };
         let candidates = small(made.candidates.len());
-        for (tag, name) in made.tags.in_structure.iter().enumerate() {
-            let start = made.candidates.len();
-            for slot in table.slots.0..table.slots.1 {
-                let Slot { item, rank, max, loop_number } = made.slots[slot as usize];
-                // A trigger that may not repeat is found by its loop's list of candidates only.
-                let inner = &items[item.index()];
-                let segment = if loop_number == 0 { item } else { ItemId(item.0 + 1) };
-                let never = loop_number == 0 && inner.is_trigger && max == 1;
-                if items[segment.index()].id != *name || never {
-                    continue;
-                }
-                let CompiledItem { conditions, deciders, .. } = items[segment.index()];
-                made.candidates.push(Candidate {
-                    slot,
-                    rank,
-                    max,
-                    opens: loop_number,
-                    item: segment,
-                    conditions,
-                    deciders,
-                });
+        let mut by_tag: Vec<(usize, Candidate)> = Vec::new();
+        for slot in table.slots.0..table.slots.1 {
+            let Slot { item, rank, max, loop_number } = made.slots[slot as usize];
+            // A trigger that may not repeat is found by its loop's list of candidates only.
+            let never = loop_number == 0 && items[item.index()].is_trigger && max == 1;
+            let segment = if loop_number == 0 { item } else { ItemId(item.0 + 1) };
+            let CompiledItem { id, conditions, deciders, .. } = &items[segment.index()];
+            if let Some(tag) = numbers.get(&**id).filter(|_| !never) {
+                let (conditions, deciders) = (*conditions, *deciders);
+                let candidate = Candidate { slot, rank, max, opens: loop_number, item: segment, conditions, deciders };
+                by_tag.push((*tag, candidate));
             }
-            if made.candidates.len() > start {
-                made.first[number * made.tags.count + tag] = small(start);
-                made.candidates.push(none);
-            }
+        }
+        // Candidates of one tag stay in their order.
+        by_tag.sort_by_key(|(tag, _)| *tag);
+        for candidates in by_tag.chunk_by(|one, other| one.0 == other.0) {
+            made.first[number * made.tags.count + candidates[0].0] = small(made.candidates.len());
+            made.candidates.extend(candidates.iter().map(|(_, candidate)| *candidate));
+            made.candidates.push(none);
         }
         made.loops[number].candidates = (candidates, small(made.candidates.len()));
     }
