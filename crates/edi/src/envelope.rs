@@ -42,7 +42,7 @@ struct Envelope {
     transaction: Open,
     /// Current step of the pass, while the levels that it closes are being reported.
     held: Held,
-    /// True after a segment outside of transactions; reported once until the next header.
+    /// True after a segment outside of transactions, which is reported once before the next header.
     outside: bool,
     /// Number of transactions of the interchange outside of groups.
     loose: u64,
@@ -213,7 +213,7 @@ impl EnvelopePass<'_> {
     /// Returns the current segment.
     ///
     /// # Panics
-    /// If there is none yet.
+    /// Before the first segment.
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
@@ -238,8 +238,8 @@ impl EnvelopePass<'_> {
         self.envelope.group.is_open.then_some(&self.envelope.group.header)
     }
 
-    /// Returns the number of the current segment in its transaction, counting the header as 1, also for the trailer that has just ended it. 0 for a
-    /// segment that cut it off, such as the header of another interchange.
+    /// Returns the number of the current segment in its transaction, counting the header as 1. This includes the trailer that has just ended it. 0
+    /// for a segment that cut the transaction off, such as the header of another interchange.
     pub(crate) fn segment_in_transaction(&self) -> u64 {
         (self.pass.segment_number() + 1).saturating_sub(self.envelope.transaction.first)
     }
@@ -281,37 +281,37 @@ impl EnvelopePass<'_> {
         self.pass.style()
     }
 
-    /// The fifth service character of UNA where the syntax does not give it a meaning; a blank where there is no UNA.
+    /// Returns the fifth service character of UNA if the syntax gives it no meaning; a blank without UNA.
     pub(crate) fn reserved(&self) -> u8 {
         if self.pass.delimiters().repetition.is_some() { b' ' } else { self.pass.reserved() }
     }
 
-    /// A line break just before the byte so many behind the beginning of the segment that was found last ends it, and is no fault.
+    /// Removes the fault of line breaks that end `bytes` after the beginning of the last found segment, because they separate two segments.
     pub fn take_break_back(&mut self, bytes: usize) {
         let at = self.pass.segment_start() + bytes;
         self.pass.take_break_back(at);
     }
 
-    /// Ends the segment that was found last so many bytes behind its beginning: what follows is a segment of its own, whose terminator before
-    /// it is missing ([`crate::Validator::take_cut`]).
+    /// Ends the segment that was found last `bytes` after its beginning. The rest is a separate segment, and the terminator between the two is
+    /// missing ([`crate::Validator::take_cut`]).
     pub fn end_segment_at(&mut self, bytes: usize) {
         let at = self.pass.segment_start() + bytes;
         self.pass.end_segment_at(at);
     }
 
-    /// Whether all of what was read was told: here a reader may be left for another to go on.
+    /// Returns true if the reader has reported everything that it read, so that another reader may continue here.
     #[must_use]
     pub fn is_between(&self) -> bool {
         self.envelope.held == Held::No
     }
 
-    /// Takes the segment that was found last back, one within a transaction.
+    /// Undoes the step to the segment that was found last, which is in a transaction.
     pub(crate) fn put_back(&mut self) {
         self.pass.put_back();
     }
 
-    /// Takes the header of a transaction back that ended the one before it, which has no trailer: a reader may be left here for another to
-    /// begin with that header. The faults of its bytes are not reported again. False where something else was found last.
+    /// Undoes the last step if it found the header of a transaction that ended one without a trailer. Another reader may then begin with that
+    /// header; the faults of its bytes are not reported again. Returns false if the last step found anything different.
     pub(crate) fn put_header_back(&mut self) -> bool {
         let is_header = self.envelope.held == Held::Control(Level::Transaction, Side::Header);
         if is_header {
@@ -322,7 +322,7 @@ impl EnvelopePass<'_> {
         is_header
     }
 
-    /// Puts a fault aside that a layer above found.
+    /// Adds a fault that a higher layer found.
     pub fn put_fault(&mut self, error: EdiError, at: Position) {
         self.fault(error, at);
     }

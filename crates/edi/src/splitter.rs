@@ -99,11 +99,11 @@ pub struct SegmentSplitter {
     pub(crate) line_break: LineBreak,
     /// The interchange begins with UNA.
     pub(crate) una: bool,
-    /// The fifth service character of UNA, which means something from syntax 4 on only.
+    /// Fifth service character of UNA. It has a meaning only from syntax 4 on.
     pub(crate) reserved: u8,
-    /// Bytes behind the last segment that are known to hold no terminator.
+    /// Bytes after the last segment that are known not to contain a terminator.
     looked: usize,
-    /// Number of the segment behind which a gap of white space was dropped.
+    /// Number of the segment after which the splitter dropped a gap of white space.
     gap_behind: Option<u64>,
     /// Flags of faults that are reported once in an interchange.
     told: Told,
@@ -121,7 +121,7 @@ pub struct SegmentSplitter {
     extended: Extended,
 }
 
-/// Whether the input is the rest of the source.
+/// Relation of the input to the end of its source.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndOfInput {
     /// More may follow.
@@ -159,7 +159,7 @@ enum Mode {
     First,
     /// Between interchanges: nothing but white space so far.
     Between,
-    /// Between interchanges, after other bytes from `from` on; `told` is true once they have a fault; `before` is the last of them.
+    /// Between interchanges, after other bytes from `from` on. `told` is true if they have a fault; `before` is the last of these bytes.
     Noise { from: u64, told: bool, before: u8 },
     /// Before the first segment of an interchange.
     Header,
@@ -424,7 +424,7 @@ impl Own {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Verdict {
     Step(Step),
-    /// The segment is skipped, or the index is no longer valid.
+    /// The splitter skips the segment, or the index is no longer valid.
     Again,
 }
 
@@ -571,7 +571,7 @@ impl Pass<'_> {
         self.splitter.reserved
     }
 
-    /// A line break just before a byte of the input is not one inside of a segment.
+    /// Removes the fault of line breaks directly before a byte of the input: they do not lie inside a segment.
     pub(crate) fn take_break_back(&mut self, at: usize) {
         let breaks = self.input[..at].iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let end = self.splitter.offset + at as u64;
@@ -585,14 +585,14 @@ impl Pass<'_> {
         }
     }
 
-    /// Ends the segment that was found last at a byte of the input, where its terminator is missing; the next step goes on from there.
+    /// Ends the segment that was found last at a byte of the input, where its terminator is missing. The next step continues there.
     pub(crate) fn end_segment_at(&mut self, at: usize) {
         self.settle();
         self.at = at;
         self.forget_index();
     }
 
-    /// Takes the segment that was found last back: it is found again, by this pass or by another.
+    /// Undoes the step to the segment that was found last: this pass or another finds it again.
     pub(crate) fn put_back(&mut self) {
         self.settle();
         self.at = self.found.begin;
@@ -717,7 +717,7 @@ impl Pass<'_> {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        // What was found in the index is counted, also where the pass ends in the middle of it.
+        // Count the segments found in the index, even if the pass ends in the middle of it.
         self.splitter.segment = self.segment_number();
         self.splitter.offset += self.consumed() as u64;
     }

@@ -1,10 +1,10 @@
 //! Finds the beginning of an interchange and its delimiters.
 //!
 //! # Leniency
-//! * An ISA whose elements do not have their fixed widths is read by its separators ([`EdiError::IsaWidth`]).
+//! * Quayline reads an ISA whose elements do not have their fixed widths by its separators ([`EdiError::IsaWidth`]).
 //! * Before version 00402, Quayline ignores an ISA11 that is not `U` ([`EdiError::StandardsId`]).
 //! * ISA11 that is a letter from version 00402 on means that there is no repetition separator ([`EdiError::RepetitionKind`]).
-//! * Line breaks inside ISA, and between UNA and UNB, are passed over.
+//! * Quayline ignores line breaks inside ISA, and between UNA and UNB.
 
 use std::borrow::Cow;
 
@@ -29,8 +29,8 @@ pub(crate) enum Start {
 /// Bytes within which an interchange's first segment must end.
 pub(crate) const HEADER_BYTES_MAX: usize = 1024;
 
-/// Examines the start of `text`. `certain` is `Yes` if only an interchange may begin here, so that `ISA` followed by a letter is a
-/// header with an invalid separator and not a word.
+/// Examines the start of `text`. With `Certain::Yes`, only an interchange may begin here, so `ISA` before a letter is a header with an invalid
+/// separator. Otherwise it is a word.
 pub(crate) fn at(text: &[u8], end: EndOfInput, certain: Certain) -> Start {
     let Some(tag) = text.first_chunk::<3>() else {
         let cut = end == EndOfInput::No && [&b"ISA"[..], b"UNA", b"UNB"].iter().any(|tag| tag.starts_with(text));
@@ -84,7 +84,7 @@ pub(crate) fn sure(text: &[u8], end: EndOfInput) -> Option<bool> {
     }
 }
 
-/// Whether an interchange must begin here.
+/// Expectation of an interchange at a position.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Certain {
     Yes,
@@ -107,7 +107,7 @@ struct Isa<'a> {
     breaks: usize,
 }
 
-/// An ISA of fixed widths in a file that was wrapped into lines: its bytes without the line breaks, and how many those are.
+/// Returns an ISA of fixed widths from a file that was wrapped into lines: its bytes without line breaks, and the number of line breaks.
 fn unwrapped(text: &[u8], element: u8) -> Option<([u8; ISA_BYTES], usize)> {
     let (mut isa, mut len, mut breaks) = ([0; ISA_BYTES], 0, 0);
     for byte in text {
@@ -369,7 +369,7 @@ pub(crate) fn check(delimiters: &Delimiters) -> Option<EdiError> {
     None
 }
 
-/// What UNA gives, in its order; the decimal mark separates nothing.
+/// Characters of UNA, in order. The decimal mark does not separate anything.
 const UNA_ORDER: [Option<ServiceCharacter>; 6] = [
     Some(ServiceCharacter::Component),
     Some(ServiceCharacter::Element),
@@ -379,7 +379,7 @@ const UNA_ORDER: [Option<ServiceCharacter>; 6] = [
     Some(ServiceCharacter::Terminator),
 ];
 
-/// A character of several bytes in UTF-8, which is no delimiter here: its first byte alone would be taken for it.
+/// Refuses a delimiter of several bytes in UTF-8. Otherwise Quayline would read its first byte alone as the delimiter.
 fn wide(text: &[u8], end: EndOfInput, standard: Standard, which: ServiceCharacter) -> Option<Start> {
     let len = match text.first()? {
         0xc2..=0xdf => 2,
@@ -418,7 +418,8 @@ pub enum CharacterSet {
     Utf8,
     /// UNOX: ISO 2022 code extension.
     Iso2022,
-    /// UNOY: ISO 10646-1 in octets, which is read as UTF-8: text that begins with `UNB` in ISO 646 cannot have 16 or 32 bits per character.
+    /// UNOY: ISO 10646-1 in octets. Quayline reads it as UTF-8, because text that begins with `UNB` in ISO 646 cannot have 16 or 32 bits per
+    /// character.
     Iso10646,
 }
 

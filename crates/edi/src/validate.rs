@@ -62,7 +62,7 @@ pub struct Validator {
     faults: Vec<EdiFault>,
     /// What is wrong with the elements of segments whose place is not decided.
     held: Vec<Held>,
-    /// Bytes of the segment that was checked last up to where another begins in it.
+    /// Position in the last checked segment, in bytes, at which another segment begins.
     cut: Option<usize>,
     left: usize,
     more: u64,
@@ -327,7 +327,7 @@ impl Validator {
             self.elements(place, &guide, segment, at);
             self.hold(at, place.0);
         }
-        // Last, since the check of levels uses the reported faults.
+        // This check comes last, because it uses the reported faults.
         let good = placement.item.is_none_or(|item| {
             let good = self.elements((item, qualifier), &guide, segment, at);
             self.hold(at, item);

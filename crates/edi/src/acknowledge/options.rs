@@ -89,7 +89,7 @@ pub struct OutcomePolicy {
     pub group: OnError,
     /// Errors in a transaction.
     pub transaction: OnError,
-    /// Whether warnings are reported as errors that do not reject.
+    /// Handling of warnings.
     pub warnings: Warnings,
 }
 

@@ -15,7 +15,7 @@ pub trait AcknowledgmentOutput {
     fn release(&mut self, level: Level, head: &[u8], held: Held, tail: &[u8]);
 }
 
-/// Whether held text is kept or discarded.
+/// Handling of held text at the end of its level.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Held {
     /// The text is passed on.

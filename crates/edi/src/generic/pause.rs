@@ -1,33 +1,33 @@
-//! Places between documents where a reader may be left, although no document ends there.
+//! Places between documents at which another reader can continue, although no document ends there.
 
 use super::reader::DocumentPass;
 
-/// Whether a pass stops between documents.
+/// Handling of pauses between documents.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Pauses {
     Never,
-    /// Where nothing is open and nothing is still to be told.
+    /// The pass stops if no level is open and it has no fault to report.
     Between,
-    /// It stopped there.
+    /// The pass stopped for a pause.
     Now,
 }
 
 impl DocumentPass<'_> {
-    /// Stops ([`super::DocumentStep::NeedMore`], [`DocumentPass::is_paused`]) behind the next header or trailer of a group or interchange where
-    /// [`DocumentPass::is_between`]. Where trailers are missing, no document ends there.
+    /// Stops ([`super::DocumentStep::NeedMore`], [`DocumentPass::is_paused`]) after the next header or trailer of a group or interchange if
+    /// [`DocumentPass::is_between`] is true there. If trailers are missing, no document ends at that place.
     pub fn pause(&mut self) {
         self.pauses = Pauses::Between;
     }
 
-    /// Whether [`DocumentPass::pause`] stopped the pass.
+    /// Returns true if [`DocumentPass::pause`] stopped the pass.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.pauses == Pauses::Now
     }
 
-    /// Takes the header back that ended the document before it, a transaction without its trailer. Here a reader may be left, and another
-    /// begins with that header. `None` where something else ended it; otherwise the bytes up to the end of the header, which a reader of the
-    /// document needs to see that it ends.
+    /// Undoes the step that read a header, if that header ended a transaction without a trailer. Another reader then begins with the header. Returns
+    /// the number of bytes up to the end of the header, which a reader of the document needs to find the document's end. `None` if anything other
+    /// than a header ended the document.
     pub fn put_header_back(&mut self) -> Option<usize> {
         let behind = self.pass.consumed();
         (!self.is_open() && self.pass.put_header_back()).then_some(behind)

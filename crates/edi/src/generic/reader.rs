@@ -291,8 +291,8 @@ impl DocumentPass<'_> {
         self.go::<S, true>(sink)
     }
 
-    /// Goes to the end of a document without sending it: the same steps and, but for those about characters and header elements that
-    /// documents have no field for, the same faults as [`DocumentPass::read`].
+    /// Skips to the end of a document without sending it. The steps are those of [`DocumentPass::read`]. So are the faults, except those about
+    /// characters and about header elements without a field in documents.
     pub fn skip(&mut self) -> DocumentStep {
         self.go::<Nobody, false>(&mut Nobody)
     }
@@ -449,12 +449,12 @@ impl DocumentPass<'_> {
         self.state.open.map(|open| open.from)
     }
 
-    /// Returns true if a document is open, or if one begins once the document before it is handed out.
+    /// Returns true if a document is open, or if one begins as soon as the caller has the document before it.
     pub(super) fn is_open(&self) -> bool {
         self.state.open.is_some() || self.state.pending
     }
 
-    /// Returns true if everything read was reported, so that another reader may continue here.
+    /// Returns true if the pass has reported everything that it read, so that another reader may continue here.
     #[must_use]
     pub fn is_between(&self) -> bool {
         !self.is_open() && self.pass.is_between()

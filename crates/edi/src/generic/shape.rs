@@ -111,7 +111,7 @@ impl core::ops::Deref for Nodes {
     }
 }
 
-/// Whether pages of a transaction repeat the heads of the loops that they continue.
+/// Content of the pages of a transaction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Paged {
     Whole,

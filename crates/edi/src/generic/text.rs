@@ -16,7 +16,7 @@ pub(crate) struct Characters {
     declared: bool,
 }
 
-/// Whether a text was valid in its character set.
+/// Result of decoding a text in its character set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Fit {
     Fits,

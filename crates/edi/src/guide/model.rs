@@ -94,7 +94,7 @@ pub struct CodeList {
     pub name: Option<String>,
     /// Codes in order, each once.
     pub codes: Vec<CodeEntry>,
-    /// Maintained externally (ICD-10, ISO 3166): an unlisted code is no error.
+    /// Maintained externally (ICD-10, ISO 3166): an unlisted code is not an error.
     pub open: bool,
 }
 
@@ -140,7 +140,7 @@ pub struct ElementUse {
     pub of: ElementOf,
     /// Descriptive name, if it differs from the element's own.
     pub name: Option<String>,
-    /// Whether the element or component is mandatory.
+    /// Requirement of the element or component.
     pub requirement: Requirement,
     /// Most repetitions; `None` is unbounded. 1 for components.
     pub repeat: Option<u32>,
@@ -155,7 +155,7 @@ pub enum ElementOf {
     Composite(String),
 }
 
-/// Whether an item is mandatory, optional or not used.
+/// Requirement of an item: mandatory, optional or not used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Requirement {
     /// X12 `M`, guides' `R`.
@@ -212,7 +212,7 @@ pub struct SegmentUse {
     pub id: Option<String>,
     /// Descriptive name.
     pub name: Option<String>,
-    /// Whether the segment is mandatory.
+    /// Requirement of the segment.
     pub requirement: Requirement,
     /// Most occurrences in a row; `None` is unbounded.
     pub max: Option<u32>,
@@ -278,7 +278,7 @@ pub struct LoopUse {
     pub id: String,
     /// Descriptive name.
     pub name: Option<String>,
-    /// Whether the loop is mandatory.
+    /// Requirement of the loop.
     pub requirement: Requirement,
     /// Most repetitions; `None` is unbounded.
     pub repeat: Option<u32>,

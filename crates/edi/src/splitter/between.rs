@@ -73,7 +73,7 @@ impl Pass<'_> {
             }
             let mut start = start::at(&rest[candidate..], self.end, Certain::No);
             if matches!(start, Start::Refused(_)) {
-                // Prose can contain the word; after a line break or terminator it is meant as a header.
+                // Prose can contain the word. After a line break or a terminator, the sender meant a header.
                 if !(before < b' ' || before == b'~' || before == b'\'') {
                     continue;
                 }

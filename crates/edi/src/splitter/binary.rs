@@ -20,8 +20,8 @@ pub(super) enum Terminator {
 }
 
 impl Pass<'_> {
-    /// Handles the segment at byte `begin` of the input if it is a binary one, which is not counted yet. `None` if it is not, or is to be read like
-    /// any other.
+    /// Handles the segment at byte `begin` of the input, which is not counted yet, if it is a binary one. `None` if it is not, or if it is read like
+    /// other segments.
     #[cold]
     pub(super) fn binary(&mut self, begin: usize, seen: Terminator) -> Option<Verdict> {
         if self.splitter.delimiters.standard != Standard::X12 {

@@ -67,7 +67,7 @@ impl Pass<'_> {
         match (self.splitter.delimiters.standard, &tag.bytes) {
             (Standard::X12, b"IEA") | (Standard::Edifact, b"UNZ") => self.splitter.mode = Mode::Between,
             (Standard::X12, b"ISX") if self.splitter.segment == 2 => {
-                // The following segments use a release character, but the index was built without one.
+                // The following segments use a release character, but the index does not know it.
                 let release = self.segment().element(1).and_then(|element| element.raw().first().copied());
                 if let Some(byte) = release.filter(|byte| !self.splitter.delimiters.is_service(*byte)) {
                     self.splitter.delimiters.release = Some(byte);

@@ -9,13 +9,13 @@ use crate::generic::{Characters, Fit};
 use crate::position::Position;
 use crate::segment::Segment;
 
-/// Whether a validator checks characters.
+/// Character checks of a validator.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum CharacterRules {
-    /// No: the code that decodes them reports faults.
+    /// No checks: the code that decodes the characters reports their faults.
     #[default]
     Unchecked,
-    /// Yes: against the named set, otherwise that of the interchange; for X12, which names none, ASCII.
+    /// Checks against the named set, otherwise that of the interchange. X12 names none, so its set is ASCII.
     Checked(Option<Charset>),
 }
 

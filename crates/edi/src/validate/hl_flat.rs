@@ -28,7 +28,7 @@ pub(super) struct FlatHl {
     counting: bool,
     /// Numbers that were left out: the segments may be missing.
     gaps: Vec<(u64, u64)>,
-    /// True after a wrong or missing reference to a parent, so that a level without children is no evidence of a fault.
+    /// True after a wrong or missing reference to a parent. A level without children then does not prove a fault.
     orphan: bool,
     /// HL01 of one is not a number that others can name.
     blurred: bool,

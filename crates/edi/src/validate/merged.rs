@@ -1,8 +1,8 @@
 //! Two segments in one, because the terminator between them is missing.
 //!
-//! Such a segment is wrong by the guide: it has elements of another. It is read as two where an element ends with a tag and what is before
-//! the tag is right at the place of the segment, and what begins with the tag is right at a place that the guide has next. Then the missing
-//! terminator is the one thing that is wrong.
+//! The guide refuses such a segment, because it has elements of another. Quayline looks for an element that ends with a tag and reads two
+//! segments if both parts are valid: the part before the tag at the place of the segment, and the part from the tag on at a place that the
+//! guide has next. Then the missing terminator is the only fault.
 
 use quayline_core::Severity;
 
@@ -17,29 +17,29 @@ use crate::guide::{CompiledGuide, Placement};
 use crate::segment::Segment;
 use quayline_charset::Ends;
 
-/// Tags of one segment that are tried: data that ends with tags again and again costs no more.
+/// Maximum number of tags that are tried in one segment. It bounds the cost of data in which tags end many elements.
 const TRIED_MAX: usize = 8;
 
-/// Where a segment is cut in two.
+/// Division of a segment into two.
 struct Cut {
     /// Number of the element that ends with the tag.
     element: usize,
-    /// Ends of the tag and elements of the first.
+    /// Ends of the tag and elements of the first segment.
     head: Vec<u32>,
-    /// Where the second begins, and the ends of its tag and elements.
+    /// Beginning of the second segment. `tail` has the ends of its tag and elements.
     begin: u32,
     tail: Vec<u32>,
 }
 
 impl Validator {
-    /// Where the segment that was checked last is really two: bytes from its beginning to that of the second. The caller takes a line break
-    /// between them back ([`EnvelopePass::take_break_back`]) and, once it needs the segment no more, ends it there
-    /// ([`EnvelopePass::end_segment_at`]), so that the second comes next. A caller that does not reads both as one.
+    /// Returns the position in bytes at which a second segment begins in the segment that was checked last, if it has one. The caller then ignores a
+    /// line break between the two ([`EnvelopePass::take_break_back`]). When it has finished with the first, it ends that segment there
+    /// ([`EnvelopePass::end_segment_at`]), and the second follows. Without these calls, both are read as one.
     pub fn take_cut(&mut self) -> Option<usize> {
         self.cut.take()
     }
 
-    /// Checks a segment with wrong elements as two; false where it is one.
+    /// Checks a segment with wrong elements as two. Returns false if it is one.
     #[cold]
     #[inline(never)]
     pub(super) fn is_two(&mut self, pass: &EnvelopePass<'_>, placement: Placement, at: Mark) -> bool {
@@ -105,7 +105,7 @@ impl Validator {
                 tried += 1;
                 let before = &text[..text.len() - len];
                 let kept = before.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |last| last + 1);
-                // A released character belongs to the data before it.
+                // A release character applies to data, so no tag begins after it.
                 if segment.delimiters.release.is_some() && before.last().copied() == segment.delimiters.release {
                     continue;
                 }
@@ -127,7 +127,7 @@ impl Validator {
         None
     }
 
-    /// Whether the elements of a segment are right at a place.
+    /// Returns true if the elements of a segment are valid at a place.
     fn is_right(&self, guide: &CompiledGuide, item: ItemId, segment: &Segment<'_>) -> bool {
         let mut found: Vec<ElementFault> = Vec::new();
         let explanation = Explanation {
@@ -141,7 +141,7 @@ impl Validator {
         found.iter().all(|fault| fault.kind == ContentErrorKind::TrailingSeparators)
     }
 
-    /// Whether a segment is right behind the one that was placed last.
+    /// Returns true if a segment is valid after the one that was placed last.
     fn is_next(&self, guide: &CompiledGuide, segment: &Segment<'_>, at: Mark) -> bool {
         let Some(mut walk) = self.walk.clone() else { return false };
         let next = walk.place(segment, Mark { byte: at.byte, segment: at.segment + 1 });
@@ -149,7 +149,7 @@ impl Validator {
     }
 }
 
-/// Whether a tag at the end of an element begins the trailer of the transaction: with a count and the control number of the header.
+/// Returns true if a tag at the end of an element begins the trailer of the transaction, with a count and the control number of the header.
 fn is_trailer(segment: &Segment<'_>, tag: &[u8], element: usize, pass: &EnvelopePass<'_>) -> bool {
     let trailer: &[u8] = if segment.delimiters.standard == Standard::X12 { b"SE" } else { b"UNT" };
     let rest: Vec<&[u8]> = segment.raw_elements().skip(element).collect();
@@ -164,7 +164,7 @@ fn is_trailer(segment: &Segment<'_>, tag: &[u8], element: usize, pass: &Envelope
     }
 }
 
-/// A part of a segment as one of its own.
+/// Returns a part of a segment as a separate segment.
 fn part<'a>(segment: &Segment<'a>, start: u32, ends: &'a [u32]) -> Option<Segment<'a>> {
     let last = *ends.last()?;
     let within = |positions: &'a [u32]| {

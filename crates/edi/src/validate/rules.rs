@@ -34,7 +34,7 @@ struct Open {
     depth: u32,
     /// Position of its beginning.
     at: Mark,
-    /// True after another fault inside, so that a violated balance is no evidence.
+    /// True after another fault inside. A violated balance then does not prove a fault.
     tainted: bool,
 }
 
@@ -182,7 +182,7 @@ impl RuleRun {
         faults
     }
 
-    /// Records a fault of the structure: the open loops are no evidence for a violation.
+    /// Records a fault of the structure. A violation in an open loop then does not prove a fault.
     pub(super) fn taint(&mut self) {
         for open in &mut self.open {
             open.tainted = true;

@@ -5,7 +5,7 @@ use crate::guide::code_set::{Key, Standing};
 use crate::guide::compile::{Cell, Layouts, Way};
 use crate::segment::Segment;
 
-/// Returns true if the segment certainly has no findings. Otherwise `explain` determines the findings, of which there may be none.
+/// Returns true if the segment certainly has no findings. Otherwise `explain` determines the findings, and may find the segment valid.
 #[inline(always)]
 pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<'_>, settings: Settings) -> bool {
     let row = &tables.cells.rows[layout as usize];

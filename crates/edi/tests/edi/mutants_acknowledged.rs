@@ -11,7 +11,7 @@ use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Validator
 use crate::mutants::{MutantFile, mutant_files};
 use crate::reports::read;
 
-/// Returns the acknowledgment of a text that is validated by a guide, and the faults behind it.
+/// Returns the acknowledgment of a text that is validated by a guide, and the faults that caused it.
 pub(crate) fn acknowledge(text: &[u8], guide: &Arc<CompiledGuide>, kind: &str) -> (Vec<u8>, Vec<EdiFault>) {
     let limits = Limits { findings_max: usize::MAX, ..Limits::default() };
     let stamp = Stamp::new("20260402", "0830").expect("a date and a time");

@@ -664,7 +664,7 @@ fn a_delimiter_of_several_bytes_is_refused() {
     );
 }
 
-/// Binary data whose length is too short was read as text besides: a line break in it, elements too many.
+/// Regression: binary data with too short a length was also read as text, with findings for its line breaks and for too many elements.
 #[test]
 fn a_short_length_of_binary_data_is_one_fault() {
     check(

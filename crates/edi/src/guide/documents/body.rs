@@ -74,7 +74,7 @@ struct Frame {
     is_head: bool,
 }
 
-/// Whether documents lack a place for a loop.
+/// Lack of a place for a loop in documents.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Out {
     No,

@@ -23,8 +23,8 @@ pub(crate) struct GuideDraft {
     segments: Vec<Held>,
     slots: Vec<Slot>,
     levels: Vec<Level>,
-    /// For consecutive HL loops: the levels that can be parents, including those of the preceding page. Each has its index in the guide, its index
-    /// in `levels` of this document, and otherwise HL01.
+    /// Levels that can be parents, for consecutive HL loops. They include those of the preceding page. Each has its index in the guide, its index in
+    /// `levels` of this document, and otherwise HL01.
     open_levels: Vec<(usize, Option<usize>, u64)>,
     /// Positions of the tags of items in the text, once they were written.
     tags: Vec<Span>,
@@ -61,7 +61,7 @@ enum Role {
         list: bool,
         kind: Kind,
         min: u32,
-        /// Zeros that stay before a decimal mark.
+        /// Zeros that Quayline keeps before a decimal mark.
         zeros: usize,
     },
 }
@@ -302,7 +302,7 @@ impl GuideDraft {
         Ok(())
     }
 
-    /// For consecutive HL loops, finds the parent of each level: the last preceding one that the guide allows above it (HL03).
+    /// Finds the parent of each level in consecutive HL loops: the last preceding one that the guide allows above it (HL03).
     fn stack_levels(&mut self, guide: usize, text: &[u8]) {
         let documents = Arc::clone(&self.documents);
         let Some(levels) = documents.guides().compiled(guide).flat_levels().filter(|levels| levels.are_given()) else {
@@ -401,12 +401,12 @@ impl GuideDraft {
     }
 }
 
-/// Digits that a number has at least, zeros where it has fewer.
+/// Minimum digits of a number.
 #[derive(Clone, Copy)]
 struct Least {
-    /// In all.
+    /// Minimum number of digits in all.
     digits: u32,
-    /// Before a decimal mark, of those that the value was given with.
+    /// Minimum number of digits before a decimal mark, if the value has them.
     before_mark: usize,
 }
 
@@ -469,7 +469,7 @@ fn put_number(kind: Kind, least: Least, number: Digits<'_>, out: &mut Vec<u8>) -
         let (whole, rest) = digits.split_at(digits.len().saturating_sub(decimals));
         // Records send every digit of their picture; of leading zeros only those stay that the least length asks for.
         let superfluous = whole.iter().take_while(|digit| **digit == b'0').count();
-        // Nothing but zeros keeps the one before the mark.
+        // A value of zeros only keeps the zero before the mark.
         let is_part = rest.iter().any(|digit| *digit != b'0');
         let before_mark = if is_part { least.before_mark } else { 1 };
         let least = (least.digits as usize).saturating_sub(rest.len()).max(before_mark);

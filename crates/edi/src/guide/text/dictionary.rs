@@ -292,7 +292,7 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-/// Whether components of a composite are parsed rather than elements of a segment.
+/// Owner of the parsed elements: a composite, or a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum InComposite {
     No,

@@ -123,7 +123,7 @@ pub(super) struct Word<'t> {
 pub(super) struct Words<'t> {
     rest: Lexer<'t>,
     next: Option<Word<'t>>,
-    /// Span of all words, or of the end of the line if there is none.
+    /// Span of all words, or of the end of the line if it has no words.
     whole: Span,
     end: Span,
     failed: bool,
@@ -223,7 +223,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Returns the span of all words, or of the end of the line if there is none.
+    /// Returns the span of all words, or of the end of the line if it has no words.
     pub(super) fn span(&self) -> Span {
         self.whole
     }

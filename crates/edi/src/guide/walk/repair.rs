@@ -155,7 +155,7 @@ struct Reading {
 }
 
 impl Walk {
-    /// After a step that passed a missing item: returns true if the segment may have another meaning than its place. It is then not placed.
+    /// Returns true after a step that passed a missing item if the segment may have another meaning than its place. It is then not placed.
     #[cold]
     #[inline(never)]
     pub(super) fn is_undecided(&mut self) -> bool {
@@ -377,7 +377,7 @@ impl Readings<'_, '_> {
         self.push(state, Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: true });
     }
 
-    /// The segment has a place that is full or not used.
+    /// Handles a segment whose place is full or not used.
     fn too_many(&mut self) {
         let full =
             self.state.places(self.table, self.tag, self.segment).filter(|place| place.is_ahead && place.is_full);
@@ -397,8 +397,8 @@ impl Readings<'_, '_> {
         self.step(state, step);
     }
 
-    /// The segment has a place ahead except for values of its elements, and a place that is full or passed matches better. The check of the elements
-    /// reports the values.
+    /// Handles a segment that has a place ahead except for values of its elements, if a place that is full or passed matches better. The check of
+    /// the elements reports the values.
     fn misfit(&mut self) {
         let free =
             self.state.places(self.table, self.tag, self.segment).filter(|place| place.is_ahead && !place.is_full);
@@ -408,7 +408,7 @@ impl Readings<'_, '_> {
         self.step(state, step);
     }
 
-    /// The segment has a place after the first free one.
+    /// Handles a segment that has a place after the first free one.
     fn further_on(&mut self, found: Step) {
         let is_other = |place: &Place| place.is_ahead && !place.is_full && place.misfits == 0;
         let places = self.state.places(self.table, self.tag, self.segment).filter(is_other);
@@ -418,7 +418,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// The segment belongs to a loop that was not opened.
+    /// Handles a segment of a loop that was not opened.
     fn missing_trigger(&mut self) {
         let before = self.made.len();
         for deep in [false, true] {
@@ -475,7 +475,7 @@ impl Readings<'_, '_> {
         self.push(state, Placement { left, entered, ..placement });
     }
 
-    /// The trigger of a loop that one of its segments opened follows that segment: they are in the wrong order.
+    /// Handles the trigger of a loop after one of its segments opened the loop: the two are in the wrong order.
     fn late_trigger(&mut self) {
         let frames = self.state.open();
         // Only directly after it: later, it is the trigger of the next occurrence.
@@ -502,7 +502,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// The segment should have come earlier.
+    /// Handles a segment that should have come earlier.
     fn late(&mut self) {
         let frames = self.state.open();
         let passed: Vec<(Step, Candidate)> = self
@@ -596,7 +596,7 @@ impl Readings<'_, '_> {
         self.push(state, Placement { left, entered, ..placement });
     }
 
-    /// The segment matches a place ahead except for its qualifier.
+    /// Handles a segment that matches a place ahead except for its qualifier.
     fn qualifier(&mut self) {
         let frames = self.state.open();
         let near: Vec<(Step, Candidate)> = self
@@ -621,7 +621,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// The preceding segment moved too far ahead: it does not belong at its position.
+    /// Handles a preceding segment that moved too far ahead: it does not belong at its position.
     fn one_before(&mut self) {
         let Some((mut state, item, at)) = self.state.undone(self.table) else { return };
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
@@ -634,7 +634,7 @@ impl Readings<'_, '_> {
         self.step_from_here(state, step);
     }
 
-    /// The preceding segment has another place than the one given: after a missing item, or in a loop whose trigger is missing.
+    /// Handles a preceding segment that has another place than the one given: after a missing item, or in a loop whose trigger is missing.
     fn before_elsewhere(&mut self) {
         let Some((before, item, at)) = self.state.undone(self.table) else { return };
         let Some((tag, taken)) = before.candidate_of(self.table, item) else { return };

@@ -51,7 +51,7 @@ pub(crate) const CLASSES: [(&str, Mutator); 34] = [
 pub(crate) const HARD_CLASSES: [(&str, Mutator); 2] =
     [("segment moved two down", moved_two), ("sibling loops swapped", loops_swapped)];
 
-/// The terminator between two segments is missing, with the line break or without.
+/// Removes the terminator between two segments, with or without the line break.
 fn terminator_missing(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let at = pick(subject, dice, |i, line, _| {
         let next = subject.segments[i + 1].tag();

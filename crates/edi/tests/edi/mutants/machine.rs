@@ -150,7 +150,7 @@ impl Subject {
         self.text_of(segments, counts, None)
     }
 
-    /// A mutant as a file. Its counts are those of its segments, but that a sender counts two which became one.
+    /// Writes a mutant as a file. Its counts are those of its segments, except that a sender counts two merged segments as two.
     pub(crate) fn mutant_text(&self, mutant: &Mutant, class: &str) -> String {
         let merged = (class == "terminator missing").then_some(mutant.at.0);
         self.text_of(&mutant.segments, class != "count wrong", merged)
@@ -330,7 +330,7 @@ enum Verdict {
     Right,
     /// The file is not a mutant: its structure is still valid by its guide.
     StillValid,
-    /// Another single mistake is reported that explains the file equally well: its correction makes the file valid.
+    /// The findings report another single mistake that explains the file equally well: its correction makes the file valid.
     Alike(String),
     Wrong(String),
 }
@@ -410,7 +410,7 @@ pub(crate) struct Tally {
     seed: u64,
     pub(crate) made: u32,
     pub(crate) right: u32,
-    /// Another equally valid explanation is reported; these count as correct.
+    /// The findings report another equally valid explanation; these count as correct.
     pub(crate) alike: BTreeMap<&'static str, u32>,
     /// Made and right.
     pub(crate) by_class: BTreeMap<&'static str, (u32, u32)>,
