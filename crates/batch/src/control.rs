@@ -19,7 +19,7 @@ impl StopRequests {
         StopRequests { folder: store.join("job-stops") }
     }
 
-    /// Asks the process that runs an execution to stop it.
+    /// Requests that the process of an execution stop it.
     ///
     /// # Errors
     /// Errors of the system.
@@ -28,7 +28,7 @@ impl StopRequests {
         fs::write(self.folder.join(execution.to_string()), b"")
     }
 
-    /// Requests that the process that runs an execution split a partition of it. An empty step matches any.
+    /// Requests a split of a partition from the process that runs the execution. An empty step matches any step.
     ///
     /// # Errors
     /// Errors of the system.
@@ -54,13 +54,13 @@ impl StopRequests {
 
     /// Removes requests for executions that no process runs.
     pub fn clear(&self) {
-        // If the folder is missing, there are no requests.
+        // A missing folder contains no requests.
         let _ = fs::remove_dir_all(&self.folder);
     }
 
     /// Removes the request for an execution: one of an earlier store must not stop a new execution of the same number.
     pub fn remove(&self, execution: ExecutionId) {
-        // Usually there is none.
+        // The file is usually missing.
         let _ = fs::remove_file(self.folder.join(execution.to_string()));
     }
 

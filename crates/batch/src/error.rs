@@ -149,7 +149,7 @@ pub struct Thrown {
     pub remedy: Option<String>,
     /// What the engine does about it, beyond what the job says.
     pub(crate) kind: Kind,
-    /// What is wrong with a definition, for the check of a job. The file of a finding about a property is the name of the property.
+    /// Findings about a definition, for the check of a job. The file of a finding about a property is the name of the property.
     pub(crate) findings: Option<Box<Findings>>,
 }
 
@@ -227,7 +227,7 @@ impl Thrown {
         Thrown { findings: Some(Box::new(Findings(findings))), ..thrown }
     }
 
-    /// What is wrong with the definitions of an artifact that cannot be made.
+    /// Returns the findings about the definitions of an artifact that Quayline cannot create.
     pub(crate) fn of_definition(&self) -> Vec<Finding> {
         if let Some(findings) = &self.findings {
             return findings.0.clone();

@@ -97,7 +97,7 @@ fn event_number(key: &[u8]) -> u64 {
     key.get(EVENT.len()..).and_then(|number| number.try_into().ok()).map_or(0, u64::from_be_bytes)
 }
 
-/// Returns the number of the newest event; 0 if there is none.
+/// Returns the number of the newest event; 0 without events.
 fn newest_event(unit: &mut Unit) -> Result<u64, BatchError> {
     let of = PageOf { prefix: EVENT, after: None, newest_first: true, count: 1 };
     Ok(page(unit, of)?.first().map_or(0, |(key, _)| event_number(key)))

@@ -46,7 +46,7 @@ pub struct Properties {
     pub is_open: bool,
     /// What several properties together must be.
     pub together: Option<fn(&Given) -> Option<Wrong>>,
-    /// Whether the check of a job makes the artifact, to compile its definitions. Making it must then have no effect outside.
+    /// True if the check of a job creates the artifact, to compile its definitions. Creating it must then have no effect outside.
     pub is_made_by_check: bool,
 }
 

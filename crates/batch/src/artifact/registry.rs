@@ -48,7 +48,7 @@ macro_rules! kinds {
             classes: BTreeMap<String, String>,
             /// Properties by element and name.
             declared: BTreeMap<(String, String), Properties>,
-            /// The folder in which the check of a job compiles definitions.
+            /// Folder in which the check of a job compiles definitions.
             folder: Option<PathBuf>,
         }
 
@@ -154,8 +154,8 @@ impl Registry {
         }
     }
 
-    /// The artifacts for the check of a job whose relative paths begin in a folder. The check makes artifacts whose properties say so
-    /// ([`Properties::is_made_by_check`]), and thereby compiles what a run would compile.
+    /// Sets the folder of relative paths for the check of a job. The check creates artifacts whose properties permit it
+    /// ([`Properties::is_made_by_check`]), and thereby compiles the same definitions as a run.
     #[must_use]
     pub fn in_folder(self, folder: &Path) -> Self {
         Registry { folder: Some(folder.to_owned()), ..self }

@@ -25,7 +25,7 @@ const PAGE: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1:
 const PAGE_BACK: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1::bytea AND key < $2::bytea ORDER BY key DESC LIMIT $3::bigint";
 
 const KEEP_EVENT: &str = "INSERT INTO quayline_jobs.event (data) VALUES ($1::bytea)";
-/// Selects only transactions before all running ones, which can no longer add an event before the returned ones.
+/// Selects only transactions before all running ones, so that a later commit cannot add an event before the returned ones.
 const EVENTS: &str = "SELECT at::text::bigint, id, data FROM quayline_jobs.event \
     WHERE (at, id) > ($1::bigint::text::xid8, $2::bigint) AND at < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY at, id LIMIT $3::bigint";
 const NEWEST_EVENT: &str = "SELECT at::text::bigint, id FROM quayline_jobs.event WHERE at < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY at DESC, id DESC LIMIT 1";

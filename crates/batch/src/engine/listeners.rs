@@ -26,7 +26,7 @@ impl Listeners {
         Ok(())
     }
 
-    /// Returns true if there are no listeners.
+    /// Returns true if the list is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -86,7 +86,7 @@ pub struct Engine {
     /// Classes of work that the process shares; each chunk takes its turn.
     pub workload: Option<Arc<Workload>>,
     running: Mutex<HashMap<ExecutionId, StopSignal>>,
-    /// Running partitions, which can be asked for a part of their range.
+    /// Running partitions, each of which can split its range.
     stragglers: Stragglers,
     /// Number of partitions of shared steps that this process has taken: each has a unique token.
     claims: AtomicU64,
@@ -131,12 +131,12 @@ fn host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
-/// Whether a restart may run another job XML than the preceding execution.
+/// Handling of a restart with other job XML than the preceding execution.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Drift {
-    /// Refuse it.
+    /// Refuse the restart.
     Refuse,
-    /// Accept it.
+    /// Accept the restart.
     Accept,
 }
 
@@ -319,7 +319,7 @@ impl Engine {
     fn begin_keeping(&self) -> Result<(), BatchError> {
         self.repository.remember(self.keeping.as_ref())?;
         let Some(keeping) = &self.keeping else { return Ok(()) };
-        // Events stay until the queue has them, and a queue that is full or away does not keep jobs from running.
+        // Events stay until the queue has them. Jobs also run if the queue is full or unavailable.
         let is_relayed = keeping.relay.as_ref().is_none_or(|relay| relay.run(&self.repository).unwrap_or(false));
         if is_relayed { self.repository.trim_events(keeping.retain) } else { Ok(()) }
     }
@@ -351,7 +351,7 @@ impl Engine {
     }
 
     /// Requests that a partition of this process give the second half of its remaining range to a new partition, at its next checkpoint. An empty
-    /// step matches any. Returns true if this process runs the partition.
+    /// step matches any step. Returns true if this process runs the partition.
     #[must_use]
     pub fn split(&self, execution: ExecutionId, step: &str, partition: u32) -> bool {
         self.stragglers.ask(execution, step, partition)
@@ -433,7 +433,7 @@ struct Run<'e> {
     held: Held,
     context: Arc<JobContext>,
     restart_of: Option<Execution>,
-    /// True if another process runs the execution, and this one only partitions of it.
+    /// True if this process runs only partitions, for an execution of another process.
     is_helper: bool,
     /// Base of relative paths in properties.
     folder: PathBuf,

@@ -378,7 +378,7 @@ impl Run<'_> {
             };
             while let Some(todo) = queue.next(&over, &none) {
                 let number = todo.number;
-                // Also after a panic of an artifact, so that the other threads do not wait for it.
+                // Dropped even after a panic of an artifact, so that other threads do not wait for this partition.
                 let _running = Running(queue);
                 if over() {
                     let _ = sender.send(Message::stopped());
@@ -657,7 +657,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Returns the next partition. If there is none, waits while others run, which may be split, and calls `none` repeatedly.
+    /// Returns the next partition. If the queue is empty while others run, which may split, waits and calls `none` repeatedly.
     fn next(&self, over: &dyn Fn() -> bool, none: &dyn Fn()) -> Option<Todo> {
         let mut queue = self.todo.lock();
         loop {

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::record::ExecutionId;
 
-/// A running partition, for threads that want a part of it.
+/// A running partition, for threads that take a part of its range.
 #[derive(Debug, Default)]
 pub(super) struct Straggler {
     /// True if a split was requested.
@@ -25,7 +25,7 @@ impl Straggler {
         self.asked.load(Ordering::Relaxed) && self.asked.swap(false, Ordering::Relaxed)
     }
 
-    /// Marks the partition as not splittable, so that no further requests come.
+    /// Marks the partition as not splittable, which prevents further requests.
     pub(super) fn refuse(&self) {
         self.refuses.store(true, Ordering::Relaxed);
     }
@@ -51,7 +51,7 @@ impl Stragglers {
         self.0.lock().remove(&(execution, step.to_owned(), partition));
     }
 
-    /// Requests that a partition split at its next checkpoint. An empty step matches any. Returns true if this process runs the partition.
+    /// Requests that a partition split at its next checkpoint. An empty step matches any step. Returns true if this process runs the partition.
     pub(super) fn ask(&self, execution: ExecutionId, step: &str, partition: u32) -> bool {
         let running = self.0.lock();
         let mut found = running.iter().filter(|((of, name, number), _)| {

@@ -127,7 +127,7 @@ impl Program {
         }
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(&self.command).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A separate group: processes that the command starts end with it, and Ctrl-C in a terminal lets Quayline end it properly.
+        // A separate group: processes of the command end together with it, and after Ctrl-C in a terminal Quayline ends the command in order.
         command.process_group(0);
         command.envs(self.environment.iter().cloned());
         if !self.folder.as_os_str().is_empty() {

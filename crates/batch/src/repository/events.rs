@@ -88,7 +88,7 @@ impl Repository {
         Ok(oldest.is_some_and(|oldest| oldest > after && !follows(oldest)))
     }
 
-    /// Returns the position of the newest kept event, or the default position if there is none.
+    /// Returns the position of the newest kept event; the default position without kept events.
     ///
     /// # Errors
     /// Errors of the store.

@@ -251,7 +251,7 @@ pub(super) fn each(
     }
 }
 
-/// Returns items per second; `None` within the first tenth of a second, which is no basis for a rate.
+/// Returns items per second. `None` within the first tenth of a second, which is too short for a rate.
 fn rate(items: u64, from_ms: u64, to_ms: u64) -> Option<f64> {
     let ms = to_ms.saturating_sub(from_ms);
     (ms >= 100).then(|| items as f64 * 1e3 / ms as f64)

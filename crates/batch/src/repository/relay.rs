@@ -1,8 +1,8 @@
 //! Events of a repository in a database, for a queue or topic of a store.
 //!
-//! The repository keeps an event in the transaction that makes it true. A relay puts it on the queue in a unit of work of the store that also stores the
-//! position of the event. So the queue gets each event once and in order, whichever process ends at whichever moment. Several processes may relay to
-//! one store: the lock of the position makes them take turns.
+//! The repository keeps an event in the transaction that makes it true. A relay puts it on the queue in a unit of work of the store, which also
+//! stores the position of the event. The queue therefore gets each event once and in order, even if a process ends at any moment. Several processes
+//! may relay to one store: the lock of the position makes them take turns.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -14,12 +14,12 @@ use super::events::{READ, put_event};
 use crate::error::BatchError;
 use crate::event::{EventPosition, TopicFilter};
 
-/// Key of the random number of a repository. Another database under the same address has another one.
+/// Key of the random number of a repository. Another database at the same address has another number.
 const IDENTITY: &[u8] = b"#u";
 /// Beginning of the keys of positions in the store; the numbers of the repositories and the names of the queues follow.
 const RELAYED: &[u8] = b"#r";
 
-/// The events of a repository on their way to a queue of a store.
+/// Moves the events of a repository to a queue of a store.
 pub struct Relay {
     store: Store,
     queue: Queue,
@@ -27,14 +27,14 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay of the events of these topics.
+    /// Creates a relay for events of these topics.
     #[must_use]
     pub fn new(store: Store, queue: Queue, filter: TopicFilter) -> Self {
         Relay { store, queue, filter }
     }
 
     /// Puts the kept events on the queue that it does not have yet. The first run for a queue only stores the position after which its events begin.
-    /// Returns whether the queue has all of them; if it is full, the others wait in the repository.
+    /// Returns true if the queue has all events. If the queue is full, the others wait in the repository.
     ///
     /// # Errors
     /// Those of the repository and of the store. A later run continues.
@@ -74,13 +74,13 @@ fn position_of(bytes: &[u8]) -> Option<EventPosition> {
 }
 
 impl Repository {
-    /// Bytes that no other repository has.
+    /// Returns bytes that identify this repository.
     fn identity(&self) -> Result<Vec<u8>, BatchError> {
         let mut work = self.begin()?;
         if let Some(found) = work.get(IDENTITY)? {
             return Ok(found);
         }
-        // One process at a time makes them.
+        // Only one process at a time creates them.
         work.get_for_update(b"#e")?;
         if let Some(found) = work.get(IDENTITY)? {
             return Ok(found);

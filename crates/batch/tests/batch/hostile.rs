@@ -1,4 +1,4 @@
-//! Hostile or unlucky uses of jobs: other parameters at a restart, files changed by others, pipes, commands that leave processes behind.
+//! Hostile or unlucky uses of jobs: other parameters at a restart, files changed by others, pipes, commands that leave processes running.
 
 use std::path::Path;
 use std::time::Duration;
@@ -176,7 +176,7 @@ fn short_items_of_one_length_are_filled_on_request_only() {
     failed(&mf, "framing");
 }
 
-/// Processes that a command starts end with it.
+/// Processes that a command starts end together with the command.
 #[test]
 fn a_stop_ends_a_command_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();

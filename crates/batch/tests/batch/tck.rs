@@ -53,7 +53,7 @@ const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 "#;
 
-/// Returns the class path of the TCK, or the reason why there is none.
+/// Returns the class path of the TCK, or the reason why it is missing.
 fn class_path(folder: &Path) -> Result<Vec<PathBuf>, String> {
     std::fs::write(folder.join("pom.xml"), POM).map_err(|error| error.to_string())?;
     let run = |program: &str, arguments: &[&str]| -> Result<(), String> {

@@ -61,7 +61,7 @@ impl Place<'_> {
     }
 }
 
-/// A running chunk step, or one partition of it.
+/// A running chunk step, or a running partition.
 pub(super) struct ChunkRun<'c, 's> {
     run: &'c Run<'c>,
     step: &'c Step,
@@ -287,7 +287,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn open(&mut self, order: Order) -> Answer<()> {
-        // The state in the repository is unknown, so the next checkpoint writes all of it.
+        // The state in the repository is unknown, so the next checkpoint writes the whole state.
         self.has_written = false;
         self.rejects.clear();
         let progress = self.place.progress();
@@ -498,7 +498,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         Ok(given)
     }
 
-    /// Keeps the event of a checkpoint with it, if such events are kept and the last one is old enough.
+    /// Keeps the event of a checkpoint in the checkpoint's unit of work, if such events are kept and the last one is old enough.
     fn keep_checkpoint(&mut self, work: &mut dyn Work) -> Result<(), BatchError> {
         let engine = self.run.engine;
         let Some(keeping) = engine.keeping.as_ref().filter(|keeping| keeping.filter.wants(event::CHECKPOINT)) else {
