@@ -191,7 +191,7 @@ fn cliff() -> Result<Measured, String> {
 /// Turns of a row that subtracts one figure from another: the noise of both is larger than the difference.
 const RUNS: usize = 12;
 
-/// The shortest run of each measurement, in turns: other work on the machine, and on its disk, makes runs longer, never shorter.
+/// Returns the shortest run of each measurement, in turns: other work on the machine, and on its disk, makes runs longer, never shorter.
 fn shortest<const N: usize>(measurements: [&dyn Fn() -> Result<f64, String>; N]) -> Result<[f64; N], String> {
     let mut found = [f64::INFINITY; N];
     for _ in 0..RUNS {
@@ -202,7 +202,7 @@ fn shortest<const N: usize>(measurements: [&dyn Fn() -> Result<f64, String>; N])
     Ok(found)
 }
 
-/// A checkpoint with its event less one without.
+/// Measures the time that a checkpoint's event adds to the checkpoint.
 fn event(in_memory: bool) -> Result<Measured, String> {
     with_world(in_memory, |world| {
         let load = Load { records: 100_000, ..CONTAINER };

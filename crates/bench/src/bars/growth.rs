@@ -31,19 +31,19 @@ pub(super) const BARS: &[Bar] = &[
     growth(Area::Gateway, "memory by size to 64 MB, hostile requests", |bench| memory(bench, HTTP)),
 ];
 
-/// Requests to a server; no format of files has the name.
+/// Name of the requests to a server; it differs from the names of all file formats.
 const HTTP: &str = "HTTP";
 
 const fn growth(area: Area, name: &'static str, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
     Bar { area, name, bar: 1.05, side: Side::AtMost, unit: "exponent", measure }
 }
 
-/// The largest exponent of CPU time of all shapes and commands of a format.
+/// Returns the largest exponent of CPU time of all shapes and commands of a format.
 fn time(bench: &Bench, name: &'static str) -> Result<Measured, String> {
     worst(bench, name, |growth| growth.exponent)
 }
 
-/// The same of peak memory.
+/// Returns the largest exponent of peak memory of all shapes and commands of a format.
 fn memory(bench: &Bench, name: &'static str) -> Result<Measured, String> {
     worst(bench, name, |growth| growth.memory_exponent)
 }

@@ -24,7 +24,7 @@ pub struct AgainstPeers {
     pub set: f64,
 }
 
-/// Comparison, or the reason why there is none.
+/// Comparison, or the reason why it is missing.
 type Found = Result<AgainstPeers, Missing>;
 
 /// Reason for a missing figure.

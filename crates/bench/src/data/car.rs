@@ -12,7 +12,7 @@ pub struct CarRecords {
     pub cars: u32,
     /// Dealers a record, at most 25.
     pub dealers: u32,
-    /// Whether records have the length of the COMMAREA or only of their content.
+    /// Length of records: that of the COMMAREA, or of their content only.
     pub length: Length,
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::shapes::{Place, shapes};
 use super::{BYTES_MAX, EXPONENT_MAX, Growth, NOISE_S, SIZES, STARTS, Shape, exponent, memory_exponent};
 
-/// How the units travel.
+/// Transport of the units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Sent {
     /// As a body with its length, of a media type and further header lines.
@@ -21,7 +21,7 @@ enum Sent {
     Raw,
 }
 
-/// A shape and how it travels.
+/// A shape and its transport.
 struct Hostile {
     shape: Shape,
     sent: Sent,
@@ -121,7 +121,7 @@ impl Drop for Server {
     }
 }
 
-/// What one request took.
+/// Cost and status of a request.
 #[derive(Clone, Copy)]
 struct Took {
     cpu_s: f64,
@@ -160,7 +160,7 @@ impl Server {
         Ok(Server { child, address, process })
     }
 
-    /// CPU seconds of all threads.
+    /// Returns the CPU seconds of all threads.
     fn cpu_s(&self) -> Result<f64, String> {
         let mut nanoseconds = 0u64;
         let threads = fs::read_dir(self.process.join("task")).map_err(|error| error.to_string())?;
@@ -171,7 +171,7 @@ impl Server {
         Ok(nanoseconds as f64 / 1e9)
     }
 
-    /// Most bytes in memory since the last call that reset them.
+    /// Returns the maximum bytes in memory since the last reset.
     fn peak_bytes(&self) -> Result<u64, String> {
         let text = fs::read_to_string(self.process.join("status")).map_err(|error| error.to_string())?;
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no peak")?;
@@ -208,7 +208,7 @@ impl Server {
 impl Hostile {
     fn request(&self, bytes: usize) -> Vec<u8> {
         let Shape { before, unit, after, .. } = &self.shape;
-        // The size is that of what is sent: a chunk has a head and an end.
+        // The size includes the framing: each chunk has a head and an end.
         let count = match self.sent {
             Sent::Chunks(size) => bytes / (size + 5) * size / unit.len(),
             Sent::Body(_) | Sent::Raw => bytes / unit.len(),
@@ -258,7 +258,8 @@ pub fn measure(quayline: &Path, folder: &Path) -> Result<Vec<Growth>, String> {
         let name = format!("HTTP: {}", hostile.shape.name);
         let run = |bytes| {
             let took = server.send(hostile, bytes).map_err(|error| format!("{name}: {error}"))?;
-            // A limit refuses a head without an answer if the client still writes. No request may be our fault.
+            // If a limit refuses a head while the client writes, the connection may end without a response. A status from 500 on is a fault of the
+            // server.
             if took.status >= 500 { Err(format!("{name}: status {}", took.status)) } else { Ok(took) }
         };
         let mut small = run(SIZES[0])?;

@@ -25,7 +25,7 @@ const SIZES: [usize; 2] = [64 << 10, 1 << 20];
 const BYTES_MAX: usize = 64 << 20;
 /// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about twenty on a busy machine.
 const CPU_SECONDS_MAX: u32 = 100;
-/// CPU time below which a run is no evidence of growth: the noise of starting a process has this magnitude.
+/// CPU time below which a run does not show growth: starting a process has noise of this magnitude.
 const NOISE_S: f64 = 0.02;
 
 /// Runs of the good file: the shortest is what starting takes.
@@ -222,10 +222,10 @@ fn exponent(points: &[(usize, f64)]) -> f64 {
     }
 }
 
-/// Bytes of memory below which a run says nothing about growth: buffers, and what an allocator keeps.
+/// Bytes of memory below which a run does not show growth: buffers and the allocator's reserve.
 const NOISE_BYTES: u64 = 4 << 20;
 
-/// The exponent of peak memory, without that of a good file, between two sizes whose ratio is `by`; 0 if the larger run is within the noise.
+/// Returns the exponent of peak memory, without that of a good file, between two sizes whose ratio is `by`. 0 if the larger run is within the noise.
 fn memory_exponent(resting: u64, small: u64, large: u64, by: usize) -> f64 {
     let of = |peak: u64| peak.saturating_sub(resting).max(NOISE_BYTES) as f64;
     (of(large) / of(small)).ln().max(0.0) / (by as f64).ln()
@@ -270,7 +270,7 @@ fn run(
     }
 }
 
-/// The file whose name is that of another with an ending.
+/// Returns the name of a file with an ending appended.
 fn beside(file: &Path, ending: &str) -> OsString {
     [file.as_os_str(), ending.as_ref()].into_iter().collect()
 }
