@@ -17,7 +17,7 @@ use crate::exit::{Exit, Stop, argument};
 use crate::service::dialect_of;
 use crate::store::{Missing, Opened, stop, unreadable};
 
-/// Makes a REST API of a record file or of a program.
+/// Creates a REST API for a record file or a program.
 pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
     let ApiCommand::New(args) = &args.what;
     match &args.file {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
     }
 }
 
-/// Service and API of a program.
+/// Creates the service and the API of a program.
 fn of_program(args: &ApiNewArgs, console: &Console) -> Result<Exit, Stop> {
     let root = &args.project;
     let mut records = ProgramRecords::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
@@ -68,12 +68,12 @@ fn of_program(args: &ApiNewArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// Paths of the service and the API, which do not exist yet.
+/// Returns the paths of the service and the API, which must not exist yet.
 fn places(root: &Path, name: &str) -> Result<[PathBuf; 2], Stop> {
     let places = ["services", "apis"].map(|folder| root.join(folder).join(format!("{name}.toml")));
     match places.iter().find(|place| place.exists()) {
         Some(place) => {
-            let finding = argument(format!("{} is there already", shown(place)));
+            let finding = argument(format!("{} already exists", shown(place)));
             Err(finding.hint("write another name with --name, or remove the file").into())
         }
         None => Ok(places),
@@ -93,7 +93,7 @@ fn say_next(root: &Path, console: &Console) {
     ));
 }
 
-/// Service and API of a record file, and its definition.
+/// Creates the service and the API of a record file, and defines the file.
 fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Stop> {
     let name = service_name(args.name.as_deref(), file)?;
     let root = &args.project;
@@ -164,7 +164,8 @@ fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Sto
     opened.close(Exit::Done)
 }
 
-/// How the service names the copybook, and from where to where it is copied if the project does not have it: to a folder of the project.
+/// Returns the copybook's name in the service. If the project does not have the copybook, also returns its path and the path of the copy in a folder
+/// of the project.
 fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Option<(PathBuf, PathBuf)>), Stop> {
     let whole = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
     let (root, path) = (whole(&args.project)?, whole(&args.copybook)?);
@@ -176,15 +177,15 @@ fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Option<(PathBuf,
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let to = args.project.join(folder).join(&file);
     if to.exists() {
-        let finding = argument(format!("{} is there already, and is not {}", shown(&to), shown(&args.copybook)));
+        let finding = argument(format!("{} already exists, and is not {}", shown(&to), shown(&args.copybook)));
         return Err(finding.hint("name the copybook of the project, or rename one of them").into());
     }
-    // Copybooks are found by their names alone.
+    // Quayline finds copybooks by their names alone.
     let named = if folder == "copybooks" { file } else { format!("{folder}/{file}") };
     Ok((named, Some((args.copybook.clone(), to))))
 }
 
-/// The service, compiled with its API as they will be read.
+/// Compiles the service and its API as a server does.
 fn compile(name: &str, service: &str, api: &str, root: &Path) -> Result<Arc<Service>, Findings> {
     let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
     let service = Arc::new(Service::compile(&format!("services/{name}.toml"), service, &root)?);
@@ -192,7 +193,7 @@ fn compile(name: &str, service: &str, api: &str, root: &Path) -> Result<Arc<Serv
     Ok(service)
 }
 
-/// The record file that the service names.
+/// Returns the record file that the service names.
 fn file_of(service: &Service) -> Result<FileSpec, Findings> {
     match &service.provider {
         ProviderSpec::File(spec) => Ok(spec.clone()),
@@ -200,7 +201,7 @@ fn file_of(service: &Service) -> Result<FileSpec, Findings> {
     }
 }
 
-/// When the record file was defined.
+/// Time at which the record file was defined.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Defined {
     Now,

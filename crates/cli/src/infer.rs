@@ -64,7 +64,7 @@ fn write(args: &InferArgs, text: &str) -> Result<Exit, Stop> {
         Some(path)
             if path.exists() && Destination::of(path).map_err(|error| error.findings())? != Destination::Stream =>
         {
-            return Err(argument(format!("{} is there already", shown(path)))
+            return Err(argument(format!("{} already exists", shown(path)))
                 .hint("name another file, or remove it")
                 .into());
         }

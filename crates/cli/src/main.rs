@@ -1,6 +1,6 @@
 //! The `quayline` command: arguments in, exit code out.
 //!
-//! Data goes to standard output, everything else to standard error. Functions that are independent of the command line (reading, converting,
+//! Data goes to standard output, all other text to standard error. Functions that are independent of the command line (reading, converting,
 //! detecting) are in the lower crates; this crate has arguments, text output, and exit codes.
 
 mod admin;
@@ -51,7 +51,7 @@ use console::Console;
 use exit::{Exit, Stop};
 
 fn main() -> ExitCode {
-    // Before anything else: a process that calls a COBOL program has no command line.
+    // Comes first, because a process that calls a COBOL program has no command line.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(code) = serve::hidden(&arguments) {
         std::process::exit(code);

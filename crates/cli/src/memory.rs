@@ -46,7 +46,7 @@ pub(crate) fn keep_small_blocks() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_large_blocks_back() {}
 
-/// Other allocators are left as they are.
+/// Does nothing for other allocators.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_largest_blocks_back() {}
 

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> 
         Some(path)
             if path.exists() && Destination::of(path).map_err(|error| error.findings())? != Destination::Stream =>
         {
-            return Err(argument(format!("{} is there already", path.display()))
+            return Err(argument(format!("{} already exists", path.display()))
                 .hint("name another file, or remove it")
                 .into());
         }

@@ -251,7 +251,7 @@ pub(crate) fn keep_profile(
     Some(exit)
 }
 
-/// Each finding once, with the number of those that say the same of the same field.
+/// Returns each finding once, with the number of equal findings of the same field.
 fn without_repeats(findings: &[Finding]) -> Vec<Finding> {
     let key = |of: &Finding| (of.code, of.message.clone(), of.place.file.clone(), of.place.path.clone());
     let mut once: Vec<(Finding, u64)> = Vec::new();

@@ -214,6 +214,6 @@ pub(super) fn answer(store: &Path, repository: &Repository) {
 
 /// Removes remaining questions.
 pub(super) fn clear(store: &Path) {
-    // If the folder is missing, there are none.
+    // The folder may be missing.
     let _ = fs::remove_dir_all(folder(store));
 }

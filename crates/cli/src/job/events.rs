@@ -29,7 +29,7 @@ const READ: usize = 500;
 /// Between two looks for new events.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a project's `jobs/events.toml` keeps. `store` has the queue of `topic`; without it, another process brings the events there.
+/// Reads `jobs/events.toml` of a project. `store` has the queue of `topic`; without it, another process moves the events to that queue.
 pub(crate) fn keeping(
     project: &Path,
     store: Option<&Store>,
@@ -54,7 +54,7 @@ pub(crate) fn keeping(
     Ok(Some(keeping))
 }
 
-/// Brings kept events to the queue of `topic`. Returns why some of them wait in the repository.
+/// Moves kept events to the queue of `topic`. Returns the reason if some of them wait in the repository.
 pub(super) fn relay(keeping: Option<&Keeping>, repository: &Repository) -> Option<String> {
     match keeping?.relay.as_ref()?.run(repository) {
         Ok(true) => None,

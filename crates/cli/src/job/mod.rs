@@ -87,7 +87,7 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
 
 /// The job repository, in the store or in a database. Executions whose process is gone have become FAILED.
 struct Jobs {
-    /// The store, if the repository or the queue of its events is there.
+    /// The store, if the repository or the queue of its events is in a store.
     opened: Option<Opened>,
     /// What a command that continues these jobs has to say to find them.
     place: String,
@@ -262,7 +262,7 @@ fn check(args: &JobCheckArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::of_findings(&findings))
 }
 
-/// Everything that is wrong with a job of a project, whatever its parameters will be.
+/// Returns all findings about a job of a project, for any parameters.
 pub(crate) fn findings_of(path: &Path, project: &Path) -> Vec<Finding> {
     match JobFile::open(path) {
         Ok(file) => file.check(None, &system_property, &artifacts().in_folder(project)),
@@ -270,7 +270,7 @@ pub(crate) fn findings_of(path: &Path, project: &Path) -> Vec<Finding> {
     }
 }
 
-/// What is wrong with a job that starts. A file that is missing is a warning, because an earlier step may write it.
+/// Returns the findings about a job that starts. A missing file is a warning, because an earlier step may write it.
 fn before_start(file: &JobFile, given: &Parameters, folder: &Path) -> Vec<Finding> {
     let mut findings = file.check(Some(given), &system_property, &artifacts().in_folder(folder));
     let missing = findings.iter_mut().filter(|finding| finding.fault != Fault::Config);

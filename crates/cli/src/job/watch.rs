@@ -70,7 +70,7 @@ fn watch(shared: &Arc<Shared>) {
         }
         std::thread::park_timeout(LOOK);
     }
-    // What has just ended.
+    // Move the events of executions that have just ended.
     events::relay(shared.keeping.as_ref(), &shared.repository);
     requests.clear();
     ask::clear(&shared.store);

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
         Some(path)
             if path.exists() && Destination::of(path).map_err(|error| error.findings())? != Destination::Stream =>
         {
-            return Err(argument(format!("{} is there already", shown(path)))
+            return Err(argument(format!("{} already exists", shown(path)))
                 .hint("name another file, or remove it")
                 .into());
         }

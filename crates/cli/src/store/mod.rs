@@ -37,7 +37,7 @@ pub(crate) struct Opened {
     engine: Option<Arc<EmbeddedEngine>>,
 }
 
-/// Whether a command may create the data folder.
+/// Handling of a missing data folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Missing {
     Create,

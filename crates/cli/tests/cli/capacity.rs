@@ -179,7 +179,7 @@ fn a_report_has_three_files_and_a_baseline() {
     assert!(page.matches("<svg").count() == 3 && page.len() < 300_000);
     assert!(text_of(&world, "first.csv").starts_with("section,row,column,unit,value\r\nload,100,throughput,tx/s,187."));
     assert!(text_of(&world, "first.json").contains("quayline.report/1"));
-    // An identical prediction is no regression; a prediction for a slower store is one.
+    // An identical prediction is not a regression; a prediction for a slower store is one.
     world.run("predict gateway.toml --users 100,200 --baseline first.json").code(0);
     let slower = text_of(&world, "gateway.toml").replace("1.2ms", "3ms");
     world.write("slower.toml", slower.as_bytes());

@@ -176,7 +176,7 @@ fn b13_transactions_without_their_end_take_no_memory() {
         "ISA*00*          *00*          *ZZ*A              *ZZ*B              *260101*0101*^*00501*000000001*0*P*:~";
     let gs = "GS*PO*A*B*20260101*0101*1*X*005010~";
     let header = |kind: &str, number: usize| match kind {
-        // What is wrong with the bytes of a header is reported once, also where a block ends before it.
+        // Faults in the bytes of a header are reported once, even if a block ends before the header.
         "ST" if number.is_multiple_of(7) => format!("ST*850*{number}\u{7}~"),
         "ST" => format!("ST*850*{number}~REF*CT*{number}~"),
         "GS" => format!("GS*PO*A*B*20260101*0101*{number}*X*005010~ST*850*{number}~GE*1*{number}~"),

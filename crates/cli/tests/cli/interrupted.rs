@@ -242,7 +242,7 @@ fn ends_by(world: &World, command: &str, signal: &str, head: &str, unit: &str) {
         }
     });
     std::thread::sleep(Duration::from_millis(700));
-    // One that ended by itself before, which has read enough, is not there any more.
+    // A process that has read enough may have ended already.
     let _ =
         Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status().expect("kill runs");
     let begun = Instant::now();

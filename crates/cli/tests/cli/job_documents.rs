@@ -287,7 +287,7 @@ fn the_check_of_a_job_compiles_its_definitions() {
     assert!(program.code(2).err().contains("has no such PROGRAM-ID"), "{}", program.err());
     world.write("programs/RATE.so", "\0RATE\0");
     check("cobolProcessor", &[("program", "rate"), ("length", "4")]).code(0);
-    // What only the artifact itself knows.
+    // Faults that only the artifact itself finds.
     let list = [("table", "t"), ("columns", "a"), ("key", "a"), ("mode", "update"), ("database", "postgresql://u@h/d")];
     world.write("sql.xml", job(4, &[reader.clone(), artifact("writer", "sqlWriter", &list)]));
     let update = world.run("job check sql.xml");

@@ -33,7 +33,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The folder of the tools, if those of a kind are fetched.
+/// Returns the folder of the tools, if those of a kind are fetched.
 fn tools(kind: &str, test: &str) -> Option<PathBuf> {
     let folder = root().join("target/openapi-tools");
     if folder.join(format!("{kind}.fetched")).exists() {
@@ -134,7 +134,7 @@ impl Serving {
         paths.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// The ids of all operations of the example APIs.
+    /// Returns the ids of all operations of the example APIs.
     fn operations(&self) -> BTreeSet<String> {
         let mut ids = BTreeSet::new();
         for name in APIS {

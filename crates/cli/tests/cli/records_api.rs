@@ -119,7 +119,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     let made = world.run("api new customer.cpy --file CUSTOMER --key CUSTOMER-ID");
     assert!(made.code(0).err().contains("is as it was"), "{}", made.err());
     let again = world.run("api new customer.cpy --file CUSTOMER --key CUSTOMER-ID");
-    assert!(again.code(2).err().contains("services/customer.toml is there already"), "{}", again.err());
+    assert!(again.code(2).err().contains("services/customer.toml already exists"), "{}", again.err());
     // The check before a start examines the store.
     world.write("quayline.toml", OPEN);
     world.run("file delete CUSTOMER --all").code(0);
