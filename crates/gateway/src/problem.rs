@@ -57,13 +57,13 @@ impl Problem {
         self
     }
 
-    /// The path does not exist.
+    /// Reports that the path does not exist.
     #[must_use]
     pub fn no_route() -> Problem {
         Problem::new(404, codes::NO_ROUTE, "no API has this path")
     }
 
-    /// The path is known, the method is not.
+    /// Reports that the path does not allow the method.
     #[must_use]
     pub fn no_method(methods: &[&str]) -> Problem {
         let mut problem = Problem::new(405, codes::NO_METHOD, "the path does not take this method");
@@ -71,13 +71,13 @@ impl Problem {
         problem
     }
 
-    /// The API cannot produce a media type that the client accepts.
+    /// Reports that the API cannot produce a media type that the client accepts.
     #[must_use]
     pub fn not_acceptable() -> Problem {
         Problem::new(406, codes::NOT_ACCEPTABLE, "answers are application/json or application/xml")
     }
 
-    /// The client is not authenticated. `challenge` is the value of WWW-Authenticate.
+    /// Reports that the client is not authenticated. `challenge` is the value of WWW-Authenticate.
     #[must_use]
     pub fn unauthenticated(challenge: &str, why: &str) -> Problem {
         let mut problem = Problem::new(401, codes::UNAUTHENTICATED, "the request is not authenticated");
@@ -85,7 +85,7 @@ impl Problem {
         problem.logged(why)
     }
 
-    /// Tokens cannot be checked: the issuer's keys could not be read.
+    /// Reports that tokens cannot be checked, because the issuer's keys could not be read.
     #[must_use]
     pub fn no_token_keys() -> Problem {
         let mut problem = Problem::new(503, codes::NO_TOKEN_KEYS, "tokens cannot be checked now");
@@ -93,13 +93,13 @@ impl Problem {
         problem.logged("no key of the issuer is known")
     }
 
-    /// The client has none of the required roles.
+    /// Reports that the client has none of the required roles.
     #[must_use]
     pub fn forbidden() -> Problem {
         Problem::new(403, codes::FORBIDDEN, "the client has none of the roles that the operation needs")
     }
 
-    /// The client exceeds its request limit.
+    /// Reports that the client exceeds its request limit.
     #[must_use]
     pub fn too_many(what: &str, retry_after_s: u32) -> Problem {
         let mut problem = Problem::new(429, codes::TOO_MANY, what);
@@ -107,7 +107,7 @@ impl Problem {
         problem
     }
 
-    /// The server has no room for another request.
+    /// Reports that the server has no room for another request.
     #[must_use]
     pub fn overloaded(what: &str) -> Problem {
         let mut problem = Problem::new(503, codes::TOO_MANY, what);
@@ -115,7 +115,7 @@ impl Problem {
         problem
     }
 
-    /// The audit record cannot be written, and unaudited requests are not processed.
+    /// Reports that the audit record cannot be written, and unaudited requests are not processed.
     #[must_use]
     pub fn unaudited() -> Problem {
         let mut problem = Problem::new(503, codes::UNAUDITED, "requests cannot be put on record now");
@@ -123,19 +123,19 @@ impl Problem {
         problem
     }
 
-    /// A part of the request is larger than its limit.
+    /// Reports that a part of the request is larger than its limit.
     #[must_use]
     pub fn too_large(status: u16, what: &str, limit: usize) -> Problem {
         Problem::new(status, codes::TOO_LARGE, format!("{what} is larger than its limit of {limit} bytes"))
     }
 
-    /// The body's framing is invalid: a chunk without a size, or a missing end.
+    /// Reports that the body's framing is invalid: a chunk without a size, or a missing end.
     #[must_use]
     pub fn malformed_body() -> Problem {
         Problem::new(400, codes::BODY, "the body does not come as HTTP says: a broken chunk, or less than its length")
     }
 
-    /// A header is ambiguous or not text.
+    /// Reports that a header is ambiguous or not text.
     #[must_use]
     pub fn bad_header(name: &str, rule: &str, detail: &str) -> Problem {
         let mut problem = Problem::new(400, codes::PARAMETER, "a header breaks a rule");
@@ -144,7 +144,7 @@ impl Problem {
         problem
     }
 
-    /// The body is compressed, which the server does not support.
+    /// Reports that the body is compressed, which the server does not support.
     #[must_use]
     pub fn content_coding() -> Problem {
         let mut problem =
@@ -153,25 +153,25 @@ impl Problem {
         problem
     }
 
-    /// The transfer coding of the body is not chunked (RFC 9112, section 6.1).
+    /// Reports that the transfer coding of the body is not chunked (RFC 9112, section 6.1).
     #[must_use]
     pub fn transfer_coding() -> Problem {
         Problem::new(501, codes::MEDIA_TYPE, "bodies are taken in chunks or as they are, without a transfer coding")
     }
 
-    /// The client accepts no available content coding.
+    /// Reports that the client accepts no available content coding.
     #[must_use]
     pub fn no_coding() -> Problem {
         Problem::new(406, codes::NOT_ACCEPTABLE, "answers are sent as they are or by gzip, and the client refuses both")
     }
 
-    /// An internal error ended the request.
+    /// Reports that an internal error ended the request.
     #[must_use]
     pub fn broken() -> Problem {
         Problem::new(500, codes::BROKEN, "the server failed at this request; its operator finds the reason in the log")
     }
 
-    /// A condition of the request is false, so it was not performed (RFC 9110, section 13).
+    /// Reports that a condition of the request is false, so the server did not perform it (RFC 9110, section 13).
     #[must_use]
     pub fn precondition(name: &str) -> Problem {
         Problem::new(412, codes::PRECONDITION, format!("the condition of {name} is false"))

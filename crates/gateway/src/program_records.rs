@@ -1,4 +1,4 @@
-//! The records that a program works with.
+//! Records of a program.
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +7,20 @@ use quayline_core::{Fault, Finding, Findings, Limits};
 
 use crate::{ProgramHead, codes};
 
-/// Records that a program works with, by the names in its source.
+/// Records of a program, by the names in its source.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ProgramRecords {
     /// Records of its parameters, if it has several.
     pub parameters: Vec<String>,
-    /// The one record, if it is chosen.
+    /// Single record, if one is chosen.
     pub record: Option<String>,
     /// PROGRAM-ID of a source.
     pub program: Option<String>,
 }
 
 impl ProgramRecords {
-    /// Takes the records that are given. Otherwise the source of a program names them. A file that cannot be read is found with its layout.
+    /// Chooses the given records, or otherwise those that the source of a program names. For a file that cannot be read, [`ProgramRecords::layout`]
+    /// returns the finding.
     ///
     /// # Errors
     /// A parameter that is passed by value.
@@ -39,7 +40,8 @@ impl ProgramRecords {
         Ok(ProgramRecords { parameters, record, program: head.program })
     }
 
-    /// Reads the layout of the records, one after another. `folders` have copybooks that the source names, besides its own folder.
+    /// Reads the layout of the records, one after another. `folders` contain copybooks that the source names, in addition to the source's own
+    /// folder.
     ///
     /// # Errors
     /// The findings of the copybook, and a record that it does not have.

@@ -88,7 +88,7 @@ impl Proposal {
     }
 }
 
-/// The plan of one direction.
+/// Plans the records of one direction.
 fn plan(layout: &Layout, page: &'static CodePage, excluded: &[String]) -> Result<RecordPlan, Findings> {
     let rule = |name: &String| FieldRule { field: name.clone(), include: Some(false), ..FieldRule::default() };
     let interface = Interface {
@@ -301,7 +301,7 @@ pub struct FileProposal {
 }
 
 impl FileProposal {
-    /// Reads `NAME=FIELD` or `NAME=FIELD:duplicates`: an index, and whether its keys may repeat.
+    /// Parses `NAME=FIELD` or `NAME=FIELD:duplicates`. Returns an index, and true if its keys may repeat.
     #[must_use]
     pub fn index(text: &str) -> Option<((String, String), bool)> {
         let (name, field) = text.split_once('=')?;
@@ -339,7 +339,7 @@ impl FileProposal {
     }
 }
 
-/// A program that is to be an API.
+/// A program to propose an API for.
 #[derive(Clone, Copy, Debug)]
 pub struct ProposedProgram<'a> {
     /// The program and its records.
@@ -360,8 +360,8 @@ pub struct ProgramProposal {
 }
 
 impl ProgramProposal {
-    /// Proposes an API with one operation. Fields of the request are parameters of its path. The others are the body, or parameters of the query for a
-    /// method without a body, except those of tables.
+    /// Proposes an API with one operation. Fields of the request become parameters of its path. The others become the body. For a method without a
+    /// body, they become query parameters, except those of tables.
     ///
     /// # Errors
     /// Those of [`Proposal::new`], an operation that is not a method and a path, and a name in the path that is not a field of the request.
@@ -413,7 +413,7 @@ impl ProgramProposal {
     }
 }
 
-/// Elementary fields of a request outside tables, by names of parameters that are unique and by names of the layout.
+/// Returns the elementary fields of a request outside tables, by unique parameter name and by name in the layout.
 fn leaves(layout: &Layout, plan: &RecordPlan) -> Vec<(String, String)> {
     let items = plan.shape().iter().filter(|(_, node)| node.scalar().is_some());
     let fields = items.filter_map(|(node, _)| plan.field_of(node));
@@ -433,7 +433,7 @@ fn leaves(layout: &Layout, plan: &RecordPlan) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the name of a service and its API, which is a file name and a part of a path: the one that is given, or `default` in lower case.
+/// Returns the name of a service and its API: the given one, or `default` in lower case. The name is a file name and a part of a path.
 ///
 /// # Errors
 /// A name with other characters.

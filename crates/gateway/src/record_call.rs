@@ -428,13 +428,13 @@ impl FileOperation {
 }
 
 impl Problem {
-    /// File status 23: the file has no record with the key.
+    /// Reports that the file has no record with the key (file status 23).
     #[must_use]
     pub fn no_record() -> Problem {
         Problem::new(404, codes::NO_RECORD, "no record has this key (file status 23)")
     }
 
-    /// The file has a record with the same key, or with the same key of a unique index (file status 22).
+    /// Reports that the file has a record with the same key, or with the same key of a unique index (file status 22).
     #[must_use]
     pub fn duplicate_key(index: Option<&str>) -> Problem {
         let what = match index {
@@ -444,7 +444,7 @@ impl Problem {
         Problem::new(409, codes::DUPLICATE_KEY, what)
     }
 
-    /// The record was not unlocked in time (file status 93).
+    /// Reports that the record was not unlocked in time (file status 93).
     #[must_use]
     pub fn record_held() -> Problem {
         let mut problem =
@@ -453,50 +453,50 @@ impl Problem {
         problem
     }
 
-    /// The store refuses the record, because of a COBOL file status or its length.
+    /// Reports that the store refuses the record, because of a COBOL file status or its length.
     #[must_use]
     pub fn not_stored(detail: impl Into<String>) -> Problem {
         Problem::new(400, codes::NOT_STORED, detail)
     }
 
-    /// A limit of the store or the free space of its disk is reached.
+    /// Reports that a limit of the store or the free space of its disk is reached.
     #[must_use]
     pub fn store_full(detail: impl Into<String>) -> Problem {
         Problem::new(507, codes::STORE_FULL, detail)
     }
 
-    /// The store failed, and only reopening it will show whether the change was made.
+    /// Reports that the store failed, and only reopening it will show whether the change was made.
     #[must_use]
     pub fn unknown_outcome() -> Problem {
         let detail = "the store failed, and the change may have been made: look before you repeat it (file status 30)";
         Problem::new(500, codes::UNKNOWN_OUTCOME, detail)
     }
 
-    /// The queue does not exist or is not open to clients.
+    /// Reports that the queue does not exist or is not open to clients.
     #[must_use]
     pub fn no_queue() -> Problem {
         Problem::new(404, codes::NO_QUEUE, "no queue of this name is open to clients")
     }
 
-    /// The claim was settled, its time is over, or another client has it.
+    /// Reports that the claim was settled or has expired, or that another client has it.
     #[must_use]
     pub fn no_claim() -> Problem {
         Problem::new(404, codes::NO_CLAIM, "the claim has ended: it was settled, its time is over, or it is not yours")
     }
 
-    /// The queue has no message with this id.
+    /// Reports that the queue has no message with this id.
     #[must_use]
     pub fn no_message() -> Problem {
         Problem::new(404, codes::NO_MESSAGE, "no message of the queue has this id and can be got now")
     }
 
-    /// The queue does not support the requested operation.
+    /// Reports that the queue does not support the requested operation.
     #[must_use]
     pub fn not_supported(detail: impl Into<String>) -> Problem {
         Problem::new(409, codes::NOT_SUPPORTED, detail)
     }
 
-    /// The page has an origin that `cors.origins` does not list.
+    /// Reports that the page has an origin that `cors.origins` does not list.
     #[must_use]
     pub fn other_origin() -> Problem {
         Problem::new(
@@ -506,7 +506,7 @@ impl Problem {
         )
     }
 
-    /// A request parameter violates a rule. `place` is `query`, `path` or `header`.
+    /// Reports that a request parameter violates a rule. `place` is `query`, `path` or `header`.
     #[must_use]
     pub fn bad_parameter(place: &'static str, name: &str, rule: &str, detail: impl Into<String>) -> Problem {
         let mut problem = Problem::new(400, codes::PARAMETER, "a parameter breaks a rule");
@@ -515,7 +515,7 @@ impl Problem {
         problem
     }
 
-    /// The reply did not arrive in time.
+    /// Reports that the reply did not arrive in time.
     #[must_use]
     pub fn no_reply(limit: Duration) -> Problem {
         let detail = format!(

@@ -17,7 +17,7 @@ pub(crate) struct SchemaOf<'a> {
     pub(crate) plan: &'a RecordPlan,
     pub(crate) shape: &'a Shape,
     pub(crate) typed: &'a [Option<Arc<Typed>>],
-    /// For a request: the default of each node, by node; empty if there are no defaults.
+    /// Default of each node, by node, for a request; empty without defaults.
     pub(crate) defaults: &'a [Option<String>],
     pub(crate) charset: Charset,
     /// True if a request refuses text with control characters.

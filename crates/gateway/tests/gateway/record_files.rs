@@ -28,7 +28,7 @@ const SLIDING: &str = "
 const PROVIDER: &str =
     "kind = \"file\"\nfile = \"CUSTOMER\"\nkey = \"CUST-KEY\"\n[[provider.index]]\nname = \"NAME\"\nfield = \"NAME\"\n";
 
-/// Returns the findings of a project with one service and one operation; empty if there are none.
+/// Returns the findings of a project with one service and one operation.
 fn findings(copybook: &str, provider: &str, interface: &str, operation: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     for sub in ["services", "apis"] {

@@ -182,7 +182,7 @@ impl Layout {
     }
 }
 
-/// A value for a schema, mostly one that fits. `faults`: one of this many leaves does not.
+/// Generates a value for a schema, mostly a valid one. `faults`: one of this many leaves is invalid.
 fn value(random: &mut Random, schema: &Json, faults: usize) -> Json {
     let faulty = faults > 0 && random.one_in(faults);
     if faulty && random.one_in(3) {
@@ -306,7 +306,7 @@ fn string(random: &mut Random, schema: &Json, faulty: bool) -> Json {
     Json::Text(text)
 }
 
-/// A bound of a schema in units of its last place, with its number of places.
+/// Returns a bound of a schema in units of its last place, and its number of places.
 fn bound(schema: &Json, names: [&str; 2]) -> Option<(i128, usize)> {
     let (name, Json::Number(text)) = names.iter().find_map(|name| Some((*name, schema.get(name)?)))? else {
         return None;
@@ -361,7 +361,7 @@ fn number(random: &mut Random, schema: &Json, faulty: bool) -> Json {
     Json::Number(text)
 }
 
-/// The folder of the tools that `scripts/openapi-tools.sh` fetches, if Node and they are there.
+/// Returns the folder of the tools that `scripts/openapi-tools.sh` fetches, if Node and the tools are installed.
 fn tools(test: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/openapi-tools");
     let node = Command::new("node").arg("--version").stdout(Stdio::null()).status();
