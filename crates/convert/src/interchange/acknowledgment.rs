@@ -163,7 +163,7 @@ fn release(spool: &mut Spool, held: Held, put: &mut impl FnMut(&[u8]) -> io::Res
     spool.truncate(0)
 }
 
-/// Returns the folder of a file, if there is one, since the user has room for output there.
+/// Returns the folder of a file if it has one, since the user has room for output there.
 fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() && path != Path::new(STREAM) => PathBuf::from("."),

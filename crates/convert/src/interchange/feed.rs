@@ -23,7 +23,7 @@ impl Feed {
         Feed { reader, buffer: vec![0; READ_BYTES], filled: 0, is_drained: false }
     }
 
-    /// Returns the bytes, and the flag that they are the last.
+    /// Returns the bytes, with a flag for the end of the source.
     pub(crate) fn input(&self) -> (&[u8], EndOfInput) {
         (&self.buffer[..self.filled], if self.is_drained { EndOfInput::Yes } else { EndOfInput::No })
     }

@@ -125,7 +125,7 @@ pub(crate) struct Checked {
     faults: Vec<Noted>,
     /// For acknowledgments: the block, and the reader at its beginning.
     again: Option<(Arc<EnvelopeReader>, Vec<u8>)>,
-    /// Segments that are two: the event of the first, and its bytes.
+    /// Segments that Quayline reads as two: the event and the bytes of the first.
     cuts: Vec<(u64, usize)>,
     is_last: bool,
     events: u64,
@@ -242,8 +242,8 @@ impl Relay {
         self.changed.notify_all();
     }
 
-    /// Waits for the validator of the previous block. The lane of that block got it earlier and waits at most for the blocks before it, so there is no
-    /// deadlock.
+    /// Waits for the validator of the previous block. The lane of that block got the block earlier and waits at most for earlier blocks, so a
+    /// deadlock is impossible.
     fn take(&self, seq: u64) -> Option<Validator> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         loop {

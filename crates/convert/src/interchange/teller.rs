@@ -18,7 +18,7 @@ pub(crate) struct Teller<'v> {
     pub(crate) acknowledgment: Option<&'v mut AcknowledgmentFile>,
     tell: &'v mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     pub(crate) counts: Counts,
-    /// A fault that the next transactions of the group may have as well, and how many have it.
+    /// Fault that the next transactions of the group may also have, and the number of transactions with this fault.
     held: Option<(EdiFault, u64)>,
 }
 
@@ -82,7 +82,7 @@ impl<'v> Teller<'v> {
         self.counts.is_bad = false;
     }
 
-    /// Reports a fault. A guide that is missing is reported once for consecutive transactions of a group.
+    /// Reports a fault. It reports a missing guide once for consecutive transactions of a group.
     pub(crate) fn found(&mut self, fault: &EdiFault) -> Result<(), ConvertError> {
         let is_new_in_transaction = fault.severity == Severity::Error
             && fault.at.transaction > 0
@@ -108,7 +108,7 @@ impl<'v> Teller<'v> {
         self.tell(fault, 1)
     }
 
-    /// Tells of what was held back.
+    /// Reports the held fault.
     pub(crate) fn finish(&mut self) -> Result<(), ConvertError> {
         self.held.take().map_or(Ok(()), |(fault, count)| self.tell(&fault, count))
     }

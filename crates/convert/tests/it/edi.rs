@@ -350,7 +350,7 @@ fn a_killed_process_resumes() {
     }
 }
 
-/// What is wrong with a transaction.
+/// Fault of a transaction.
 #[derive(Clone, Copy, Debug)]
 enum Harm {
     None,
