@@ -146,7 +146,7 @@ impl Block {
         }
     }
 
-    /// The bytes of a part of interchanges, and those behind it that its last transaction ends with.
+    /// Returns the bytes of a part of interchanges, and the following bytes that end its last transaction.
     pub(crate) fn interchanges(&self, part: EdiPart) -> &[u8] {
         &self.bytes[..part.len + part.look]
     }

@@ -397,7 +397,7 @@ impl<'p> Interchanges<'p> {
     }
 
     /// Scans the buffered bytes, after reading more if necessary. A scan that begins inside a document ends after it, where the reader can be copied,
-    /// so the saved position is never far behind.
+    /// so the saved position is always recent.
     fn look(&mut self) -> Result<(), Findings> {
         let was_open = self.reader.open_since().is_some();
         if self.needs_more {

@@ -24,7 +24,7 @@ pub trait Cutter: Send {
     fn position(&self) -> Position;
 }
 
-/// Whether the buffer contains the rest of the source.
+/// Relation of the buffer to the end of the source.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SourceEnd {
     /// More may follow.
@@ -45,14 +45,14 @@ pub struct Cut {
 /// Reason for the end of a cut.
 #[derive(Debug)]
 pub enum CutEnd {
-    /// The remaining bytes are no complete record. If `consumed` is 0, this many bytes are needed to make progress.
+    /// The remaining bytes are an incomplete record. If `consumed` is 0, this many bytes are needed to make progress.
     NeedMore {
         /// Bytes that the buffer must hold.
         at_least: usize,
     },
     /// The source has ended and all of it is consumed.
     Done,
-    /// The last `rest` bytes before the end of the source, after `consumed`, are no complete record. They go to the rejects.
+    /// The last `rest` bytes before the end of the source, after `consumed`, are an incomplete record. They go to the rejects.
     Torn(Finding),
     /// The following bytes cannot be read; the run ends.
     Lost(Finding),
@@ -87,7 +87,7 @@ enum Feed {
 pub(crate) enum Taken {
     /// The block contains records (or none, if only the position advanced).
     Block,
-    /// The block contains records. The remaining bytes up to the end of the source are no record.
+    /// The block contains records. The remaining bytes up to the end of the source are not a record.
     Torn { finding: Finding, rest: Vec<u8> },
     /// The block contains records. After them, the source cannot be read as records.
     Lost(Finding),

@@ -53,7 +53,7 @@ pub struct MapEnds<'c> {
     pub coverage: Option<Arc<Mutex<Coverage>>>,
 }
 
-/// Whether long transactions become several documents, one for each page.
+/// Handling of long transactions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Paging {
     /// A transaction beyond `EdiRead::page_bytes` becomes several documents.
@@ -78,7 +78,7 @@ pub struct Ends<'c> {
     pub map: Option<MapEnds<'c>>,
     /// Number of lanes, at least 1.
     pub lanes: usize,
-    /// Whether long transactions become documents in pages; never with a map.
+    /// Handling of long transactions; with a map, they never become pages.
     pub paging: Paging,
 }
 

@@ -474,7 +474,7 @@ impl Lot {
         self.keep(findings);
     }
 
-    /// Adds the end of the source after the block: trailing bytes that are no record, or an unreadable source.
+    /// Adds the end of the source after the block: trailing bytes that are not a record, or an unreadable source.
     pub(crate) fn end_with(&mut self, taken: Taken) {
         match taken {
             Taken::Torn { finding, rest } => {

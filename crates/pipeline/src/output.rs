@@ -63,7 +63,7 @@ pub enum OutputStart {
     },
 }
 
-/// Whether all documents of an output go to one file or each to a separate one.
+/// Files of an output: one for all documents, or one for each.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Apart {
     /// One after another.

@@ -375,7 +375,7 @@ fn write<O: DraftOutput>(
 }
 
 /// Writes and checks the drafts of one source document. Returns true if they are valid only if a page of the last transaction follows. `notes`
-/// receives findings that are no errors.
+/// receives findings that are not errors.
 fn write_drafts(
     output: &mut Drafts<'_>,
     payload: &mut Payload,
