@@ -7,7 +7,7 @@ use quayline_edi::guide::{Qualifier, Requirement};
 use crate::factor::{PlacedItem, PlacedLoop, PlacedSegment};
 
 impl PlacedItem {
-    /// Position among the siblings.
+    /// Returns the position among the siblings.
     pub(crate) fn position(&self) -> u32 {
         match self {
             PlacedItem::Segment(segment) => segment.position,

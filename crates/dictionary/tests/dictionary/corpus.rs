@@ -62,7 +62,7 @@ fn verdict(text: &[u8], guides: &GuideSet, choose: Choose) -> Verdict {
     }
 }
 
-/// Returns the table of all files of the corpus; `None`, with a message, if there is no corpus.
+/// Returns the table of all files of the corpus; `None`, with a message, if the corpus is missing.
 fn table(test: &str, guides: &GuideSet, choose: Choose) -> Option<String> {
     let corpus = std::env::var_os("QUAYLINE_CORPUS")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);

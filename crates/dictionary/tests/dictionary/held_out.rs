@@ -17,7 +17,7 @@ pub(crate) mod machine;
 
 use machine::{CLASSES, Dice, HARD_CLASSES, Subject, Tally, findings};
 
-/// Returns the only guide of the transactions of a file; `None` if there is none or more than one.
+/// Returns the guide of the transactions of a file; `None` unless it has exactly one.
 fn only_guide<'g>(text: &[u8], guides: &'g GuideSet) -> Option<&'g Guide> {
     let mut reader = EnvelopeReader::new(&quayline_core::Limits::default(), Rules::Lenient);
     let mut pass = reader.over(text, EndOfInput::Yes);
@@ -104,8 +104,8 @@ fn one_fault_gives_one_finding_by_imported_guides_too() {
 /// Optional places of a generated document.
 const PLACES: usize = 24;
 
-/// Generates a document of a guide with the loops and segments that lead to some of its places; `None` if it is not valid, because the
-/// generator ignores rules between elements.
+/// Generates a document of a guide with the loops and segments that lead to some of its places. `None` if it is not valid, because the generator
+/// ignores rules between elements.
 fn made(guide: &Guide, seed: u64) -> Option<Subject> {
     let mut all = Vec::new();
     places(&guide.structure, &mut Vec::new(), &mut 1, &mut all);
@@ -122,7 +122,7 @@ fn made(guide: &Guide, seed: u64) -> Option<Subject> {
     found.is_empty().then_some(subject)
 }
 
-/// The same for guides without a file in the corpus: a document is generated for each.
+/// Checks one generated document for each guide without a file in the corpus.
 #[test]
 fn one_fault_gives_one_finding_by_guides_without_files() {
     let test = "one_fault_gives_one_finding_by_guides_without_files";

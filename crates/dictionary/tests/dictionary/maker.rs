@@ -79,7 +79,7 @@ impl Maker<'_> {
                         let value = self.value(segment, (number, at), id, own, fill);
                         let _ = write!(parts, "{}{value}", if at > 1 { ":" } else { "" });
                     }
-                    // One that must be there has something, also where each of its components may be absent.
+                    // A mandatory composite has a value, even if each of its components may be absent.
                     let is_empty = parts.trim_end_matches(component).is_empty();
                     if let (true, Requirement::Mandatory) = (is_empty, requirement)
                         && let Some(ElementOf::Element(id)) = def.components.first().map(|usage| &usage.of)

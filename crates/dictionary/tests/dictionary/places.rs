@@ -78,10 +78,10 @@ fn follow(guide: &Arc<CompiledGuide>, made: &[(ItemId, String)]) -> (Outcome, us
     }
 }
 
-/// What a made document may have wrong: its levels are not numbered, and its values do not know which length or format a place asks for.
+/// Codes of errors that the generator causes: it does not number levels, and it ignores the length and format that a place requires.
 const OF_THE_MAKER: [&str; 5] = ["EDI-112", "EDI-117", "EDI-126", "EDI-127", "EDI-128"];
 
-/// Whether a validator accepts what is in the transaction; its envelope is none of a real one.
+/// Returns true if a validator accepts the content of the transaction. The test ignores the envelope, which is not a real one.
 fn is_accepted(guide: &Arc<CompiledGuide>, text: &str) -> bool {
     let options = ValidatorOptions { level: ValidationLevel::Guide, ..ValidatorOptions::default() };
     let is_wrong = |fault: &EdiFault| {
@@ -147,8 +147,8 @@ pub(crate) fn law_of(guides: &[Guide]) {
     assert!(counts[&Outcome::Right] > 1_000, "{counts:?}");
 }
 
-/// An element that may be absent distinguished places, so 63 of 4,334 valid documents were rejected, among them every claim status response
-/// without STC07.
+/// Regression: an element that may be absent distinguished places, so 63 of 4,334 valid documents were rejected. Among them was every claim status
+/// response without STC07.
 #[test]
 fn valid_segments_of_pyx12_guides_are_read_at_their_places() {
     law("valid_segments_of_pyx12_guides_are_read_at_their_places", &["pyx12"]);

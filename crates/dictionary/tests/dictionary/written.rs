@@ -1,5 +1,5 @@
-//! The law of what is written, over every imported guide: what a writer writes by a guide without a finding, a validator accepts at the same
-//! level. Documents are made for places of the guide and changed by a seed, so that many are wrong.
+//! Law of written interchanges for every imported guide: if a writer writes by a guide without a finding, a validator accepts the result at the same
+//! level. The test generates documents for places of the guide and changes them by a seed, so that many are wrong.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ const LEVELS: [ValidationLevel; 3] = [ValidationLevel::Guide, ValidationLevel::N
 const VALUES: [&str; 8] =
     ["", "ZZ", "20261301", "-5", "a", " ", ".6", "12345678901234567890123456789012345678901234567890"];
 
-/// Places that are tried of each guide.
+/// Number of places that the test tries in each guide.
 const PLACES: usize = 24;
 
-/// An interchange by a guide, with some elements changed.
+/// Formats an interchange by a guide, with some elements changed.
 fn interchange(guide: &Guide, made: &[(ItemId, String)], dice: &mut Dice, changes: usize) -> String {
     let is_x12 = guide.standard == Standard::X12;
     let (element, end) = if is_x12 { ('*', "~") } else { ('+', "'") };
@@ -54,7 +54,7 @@ fn interchange(guide: &Guide, made: &[(ItemId, String)], dice: &mut Dice, change
     }
 }
 
-/// What is written of an interchange, `None` where something was found.
+/// Returns the interchange as written again; `None` if there are findings.
 fn written(documents: &Arc<GuideDocuments>, level: ValidationLevel, text: &str) -> Option<Vec<u8>> {
     let check = OutboundOptions { level, rules: Rules::Lenient, limits: Limits::default() };
     let guides = Some(Arc::clone(documents));
