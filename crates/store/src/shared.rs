@@ -64,7 +64,7 @@ pub struct ClaimedEntry {
     pub beside: Option<Value>,
 }
 
-/// Whether locking a key also reads its value in the same round trip.
+/// Reading of a key's value together with its lock, in the same round trip.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reads {
     /// Do not read the value.

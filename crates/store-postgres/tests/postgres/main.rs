@@ -186,7 +186,7 @@ fn the_engine_passes_every_check_and_survives_its_server() {
     moved(&server);
 }
 
-/// Number of sequences for each model. The three take 80 s on a machine with two cores.
+/// Returns the number of sequences for each model. The three take 80 s on a machine with two cores.
 fn sequence_count() -> u64 {
     let asked = std::env::var("QUAYLINE_POSTGRES_SEQUENCES").ok();
     asked.map_or(SEQUENCES, |count| count.parse().expect("QUAYLINE_POSTGRES_SEQUENCES is a number"))

@@ -27,12 +27,12 @@ impl fmt::Debug for Claim {
     }
 }
 
-/// Whether returning a message counts as a rollback.
+/// Effect of returning a message on its backout count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Attempt {
     /// The message was worked on, and that failed: its backout count grows, and the threshold applies.
     Failed,
-    /// The message was returned unprocessed, so this is no rollback.
+    /// The message was returned unprocessed, so this is not a rollback.
     NotMade,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Message, MessageId, Persistence};
 
-/// Whether an object includes the content.
+/// Handling of the content in an object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Content {
     /// Include the content.

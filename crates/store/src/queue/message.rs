@@ -55,7 +55,7 @@ pub struct Message {
     pub group_sequence: u32,
     /// 0 to 9; 9 is got first.
     pub priority: u8,
-    /// Whether the message survives a restart.
+    /// Persistence of the message across a restart.
     pub persistence: Persistence,
     /// Milliseconds since 1970 when it was put; the queue sets it.
     pub put_ms: u64,

@@ -58,7 +58,7 @@ impl KeyPlace {
     }
 }
 
-/// Whether alternate keys may repeat.
+/// Handling of alternate keys that repeat.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Duplicates {
     /// At most one record has each key.
@@ -74,7 +74,7 @@ pub struct AlternateIndex {
     pub name: String,
     /// Position of the alternate key.
     pub place: KeyPlace,
-    /// Whether alternate keys may repeat.
+    /// Handling of alternate keys that repeat.
     pub duplicates: Duplicates,
 }
 
