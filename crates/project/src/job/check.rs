@@ -31,8 +31,8 @@ pub trait Artifacts {
         Vec::new()
     }
 
-    /// What is wrong with the definitions that an artifact compiles, such as a map, once all its properties are known and right. A finding whose file
-    /// is the name of a property is about the text of that property.
+    /// Returns findings about the definitions that an artifact compiles, such as a map. Called once all its properties are known and valid. A
+    /// finding about the text of a property has the property's name as its file.
     fn definitions(&self, kind: &str, reference: &str, given: &BTreeMap<String, String>) -> Vec<Finding> {
         let _ = (kind, reference, given);
         Vec::new()

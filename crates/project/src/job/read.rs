@@ -103,8 +103,8 @@ impl JobFile {
 }
 
 impl JobFile {
-    /// A finding of a definition that an artifact compiles, with a place in the job if it has none of its own. A condition is in the job itself, and a
-    /// missing file is only named there.
+    /// Returns a finding about a definition that an artifact compiles. If the finding has no place, or is about a condition or a missing file, its
+    /// place is in the job.
     pub(super) fn of_definition(&self, mut finding: Finding, artifact: &Node, properties: &[&Node]) -> Finding {
         let Some(file) = finding.place.file.clone() else {
             return finding.at(place(&self.text, artifact.at, Some("ref")));
@@ -146,7 +146,7 @@ fn place(text: &UserText, at: usize, attribute: Option<&str>) -> Place {
     text.place(&range_of(&text.text, at, attribute))
 }
 
-/// Where an element's name is, or an attribute of it.
+/// Returns the position of an element's name, or of an attribute.
 fn range_of(source: &str, at: usize, attribute: Option<&str>) -> Range<usize> {
     let at = at + usize::from(source[at..].starts_with('<'));
     let name = source[at..].find(|c: char| c.is_whitespace() || c == '>' || c == '/').unwrap_or(0);
