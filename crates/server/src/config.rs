@@ -160,7 +160,7 @@ pub struct TlsConfig {
     pub certificate: PathBuf,
     /// Private key, PEM.
     pub key: PathBuf,
-    /// Authorities of client certificates, PEM. If present, clients are asked for a certificate.
+    /// Authorities of client certificates, PEM. If present, the server requests a certificate from clients.
     pub client_authorities: Option<PathBuf>,
     /// True to refuse a client without a certificate at the handshake.
     #[serde(default)]

@@ -63,7 +63,7 @@ pub(crate) struct Known {
     pub(crate) identity: Option<Rc<Identity>>,
     /// True if the request was refused because it cannot be audited.
     unaudited: bool,
-    /// What the client calls itself, for the access log.
+    /// User agent of the client, for the access log.
     agent: Option<HeaderValue>,
     /// Places among requests in progress, of the client and of all.
     places: Places,

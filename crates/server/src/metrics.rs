@@ -382,7 +382,7 @@ pub(crate) enum Sample<'a> {
 }
 
 impl Sample<'_> {
-    /// The number of a counter or gauge.
+    /// Returns the number of a counter or gauge.
     pub(crate) fn number(&self) -> f64 {
         match self {
             Sample::Value(value) => *value as f64,

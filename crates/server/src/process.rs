@@ -4,7 +4,7 @@ use quayline_meter::ProcessUse;
 
 use crate::metrics::Kind;
 
-/// Name, kind, help and value of each metric that the system reports. Source: proc(5).
+/// Returns name, kind, help and value of each metric that the system reports. Source: proc(5).
 pub(crate) fn samples() -> Vec<(&'static str, Kind, &'static str, f64)> {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
@@ -23,7 +23,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Kind, &'static str, f64)> {
         (
             "process_start_time_seconds",
             Kind::Gauge,
-            "When the process started, in seconds since 1970.",
+            "Start time of the process, in seconds since 1970.",
             started(&stat, &boot, ticks),
         ),
     ]
@@ -32,7 +32,8 @@ pub(crate) fn samples() -> Vec<(&'static str, Kind, &'static str, f64)> {
     .collect()
 }
 
-/// A field of `/proc/self/stat`, from 1. The second one, the program's name, may hold anything, so fields are counted from its closing parenthesis.
+/// Returns a field of `/proc/self/stat`, counted from 1. The second field, the program's name, may contain anything, so counting begins at its
+/// closing parenthesis.
 fn field(stat: &str, number: usize) -> Option<f64> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(number - 3)?.parse().ok()
 }

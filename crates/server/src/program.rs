@@ -70,7 +70,7 @@ struct Lane {
     unrung: Cell<usize>,
     /// Number of calls that the worker had completed at the last check, and the time since which the number is unchanged.
     progress: Cell<(u64, Instant)>,
-    /// Reason why there is no worker.
+    /// Reason why the worker is missing.
     down: RefCell<Option<String>>,
     /// Pipe with the output of DISPLAY in the worker's program.
     output: RefCell<Option<OwnedFd>>,

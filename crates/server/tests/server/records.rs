@@ -1,4 +1,4 @@
-//! Record files and queues behind APIs. The server runs in this process, so that a test can hold locks and reply to messages.
+//! Record files and queues that APIs serve. The server runs in this process, so that a test can hold locks and reply to messages.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
