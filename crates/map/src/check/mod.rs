@@ -82,7 +82,7 @@ pub trait Resolver {
     fn text(&self, name: &str) -> Result<Arc<str>, String>;
 }
 
-/// Constraints on leaves beyond their types, such as the codes of a guide. Returns `None` where there is no constraint.
+/// Constraints on leaves beyond their types, such as the codes of a guide. Returns `None` without a constraint.
 pub trait LeafRules {
     /// Returns the reason if a text can never be the value of a source leaf.
     fn source(&self, leaf: NodeId, text: &str) -> Option<String> {

@@ -542,7 +542,7 @@ impl Lower<'_> {
     }
 }
 
-/// Whether a path may pass through lists without a selection.
+/// Lists that a path may pass through without a selection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Through {
     Nothing,

@@ -83,7 +83,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Sets a pick's cursor to the chosen occurrence. Returns false if there is none.
+    /// Sets a pick's cursor to the chosen occurrence. Returns false if no occurrence was chosen.
     pub(super) fn choose(&mut self, number: u16) -> bool {
         let plan = self.plan;
         let pick = &plan.picks[usize::from(number)];

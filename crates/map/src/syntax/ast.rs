@@ -81,7 +81,7 @@ pub(crate) struct Lookup {
     pub(crate) fields: Vec<(Name, TypeName)>,
 }
 
-/// Whether a function may reuse the result of an earlier call: `cached` after its type.
+/// Reuse of earlier results: `cached` after the type of a function.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reuse {
     Never,

@@ -50,7 +50,7 @@ pub(crate) fn parse(source: &Arc<SourceText>, file: u16) -> Parsed {
     Parsed { items: parser.items, body, findings: parser.findings }
 }
 
-/// Whether definitions are allowed at this level.
+/// Level of statements. Definitions are allowed only at the top level.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Level {
     Top,
