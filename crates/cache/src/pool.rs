@@ -31,7 +31,7 @@ impl<K: Clone + Eq + Hash, V: Sync> Default for Pool<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V: Sync> Pool<K, V> {
-    /// An empty pool.
+    /// Creates an empty pool.
     #[must_use]
     pub const fn new() -> Self {
         Pool(LazyLock::new(Mutex::default))

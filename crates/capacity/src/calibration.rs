@@ -125,7 +125,7 @@ pub struct Host {
 /// The rating of a machine: its commercial mix of keyed records, queues, journal and commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
-    /// Units of work a second that all processors can do if nothing else limits them.
+    /// Units of work a second that all processors can do without another bottleneck.
     pub units: PerSecond,
     /// CPU time of one, engine included.
     pub cpu: Seconds,

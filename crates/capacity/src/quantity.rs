@@ -152,7 +152,7 @@ impl core::str::FromStr for Share {
     }
 }
 
-/// A time in the unit that shows three digits of it.
+/// Formats a time with three digits, in a suitable unit.
 #[must_use]
 pub fn time_text(time: Seconds) -> String {
     let (value, unit) = match time.0 {

@@ -112,7 +112,7 @@ impl BrokerAddress {
         Ok(BrokerAddress { place: Place::parse(place, port)?, is_encrypted })
     }
 
-    /// True if the connection uses TLS.
+    /// Returns true if the connection uses TLS.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted

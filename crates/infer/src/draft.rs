@@ -22,7 +22,7 @@ pub struct Samples {
 pub struct Draft {
     /// The shape.
     pub shape: Shape,
-    /// Notes for the reader, by node id; an empty text is no note.
+    /// Notes for the reader, by node id; empty without a note.
     pub notes: Vec<String>,
     /// Documents that it was guessed from.
     pub documents: u64,

@@ -139,7 +139,7 @@ impl<'b> Desk<'b> {
         self.ledger
     }
 
-    /// Number of units of work that this worker has committed, by which a caller detects that a failure undid everything.
+    /// Returns the number of units of work that this worker has committed, by which a caller detects that a failure undid everything.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.commits

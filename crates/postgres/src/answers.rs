@@ -34,7 +34,7 @@ impl Answers {
         self.rows.len()
     }
 
-    /// Returns true if there are no rows.
+    /// Returns true if the answer has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

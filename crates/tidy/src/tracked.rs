@@ -25,7 +25,7 @@ pub fn root() -> PathBuf {
 /// Returns all text files that git tracks, and new ones that it does not ignore. Files that are not UTF-8 are data and are left out.
 ///
 /// # Panics
-/// Git does not answer. Outside a clone, nothing tells which files belong to the project.
+/// Git does not answer. Without a clone, it is unknown which files belong to the project.
 #[must_use]
 pub fn tracked_files() -> Vec<TrackedFile> {
     let root = root();

@@ -79,7 +79,7 @@ pub enum Exhaustion {
         /// Months from the measurement.
         months: f64,
     },
-    /// The utilization is never reached, because there is no growth.
+    /// The utilization is never reached, because the load does not grow.
     Never,
 }
 

@@ -168,7 +168,7 @@ pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook
     let records = hierarchy::records(parsed.entries, &name, &sources, &mut report, options.limits);
     let (mut findings, failed) = report.finish();
     if failed {
-        // What the next step would find is reported in the same run, but for the entries that are wrong already.
+        // The same run reports the faults of the next step too, except for entries that already have an error.
         let line = |finding: &Finding| (finding.place.file.clone(), finding.place.line);
         let known: Vec<_> = findings.iter().map(line).collect();
         let more = records.iter().flat_map(crate::layout::errors_of_fields);

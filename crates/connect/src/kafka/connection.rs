@@ -106,7 +106,7 @@ impl KafkaAddress {
         Ok(KafkaAddress { places, is_encrypted })
     }
 
-    /// True if connections use TLS.
+    /// Returns true if connections use TLS.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted

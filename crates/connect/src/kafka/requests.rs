@@ -7,7 +7,7 @@ use super::records::{self, KafkaRecord, Producer};
 use super::wire::{In, Out};
 use crate::dial::Place;
 
-/// Maximum time to wait for an answer, in addition to the wait that the request itself asks for.
+/// Maximum time to wait for an answer, in addition to the wait that the request specifies.
 const WAIT: Duration = Duration::from_secs(20);
 /// Bytes of one fetch, and of each of its partitions. A first batch that is longer comes whole.
 const FETCH_BYTES: (i32, i32) = (8 << 20, 1 << 20);

@@ -107,7 +107,7 @@ impl NatsAddress {
         Ok(NatsAddress { place: Place::parse(place, PORT)?, needs_tls })
     }
 
-    /// True if the connection always uses TLS.
+    /// Returns true if the connection always uses TLS.
     #[must_use]
     pub fn needs_tls(&self) -> bool {
         self.needs_tls
@@ -233,7 +233,7 @@ impl NatsClient {
         Ok(())
     }
 
-    /// Maximum length in bytes of headers and payload that the server accepts.
+    /// Returns the maximum length in bytes of headers and payload that the server accepts.
     #[must_use]
     pub fn max_payload(&self) -> usize {
         self.max_payload

@@ -282,8 +282,8 @@ fn messages_keep_the_order_of_their_partition_also_when_one_fails() {
     drop(engine);
 }
 
-/// After a stop, the stored position could be behind the processed messages. If Kafka had removed them in the meantime, the node refused the
-/// partition, and one refused partition stopped the reading of all others.
+/// Regression: after a stop, the stored position could be before the processed messages. If Kafka had removed them in the meantime, the node refused
+/// the partition, and one refused partition stopped the reading of all others.
 #[test]
 fn a_partition_that_lost_messages_is_refused_alone_and_one_that_lost_processed_ones_is_not() {
     let test = "a_partition_that_lost_messages_is_refused_alone_and_one_that_lost_processed_ones_is_not";

@@ -6,7 +6,7 @@ use quayline_edi::guide::{Item, LoopUse, Qualifier};
 
 use super::structure::{Part, items, looped};
 
-/// Position of the lower levels within a level: after everything else.
+/// Position of the lower levels within a level: the last one.
 const BELOW: u32 = 10_000;
 
 /// A level of the hierarchy, by its code.

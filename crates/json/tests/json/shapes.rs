@@ -32,7 +32,7 @@ pub(crate) fn digits(digits: &str, negative: bool, scale: i16) -> Value<'_> {
     Value::Digits(Digits { digits: digits.as_bytes().into(), negative, scale })
 }
 
-/// A decimal from its digits, with further bytes after them, as a record decoder sends it.
+/// Creates a decimal from its digits, with further bytes after them, as a record decoder sends it.
 pub(crate) fn digits_with_tail(buffer: &str, len: usize, negative: bool, scale: i16) -> Value<'_> {
     Value::Digits(Digits { digits: Run::new(buffer.as_bytes(), len), negative, scale })
 }

@@ -1,4 +1,4 @@
-//! What the README and the help texts promise, and the tests that hold it: `promises.txt` beside this file.
+//! Promises of the README and the help texts, and the tests of each: `promises.txt` beside this file.
 
 use quayline_tidy::{TrackedFile, tracked_files};
 
