@@ -3,8 +3,8 @@
 #   node    Redocly, Spectral, ajv, Hey API's generator of TypeScript clients, the TypeScript compiler    (npm)
 #   go      oapi-codegen, a generator of Go clients                                                      (go)
 #
-# `scripts/openapi-tools.sh [node|go]...`; without names both of them. What is there is not fetched again. A client that is missing, or a registry that
-# cannot be reached, is told loudly; tests that need the tool are skipped. Exit code 0 if everything asked for is there, else 1.
+# `scripts/openapi-tools.sh [node|go]...`; without names, both. The script does not fetch a tool again. It reports a missing client or an unreachable
+# registry on standard error, and the tests that need the tool are skipped. Exit code 0 if all requested tools are present, otherwise 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,11 +13,11 @@ root=$PWD/target/openapi-tools
 log=$root/fetch.log
 mkdir -p "$root"
 have() { command -v "$1" >/dev/null 2>&1; }
-# limited SECONDS COMMAND...: a registry that does not answer must not stop a test run.
+# limited SECONDS COMMAND...: runs COMMAND with a time limit, because a registry that does not answer must not stop a test run.
 limited() { timeout "$@" >>"$log" 2>&1; }
 
 missing=()
-# fetch NAME FUNCTION FILE...: unless these files are those of the last fetch.
+# fetch NAME FUNCTION FILE...: runs FUNCTION, unless these files are those of the last fetch.
 fetch() {
   local name=$1 function=$2 digest
   shift 2

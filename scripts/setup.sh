@@ -109,6 +109,6 @@ fi
 # Tests of guides use dictionaries that are not ours to ship; what cannot be fetched is said there, and its tests are skipped.
 if [ "$purpose" = test ]; then
   scripts/dictionaries.sh || true
-  # The same for linters of OpenAPI documents and generators of clients.
+  # Linters of OpenAPI documents and generators of clients; without them, their tests are skipped too.
   scripts/openapi-tools.sh || true
 fi

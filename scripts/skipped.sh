@@ -3,8 +3,8 @@
 #
 #   scripts/skipped.sh LOG
 #
-# A test says `skipped: NAME: REASON`, or `skipped in part: NAME: REASON`, on a stream that the runner captures. Its name is that of the headline of the
-# runner before it; NAME serves runs of one test. Output of another thread has no headline, and keeps its NAME.
+# A test prints `skipped: NAME: REASON`, or `skipped in part: NAME: REASON`, on a stream that the runner captures. The script takes the test's name from
+# the preceding headline of the runner. Runs of one test, and output of another thread, have no headline; for them, the script takes NAME.
 set -euo pipefail
 
 awk '/^ *Running / { binary = $NF; sub(/^.*\//, "", binary); sub(/-[0-9a-f]+\)$/, "", binary) }

@@ -52,8 +52,8 @@ printf 'rustc   %s\ncargo   %s\ncobc    %s\nmachine %s, %s cores\ncommit  %s\n' 
   step "fuzz targets" scripts/fuzz.sh all "${FUZZ_SECONDS:-5}"
 }
 
-# A test that cannot run says `skipped: NAME: REASON` and counts as passed for its runner, which knows no third answer. Here each of them counts as what it
-# is, and has a line. A test that leaves out a part says `skipped in part: NAME: REASON`, and counts as passed.
+# A test that cannot run prints `skipped: NAME: REASON`. Its runner counts it as passed, because a runner has only two results. This script counts it as
+# skipped and prints a line for it. A test that omits a part prints `skipped in part: NAME: REASON`, and counts as passed.
 scripts/skipped.sh "$log/tests.log" >"$log/skipped"
 grep -rhoE '^skipped( in part)?: .*' "$log" --include='*.log' --exclude=tests.log | sort -u >>"$log/skipped" || true
 missed=$(grep -c '^skipped: ' "$log/skipped" || true)
