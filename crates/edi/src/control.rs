@@ -25,7 +25,7 @@ pub struct ControlMark(pub [u64; 3]);
 /// Source of control numbers for written interchanges, groups and transactions.
 ///
 /// A writer requests a number when it needs one, and returns to a mark when it discards its output. Within a run, no number may occur
-/// twice at one level, whoever the receiver is.
+/// twice at one level, for any receiver.
 pub trait ControlNumbers: fmt::Debug + Send {
     /// Returns the next number as it is written: ASCII digits, for X12 at most nine. The writer pads ISA13 with zeros.
     fn next(&mut self, key: &ControlKey<'_>) -> String;

@@ -57,7 +57,7 @@ impl OutboundFaults {
         later.faults.into_iter().for_each(|fault| self.put(fault));
     }
 
-    /// Returns true if there are no faults.
+    /// Returns true if the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.faults.is_empty()

@@ -14,7 +14,7 @@ pub struct Position {
     pub interchange: u32,
     /// Functional group in the interchange.
     pub group: u32,
-    /// Number of the transaction set or message in the group, or in the interchange if there are no groups.
+    /// Number of the transaction set or message in the group, or in an interchange without groups.
     pub transaction: u32,
     /// Segment: in the transaction with its header as 1, or, outside of transactions, in the interchange with its header as 1.
     pub segment: u64,

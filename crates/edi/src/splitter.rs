@@ -28,8 +28,8 @@
 //! the bytes); and in binary data (BIN, BDS) the index finds delimiters that are data, so `special` calls `binary` before it checks
 //! elements, line breaks or the tag.
 //!
-//! **Cost.** The caller holds at most one segment, and each byte is examined a constant number of times however few arrive at once:
-//! `looked` records how far the open segment is known, `leave_gap` drops white space as it comes. The tests in `gaps.rs` time both.
+//! **Cost.** The caller holds at most one segment, and each byte is examined a constant number of times, even if few arrive at once:
+//! `looked` records the examined part of the open segment, and `leave_gap` drops white space as it comes. `gaps.rs` times both.
 //! An earlier version read the open segment again with every piece that arrived, which grew with the square of its length.
 //!
 //! **Checkpoints.** A field that outlives a segment and changes later steps or faults belongs in `put_state` and `from_state`

@@ -94,7 +94,7 @@ impl EdiDrafter {
         Some(EdiDraft { draft: other, errors: core::mem::take(&mut self.errors) })
     }
 
-    /// Makes a draft that was taken the last document again: its header can be filled, and it can be taken again.
+    /// Restores a taken draft as the last document, so that its header can be filled and it can be taken again.
     pub fn put_back(&mut self, draft: EdiDraft) {
         (self.draft, self.errors, self.complete) = (draft.draft, draft.errors, true);
     }

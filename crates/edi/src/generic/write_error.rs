@@ -34,7 +34,7 @@ pub enum EdiWriteError {
         /// Room.
         width: usize,
     },
-    /// `EDI-054`: data contains a delimiter and there is no release character.
+    /// `EDI-054`: data contains a delimiter, and the interchange has no release character.
     #[error("the data holds the character that is the {what}, and the interchange has no release character")]
     Collision {
         /// The delimiter.

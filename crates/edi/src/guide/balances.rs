@@ -16,7 +16,7 @@ const BALANCES: [(&str, &[&str], &str); 4] = [
 /// Suffix of the name of a guide with balances.
 const SUFFIX: &str = "+balances";
 
-/// Returns the guide with the balance rules for its transaction, named `NAME+balances`; `None` if there are none for it.
+/// Returns the guide with the balance rules for its transaction, named `NAME+balances`; `None` if it has no such rules.
 ///
 /// A user's or imported guide needs the loops of the implementation guide: 2100 and 2110 in 835, 2300, 2320, 2400 and 2430 in 837.
 ///

@@ -16,7 +16,7 @@ pub(crate) struct RulePlan {
     pub(crate) operands: Vec<Operand>,
     /// Feeds; those of one item are adjacent.
     pub(crate) feeds: Vec<Feed>,
-    /// Range of `feeds` by item. Empty if there are no rules.
+    /// Range of `feeds` by item. Empty without rules.
     pub(crate) feeds_of: Vec<(u32, u32)>,
     /// By item: operands that are reset by a loop.
     pub(crate) resets_of: Vec<Vec<u32>>,

@@ -87,8 +87,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Returns true if the bytes that arrived since the last scan leave the segment open. Each byte is examined once, however few of them a caller
-    /// adds at a time.
+    /// Returns true if the bytes that arrived since the last scan leave the segment open. Each byte is examined once, even if a caller adds a few
+    /// bytes at a time.
     fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
         let looked = core::mem::take(&mut self.splitter.looked);
         let open = looked > 0
@@ -113,9 +113,8 @@ impl Pass<'_> {
         run.filter(|byte| **byte == release).count() % 2 == 1
     }
 
-    /// Drops the white space before a segment, up to byte `begin` of the input, if it is more than a line break and some indentation: a gap
-    /// is not part of the segment after it, is never kept in memory and does not count toward the segment's limit. `None` if there is no
-    /// such gap.
+    /// Drops the white space before a segment, up to byte `begin` of the input, if it is more than a line break and some indentation. Such a gap is
+    /// not part of the segment after it, is never kept in memory and does not count toward the segment's limit. `None` without a gap.
     pub(super) fn leave_gap(&mut self, begin: usize) -> Option<Verdict> {
         let blanks = begin - self.at;
         let is_gap = blanks >= GAP_BYTES_MIN || (blanks > 0 && self.splitter.is_in_gap());

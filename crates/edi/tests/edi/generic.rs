@@ -419,7 +419,7 @@ fn documents_without_segments_have_the_place_of_their_header() {
     }
 }
 
-/// Quayline wrote a blank for what UNA reserves, whatever was there.
+/// Regression: Quayline replaced any reserved character of UNA with a blank.
 #[test]
 fn the_reserved_character_of_una_comes_back() {
     for una in ["UNA:+.?*'", "UNA:+.? '", "UNA:+,?|'"] {
@@ -433,7 +433,7 @@ fn the_reserved_character_of_una_comes_back() {
     }
 }
 
-/// A reader that was left in the middle of its window forgot the segments that it had found there: positions outside of transactions were those
+/// Regression: a reader that stopped in the middle of its window forgot the segments found there. Positions outside of transactions were then those
 /// of earlier segments.
 #[test]
 fn positions_are_the_same_wherever_a_reader_is_left() {

@@ -145,7 +145,7 @@ fn read_and_written_is_the_same() {
     assert_eq!(rewrite(&claims(), None, CLAIM.as_bytes()), CLAIM);
     assert_eq!(rewrite(&orders(), None, ORDER.as_bytes()), ORDER);
     assert_eq!(write_json(&claims(), &json(&claims(), None, CLAIM.as_bytes())).as_deref(), Ok(CLAIM));
-    // JSON has no numbers that begin with a point. X12 has no zero before it, whatever JSON says; EDIFACT may.
+    // JSON has no numbers that begin with a point. X12 has no zero before the point, even if JSON has one; EDIFACT may have it.
     let claim = CLAIM.replace("*100.5*", "*.5*");
     assert_eq!(write_json(&claims(), &json(&claims(), None, claim.as_bytes())).as_deref(), Ok(&*claim));
     let order = ORDER.replace(":.25", ":0.25");

@@ -599,8 +599,8 @@ fn an_early_look_says_what_a_late_one_says() {
     }
 }
 
-/// A wrapped file had findings of its own for each header whose fields were compared with the line break in them: a width of ISA, a syntax of
-/// UNB. The line break alone is wrong.
+/// Regression: a wrapped file had additional findings for each header, because Quayline compared fields together with their line breaks: the width
+/// of ISA, the syntax of UNB. Only the line break is a fault.
 #[test]
 fn wrapped_headers_have_one_fault() {
     let wrapped = |text: &str, width: usize| {
@@ -632,7 +632,7 @@ fn wrapped_headers_have_one_fault() {
     );
 }
 
-/// The first byte of such a character was taken for the delimiter, and each segment after it began with the others.
+/// Regression: Quayline read the first byte of such a character as the delimiter, and each later segment began with the other bytes.
 #[test]
 fn a_delimiter_of_several_bytes_is_refused() {
     check(

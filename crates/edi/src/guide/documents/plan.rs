@@ -117,8 +117,7 @@ impl Plan {
     }
 }
 
-/// Returns the number of leading items that are loops in any order of which two or more are repeatable, so that they alternate. 0 if
-/// there are none.
+/// Returns the number of leading items that are loops in any order. They alternate if two or more are repeatable; otherwise the number is 0.
 fn loops_in_turns(items: &[Item], ranks: &[u32]) -> usize {
     let loops = items.iter().zip(ranks).map_while(|(item, rank)| match item {
         Item::Loop(inner) if *rank == ranks[0] => Some(inner),
