@@ -34,7 +34,7 @@ impl JobLogs {
     /// Removes the log of an execution.
     ///
     /// # Errors
-    /// Errors of the system; a missing log is no error.
+    /// Errors of the system; a missing log is not an error.
     pub fn remove(&self, execution: ExecutionId) -> std::io::Result<()> {
         match std::fs::remove_file(self.path(execution)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

@@ -91,7 +91,7 @@ fn partitions_are_split_only_where_they_can() {
     assert!(execution.cause.unwrap_or_default().contains("quayline.stragglers"));
 }
 
-/// A part that was given away is continued by a restart in another process, and so are the earlier parts.
+/// A restart in another process continues a part that was given away, and the earlier parts.
 #[test]
 fn a_restart_continues_all_parts() {
     let folder = tempfile::tempdir().unwrap();
