@@ -182,7 +182,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Returns the next file; `Ok(None)` if there is none. An error is about one file, which is not moved.
+    /// Returns the next file; `Ok(None)` if no file is left. An error is about one file, which is not moved.
     pub(crate) fn next(&mut self, store: &Store) -> Result<Option<Taken>, String> {
         while let Some(path) = self.found.pop_front() {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();

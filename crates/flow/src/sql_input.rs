@@ -117,7 +117,7 @@ pub(crate) struct SqlInput {
     raised: Instant,
     failed: Failures<MessageId>,
     is_ordered: bool,
-    /// True if a statement removes rows, so that there is no head.
+    /// True if a statement removes rows, so the input has no head.
     removes: bool,
 }
 
@@ -398,7 +398,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reads rows until there are no more, or the input has enough. Returns true if there are no more.
+    /// Reads rows to the end, or until the input has enough. Returns true at the end.
     async fn look(&mut self, prepared: &Prepared) -> Result<bool, Failure> {
         let removes = prepared.done.is_some();
         let mut after = if removes { None } else { self.shared.borrow().read.clone() };

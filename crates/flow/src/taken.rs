@@ -93,7 +93,7 @@ impl<K: Copy + Ord> Pauses<K> {
         self.add(key, NOT_BEGUN);
     }
 
-    /// Returns the message whose retry delay ended first. If there is none, the task wakes when the next delay ends.
+    /// Returns the message whose retry delay ended first. Without one, the task wakes when the next delay ends.
     pub(crate) fn ended(&mut self, context: &mut Context<'_>) -> Option<K> {
         while let Some((due, key)) = self.due.first().copied() {
             if due <= Instant::now() {
