@@ -140,7 +140,7 @@ fn threads_of(element: &Element) -> u32 {
     }
 }
 
-/// Returns the demands of a member, or the reason why there are none.
+/// Returns the demands of a member, or the reason why they are unknown.
 fn demands(intervals: &[Interval], name: &str) -> Result<Demands, Stop> {
     Demands::of(intervals, name).map_err(|names| {
         let hint = match nearest(name, names.iter().map(String::as_str)) {

@@ -200,7 +200,7 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
             Exit::Done
         }
         StoreCommand::Compact(_) => {
-            // Unnamed remains of a crash are removed first, however long that takes.
+            // Remove the unnamed remains of a crash first, without a time limit.
             opened.store.sweep(None).map_err(stop)?;
             let (before, after) = engine.compact().map_err(stop)?;
             console.line(&format!("{before} bytes before, {after} bytes now"));

@@ -111,7 +111,7 @@ fn a_row_that_is_no_record_goes_to_the_rejects_and_converts_again() {
     let why = String::from_utf8(world.read("bad.rejects.findings.jsonl")).expect("text");
     assert!(why.contains("\"record\":1") && !why.contains("\"byte\""), "{why}");
     world.run(&format!("convert bad.rejects --from json {RECORDS} -i order.toml -o more.dat")).code(1);
-    // If there is no file for rejects, the run stops at the first rejected document.
+    // Without a file for rejects, the run stops at the first rejected document.
     world.run(&format!("convert bad.parquet {RECORDS} -i order.toml -o good.dat")).code(1);
 }
 

@@ -201,7 +201,7 @@ fn a_signal_ends_a_run_that_waits_for_standard_input() {
     }
 }
 
-/// Input without an end must not make a command without an end: a signal ends each of these within seconds, whatever the input is.
+/// Endless input must not make a command endless: a signal ends each command within seconds, for any input.
 #[test]
 fn a_signal_ends_commands_whose_input_never_ends() {
     let world = crate::edi::examples();

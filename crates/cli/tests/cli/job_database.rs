@@ -150,7 +150,7 @@ fn events_reach_a_queue_of_any_store() {
             words = format!("job restart {} {place}", last.expect("an execution"));
         }
         assert_eq!(number(&server, "SELECT count(*) FROM load"), ROWS as i64);
-        // A job of which nothing is killed brings what is left.
+        // An undisturbed job moves the remaining events.
         let batchlet = "<batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"true\"/></properties></batchlet>";
         let job = format!(
             "<job id=\"last\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">{batchlet}</step></job>"

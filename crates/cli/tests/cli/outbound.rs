@@ -115,7 +115,7 @@ fn documents_that_break_the_guide_are_rejected_with_both_places() {
     "#]]
     .assert_eq(&String::from_utf8(world.read("bad.csv")).expect("text"));
     accepted(&world, &ran);
-    // If there is no file for rejects, the first rejected document ends the run.
+    // Without a file for rejects, the first rejected document ends the run.
     world.run(TRANSLATE).code(1);
     // Written all the same, on demand.
     let ran = world.run(&format!("{TRANSLATE} --output-level none"));
