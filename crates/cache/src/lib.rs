@@ -93,7 +93,7 @@ impl Cache {
         Key(hash.digest128())
     }
 
-    /// Returns the payload of a key; `None` if there is no entry or it is damaged.
+    /// Returns the payload of a key; `None` if the entry is missing or damaged.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
         let found = self.find(key);

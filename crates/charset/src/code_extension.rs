@@ -184,7 +184,7 @@ impl CodeExtension {
         Unit::Function
     }
 
-    /// Reads a character of G0 to G3, `behind` bytes after the start of the escape sequence or text.
+    /// Reads a character of G0 to G3 that begins `behind` bytes after the start of the escape sequence or text.
     fn graphic(&self, number: u8, text: &[u8], behind: usize) -> Option<(Unit, usize)> {
         let set = self.sets[usize::from(number)];
         let first = *text.first()?;

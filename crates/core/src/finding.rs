@@ -236,7 +236,7 @@ impl DistinctFindings {
         self.all.len()
     }
 
-    /// Returns true if there are no findings.
+    /// Returns true if the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

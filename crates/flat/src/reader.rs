@@ -24,9 +24,9 @@ pub struct CsvReader {
     style: CsvStyle,
     header: Header,
     cells: Cells,
-    /// For each column, 1 + the index of the last filled column before it; 0 if there is none.
+    /// For each column, 1 + the index of the last filled column before it; 0 for none.
     filled: Vec<u32>,
-    /// For each column, 1 + the index of the last column before it that the file has; 0 if there is none.
+    /// For each column, 1 + the index of the last column before it that the file has; 0 for none.
     present: Vec<u32>,
     /// Columns whose cells are checked before a row is sent.
     checks: Vec<(usize, Check)>,

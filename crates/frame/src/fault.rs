@@ -248,7 +248,7 @@ impl fmt::Display for Cause {
 pub enum Resume {
     /// The next record can be written; the faulty one was not.
     NextRecord,
-    /// The start of the next record is unknown, or there is no next record.
+    /// The start of the next record is unknown, or no record follows.
     Stop,
 }
 

@@ -19,7 +19,7 @@ pub struct OutsideLoad {
 
 impl OutsideLoad {
     /// Parses `ADDRESS TARGET PROCESS-ID` and options: `--clients N` (100), `--seconds N` (5), `--warm-up N` (1), `--core N` for this process; either
-    /// `--think-ms N` between an answer and the next request, or `--rate N` requests a second; without both, there is no pause.
+    /// `--think-ms N` between an answer and the next request, or `--rate N` requests a second; without both, clients do not pause.
     ///
     /// # Errors
     /// A description of the error in the arguments.

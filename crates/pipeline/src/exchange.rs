@@ -1,6 +1,6 @@
 //! Lanes alternate at the source and at the output; output has the order of the source.
 //!
-//! There is no reader thread and no writer thread. A lane takes an empty lot, takes the next block (under the intake's lock), converts it,
+//! The lanes themselves read and write. A lane takes an empty lot, takes the next block (under the intake's lock), converts it,
 //! and submits the lot. The lane that submits the next lot in order becomes the writer and writes all lots that are ready, while the
 //! other lanes continue. Therefore n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
 //!

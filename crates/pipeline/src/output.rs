@@ -121,7 +121,7 @@ impl<'c> Ends<'c> {
     /// A format that cannot represent the output's shape, or a record file without a record description.
     ///
     /// # Panics
-    /// If there is no output of this number.
+    /// If no output has this number.
     pub fn output(&self, number: usize, apart: Apart) -> Result<(OutputStart, LaneOutput<'c>), PipelineError> {
         let format = self.formats().nth(number).expect("a run has a format for each output");
         let (schema, shape): (&'c Arc<Schema>, &'c Shape) = match &self.map {

@@ -202,7 +202,7 @@ fn find_entry(folder: &Path, name: &str, extensions: &[&str], kind: EntryKind) -
 mod tests {
     use super::*;
 
-    /// A member that somebody put into a folder that is searched first was not noticed.
+    /// Regression: Quayline did not notice a new member in a folder that it searches first.
     #[test]
     fn members_that_would_be_found_first_are_files_of_the_result() {
         let folder = tempfile::tempdir().unwrap();

@@ -102,7 +102,7 @@ pub trait AdminPart: Send + Sync {
 
 /// Source of events for a client that keeps its connection open.
 pub trait AdminStream: Send {
-    /// Returns the text of new events since the last call, empty if there are none; `None` ends the stream. It may block.
+    /// Returns the text of new events since the last call, empty without new events; `None` ends the stream. It may block.
     fn next(&mut self) -> Option<Vec<u8>>;
 }
 

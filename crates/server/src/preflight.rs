@@ -123,7 +123,7 @@ pub fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() != 0 && one.port() == other.port() && (one.ip() == other.ip() || is_all)
 }
 
-/// Returns the reason why the audit could not be written. The check leaves no files behind; the server creates them at its first start.
+/// Returns the reason why the audit could not be written. The check removes its files; the server creates them at its first start.
 fn audit(path: &Path) -> Option<Finding> {
     let tried = if path.exists() {
         std::fs::OpenOptions::new().append(true).open(path).map(drop)

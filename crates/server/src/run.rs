@@ -458,7 +458,7 @@ impl Drop for Running {
     }
 }
 
-/// Time for which a connection may be idle when there is no room for others.
+/// Time for which a connection may be idle when other connections need its place.
 const IDLE_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 
 async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, mut stopped: watch::Receiver<bool>) {

@@ -13,7 +13,7 @@
 //! - **An engine stores bytes by key and has no other concept.** Record files and queues are implemented once, above it, so they behave the same with
 //!   every engine.
 //! - **A unit of work is a list of changes until its commit.** None of them reaches the engine before, so a rollback costs nothing and a crash
-//!   leaves nothing behind, regardless of the number of open units.
+//!   leaves no trace, regardless of the number of open units.
 //! - **Isolation.** Changes and reads for update lock their keys until the outcome is visible. A deadlock is detected when the last lock of the
 //!   cycle is requested; the requesting unit gets [`StoreError::Deadlock`]. Other reads see the newest commit.
 //! - **A commit blocks no thread.** [`Unit::submit`] returns a future and [`Unit::submit_with`] calls back. [`Unit::commit`] blocks and may do the

@@ -1,9 +1,9 @@
 //! Inputs made to be slow: every shape is one unit repeated in one place of an otherwise good file, and cost must grow as its size does.
 //!
-//! A reader that looks back, rescans a gap, or keeps a list for each delimiter is fast on every real file and never ends on one of these.
-//! Each [`Shape`] runs through the `quayline` command at several sizes up to 64 MB. What counts is the exponent of CPU time over size, with
-//! the time that an empty run takes subtracted, and that of peak memory. A run that a limit refuses costs next to nothing and passes. Requests go to
-//! a running server ([`measure_http`]).
+//! A reader that looks back, rescans a gap, or keeps a list for each delimiter is fast on every real file and never ends on one of these. Each
+//! [`Shape`] runs through the `quayline` command at several sizes up to 64 MB. The results are the exponents of CPU time, less the time of an empty
+//! run, and of peak memory over size. A run that a limit refuses costs almost nothing and passes. Requests go to a running server
+//! ([`measure_http`]).
 
 mod http;
 mod shapes;

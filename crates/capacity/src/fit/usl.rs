@@ -322,7 +322,7 @@ fn descend(points: &[LoadPoint], start: [f64; 3], held: [Held; 3]) -> ([f64; 3],
     (now, error)
 }
 
-/// Computes 95 % profile intervals: the values of one parameter at which the best fit by the others is no worse than the F test allows.
+/// Computes 95 % profile intervals: the values of one parameter at which the F test accepts the best fit by the others.
 fn profile(points: &[LoadPoint], best: [f64; 3], error: f64) -> Option<[Interval; 3]> {
     let spare = points.len().checked_sub(3).filter(|spare| *spare > 0)?;
     let allowed = error * (1.0 + t95(spare).powi(2) / spare as f64);

@@ -11,7 +11,7 @@ pub(crate) struct Entry {
     /// Name or `FILLER`.
     pub(crate) name: String,
     pub(crate) filler: bool,
-    /// Position of the name, or of the level number if there is no name.
+    /// Position of the name, or of the level number if the name is missing.
     pub(crate) at: Span,
     pub(crate) redefines: Option<(Reference, Span)>,
     pub(crate) renames: Option<Renames>,

@@ -65,7 +65,7 @@ impl Selection {
     }
 }
 
-/// Returns the only field that `name` matches, and reports if there is none or more than one.
+/// Returns the only field that `name` matches, and reports an error unless exactly one matches.
 pub(crate) fn resolve_one(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>) -> Option<FieldIndex> {
     match resolve(layout, name, what, findings)[..] {
         [field] => Some(field),

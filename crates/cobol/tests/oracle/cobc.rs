@@ -30,7 +30,7 @@ pub(crate) struct Round {
     pub(crate) record: Vec<u8>,
 }
 
-/// Returns the version of the compiler, or the reason why there is none.
+/// Returns the version of the compiler, or the reason why it is missing.
 pub(crate) fn version() -> Result<String, String> {
     let out = Command::new("cobc").arg("--version").output().map_err(|e| format!("cobc does not start: {e}"))?;
     let text = String::from_utf8(out.stdout).unwrap_or_default();

@@ -100,7 +100,7 @@ fn a_missing_counter_is_no_table_and_a_cut_one_a_fault() {
     assert_eq!(decode(&padded, b"AA02x").as_deref(), Ok(r#"{"A":"AA","N":2,"T":["x",""],"Z":""}"#));
 }
 
-/// Bytes after the last table of a record of full length were dropped, whatever their content: two records were lost in `1A2BC3`.
+/// Regression: bytes after the last table of a record of full length were dropped, regardless of their content. Two records were lost in `1A2BC3`.
 #[test]
 fn bytes_after_the_last_table_are_padding_or_a_finding() {
     let text = "01 R.\n 05 N PIC 9.\n 05 T OCCURS 0 TO 5 DEPENDING ON N PIC X.";

@@ -151,7 +151,7 @@ impl ChunkReader for ColumnInput {
     }
 }
 
-/// A file at an offset of its own, independent of the shared file position.
+/// A file with a separate offset, independent of the shared file position.
 struct At {
     file: File,
     next: u64,

@@ -129,7 +129,7 @@ fn operations() {
     finds(&other, &["GTW-012", "`action` belongs to operations of a record file"]);
 }
 
-/// A field after a table of varying length has no fixed place at which it could be kept.
+/// A field after a table of varying length has no fixed position, so it cannot be kept.
 #[test]
 fn records_of_varying_length_are_replaced_whole_or_not_at_all() {
     let provider = "kind = \"file\"\nfile = \"F\"\nkey = \"CUST-KEY\"";

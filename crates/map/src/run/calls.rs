@@ -216,7 +216,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 },
                 _ => {
                     let (what, _) = self.bytes(parts[1])?;
-                    // If there is no replacement, the part is removed.
+                    // Without a replacement, the part is removed.
                     let by = self.eval(parts[2]);
                     text |= matches!(by, Val::Text(_));
                     let by = self.text_of(by).unwrap_or_default();

@@ -294,7 +294,7 @@ impl Drop for World {
 /// Runs the floor of a load: its SQL over a bare connection, a chunk with its checkpoint and `COMMIT` in one round trip.
 ///
 /// # Errors
-/// There is no database, or the database returned an error.
+/// The database is missing or returned an error.
 pub fn floor(world: &World, load: &Load) -> Result<Took, String> {
     let server = world.server().ok_or("the floor needs a database")?;
     world.fresh()?;

@@ -9,7 +9,7 @@ use quayline_program::{End, Slot, Worker, WorkerSpec, WorkingStorage};
 
 const LENGTH: usize = 100;
 
-/// Compiles a program whose procedure division is `body`; `None` if there is no compiler.
+/// Compiles a program whose procedure division is `body`; `None` without a compiler.
 fn compile(folder: &Path, name: &str, body: &str) -> Option<()> {
     let text = format!(
         "IDENTIFICATION DIVISION.
@@ -34,7 +34,7 @@ PROCEDURE DIVISION USING AREA-IN.
     compile_source(folder, name, &text)
 }
 
-/// Compiles a whole source; `None` if there is no compiler.
+/// Compiles a whole source; `None` without a compiler.
 fn compile_source(folder: &Path, name: &str, text: &str) -> Option<()> {
     let source = folder.join(format!("{name}.cbl"));
     std::fs::write(&source, text).unwrap();

@@ -21,7 +21,7 @@ pub(super) enum Counted {
     Characters,
     /// Bytes of two hexadecimal digits.
     HexBytes,
-    /// Anything else that does not limit characters: the items of a list, bytes in base64.
+    /// Other types that do not limit characters: the items of a list, bytes in base64.
     Unbounded,
 }
 
