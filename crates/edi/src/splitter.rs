@@ -3,8 +3,8 @@
 //! # Notes for the next editor
 //!
 //! **The law.** A stream gives the same steps, positions and faults for any division of the input. Before a segment's terminator
-//! is in the input, the splitter may report nothing about the segment that it would not report for the complete segment, or would
-//! report in another order. `an_early_look_says_what_a_late_one_says` lists the cases that once broke the law. Three tests check it:
+//! is in the input, the splitter may report only what it would also report for the complete segment, in the same order.
+//! `an_early_look_says_what_a_late_one_says` lists the cases that once broke the law. Three tests check it:
 //! `trace_all_ways` reads each vector whole, byte by byte and cut at each position; `any_chunking_gives_the_same_events` cuts random
 //! text; the fuzz target `edi` cuts its input.
 //!

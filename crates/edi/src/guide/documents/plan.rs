@@ -429,7 +429,7 @@ fn occurs(requirement: Requirement, max: Option<u32>) -> Occurs {
     }
 }
 
-/// Returns, by item, whether it is a segment among siblings in any order of which some are repeatable.
+/// Returns for each item true if it is a segment among siblings in any order, some of which are repeatable.
 fn gathered(items: &[Item], ranks: &[u32]) -> Vec<bool> {
     let repeats = |item: &Item| matches!(item, Item::Segment(segment) if segment.max != Some(1));
     (0..items.len())

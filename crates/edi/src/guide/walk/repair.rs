@@ -564,7 +564,7 @@ impl Readings<'_, '_> {
         }
     }
 
-    /// The segment ends a loop, and the preceding segment began another before it: the two are in the wrong order.
+    /// Handles a segment that ends a loop, after the preceding segment began another loop before it. The two are in the wrong order.
     fn swapped(&mut self) {
         let Some((mut state, item, _)) = self.state.undone(self.table) else { return };
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
