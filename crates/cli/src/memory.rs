@@ -2,16 +2,16 @@
 //!
 //! # Unsafe code
 //!
-//! `mallopt` takes no pointer; it needs parameters that glibc knows, and no other thread that allocates meanwhile. `convert`, `validate`,
+//! `mallopt` takes no pointer. It requires parameters that glibc knows, and no other thread may allocate at the same time. `convert`, `validate`,
 //! jobs and the commands of partners call this module first, before they start threads or signal handlers.
 
-/// Has large blocks of memory come from the system and go back to it, one by one, and all threads share one heap.
+/// Makes the allocator request large blocks of memory from the system and return them one by one. All threads share one heap.
 ///
-/// The allocator of glibc begins so and then, whenever such a block is freed, raises the bound from which on a block is large, up to 32 MiB.
-/// Blocks that lanes and writer pass to each other have some megabytes; one thread allocates them and another frees them. With the raised bound,
-/// they leave holes in the heaps of all threads: a conversion on two threads that works on 25 MB took twice that. The same is true of small blocks.
-/// Lanes allocate few of them for each block of the source, so they need no heaps of their own: rows of segments to Parquet on two threads take
-/// 27 MB instead of 33.
+/// The allocator of glibc begins with separate large blocks. Whenever such a block is freed, it raises the minimum size of a large block, up to 32
+/// MiB. Blocks that lanes and writer pass to each other have some megabytes; one thread allocates them and another frees them. With the raised
+/// minimum, they leave holes in the heaps of all threads: a conversion on two threads that works on 25 MB took twice that. The same is true of small
+/// blocks. Lanes allocate few small blocks for each block of the source, so they need no separate heaps: rows of segments to Parquet on two threads
+/// take 27 MB instead of 33.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a setting of the C library's allocator")]
 pub(crate) fn give_large_blocks_back() {
@@ -20,8 +20,9 @@ pub(crate) fn give_large_blocks_back() {
     debug_assert_eq!(done, 1, "a bound of 512 KiB and one heap are what glibc takes");
 }
 
-/// Has large blocks of memory come from the system and go back to it, one by one. Each thread has its heap: those of partitions must not wait for one
-/// another. A job with checkpoint data of megabytes, or with chunks of 100,000 rows, otherwise leaves holes of their size in the heaps.
+/// Makes the allocator request large blocks of memory from the system and return them one by one. Each thread has a heap, because partitions must
+/// not wait for one another. Otherwise a job with checkpoint data of megabytes, or with chunks of 100,000 rows, leaves holes of their size in the
+/// heaps.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a setting of the C library's allocator")]
 pub(crate) fn give_largest_blocks_back() {
