@@ -232,9 +232,10 @@ fn number(format: &str) -> Json {
     Json::object([("type", Json::text("number")), ("format", Json::text(format))])
 }
 
-/// Returns the schema for the range of a decimal. A binary field that uses its whole range has that range; so has every binary field of a response,
-/// because programs write values beyond a picture, which responses show. The number of places has no keyword: `multipleOf: 0.01` makes validators that compute in binary floating point refuse 0.07 and 0.29, so the description
-/// has the picture, and `format` is `decimal`.
+/// Returns the schema for the range of a decimal. A binary field that uses its whole range has the range of its storage. So has every binary field
+/// of a response, because programs write values beyond a picture, and responses show them. JSON Schema has no keyword for the number of places: with
+/// `multipleOf: 0.01`, validators that compute in binary floating point refuse 0.07 and 0.29. Therefore the description has the picture, and
+/// `format` is `decimal`.
 fn decimal((digits, scale, signed): (u16, i16, bool), field: Option<&Field>, side: Side) -> Json {
     let (low, high) = match field.map(|field| (&field.kind, field.size)) {
         Some((FieldKind::Item(Encoding::Binary { digits: written, full_range, signed, .. }), size @ 1..=8))

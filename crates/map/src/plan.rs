@@ -553,7 +553,7 @@ impl MapPlan {
         &self.buffers
     }
 
-    /// Returns, by source node, whether a statement reads it.
+    /// Returns for each source node true if a statement reads it.
     pub(crate) fn source_leaves_read(&self) -> Vec<bool> {
         let mut read = vec![false; self.source.len()];
         for node in self.statements.iter().flat_map(|statement| &statement.sources) {
