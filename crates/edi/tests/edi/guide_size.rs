@@ -23,7 +23,9 @@ fn qualified(tag_count: usize, places: usize) -> String {
     }
     text.push_str("structure\n");
     for tag in tags().take(tag_count) {
-        (0..places).for_each(|number| drop(writeln!(text, "  segment {tag} O 1 where 01 = A{number}")));
+        for number in 0..places {
+            let _ = writeln!(text, "  segment {tag} O 1 where 01 = A{number}");
+        }
     }
     text
 }

@@ -24,6 +24,16 @@ fn filled(disk: &FakeDisk, records: u64, apply: bool) -> Vec<u64> {
     ends
 }
 
+/// Returns a copy of a disk with one flipped bit in the applied store, and the byte that has it.
+fn flipped(disk: &FakeDisk, content: &[u8], chance: &mut Chance) -> (FakeDisk, usize) {
+    let copy = disk.deep_copy();
+    let mut bytes = content.to_vec();
+    let at = chance.index(bytes.len());
+    bytes[at] ^= 1 << chance.below(8);
+    copy.set_content("store.redb", bytes);
+    (copy, at)
+}
+
 #[test]
 fn a_flipped_byte_of_the_log_is_refused_and_named() {
     const LOG: &str = "log-0000000001.qls";
@@ -100,11 +110,7 @@ fn a_flipped_byte_of_the_applied_store_is_never_another_value() {
     let mut chance = Chance(4);
     let (mut harmless, mut found) = (0, 0);
     for _ in 0..400 {
-        let copy = disk.deep_copy();
-        let mut bytes = content.clone();
-        let at = chance.index(bytes.len());
-        bytes[at] ^= 1 << chance.below(8);
-        copy.set_content("store.redb", bytes);
+        let (copy, at) = flipped(&disk, &content, &mut chance);
         // Opening, reading or checking says so, or everything is there.
         let Ok(engine) = open(&copy, small(), 3) else {
             found += 1;
@@ -177,11 +183,7 @@ fn writes_to_a_damaged_store_end_in_an_error() {
     let mut chance = Chance(11);
     let (mut applied, mut refused) = (0, 0);
     for round in 0..count_of("QUAYLINE_FLIPS", 300) {
-        let copy = disk.deep_copy();
-        let mut bytes = content.clone();
-        let at = chance.index(bytes.len());
-        bytes[at] ^= 1 << chance.below(8);
-        copy.set_content("store.redb", bytes);
+        let (copy, _) = flipped(&disk, &content, &mut chance);
         let Ok(engine) = open(&copy, small(), 3) else { continue };
         let mut failed = None;
         for number in 0..60u64 {
@@ -244,11 +246,7 @@ fn after_a_flipped_byte_the_other_records_are_read() {
     let mut chance = Chance(5);
     let (mut with_key, mut with_place, mut damaged, mut of_page) = (0, 0, 0, 0);
     for round in 0..count_of("QUAYLINE_FLIPS", 150) {
-        let copy = disk.deep_copy();
-        let mut bytes = content.clone();
-        let at = chance.index(bytes.len());
-        bytes[at] ^= 1 << chance.below(8);
-        copy.set_content("store.redb", bytes);
+        let (copy, at) = flipped(&disk, &content, &mut chance);
         let Ok(engine) = open(&copy, small(), 3) else { continue };
         let store = store_of(engine);
         let unit = store.begin().expect("a unit");

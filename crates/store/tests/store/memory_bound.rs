@@ -8,9 +8,12 @@ use quayline_store::{Access, ManualClock, MemoryEngine, Store, StoreError, Store
 const MAX: usize = 10_000;
 
 fn opened() -> (Store, Arc<ManualClock>) {
+    opened_with(StoreLimits { queue_memory_bytes_max: MAX, ..StoreLimits::default() })
+}
+
+fn opened_with(limits: StoreLimits) -> (Store, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(1_000, 1));
     let shared: Arc<ManualClock> = Arc::clone(&clock);
-    let limits = StoreLimits { queue_memory_bytes_max: MAX, ..StoreLimits::default() };
     let store = Store::open(Arc::new(MemoryEngine::new()), shared, limits, Access::Write).expect("a new store");
     (store, clock)
 }
@@ -137,10 +140,7 @@ fn put_numbers(store: &Store, queue: &Queue, count: u8) {
 /// Persistent messages that wait for their retry are in the store only, and return in order within the limits of the memory window.
 #[test]
 fn a_retry_pause_keeps_no_content_in_memory() {
-    let clock = Arc::new(ManualClock::new(1_000, 1));
-    let shared: Arc<ManualClock> = Arc::clone(&clock);
-    let limits = StoreLimits { queue_window_messages_max: 8, ..StoreLimits::default() };
-    let store = Store::open(Arc::new(MemoryEngine::new()), shared, limits, Access::Write).expect("a new store");
+    let (store, clock) = opened_with(StoreLimits { queue_window_messages_max: 8, ..StoreLimits::default() });
     let definition = QueueDefinition { retry_ms: 1_000, backout_threshold: 0, ..QueueDefinition::local("Q") };
     let queue = define(&store, definition);
     put_numbers(&store, &queue, 100);
@@ -163,10 +163,7 @@ fn a_retry_pause_keeps_no_content_in_memory() {
 /// A queue with the maximum number of delayed messages returns no other message until a delay ends.
 #[test]
 fn the_number_of_messages_in_a_retry_pause_is_bounded() {
-    let clock = Arc::new(ManualClock::new(1_000, 1));
-    let shared: Arc<ManualClock> = Arc::clone(&clock);
-    let limits = StoreLimits { queue_delayed_max: 5, ..StoreLimits::default() };
-    let store = Store::open(Arc::new(MemoryEngine::new()), shared, limits, Access::Write).expect("a new store");
+    let (store, clock) = opened_with(StoreLimits { queue_delayed_max: 5, ..StoreLimits::default() });
     let definition = QueueDefinition { retry_ms: 1_000, backout_threshold: 0, ..QueueDefinition::local("Q") };
     let queue = define(&store, definition);
     put_numbers(&store, &queue, 9);
