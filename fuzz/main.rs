@@ -38,6 +38,8 @@ mod record_encode;
 mod request;
 #[path = "targets/shapes.rs"]
 mod shapes;
+#[path = "targets/time.rs"]
+mod time;
 #[path = "targets/token.rs"]
 mod token;
 #[path = "targets/validate.rs"]
@@ -61,6 +63,7 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("record_encode", record_encode::fuzz),
     ("request", request::fuzz),
     ("shapes", shapes::fuzz),
+    ("time", time::fuzz),
     ("token", token::fuzz),
     ("validate", validate::fuzz),
     ("xml", xml::fuzz),
