@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 
 use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text};
+use quayline_store::GuardedPanic;
 
 use crate::console::Console;
 use crate::env_vars;
@@ -188,9 +189,18 @@ fn without_controls(text: &str) -> String {
 
 /// Installs a hook that prints a useful report for a panic; the process then ends with [`Exit::OurBug`].
 ///
+/// A panic by a damaged file of the store prints nothing if it ends in an error. If it ends the process, the hook reports the damage.
+///
 /// The message of a panic comes from this program, so it contains no payload (STYLE 3.3); it names the broken invariant.
 pub(crate) fn report_our_bugs() {
     std::panic::set_hook(Box::new(|panic| {
+        match quayline_store::count_guarded_panic() {
+            None => {}
+            Some(GuardedPanic::Caught) => return,
+            Some(GuardedPanic::Fatal(error)) => {
+                std::process::exit(Stop::from(error.finding()).report(&Console::plain()).code().into())
+            }
+        }
         let what = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
         let mut text = format!(
@@ -218,5 +228,36 @@ mod tests {
         assert_eq!(Exit::of_findings(&[finding(Fault::Config), finding(Fault::Sender)]), Exit::Usage);
         assert_eq!(Exit::of_findings(&[finding(Fault::Sender), finding(Fault::Config)]), Exit::Rejected);
         assert_eq!(Exit::of_findings(&[finding(Fault::Sender), finding(Fault::Ours)]), Exit::OurBug);
+    }
+
+    /// Panics while it is dropped, as redb does on some damaged pages.
+    struct Broken;
+
+    impl Drop for Broken {
+        fn drop(&mut self) {
+            panic!("again")
+        }
+    }
+
+    #[test]
+    fn damage_that_ends_the_process_is_reported() {
+        const CHILD: &str = "QUAYLINE_TEST_FATAL";
+        const NAME: &str = "exit::tests::damage_that_ends_the_process_is_reported";
+        if std::env::var_os(CHILD).is_some() {
+            report_our_bugs();
+            let caught: Result<(), _> = quayline_store::guarded("store.redb", "malformed", || panic!("once"));
+            println!("caught: {}", caught.is_err());
+            let _: Result<(), _> = quayline_store::guarded("store.redb", "malformed", || {
+                let _broken = Broken;
+                panic!("once")
+            });
+            return;
+        }
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let done = child.args([NAME, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(out.contains("caught: true") && !err.contains("BUG"), "{out}{err}");
+        assert!(err.contains("error[STO-003]") && err.contains("store check"), "{err}");
+        assert_eq!(done.status.code(), Some(i32::from(Exit::Usage.code())), "{err}");
     }
 }

@@ -33,6 +33,10 @@ pub(crate) fn report_once(shared: &Arc<Shared>) {
     let known: Mutex<HashSet<String>> = Mutex::default();
     let shared = Arc::downgrade(shared);
     std::panic::set_hook(Box::new(move |panic| {
+        // Damage of the store is an error of the request, or ends the process.
+        if quayline_store::is_guarded() {
+            return whole(panic);
+        }
         let Some(shared) = shared.upgrade() else { return whole(panic) };
         shared.metrics.panics.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);

@@ -148,12 +148,9 @@ pub(crate) fn damaged_by(what: &str, error: &dyn std::fmt::Display) -> StoreErro
     StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: format!("{what}: {error}") }
 }
 
-/// Runs work of the tree. In a release, the tree does not check its pages, so damage can end in a panic; the caller gets an error.
+/// Calls a function that uses the tree. In a release, redb does not check its pages, so damage can end in a panic; the caller gets an error.
 fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        let what = "a page of the tree is malformed".to_owned();
-        Err(StoreError::Damaged { file: FILE.to_owned(), byte: 0, what })
-    })
+    quayline_store::guarded(FILE, "a page of the tree is malformed", work)
 }
 
 #[derive(Debug)]

@@ -28,6 +28,7 @@ mod dropping;
 mod engine;
 mod error;
 mod file_use;
+mod guard;
 mod limits;
 mod lock;
 mod memory;
@@ -51,6 +52,7 @@ pub use engine::{
 };
 pub use error::*;
 pub use file_use::{FileUse, PageKind, count_page};
+pub use guard::{GuardedPanic, count_guarded_panic, guarded, is_guarded};
 pub use limits::StoreLimits;
 pub use lock::{LockWait, UnitId};
 pub use memory::MemoryEngine;

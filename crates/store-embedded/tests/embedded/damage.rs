@@ -174,7 +174,7 @@ fn a_file_without_its_end_is_never_another_value() {
 
 /// Regression: in a release, a damaged page made the applier panic, and commits then waited for it forever. The apply and each later commit must fail.
 ///
-/// A few of 1,000 flipped bits make redb panic while it unwinds from a panic, which ends the process; no caller can prevent that. This seed has none.
+/// A few of 1,000 flipped bits make redb panic while it unwinds from a panic, which ends the process after its panic hook. This seed has none.
 #[test]
 fn writes_to_a_damaged_store_end_in_an_error() {
     let disk = FakeDisk::new(1);
