@@ -255,7 +255,7 @@ mod tests {
         }
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         let done = child.args([NAME, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
-        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let (out, err) = (done.stdout.escape_ascii().to_string(), done.stderr.escape_ascii().to_string());
         assert!(out.contains("caught: true") && !err.contains("BUG"), "{out}{err}");
         assert!(err.contains("error[STO-003]") && err.contains("store check"), "{err}");
         assert_eq!(done.status.code(), Some(i32::from(Exit::Usage.code())), "{err}");

@@ -245,6 +245,57 @@ pub struct LimitsConfig {
     pub client_burst: Option<f64>,
     /// Requests in progress of one client; none by default.
     pub client_concurrent: Option<usize>,
+    /// Limits of clients with a role. They replace those of a client in general.
+    pub roles: std::collections::BTreeMap<String, RoleLimits>,
+}
+
+/// Limits of a client with a role. A client with several roles gets the largest of each limit. A limit that is not set is the one for clients in general.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct RoleLimits {
+    /// Requests a second of one client, on average.
+    pub client_requests_per_second: Option<f64>,
+    /// Requests that a client may send at once before that average holds. Default: two seconds' worth.
+    pub client_burst: Option<f64>,
+    /// Requests in progress of one client.
+    pub client_concurrent: Option<usize>,
+}
+
+impl LimitsConfig {
+    /// Returns the limits of a client in general.
+    pub(crate) fn of_client(&self) -> RoleLimits {
+        RoleLimits {
+            client_requests_per_second: self.client_requests_per_second,
+            client_burst: self.client_burst,
+            client_concurrent: self.client_concurrent,
+        }
+    }
+}
+
+impl RoleLimits {
+    /// Calls `value` with each wrong number; `keys` are the places of rate, burst and requests in progress.
+    fn wrong(&self, keys: [&'static str; 3], value: &mut dyn FnMut(&'static str, &str, &str)) {
+        let [rate, burst, concurrent] = keys;
+        let fits = [
+            (concurrent, self.client_concurrent != Some(0), "`client-concurrent`: expected at least 1 request"),
+            (
+                rate,
+                self.client_requests_per_second.is_none_or(|rate| rate > 0.0 && rate.is_finite()),
+                "`client-requests-per-second`: expected a number above 0",
+            ),
+            (
+                burst,
+                self.client_burst.is_none_or(|burst| burst >= 1.0 && burst.is_finite()),
+                "`client-burst`: expected at least 1 request",
+            ),
+        ];
+        for (key, _, message) in fits.iter().filter(|(_, fits, _)| !fits) {
+            value(key, message, "leave the key out for its default, which docs/reference/gateway.md gives");
+        }
+        if self.client_burst.is_some() && self.client_requests_per_second.is_none() {
+            value(burst, "`client-burst` stands above a rate that is not given", "add `client-requests-per-second`");
+        }
+    }
 }
 
 impl JwtConfig {
@@ -312,6 +363,7 @@ impl Default for LimitsConfig {
             client_requests_per_second: None,
             client_burst: None,
             client_concurrent: None,
+            roles: std::collections::BTreeMap::new(),
         }
     }
 }
@@ -538,17 +590,6 @@ impl ServeConfig {
             ("limits.write-seconds", limits.write_seconds >= 1, "at least 1 second"),
             ("limits.connections", limits.connections != Some(0), "at least 1 connection"),
             ("limits.requests", limits.requests >= 1, "at least 1 request"),
-            ("limits.client-concurrent", limits.client_concurrent != Some(0), "at least 1 request"),
-            (
-                "limits.client-requests-per-second",
-                limits.client_requests_per_second.is_none_or(|rate| rate > 0.0 && rate.is_finite()),
-                "a number above 0",
-            ),
-            (
-                "limits.client-burst",
-                limits.client_burst.is_none_or(|burst| burst >= 1.0 && burst.is_finite()),
-                "at least 1 request",
-            ),
         ];
         for (key, fits, expected) in least {
             if !fits {
@@ -556,10 +597,9 @@ impl ServeConfig {
                 value(key, &message, "leave the key out for its default, which docs/reference/gateway.md gives");
             }
         }
-        if limits.client_burst.is_some() && limits.client_requests_per_second.is_none() {
-            let message = "a burst above a rate that is not given";
-            value("limits.client-burst", message, "add `client-requests-per-second`");
-        }
+        let keys = ["limits.client-requests-per-second", "limits.client-burst", "limits.client-concurrent"];
+        limits.of_client().wrong(keys, value);
+        limits.roles.values().for_each(|role| role.wrong(["limits.roles"; 3], value));
     }
 
     /// Address and port.

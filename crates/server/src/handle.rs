@@ -174,6 +174,9 @@ pub(crate) async fn handle(
     known.places = Places::default();
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(id) = HeaderValue::from_bytes(&trace.request_id()) {
+        headers.insert(HeaderName::from_static("x-request-id"), id);
+    }
     cross_origin(&thread, origin.as_ref(), headers);
     if known.queue.is_some() && headers.contains_key(header::ACCESS_CONTROL_EXPOSE_HEADERS) {
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(queues::EXPOSED_HEADERS));
@@ -534,7 +537,7 @@ fn admit(
             // Who guesses keys is limited by address, as is who shows none.
             if limited && denied.wrong {
                 let client = limited_as(peer.address.ip());
-                shared.limiter.enter(&client, Instant::now()).map_err(too_many)?;
+                shared.limiter.enter(&client, &[], Instant::now()).map_err(too_many)?;
                 shared.limiter.leave(&client);
             }
             return Err(refused(denied));
@@ -545,7 +548,8 @@ fn admit(
             Some(identity) => format!("{}:{}", identity.how, identity.name),
             None => limited_as(peer.address.ip()),
         };
-        shared.limiter.enter(&client, Instant::now()).map_err(too_many)?;
+        let roles = known.identity.as_ref().map_or(&[][..], |identity| &identity.roles);
+        shared.limiter.enter(&client, roles, Instant::now()).map_err(too_many)?;
         known.places.client = Some((Arc::clone(shared), client));
     }
     Ok(())
@@ -753,6 +757,9 @@ pub(crate) fn allowed_origin(thread: &Thread, origin: Option<&HeaderValue>) -> O
     origins.iter().any(|known| known.as_bytes() == origin.as_bytes()).then(|| origin.clone())
 }
 
+/// Response headers that pages of other origins may read.
+const EXPOSED_HEADERS: &str = "etag, retry-after, location, x-request-id";
+
 fn cross_origin(thread: &Thread, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
     let origins = &thread.shared.config.cors.origins;
     // Also where the origin is none of them: a cache must not give this answer to one that is.
@@ -761,7 +768,7 @@ fn cross_origin(thread: &Thread, origin: Option<&HeaderValue>, headers: &mut Hea
     }
     if let Some(origin) = allowed_origin(thread, origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, retry-after, location"));
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
     }
 }
 

@@ -53,9 +53,23 @@ impl Trace {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
     }
 
-    /// Returns the request id for logs and problems.
+    /// Returns the id of the trace for logs and problems.
     pub(crate) fn id(&self) -> String {
         format!("{:032x}", self.trace)
+    }
+
+    /// Returns the request id, which no other request has: the id of the trace, a hyphen, the span.
+    pub(crate) fn request_id(&self) -> [u8; 49] {
+        let mut id = [b'-'; 49];
+        let write = |place: &mut [u8], mut number: u128| {
+            for digit in place.iter_mut().rev() {
+                *digit = b"0123456789abcdef"[(number & 15) as usize];
+                number >>= 4;
+            }
+        };
+        write(&mut id[..32], self.trace);
+        write(&mut id[33..], self.span.into());
+        id
     }
 }
 
@@ -83,6 +97,7 @@ mod tests {
     fn a_trace_goes_on_under_a_span_of_ours() {
         let trace = Trace::of(Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
         assert_eq!(trace.id(), "0af7651916cd43dd8448eb211c80319c");
+        assert_eq!(trace.request_id(), format!("{}-{:016x}", trace.id(), trace.span).as_bytes());
         assert_eq!(trace.parent, Some(0xb7ad_6b71_6920_3331));
         assert!(
             trace.traceparent().starts_with("00-0af7651916cd43dd8448eb211c80319c-")

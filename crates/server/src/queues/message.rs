@@ -44,8 +44,8 @@ pub(crate) const SETTABLE: [(&str, &str); 9] = [
     (PROPERTY, "`name=value`, both percent-encoded. The header may occur more than once."),
 ];
 
-/// Answer headers that pages of other origins may read.
-pub(crate) const EXPOSED_HEADERS: &str = "etag, retry-after, location, quayline-message-id, quayline-claim, quayline-correlation-id, quayline-group-id, quayline-group-sequence, quayline-priority, quayline-persistent, quayline-expires-ms, quayline-reply-to, quayline-format, quayline-property, quayline-put-ms, quayline-backout-count, quayline-reason";
+/// Response headers that pages of other origins may read.
+pub(crate) const EXPOSED_HEADERS: &str = "etag, retry-after, location, x-request-id, quayline-message-id, quayline-claim, quayline-correlation-id, quayline-group-id, quayline-group-sequence, quayline-priority, quayline-persistent, quayline-expires-ms, quayline-reply-to, quayline-format, quayline-property, quayline-put-ms, quayline-backout-count, quayline-reason";
 
 /// Parses an id of up to 48 hexadecimal digits, padded with zeros.
 pub(crate) fn id_of(place: &'static str, name: &str, digits: &str) -> Result<MessageId, Box<Problem>> {

@@ -110,7 +110,8 @@ fn a_clients_name_is_one_word_of_the_access_log() {
     let claims = r#"{"iss":"i","aud":"us","exp":4102444800,"sub":"eve 200\n0 127.0.0.1 boss GET /v1/echo\u2028 200"}"#;
     let signed = format!("{}.{}", encoded(br#"{"alg":"EdDSA"}"#), encoded(claims.as_bytes()));
     let token = format!("{signed}.{}", encoded(pair.sign(signed.as_bytes()).as_ref()));
-    assert_eq!(server.get("/v1/echo/x", &format!("authorization: Bearer {token}\r\nuser-agent: a\"b\r\n")).status, 200);
+    let answer = server.get("/v1/echo/x", &format!("authorization: Bearer {token}\r\nuser-agent: a\"b\r\n"));
+    assert_eq!(answer.status, 200);
     let log = server.folder.path().join("access.log");
     wait_for("a line", || std::fs::read_to_string(&log).unwrap().ends_with('\n'));
     let text = std::fs::read_to_string(&log).unwrap();
@@ -122,4 +123,7 @@ fn a_clients_name_is_one_word_of_the_access_log() {
     let audit = std::fs::read_to_string(server.folder.path().join("audit.jsonl")).unwrap();
     let line: serde_json::Value = serde_json::from_str(audit.trim_end()).unwrap();
     assert!(line["client"].as_str().unwrap().contains("boss"), "the audit has it as it is");
+    // A client that reports its request id names this line.
+    let id = format!("{}-{}", line["request"].as_str().unwrap(), line["span"].as_str().unwrap());
+    assert_eq!(answer.header("x-request-id"), Some(id.as_str()));
 }

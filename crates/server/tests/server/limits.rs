@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-use crate::world::{Server, is_closed, read};
+use crate::world::{RECORDS, Server, is_closed, project, read};
 
 const OPEN: &str = "[serve.authentication]\nrequired = false";
 
@@ -53,6 +53,25 @@ fn a_client_has_a_rate_and_places() {
     let statuses: Vec<u16> = (0..4).map(|_| server.get("/v1/echo/x", "").status).collect();
     assert_eq!(statuses, [200, 200, 200, 429]);
     assert!(server.get("/v1/echo/x", "").header("retry-after").is_some());
+}
+
+#[test]
+fn a_role_has_limits_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = |name: &str, roles: &str| {
+        let digest = quayline_server::key_digest(name);
+        format!("[[key]]\nid = \"{name}\"\nsha256 = \"{digest}\"\nroles = [{roles}]\n")
+    };
+    let keys = [key("alpha", ""), key("beta", "\"partner\"")].concat();
+    std::fs::write(folder.path().join("keys.toml"), keys).unwrap();
+    let settings = "[serve.limits]\nclient-requests-per-second = 0.01\n[serve.limits.roles.partner]\nclient-requests-per-second = 0.02\nclient-burst = 3\n[serve.authentication]\napi-keys = \"keys.toml\"";
+    project(folder.path(), settings, RECORDS, "");
+    let server = Server::start(folder);
+    let statuses = |name: &str| -> Vec<u16> {
+        (0..4).map(|_| server.get("/v1/echo/x", &format!("x-api-key: {name}\r\n")).status).collect()
+    };
+    assert_eq!(statuses("alpha"), [200, 429, 429, 429]);
+    assert_eq!(statuses("beta"), [200, 200, 200, 429]);
 }
 
 #[test]
