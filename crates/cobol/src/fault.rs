@@ -294,7 +294,7 @@ impl FaultKind {
             }
             FaultKind::CountMismatch { .. } => "leave the counter out: it is set from the list",
             FaultKind::NegativeUnsigned => {
-                "to keep such bytes as they are, `--invalid raw`; if the field may be negative, read the file with a copybook whose picture has an S"
+                "if the field may be negative, its picture needs an S; otherwise correct the value; to read such bytes as they are, use `--invalid raw`"
             }
             FaultKind::BadEdited { .. } => {
                 "check the field's picture and its place with `quayline inspect`; to keep such bytes, `--invalid raw`"
