@@ -30,6 +30,8 @@ pub struct Prediction {
     pub percentiles: [Seconds; 3],
     /// Utilization by station; of a delay the mean number there.
     pub utilization: Vec<Share>,
+    /// Mean time at each station, waiting included. They add up to the response time.
+    pub residence: Vec<Seconds>,
 }
 
 /// Limits that a system must keep.
@@ -75,6 +77,7 @@ impl Workload {
             response: solution.response(0),
             percentiles: [percentile(0.5), percentile(0.95), percentile(0.99)],
             utilization: (0..self.stations.len()).map(|k| solution.station_utilization(k)).collect(),
+            residence: times,
         };
         Ok(solved.clone().map(|_| prediction).from_inputs(self.origin))
     }

@@ -14,6 +14,7 @@ mod admin;
 mod amqp;
 mod apart;
 mod api;
+mod api_graph;
 mod below;
 mod body;
 mod clients;
@@ -58,6 +59,7 @@ mod upstream;
 pub use access::key_digest;
 pub use admin::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
 pub use amqp::{AmqpConfig, Users, tls_without_http};
+pub use api_graph::operations_of;
 pub use collect::{Collecting, collect_work};
 pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, PartnersConfig, ServeConfig,

@@ -18,6 +18,7 @@
 
 mod accounting;
 mod alert;
+mod api_graph;
 mod class;
 mod collector;
 mod component;
@@ -34,6 +35,7 @@ mod work;
 
 pub use accounting::{Account, Accounting};
 pub use alert::{Alert, Message};
+pub use api_graph::{Answers, ApiGraph, ApiOperation, ApiPrediction};
 pub use class::{Class, Classes, Kind};
 pub use collector::{Collector, Tick};
 pub use component::component_report;

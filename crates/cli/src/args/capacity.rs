@@ -137,7 +137,7 @@ pub(crate) enum PredictCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = PREDICT_WORK_EXAMPLES)]
 pub(crate) struct PredictWorkArgs {
-    /// Flow (TOML) or job (XML); its instances or partitions are the workers
+    /// Flow (TOML) or job (XML), whose instances or partitions are the workers; or an API in `apis/`, whose users are
     #[arg(value_name = "DEFINITION", required_unless_present_any = ["member", "profile"])]
     pub(crate) definition: Option<PathBuf>,
     /// Profile of `convert --profile` or `translate --profile`, whose threads are the workers
@@ -156,7 +156,7 @@ pub(crate) struct PredictWorkArgs {
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
     /// Workers at once; several are separated by commas [default: those of the definition]
-    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, visible_alias = "users", value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) workers: Vec<u32>,
     /// Items of a job, for the elapsed time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -192,7 +192,8 @@ const PREDICT_WORK_EXAMPLES: &str = "\
 Quayline takes the CPU time, the store's time and the rest of the response time of one transaction from
 collected intervals (see `quayline report component`), and solves the network of processors, store and
 delay for each number of workers. The steps of a job are predicted in their order, and those of a split
-at once. Measure with one worker on a quiet machine: demands that were measured
+at once. The operations of an API share processors, workers of programs and connections of databases in
+the measured mix. Measure with one worker on a quiet machine: demands that were measured
 under load contain waits.
 
 Examples:
@@ -200,6 +201,7 @@ Examples:
   quayline predict work jobs/settle.xml --store data --workers 1,2,4,8 --items 1000000
   quayline job start jobs/settle.xml --intervals run.json
   quayline predict work jobs/settle.xml --intervals run.json --items 5000000
+  quayline predict work apis/orders.toml --intervals intervals.json --users 100,500 --think 500ms
   quayline predict work --member api:getOrder --intervals intervals.json --workers 10,100 --think 500ms
   quayline predict work jobs/settle.xml --processors 8 --faster 1.5
   quayline predict work --profile convert.json --workers 1,2,4,8 --items 10000000";

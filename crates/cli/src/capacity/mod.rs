@@ -7,6 +7,7 @@ mod component;
 mod cost;
 mod mix;
 mod predict;
+mod predict_api;
 mod predict_audit;
 mod predict_fit;
 mod predict_job;

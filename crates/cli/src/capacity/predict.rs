@@ -247,7 +247,7 @@ impl Answer<'_> {
         }
         text.push('\n');
         for row in self.rows {
-            let Prediction { users, throughput, response, percentiles, utilization } = &row.value;
+            let Prediction { users, throughput, response, percentiles, utilization, .. } = &row.value;
             text.push_str(&format!("{users:>8} {:>12.2} {:>10}", throughput.0, time_text(*response)));
             for percentile in percentiles {
                 text.push_str(&format!(" {:>10}", time_text(*percentile)));
@@ -320,7 +320,7 @@ impl Answer<'_> {
 
     fn wire(&self) -> Wire<'_> {
         let row = |row: &Estimate<Prediction>| {
-            let Prediction { users, throughput, response, percentiles, utilization } = &row.value;
+            let Prediction { users, throughput, response, percentiles, utilization, .. } = &row.value;
             RowWire {
                 users: *users,
                 throughput: throughput.0,

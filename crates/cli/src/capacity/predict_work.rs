@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::predict_lanes::Lanes;
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_INTERVALS, component, predict_job, print_json, refused, weakest};
+use super::{BasisWire, CAP_INTERVALS, component, predict_api, predict_job, print_json, refused, weakest};
 use crate::args::PredictWorkArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -31,6 +31,9 @@ struct Definition {
 pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
     if let Some(path) = &args.profile {
         return lanes(args, &Lanes::of(args, path)?, console);
+    }
+    if let Some(path) = args.definition.as_ref().filter(|path| predict_api::is_api(path)) {
+        return predict_api::api(args, path, console);
     }
     let definition = match &args.definition {
         Some(path) => definition(path, &args.parameters)?,
@@ -68,7 +71,17 @@ pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, St
     let rows: Vec<Prediction> = estimates.into_iter().map(|estimate| estimate.value).collect();
     let elapsed = rows.iter().map(|row| elapsed_s(row, args.items)).collect();
     let transactions = demands.transactions;
-    let answer = Answer { name: &name, demands, transactions, workload: &workload, rows: &rows, elapsed, bottleneck };
+    let name = name.as_str();
+    let answer = Answer {
+        name,
+        demands,
+        transactions,
+        workload: &workload,
+        rows: &rows,
+        elapsed,
+        bottleneck,
+        notes: String::new(),
+    };
     answer.finish(&basis, args, console)
 }
 
@@ -91,6 +104,7 @@ fn lanes(args: &PredictWorkArgs, lanes: &Lanes, console: &Console) -> Result<Exi
         rows: &rows,
         elapsed,
         bottleneck: workload.bottleneck().map(|at| workload.stations[at].name.clone()),
+        notes: String::new(),
     };
     answer.finish(&basis, args, console)
 }
@@ -141,7 +155,7 @@ fn threads_of(element: &Element) -> u32 {
 }
 
 /// Returns the demands of a member, or the reason why they are unknown.
-fn demands(intervals: &[Interval], name: &str) -> Result<Demands, Stop> {
+pub(super) fn demands(intervals: &[Interval], name: &str) -> Result<Demands, Stop> {
     Demands::of(intervals, name).map_err(|names| {
         let hint = match nearest(name, names.iter().map(String::as_str)) {
             Some(meant) => format!("did you mean `{meant}`?"),
@@ -153,19 +167,21 @@ fn demands(intervals: &[Interval], name: &str) -> Result<Demands, Stop> {
     })
 }
 
-struct Answer<'a, D> {
-    name: &'a str,
-    demands: D,
-    transactions: u64,
-    workload: &'a Workload,
-    rows: &'a [Prediction],
+pub(super) struct Answer<'a, D> {
+    pub(super) name: &'a str,
+    pub(super) demands: D,
+    pub(super) transactions: u64,
+    pub(super) workload: &'a Workload,
+    pub(super) rows: &'a [Prediction],
     /// Elapsed time of each row, if there are items.
-    elapsed: Vec<Option<f64>>,
-    bottleneck: Option<String>,
+    pub(super) elapsed: Vec<Option<f64>>,
+    pub(super) bottleneck: Option<String>,
+    /// Text below the table.
+    pub(super) notes: String,
 }
 
-impl<D: Serialize + Copy> Answer<'_, D> {
-    fn finish(&self, basis: &BasisWire, args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
+impl<D: Serialize> Answer<'_, D> {
+    pub(super) fn finish(&self, basis: &BasisWire, args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
         if args.json {
             print_json(&self.wire(basis))?;
         } else {
@@ -187,7 +203,7 @@ impl<D: Serialize + Copy> Answer<'_, D> {
         Wire {
             schema: "quayline.work-prediction/1",
             name: self.name,
-            demands: self.demands,
+            demands: &self.demands,
             stations: self.workload.stations.iter().map(|station| station.name.as_str()).collect(),
             bottleneck: self.bottleneck.as_deref(),
             think_s: self.workload.think.0,
@@ -221,6 +237,7 @@ impl<D: Serialize + Copy> Answer<'_, D> {
         if let Some(bottleneck) = &self.bottleneck {
             text.push_str(&format!("\nBottleneck: {bottleneck}\n"));
         }
+        text.push_str(&self.notes);
         text.push_str(&basis.text());
         text
     }
@@ -230,7 +247,7 @@ impl<D: Serialize + Copy> Answer<'_, D> {
 struct Wire<'a, D> {
     schema: &'static str,
     name: &'a str,
-    demands: D,
+    demands: &'a D,
     stations: Vec<&'a str>,
     bottleneck: Option<&'a str>,
     think_s: f64,

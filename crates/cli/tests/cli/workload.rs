@@ -332,6 +332,82 @@ fn a_run_of_a_job_predicts_each_of_its_steps() {
     assert!(world.run("report component --intervals run.json").out().contains("job:two"));
 }
 
+/// An API file, with its services, decides which station limits; the intervals have only the demands.
+#[test]
+fn an_api_is_predicted_from_its_operations_and_their_providers() {
+    let service = |provider: &str| format!("copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\n{provider}");
+    let operation = |id: &str, service: &str| {
+        format!("[[operation]]\nid = \"{id}\"\nmethod = \"GET\"\npath = \"/{id}\"\nservice = \"{service}\"\n")
+    };
+    let canned = service("kind = \"canned\"\nfile = \"a.dat\"\n");
+    let base = |connections: u32| {
+        service(&format!(
+            "kind = \"sql\"\ndatabase = \"d\"\nuser = \"u\"\nquery = \"select 'x' as t\"\nconnections = {connections}\n"
+        ))
+    };
+    let api =
+        format!("base-path = \"/v\"\n{}{}{}", operation("get", "a"), operation("ask", "b"), operation("new", "a"));
+    let member = |name: &str, count: u64, wall: f64, cpu: f64| json!({ "name": name, "count": count, "failed": 0, "wall_s": wall, "cpu_s": cpu });
+    let class = json!({
+        "name": "api", "count": 4000, "failed": 0, "commits": 0, "wall_s": 13.0, "cpu_s": 4.0, "helper_cpu_s": 0.0,
+        "run_queue_s": 0.0, "held_s": 0.0, "above_s": 0.0, "above_cpu_s": 0.0, "band": 1,
+        "members": [member("api:get", 3000, 3.0, 3.0), member("api:ask", 1000, 10.0, 1.0)],
+    });
+    let interval = json!({
+        "begin_ms": 0, "seconds": 60.0, "processors": 4, "cpu_s": 4.0, "helper_cpu_s": 0.0, "other_cpu_s": 0.0,
+        "collector_cpu_s": 0.0, "unaccounted_cpu_s": 0.0, "handshakes_full": 0, "handshakes_resumed": 0,
+        "definitions_found": 0, "definitions_missed": 0, "classes": [class],
+        "seen": { "listener-threads": { "first": 2.0, "last": 2.0, "peak": 2.0 } },
+    });
+    let intervals = json!({ "schema": "quayline.intervals/1", "intervals": [interval] }).to_string();
+    let world = World::with([
+        ("a.cpy", b"       01 A.\n          05 T PIC X(4).\n".as_slice()),
+        ("a.dat", b"good"),
+        ("services/a.toml", canned.as_bytes()),
+        ("apis/a.toml", api.as_bytes()),
+        ("run.json", intervals.as_bytes()),
+    ]);
+    let predict = |connections: u32, more: &str| {
+        world.write("services/b.toml", base(connections));
+        world.run(&format!("predict work apis/a.toml --intervals run.json {more}"))
+    };
+    let most = |connections: u32| {
+        let out = predict(connections, "--users 1,2000 --json").code(0).out();
+        let answer: Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(
+            answer["demands"][1]["response_s"][0].as_f64().map(|s| (s * 1e6).round()),
+            Some(10_000.0),
+            "{answer}"
+        );
+        assert_eq!(answer["demands"][1]["share"], json!(0.25), "{answer}");
+        (answer["predictions"][1]["throughput_per_s"].as_f64().expect("a rate"), answer["bottleneck"].clone())
+    };
+    // A request of four asks the database for 9 ms; two threads have `connections` each. Processors bear 4 / 1 ms.
+    for (connections, expected, bottleneck) in
+        [(1, 4.0 * 2.0 / 0.009, "database b"), (3, 4.0 * 6.0 / 0.009, "database b"), (8, 4_000.0, "processors")]
+    {
+        let (found, limits) = most(connections);
+        assert!((found / expected - 1.0).abs() < 0.01, "{connections}: {found} and not {expected}");
+        assert_eq!(limits, bottleneck);
+    }
+    let run = predict(1, "--users 500 --think 500ms --report kept");
+    let (out, err) = (run.code(0).out(), run.err());
+    assert!(
+        out.contains("database b") && out.contains("mean response by operation") && out.contains("api:ask"),
+        "{out}"
+    );
+    assert!(err.contains("operation api:new was not measured"), "{err}");
+    let alone = predict(1, "--member api:get --users 2000").code(0).out();
+    assert!(!alone.contains("api:ask") && alone.contains("Bottleneck: processors"), "{alone}");
+
+    let refused = predict(1, "--items 5").code(2).err();
+    assert!(refused.contains("--items does not apply to an API"), "{refused}");
+    let unknown = predict(1, "--member api:new").code(2).err();
+    assert!(unknown.contains("no interval has a transaction of `api:new`"), "{unknown}");
+    let refused = world.run("predict work apis/b.toml --intervals run.json").code(2).err();
+    assert!(refused.contains("apis/b.toml is not an API file of a project"), "{refused}");
+}
+
 /// Two classes at once: one by weights that add up to 101, one that takes its steps in turn, of which the second fails.
 #[test]
 fn a_mix_of_virtual_users_shows_each_class_and_step() {

@@ -178,6 +178,14 @@ pub(crate) struct Projection {
     pub(crate) xml: bool,
 }
 
+impl Api {
+    /// Returns the file of the definition, relative to the project: `apis/orders.toml`.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.at.file.as_deref()
+    }
+}
+
 impl Operation {
     /// Headers that are parameters, in lower case.
     pub fn header_parameters(&self) -> impl Iterator<Item = &str> {
