@@ -31,6 +31,7 @@ mod model;
 mod readings;
 mod regulator;
 mod system;
+mod waits;
 mod work;
 
 pub use accounting::{Account, Accounting};
@@ -49,4 +50,5 @@ pub use model::{Demands, elapsed_s, job_graph, prediction_report};
 pub use readings::readings;
 pub use regulator::{Regulator, nice_of};
 pub use system::{Probe, Process, System, ThreadUse};
+pub use waits::Waits;
 pub use work::{MemberTotals, Source, Turn, Working, Workload};

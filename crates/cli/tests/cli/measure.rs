@@ -175,7 +175,7 @@ fn a_batch_study_predicts_item_counts_and_is_a_report() {
     // The rows of the paper's tables that fit the records of this run.
     assert_eq!(section("item-count")["rows"].as_array().map(Vec::len), Some(8), "{json}");
     for section in json["sections"].as_array().expect("sections") {
-        assert!(section["picture"].is_object() || section["id"] == "account", "{section}");
+        assert!(section["picture"].is_object() || section["id"] == "account" || section["id"] == "waits", "{section}");
     }
     // The CPU time of the process is accounted by thread, including the cost of accounting.
     let account = section("account");
@@ -183,6 +183,16 @@ fn a_batch_study_predicts_item_counts_and_is_a_report() {
     assert!((seconds(1) - seconds(2) - seconds(3)).abs() < 1e-9 && seconds(1) > 0.0, "{account}");
     assert_eq!(account["rows"][6][0], "cost of this account");
     assert!(seconds(6) > 0.0 && seconds(6) < seconds(1), "{account}");
+    // The wall time of its threads is CPU time, waits by reason, and a rest, which is small here.
+    let waits = section("waits");
+    let seconds = |at: usize| waits["rows"][at][1].as_f64().expect("seconds");
+    let parts: f64 = (1..waits["rows"].as_array().expect("rows").len()).map(seconds).sum();
+    assert!((seconds(0) - parts).abs() < 1e-6 && seconds(0) > 0.0 && seconds(3) > 0.0, "{waits}");
+    assert_eq!(
+        (&waits["rows"][3][0], &waits["rows"][9][0]),
+        (&"locks, queues and backpressure".into(), &"unaccounted".into())
+    );
+    assert!(seconds(9).abs() < 0.02 * seconds(0) + account["rows"][4][1].as_f64().expect("seconds"), "{waits}");
     for row in section("predicted")["rows"].as_array().expect("rows") {
         assert!(row[2].is_number() && row[3].is_number(), "{row}");
     }
