@@ -95,6 +95,8 @@ pub mod names {
     pub const DISK_BUSY: &str = "disk-busy-s";
     /// Files that were emptied record by record, a count.
     pub const FILES_EMPTIED: &str = "files-emptied";
+    /// Processors of this machine, if it is a virtual one, a state.
+    pub const GUEST_PROCESSORS: &str = "guest-processors";
     /// Most alternate indexes of a file that got records, a state.
     pub const INDEXES: &str = "indexes";
     /// Bytes over a network interface, by interface, a count.

@@ -13,6 +13,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     found.extend(
         crate::system::pressure(&read("/proc/pressure/io")).map(|share| Figure::now(names::IO_PRESSURE, share)),
     );
+    found.extend(guest_processors(&read("/proc/cpuinfo")).map(|count| Figure::now(names::GUEST_PROCESSORS, count)));
     found.extend(page_faults(&read("/proc/self/stat")).map(|faults| Figure::total(names::PAGE_FAULTS, faults)));
     let is_disk = |name: &str| Path::new("/sys/block").join(name).exists();
     found.extend(disks(&read("/proc/diskstats"), is_disk));
@@ -33,6 +34,15 @@ fn memory_limit() -> Option<f64> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let path = Path::new("/sys/fs/cgroup").join(group.trim_start_matches('/')).join("memory.max");
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Counts the processors of a virtual machine: the flag `hypervisor` is set by every hypervisor that follows its convention. `None` on other machines.
+///
+/// Source: Linux, Documentation/virt/kvm/x86/cpuid.rst, and arch/x86/include/asm/cpufeatures.h, `X86_FEATURE_HYPERVISOR`.
+fn guest_processors(text: &str) -> Option<f64> {
+    let flags = text.lines().filter(|line| line.starts_with("flags"));
+    let count = flags.filter(|line| line.split_ascii_whitespace().any(|flag| flag == "hypervisor")).count();
+    (count > 0).then_some(count as f64)
 }
 
 /// Parses major faults: field 12, counted after the name in parentheses, which may contain any characters.
@@ -75,6 +85,9 @@ mod tests {
     #[test]
     fn the_texts_of_the_system_are_read() {
         assert_eq!(memory_free("MemTotal: 9 kB\nMemAvailable:   2048 kB\n"), Some(2_097_152.0));
+        let cpu = "processor: 0\nflags\t: fpu hypervisor sse\nprocessor: 1\nflags\t: fpu hypervisor\n";
+        assert_eq!(guest_processors(cpu), Some(2.0));
+        assert_eq!(guest_processors(&cpu.replace("hypervisor", "vmx")), None);
         let stat = "7 (a ) b) S 1 7 7 0 -1 4194304 100 0 33 0 5 6 0 0";
         assert_eq!(page_faults(stat), Some(33.0));
         let disk = "   8       0 sda 1 2 3 4 5 6 7 8 0 1500 9\n   7 0 loop0 1 2 3 4 5 6 7 8 0 9 9\n   8 1 sda1 1 2 3 4 5 6 7 8 0 9 9\n";

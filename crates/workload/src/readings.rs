@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quayline_capacity::advice::{Metric, Readings};
+use quayline_capacity::fit::{LoadPoint, fit_usl};
 use quayline_capacity::{Share, headroom};
 
 use crate::component::CPU_LEAST_S;
@@ -135,6 +136,7 @@ fn of_figures(figures: &Figures<'_>, readings: &mut Readings) {
     put(Metric::Compression, figures.last(names::COMPRESSION));
     put(Metric::ClientAuthentication, figures.last(names::CLIENT_AUTHENTICATION));
     put(Metric::ClientAuthenticationRequired, figures.last(names::CLIENT_AUTHENTICATION_NEEDED));
+    put(Metric::GuestProcessors, figures.last(names::GUEST_PROCESSORS));
     put(Metric::PathDepth, figures.last(names::PATH_DEPTH));
     put(Metric::OpenUnits, figures.peak(names::OPEN_UNITS));
     let cold = figures.intervals.iter().filter(|interval| {
@@ -249,6 +251,7 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
     if timed > 0.0 {
         readings.insert(Metric::ResponseTime, wall / timed);
     }
+    of_scaling(intervals, &is_meant, name.filter(|_| is_member), readings);
     let commits: f64 = all().map(|class| class.commits as f64).sum();
     readings.insert(Metric::JournalWrites, commits / seconds);
     of_jobs(intervals, name, readings);
@@ -282,6 +285,51 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
         jobs.dedup();
         readings.insert(Metric::ClassJobs, jobs.len() as f64);
         of_upgrade(intervals, name, readings);
+    }
+}
+
+/// Fewest intervals for a fit of throughput by load.
+const SCALING_INTERVALS: usize = 6;
+/// Range of loads, greatest over smallest, from which a fit says something.
+const SCALING_RANGE: f64 = 3.0;
+/// Share of the variance that the fit must explain.
+const SCALING_FIT: f64 = 0.9;
+
+/// Adds the load of the last interval, and the load from which throughput falls. The load is the mean number of transactions in progress, by
+/// Little's law. Without a range of loads, or without a peak near the loads that were seen, both are absent.
+fn of_scaling(
+    intervals: &[Interval],
+    is_meant: &dyn Fn(&&ClassInterval) -> bool,
+    member: Option<&str>,
+    readings: &mut Readings,
+) {
+    let point = |interval: &Interval| {
+        let (mut count, mut wall) = (0.0, 0.0);
+        for class in interval.classes.iter().filter(is_meant) {
+            let of = class.members.iter().find(|of| Some(of.name.as_str()) == member);
+            let (of_count, of_wall) = of.map_or((class.count, class.wall_s), |of| (of.count, of.wall_s));
+            // Work whose response time is not measured has no load.
+            if of_wall > 0.0 {
+                count += of_count as f64;
+                wall += of_wall;
+            }
+        }
+        (count > 0.0).then(|| LoadPoint { load: wall / interval.seconds, throughput: count / interval.seconds })
+    };
+    let points: Vec<LoadPoint> = intervals.iter().filter_map(point).collect();
+    let loads = || points.iter().map(|point| point.load);
+    let (least, most) = (loads().fold(f64::INFINITY, f64::min), loads().fold(0.0, f64::max));
+    let Some(last) = points.last().filter(|_| points.len() >= SCALING_INTERVALS && most >= SCALING_RANGE * least)
+    else {
+        return;
+    };
+    let Ok(fit) = fit_usl(&points) else { return };
+    let Some(peak) = fit.value.peak_load().filter(|_| fit.value.r_squared >= SCALING_FIT) else { return };
+    // Contention without coherency has no peak, however small a coherency the fit finds.
+    let is_certain = fit.value.intervals.is_some_and(|[_, _, beta]| beta.low > 0.0);
+    if is_certain && peak < most {
+        readings.insert(Metric::Workers, last.load);
+        readings.insert(Metric::ScalabilityPeak, peak);
     }
 }
 

@@ -113,10 +113,9 @@ const REPORTS: &[(&[M], &str)] = &[
         ],
         "a report of access path protection and journals",
     ),
-    (&[M::Workers, M::ScalabilityPeak], "quayline predict scaling"),
     (&[M::SizeExponent], "runs of several sizes"),
     (&[M::CacheMisses], "hardware counters, such as those of perf stat"),
-    (&[M::HostCpu, M::GuestProcessors], "a report of the hypervisor"),
+    (&[M::HostCpu], "a report of the hypervisor"),
     (
         &[
             M::SizedOnAverage,

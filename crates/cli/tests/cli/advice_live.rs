@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use quayline_capacity::advice::{Feed, advise, rules};
+use quayline_capacity::advice::{Feed, Metric, advise, rules};
 use quayline_workload::{
     ClassInterval, Collector, Demands, Figure, Interval, Kind, MemberInterval, MemberTotals, Probe, Process, Seen,
     Source, ThreadUse, Workload, WorkloadConfig, names, readings,
@@ -58,6 +58,11 @@ impl Shown {
         change(&mut self.0);
         self
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "counts of these tests are small")]
+fn whole(count: f64) -> u64 {
+    count.round() as u64
 }
 
 fn shown() -> Shown {
@@ -126,6 +131,20 @@ fn cases() -> Vec<(&'static str, Vec<Interval>, Vec<Interval>)> {
             i.definitions_found = found;
             i.definitions_missed = 10;
         })
+    };
+    let guest = |processors: f64| shown().state(names::GUEST_PROCESSORS, processors);
+    // Throughput of the Universal Scalability Law with a peak at 7 transactions in progress.
+    let at_loads = |loads: [u32; 7]| {
+        let interval = |load: u32| {
+            let n = f64::from(load);
+            let throughput = 100.0 * n / (1.0 + 0.02 * (n - 1.0) + 0.02 * n * (n - 1.0));
+            shown().with(|i| {
+                i.classes.truncate(1);
+                i.classes[0].count = whole(throughput * i.seconds);
+                i.classes[0].wall_s = n * i.seconds;
+            })
+        };
+        loads.map(|load| interval(load).0).into()
     };
     let audit = |waiting: f64| shown().count(names::AUDIT_LINES, 6_000.0).state(names::AUDIT_WAITING, waiting);
     let held = |members: usize| {
@@ -208,6 +227,8 @@ fn cases() -> Vec<(&'static str, Vec<Interval>, Vec<Interval>)> {
             one(shown().with(|i| i.classes[0].members.push(member("job:night", 5))), shown()),
         ),
         pair("client-authentication-everywhere", one(certificates(1.0, 0.0), certificates(1.0, 1.0))),
+        pair("large-guest", one(guest(8.0), guest(4.0))),
+        pair("beyond-scalability-peak", (at_loads([1, 2, 3, 4, 6, 8, 12]), at_loads([12, 8, 6, 4, 3, 2, 1]))),
         pair("disk-above-42", one(shown().count("disk-busy-s:sda", 900.0), shown().count("disk-busy-s:sda", 90.0))),
         pair(
             "unaccounted-time",
@@ -328,4 +349,33 @@ fn handshakes_and_programs_belong_to_classes_and_members() {
     now.store(2_000, Ordering::Relaxed);
     let interval = collector.finish().interval.expect("another second is collected");
     assert_eq!(interval.class("orders").expect("a class").handshakes_full, 1);
+}
+
+/// A peak needs a range of loads, and throughput that falls.
+#[test]
+fn loads_without_a_peak_give_no_advice_about_it() {
+    let interval = |load: f64, throughput: f64| {
+        shown()
+            .with(|i| {
+                i.classes.truncate(1);
+                i.classes[0].count = whole(throughput * i.seconds);
+                i.classes[0].wall_s = load * i.seconds;
+            })
+            .0
+    };
+    let of = |loads: &[(f64, f64)]| {
+        let intervals: Vec<Interval> = loads.iter().map(|(load, throughput)| interval(*load, *throughput)).collect();
+        readings(&intervals, None).get(&Metric::ScalabilityPeak).copied()
+    };
+    // Saturated at 400 a second: users wait, and throughput does not fall.
+    let saturated = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(|load: f64| (load, (100.0 * load).min(400.0)));
+    assert_eq!(of(&saturated), None);
+    let falls = [(1.0, 100.0), (2.0, 188.7), (4.0, 307.7), (6.0, 352.9), (8.0, 354.0), (12.0, 311.7)];
+    assert!(of(&falls).is_some_and(|peak| (peak - 7.0).abs() < 0.5), "{:?}", of(&falls));
+    assert_eq!(of(&falls[..5]), None, "too few");
+    assert_eq!(
+        of(&[(4.0, 307.0), (5.0, 335.0), (6.0, 353.0), (7.0, 357.0), (8.0, 354.0), (9.0, 346.0)]),
+        None,
+        "one load"
+    );
 }
