@@ -7,6 +7,7 @@ use quayline_capacity::{
 };
 use serde::Serialize;
 
+use crate::interval::Interval;
 use crate::model::Demands;
 
 /// Place where the call of an operation is answered.
@@ -42,6 +43,22 @@ pub struct ApiOperation {
     pub answered: Answers,
     /// Demands of a request.
     pub demands: Demands,
+}
+
+/// Adds measured demands to defined operations. Returns those that were measured, and the names of the others.
+#[must_use]
+pub fn measured_operations(
+    defined: Vec<(String, Answers)>,
+    intervals: &[Interval],
+) -> (Vec<ApiOperation>, Vec<String>) {
+    let (mut operations, mut missing) = (Vec::new(), Vec::new());
+    for (name, answered) in defined {
+        match Demands::of(intervals, &name) {
+            Ok(demands) => operations.push(ApiOperation { name, answered, demands }),
+            Err(_) => missing.push(name),
+        }
+    }
+    (operations, missing)
 }
 
 /// Operations, and the machine that serves them.

@@ -36,7 +36,7 @@ mod work;
 
 pub use accounting::{Account, Accounting};
 pub use alert::{Alert, Message};
-pub use api_graph::{Answers, ApiGraph, ApiOperation, ApiPrediction};
+pub use api_graph::{Answers, ApiGraph, ApiOperation, ApiPrediction, measured_operations};
 pub use class::{Class, Classes, Kind};
 pub use collector::{Collector, Tick};
 pub use component::component_report;
@@ -46,7 +46,7 @@ pub use hold::TURN_WAIT_MAX;
 pub use interval::{
     ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, PartInterval, TimesInterval, component_json,
 };
-pub use model::{Demands, elapsed_s, job_graph, prediction_report};
+pub use model::{Demands, elapsed_s, job_graph, prediction_report, prediction_text};
 pub use readings::readings;
 pub use regulator::{Regulator, nice_of};
 pub use system::{Probe, Process, System, ThreadUse};

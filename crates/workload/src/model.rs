@@ -153,6 +153,37 @@ pub fn elapsed_s(row: &Prediction, items: Option<u64>) -> Option<f64> {
     (row.throughput.0 > 0.0).then(|| items / row.throughput.0)
 }
 
+/// Formats predictions by number of workers, with the elapsed time of a job in seconds, if there is one.
+#[must_use]
+pub fn prediction_text(
+    name: &str,
+    transactions: u64,
+    workload: &Workload,
+    rows: &[Prediction],
+    elapsed: &[Option<f64>],
+) -> String {
+    let us = |seconds: f64| format!("{:.1} us", seconds * 1e6);
+    let mut text = format!("{name}, from {transactions} transactions\n");
+    for station in &workload.stations {
+        text.push_str(&format!("  {:<12} {:>14}\n", station.name, us(station.demands[0].0)));
+    }
+    text.push_str(&format!("\n{:>8} {:>14} {:>14} {:>12}", "workers", "per second", "response", "processors"));
+    text.push_str(if elapsed.iter().any(Option::is_some) { "      elapsed\n" } else { "\n" });
+    for (row, elapsed) in rows.iter().zip(elapsed) {
+        let busy = row.utilization.first().map_or(0.0, |share| share.percent());
+        let (rate, response) = (row.throughput.0, us(row.response.0));
+        text.push_str(&format!("{:>8} {rate:>14.1} {response:>14} {busy:>10.1} %", row.users));
+        if let Some(elapsed) = elapsed {
+            text.push_str(&format!(" {elapsed:>10.1} s"));
+        }
+        text.push('\n');
+    }
+    if let Some(bottleneck) = workload.bottleneck() {
+        text.push_str(&format!("\nBottleneck: {}\n", workload.stations[bottleneck].name));
+    }
+    text
+}
+
 /// Builds the report of predictions by number of workers, with the elapsed time of a job in seconds, if there is one.
 #[must_use]
 pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], elapsed: &[Option<f64>]) -> Report {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use quayline_capacity::{Prediction, Seconds};
 use quayline_core::{Fault, Finding};
-use quayline_workload::{ApiGraph, ApiOperation, Demands, names};
+use quayline_workload::{ApiGraph, measured_operations, names};
 
 use super::predict_work::{Answer, demands};
 use super::{BasisWire, CAP_FILE, CAP_INTERVALS, component, refused, weakest};
@@ -31,15 +31,9 @@ pub(super) fn api(args: &PredictWorkArgs, path: &Path, console: &Console) -> Res
         defined.retain(|(name, _)| name == member);
     }
     let intervals = component::intervals(&args.from)?;
-    let (mut operations, mut missing) = (Vec::new(), Vec::new());
-    for (name, answered) in defined {
-        match Demands::of(&intervals, &name) {
-            Ok(demands) if args.contended => {
-                operations.push(ApiOperation { name, answered, demands: demands.contended() });
-            }
-            Ok(demands) => operations.push(ApiOperation { name, answered, demands }),
-            Err(_) => missing.push(name),
-        }
+    let (mut operations, missing) = measured_operations(defined, &intervals);
+    if args.contended {
+        operations.iter_mut().for_each(|operation| operation.demands = operation.demands.contended());
     }
     if operations.is_empty() {
         let name = args.member.clone().or_else(|| missing.first().cloned()).unwrap_or_default();

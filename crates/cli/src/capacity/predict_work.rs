@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use quayline_capacity::{Prediction, Seconds, Share, Validity, Workload};
+use quayline_capacity::{Prediction, Seconds, Validity, Workload};
 use quayline_core::{Fault, Finding, nearest};
 use quayline_project::job::{Element, Job, JobFile};
-use quayline_workload::{Demands, Interval, elapsed_s, prediction_report};
+use quayline_workload::{Demands, Interval, elapsed_s, prediction_report, prediction_text};
 use serde::Serialize;
 
 use super::predict_lanes::Lanes;
@@ -213,33 +213,8 @@ impl<D: Serialize> Answer<'_, D> {
     }
 
     fn text(&self, basis: &BasisWire) -> String {
-        let us = |seconds: f64| format!("{:.1} us", seconds * 1e6);
-        let mut text = format!("{}, from {} transactions\n", self.name, self.transactions);
-        for station in &self.workload.stations {
-            text.push_str(&format!("  {:<12} {:>14}\n", station.name, us(station.demands[0].0)));
-        }
-        text.push_str(&format!("\n{:>8} {:>14} {:>14} {:>12}", "workers", "per second", "response", "processors"));
-        text.push_str(if self.elapsed.iter().any(Option::is_some) { "      elapsed\n" } else { "\n" });
-        for (row, elapsed) in self.rows.iter().zip(&self.elapsed) {
-            let busy = row.utilization.first().copied().unwrap_or(Share(0.0)).0;
-            text.push_str(&format!(
-                "{:>8} {:>14.1} {:>14} {:>10.1} %",
-                row.users,
-                row.throughput.0,
-                us(row.response.0),
-                100.0 * busy
-            ));
-            if let Some(elapsed) = elapsed {
-                text.push_str(&format!(" {elapsed:>10.1} s"));
-            }
-            text.push('\n');
-        }
-        if let Some(bottleneck) = &self.bottleneck {
-            text.push_str(&format!("\nBottleneck: {bottleneck}\n"));
-        }
-        text.push_str(&self.notes);
-        text.push_str(&basis.text());
-        text
+        let table = prediction_text(self.name, self.transactions, self.workload, self.rows, &self.elapsed);
+        format!("{table}{}{}", self.notes, basis.text())
     }
 }
 
