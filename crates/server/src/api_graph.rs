@@ -6,6 +6,13 @@ use quayline_core::Findings;
 use quayline_gateway::{Definitions, ProviderSpec, Service};
 use quayline_workload::Answers;
 
+/// Returns true for a file in a folder `apis`.
+#[must_use]
+pub fn is_in_apis(path: &Path) -> bool {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.parent().is_some_and(|folder| folder.ends_with("apis"))
+}
+
 /// Reads an API file of a project, with its services. Returns the name of each operation in intervals (`api:getOrder`), and the place
 /// where its call is answered; `None` if the file is not in the folder `apis` of a project.
 ///

@@ -293,7 +293,7 @@ impl RoleLimits {
             value(key, message, "leave the key out for its default, which docs/reference/gateway.md gives");
         }
         if self.client_burst.is_some() && self.client_requests_per_second.is_none() {
-            value(burst, "`client-burst` stands above a rate that is not given", "add `client-requests-per-second`");
+            value(burst, "`client-burst` is set without a rate", "add `client-requests-per-second`");
         }
     }
 }

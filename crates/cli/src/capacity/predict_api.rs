@@ -12,12 +12,6 @@ use crate::args::PredictWorkArgs;
 use crate::console::{Console, shown};
 use crate::exit::{Exit, Stop, argument};
 
-/// Returns true for a TOML file in a folder `apis`.
-pub(super) fn is_api(path: &Path) -> bool {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    path.parent().is_some_and(|folder| folder.ends_with("apis"))
-}
-
 /// Predicts the operations of an API in their measured mix.
 pub(super) fn api(args: &PredictWorkArgs, path: &Path, console: &Console) -> Result<Exit, Stop> {
     if args.items.is_some() {

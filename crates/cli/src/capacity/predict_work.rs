@@ -32,7 +32,7 @@ pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, St
     if let Some(path) = &args.profile {
         return lanes(args, &Lanes::of(args, path)?, console);
     }
-    if let Some(path) = args.definition.as_ref().filter(|path| predict_api::is_api(path)) {
+    if let Some(path) = args.definition.as_ref().filter(|path| quayline_server::is_in_apis(path)) {
         return predict_api::api(args, path, console);
     }
     let definition = match &args.definition {
