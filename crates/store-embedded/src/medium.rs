@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A data folder.
 pub trait Medium: Send + Sync + Debug {
@@ -100,8 +101,11 @@ pub trait MediumFile: Send + Sync + Debug {
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
-/// File whose lock keeps a second process out.
+/// File whose lock keeps a second process out. It contains the process id of the last process that could write.
 const LOCK_FILE: &str = "lock";
+/// Number of times that the lock of a process that ended is tried, and the milliseconds between two tries: 2 seconds in all.
+const TRIES: u32 = 200;
+const TRY_AGAIN: Duration = Duration::from_millis(10);
 
 impl Folder {
     /// A folder that exists.
@@ -161,11 +165,12 @@ impl Medium for Folder {
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let path = self.0.join(LOCK_FILE);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(file))),
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(error),
+        if !locked(&file, File::try_lock)? {
+            return Ok(None);
         }
+        // The lock holds without its owner's number, which also a full disk must not prevent.
+        let _ = file.set_len(0).and_then(|()| (&file).write_all(std::process::id().to_string().as_bytes()));
+        Ok(Some(Box::new(file)))
     }
 
     fn lock_to_read(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
@@ -175,12 +180,32 @@ impl Medium for Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Box::new(()))),
             Err(error) => return Err(error),
         };
-        match file.try_lock_shared() {
-            Ok(()) => Ok(Some(Box::new(file))),
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(error),
+        Ok(if locked(&file, File::try_lock_shared)? { Some(Box::new(file)) } else { None })
+    }
+}
+
+/// Tries to lock the file. Returns false if another process has the lock.
+///
+/// A process that was killed while it started a command leaves the lock to the new process, until that runs the command a moment later.
+fn locked(file: &File, try_lock: fn(&File) -> Result<(), fs::TryLockError>) -> io::Result<bool> {
+    for _ in 0..TRIES {
+        match try_lock(file) {
+            Ok(()) => return Ok(true),
+            Err(fs::TryLockError::WouldBlock) if has_ended(file) => std::thread::sleep(TRY_AGAIN),
+            Err(fs::TryLockError::WouldBlock) => return Ok(false),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
         }
     }
+    Ok(false)
+}
+
+/// Returns true if the process whose number the lock file has is ending or has ended. A process has no command line from then on.
+fn has_ended(file: &File) -> bool {
+    let mut number = [0; 16];
+    let length = std::os::unix::fs::FileExt::read_at(file, &mut number, 0).unwrap_or(0);
+    let number = str::from_utf8(&number[..length]).ok().and_then(|text| text.parse::<u32>().ok());
+    let command_line = |number: u32| fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+    cfg!(target_os = "linux") && number.is_some_and(|number| command_line(number).is_empty())
 }
 
 #[derive(Debug)]

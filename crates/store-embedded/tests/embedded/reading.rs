@@ -132,3 +132,35 @@ fn an_overlay_reads_as_a_file_does() {
         assert_eq!(std::fs::read(place.path().join("f")).expect("there").len(), length);
     }
 }
+
+/// A lock that outlived its process.
+///
+/// A server was killed while it started a command of a job. The new process had the lock until it ran the command, so the next server was
+/// refused with STO-005. The lock of a process that has ended is now tried again for 2 seconds; that of a running one is refused at once.
+#[test]
+fn the_lock_of_a_process_that_ended_is_awaited() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("store");
+    drop(to_write(&folder).expect("it opens"));
+    let lock = std::fs::OpenOptions::new().read(true).write(true).open(folder.join("lock")).expect("the lock file");
+    let mut ended = std::process::Command::new("true").spawn().expect("a process");
+    ended.wait().expect("it ends");
+    for (owner, is_awaited) in [(ended.id(), true), (std::process::id(), false)] {
+        for opens in [|folder: &Path| to_write(folder).map(drop), |folder: &Path| to_read(folder).map(drop)] {
+            lock.lock().expect("locked");
+            std::fs::write(folder.join("lock"), owner.to_string()).expect("written");
+            std::thread::scope(|scope| {
+                let (done, is_done) = std::sync::mpsc::channel::<()>();
+                let lock = &lock;
+                scope.spawn(move || {
+                    // The folder is locked for some tries, or until it is refused.
+                    let _ =
+                        is_done.recv_timeout(std::time::Duration::from_millis(if is_awaited { 100 } else { 60_000 }));
+                    lock.unlock().expect("unlocked");
+                });
+                assert_eq!(opens(&folder).is_ok(), is_awaited, "owner {owner}");
+                drop(done);
+            });
+        }
+    }
+}
