@@ -212,12 +212,10 @@ fn page(unit: &mut Unit, of: PageOf<'_>) -> Result<Vec<Entry>, BatchError> {
         let from = of.after.map_or(Bound::Included(of.prefix), Bound::Excluded);
         (KeyRange { from, to }, Direction::Forward)
     };
-    let mut found = Vec::new();
     let mut page = Page::default();
     let limit = PageLimit { entries: of.count.max(1), bytes: 16 << 20 };
     unit.page(Space::JOBS, range, direction, limit, &mut page)?;
-    found.extend(page.iter().take(of.count).map(|(key, value)| (key.to_vec(), value.to_vec())));
-    Ok(found)
+    Ok(page.iter().take(of.count).map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
 }
 
 /// Returns the first key after all keys with a prefix.

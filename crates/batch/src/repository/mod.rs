@@ -499,8 +499,7 @@ impl Repository {
                 step.counts = state.progress.counts;
             }
             work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
-            let entry = (step_key(held.instance, &step.step), bytes(state));
-            work.put_all(std::slice::from_ref(&entry), held.token)?;
+            self.put_end(work.as_mut(), held, (&step.step, None), state, step.status)?;
             also(work.as_mut())?;
             work.commit()
         })
@@ -552,13 +551,7 @@ impl Repository {
                 let key = partition_key(held.instance, at.0, at.1);
                 keep_checkpoint(work.as_mut(), &key, "a partition", state)?;
             }
-            let mut kept = state.clone();
-            if kept.status == BatchStatus::Completed {
-                // The partition will not be continued, and a restart of the others reads this record.
-                (kept.progress.reader, kept.progress.writer) = (None, None);
-            }
-            let large = Large { before: None, in_pages: false };
-            self.put_checkpoint(work.as_mut(), held, (at.0, Some(at.1)), &mut kept, large)?;
+            self.put_end(work.as_mut(), held, (at.0, Some(at.1)), state, state.status)?;
             work.commit()
         })
     }

@@ -7,6 +7,7 @@
 use super::{Held, Repository, State, VERSION, partition_key, read, step_key};
 use crate::error::BatchError;
 use crate::record::{Position, Progress};
+use crate::status::BatchStatus;
 use crate::work::Work;
 
 /// First byte of a state with large positions in records of their own.
@@ -50,23 +51,16 @@ impl Repository {
         let mut lengths = Vec::new();
         for (number, position) in state.progress().positions().into_iter().enumerate() {
             if position.as_ref().is_some_and(is_large) {
+                lengths.extend(position.as_ref().map_or(0, |position| position.len() as u64).to_be_bytes());
                 taken[number] = position.take();
                 flags |= 1 << number;
-                let length = taken[number].as_ref().map_or(0, |position| position.len() as u64);
-                lengths.extend_from_slice(&length.to_be_bytes());
             }
         }
-        let positions = state.progress().positions();
-        let small: usize =
-            positions.iter().map(|position| position.as_ref().map_or(0, |position| position.len())).sum();
-        let mut value = Vec::with_capacity(small + STATE_BYTES);
+        let mut value = Vec::with_capacity(STATE_BYTES);
         match (flags, large.in_pages) {
             (0, _) => value.push(VERSION),
             (flags, false) => value.extend_from_slice(&[VERSION_LARGE, flags]),
-            (flags, true) => {
-                value.extend_from_slice(&[VERSION_PAGES, flags]);
-                value.extend_from_slice(&lengths);
-            }
+            (flags, true) => value.extend([VERSION_PAGES, flags].iter().chain(&lengths)),
         }
         state.pack(&mut value);
         let mut done = Ok(());
@@ -86,6 +80,22 @@ impl Repository {
         }
         done?;
         work.put_fenced(&key, &value, &self.fence(held)?)
+    }
+
+    /// Writes the state of a step or partition that ended. One that completed does not continue, so its positions are dropped.
+    pub(super) fn put_end<T: State + Clone>(
+        &self,
+        work: &mut dyn Work,
+        held: Held,
+        at: (&str, Option<u32>),
+        state: &T,
+        status: BatchStatus,
+    ) -> Result<(), BatchError> {
+        let mut kept = state.clone();
+        if status == BatchStatus::Completed {
+            (kept.progress().reader, kept.progress().writer) = (None, None);
+        }
+        self.put_checkpoint(work, held, at, &mut kept, Large { before: None, in_pages: false })
     }
 }
 

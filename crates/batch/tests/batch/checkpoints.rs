@@ -160,10 +160,10 @@ fn a_position_that_did_not_change_is_not_written_again() {
     let heavy = HEAVY as u64;
     for says_so in [false, true] {
         let (always, _) = written(2, says_so);
-        assert!(always > 100 * heavy, "{always}");
-        // The first checkpoint writes it, and the end of the step.
+        // The end of a step that completed needs no position.
+        assert!((100 * heavy..101 * heavy).contains(&always), "{always}");
         let (never, commits) = written(1_000, says_so);
-        assert!(never < 3 * heavy, "{never}");
+        assert!((heavy..2 * heavy).contains(&never), "{never}");
         // 100 chunks, and a few of job and step: the last chunk, which is empty, commits nothing.
         assert!((101..=110).contains(&commits), "{commits}");
         let (sometimes, _) = written(50, says_so);

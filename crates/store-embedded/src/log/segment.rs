@@ -31,6 +31,8 @@ const HEAD: usize = 56;
 const AHEAD: (u64, u64) = (32 << 10, 1 << 20);
 /// Bytes of a record that is written without the zeros after it.
 const LARGE: usize = 256 << 10;
+/// Zeros of one write after such a record.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// Name of a segment file.
 pub(crate) fn name_of(number: u64) -> String {
@@ -157,7 +159,9 @@ impl Segment {
         record.truncate(length);
         done?;
         if length >= LARGE && ahead > 0 {
-            self.file.write(end, &vec![0; ahead]).map_err(written)?;
+            for from in (0..ahead).step_by(ZEROS.len()) {
+                self.file.write(end + from as u64, &ZEROS[..ZEROS.len().min(ahead - from)]).map_err(written)?;
+            }
             self.written = whole;
         }
         Ok(())
