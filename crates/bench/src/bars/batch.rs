@@ -26,6 +26,8 @@ pub(super) const BARS: &[Bar] = &[
     ratio("job at item-count 1,000 that measures its parts, by one that does not", 1.01, |_| measuring()),
     most("memory of a job in a database", 30.0, "MB", memory),
     most("memory of a job in a store", 30.0, "MB", memory_in_store),
+    most("memory of a job in a store, checkpoint data of 2 MB", 30.0, "MB", memory_of_positions),
+    ratio("memory of a job in a store, 3,000,000 records by 3,000", 1.25, memory_by_records),
     most("memory of a job with items of 100 kB", 64.0, "MB", large_items),
 ];
 
@@ -232,6 +234,26 @@ fn memory(bench: &Bench) -> Result<Measured, String> {
 /// Measures the memory of a store, which must not grow with the job.
 fn memory_in_store(bench: &Bench) -> Result<Measured, String> {
     largest_memory(bench, &World::embedded()?, [(25, 100_000), (1_000, 3_000_000), (8_000, 3_000_000)])
+}
+
+/// Measures the memory of checkpoints with 1 MB of the reader and 1 MB of the writer.
+fn memory_of_positions(bench: &Bench) -> Result<Measured, String> {
+    let load = Load { records: 1_000, items: 10, checkpoint_bytes: 1_024_000, ..CONTAINER };
+    let peak = peak_memory(&bench.quayline, &bench.this, &World::embedded()?, &load)? as f64 / 1e6;
+    Ok(Measured { value: peak, detail: format!("{} checkpoints", load.chunks()) })
+}
+
+/// Compares the memory of the same job over three decades of records.
+fn memory_by_records(bench: &Bench) -> Result<Measured, String> {
+    let world = World::embedded()?;
+    let mut peaks = Vec::new();
+    for records in [3_000, 30_000, 300_000, 3_000_000] {
+        let load = Load { records, items: 1_000, rows: Rows::Pipelined, ..CONTAINER };
+        peaks.push(peak_memory(&bench.quayline, &bench.this, &world, &load)? as f64 / 1e6);
+    }
+    let detail = peaks.iter().map(|peak| format!("{peak:.1}")).collect::<Vec<_>>().join(", ");
+    let most = peaks.iter().copied().fold(0.0, f64::max);
+    Ok(Measured { value: most / peaks[0], detail: format!("{detail} MB") })
 }
 
 /// Returns the maximum of three runs, each with an item-count and a number of records.
