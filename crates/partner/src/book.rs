@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place};
 use quayline_edi::guide::{CompiledGuide, GuideSet};
 use quayline_edi::{Header, Standard};
+use quayline_frame::FramingSpec;
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
 use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
 use quayline_project::{LookupTable, MapFile, ShapeFile, ShapeOptions, TargetFormat, read_guides};
@@ -119,6 +120,8 @@ pub struct OutputFacts {
     pub extension: &'static str,
     /// True if the output is interchanges.
     pub is_edi: bool,
+    /// Framing of an output of records.
+    pub framing: Option<FramingSpec>,
 }
 
 /// One layer of settings, for people who ask where a setting comes from.
@@ -240,6 +243,21 @@ impl Book {
         }
         let outputs = || maps.iter().flat_map(|map| &map.outputs);
         let named = || outputs().zip(rule.maps.iter().zip(&maps).flat_map(|(of, map)| map.delivery_names(rule, of)));
+        let to = |name: &str| rule.deliver.get(name).or_else(|| rule.deliver.get(""));
+        // Each record has an end in the output, except in a framing that only the layout knows.
+        let is_records = |output: &OutputFacts| output.framing.as_ref().is_some_and(|of| *of != FramingSpec::Layout);
+        let into_file = |name: &str| matches!(to(name), Some(Delivery::File(_)));
+        if maps.is_empty() && rule.deliver.values().any(|to| matches!(to, Delivery::File(_))) {
+            let message = "the document itself is EDI, and a record file takes records";
+            return wrong(message.to_owned(), "name a map whose target is a layout, or deliver to a folder or queue");
+        }
+        if let Some((_, name)) = named().find(|(output, name)| into_file(name) && !is_records(output)) {
+            let message = format!("output `{name}` is not records in a framing, so a record file cannot take it");
+            return wrong(
+                message,
+                "choose a layout with a framing such as \"rdw\" as target, or deliver to a folder or queue",
+            );
+        }
         match rule.direction {
             Direction::Receive if maps.iter().any(|map| !map.from_edi) => {
                 return wrong(
@@ -285,7 +303,6 @@ impl Book {
             let message = format!("the map has no output `{unknown}`, but {}", names.join(", "));
             return wrong(message, "correct the name in `deliver`");
         }
-        let to = |name: &str| rule.deliver.get(name).or_else(|| rule.deliver.get(""));
         let (_, other) = named().find(|(output, name)| !output.is_edi && to(name) == Some(&Delivery::Answer))?;
         let message = format!("output `{other}` is not EDI, so it cannot answer the partner");
         wrong(message, "deliver it to a folder or queue, or choose an EDI target")
@@ -506,17 +523,20 @@ impl Book {
         }
         let mut outputs = Vec::new();
         for target in &map.targets {
-            let (extension, is_edi) = match target.shape.target()? {
-                TargetFormat::JsonLines(_) => ("jsonl", false),
-                TargetFormat::JsonArray(_) => ("json", false),
-                TargetFormat::Csv(_) => ("csv", false),
-                TargetFormat::Xml(_) => ("xml", false),
-                TargetFormat::Records(_) => ("dat", false),
-                TargetFormat::Parquet(_) => ("parquet", false),
-                TargetFormat::ArrowFile | TargetFormat::ArrowStream => ("arrow", false),
-                TargetFormat::Edi(_) => ("edi", true),
+            let format = target.shape.target()?;
+            let extension = match &format {
+                TargetFormat::JsonLines(_) => "jsonl",
+                TargetFormat::JsonArray(_) => "json",
+                TargetFormat::Csv(_) => "csv",
+                TargetFormat::Xml(_) => "xml",
+                TargetFormat::Records(_) => "dat",
+                TargetFormat::Parquet(_) => "parquet",
+                TargetFormat::ArrowFile | TargetFormat::ArrowStream => "arrow",
+                TargetFormat::Edi(_) => "edi",
             };
-            outputs.push(OutputFacts { name: target.name.clone(), extension, is_edi });
+            let is_edi = matches!(format, TargetFormat::Edi(_));
+            let framing = if let TargetFormat::Records(framing) = format { Some(framing) } else { None };
+            outputs.push(OutputFacts { name: target.name.clone(), extension, is_edi, framing });
         }
         let from_edi = matches!(map.source.source()?, quayline_project::SourceFormat::Edi(_));
         let (now, seed) = self.world;

@@ -1,6 +1,6 @@
 //! State of one worker: the open unit of work, the maps with their memory, and pending output to folders.
 //!
-//! Output to a queue is put in the unit of work itself. Output to a folder is kept in the store in the same unit of work, written after the
+//! Output to a queue or a record file is put in the unit of work itself. Output to a folder is kept in the store in the same unit of work, written after the
 //! commit under a name that depends on the entry only, made durable, and removed from the store in a later unit. So a crash at any
 //! point repeats at most the writing of the same bytes under the same name.
 
@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::{Level, Standard};
+use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
 use quayline_pipeline::{OutputBuffer, UnitLane};
 use quayline_project::partner::{Delivery, NumberRange, PartnerFile, RuleMap};
 use quayline_store::queue::{Message, Queue};
+use quayline_store::record_file::RecordFile;
 use quayline_store::{StoreError, Unit, UnitMark};
 
 use crate::book::{Book, LoadedMap};
@@ -79,6 +81,8 @@ pub struct Desk<'b> {
     shares: bool,
     /// Queue of the last delivery in this unit of work. Another process may redefine the queue between two units.
     queue: Option<(String, Queue)>,
+    /// Record file of the last delivery in this unit of work.
+    file: Option<(String, RecordFile)>,
 }
 
 /// A map with its memory.
@@ -128,6 +132,7 @@ impl<'b> Desk<'b> {
             ids: 0..0,
             shares: false,
             queue: None,
+            file: None,
         };
         desk.write_left()?;
         Ok(desk)
@@ -235,7 +240,7 @@ impl<'b> Desk<'b> {
     pub(crate) fn commit(&mut self) -> Result<(), Findings> {
         self.transactions = 0;
         self.bytes = 0;
-        self.queue = None;
+        (self.queue, self.file) = (None, None);
         if let Some(unit) = self.unit.take() {
             unit.commit().map_err(of_store)?;
             self.commits += 1;
@@ -261,7 +266,7 @@ impl<'b> Desk<'b> {
     /// Drops the open unit of work.
     pub(crate) fn roll_back(&mut self) {
         self.unit = None;
-        self.queue = None;
+        (self.queue, self.file) = (None, None);
         self.outgoing.clear();
         self.transactions = 0;
         self.bytes = 0;
@@ -305,6 +310,7 @@ impl<'b> Desk<'b> {
                 open.1.put(unit, &message).map_err(of_store)?;
                 Ok(format!("queue:{queue}"))
             }
+            Delivery::File(_) => Err(not_records().into()),
             Delivery::Answer => {
                 let message = "a document without a partner has no sender to answer";
                 let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
@@ -326,6 +332,43 @@ impl<'b> Desk<'b> {
                 let to = folder.join(name).display().to_string();
                 self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.into_owned() });
                 Ok(to)
+            }
+        }
+    }
+
+    /// Inserts the records of an output into a record file, in the unit of work that is open. Returns the finding about a record that the file refuses,
+    /// such as a duplicate key; the caller then undoes the others.
+    pub(crate) fn insert(
+        &mut self,
+        name: &str,
+        framing: Option<&FramingSpec>,
+        bytes: &[u8],
+    ) -> Result<Result<(), Finding>, Findings> {
+        let Some(mut splitter) = framing.and_then(|framing| Splitter::new(framing, self.book.limits()).ok()) else {
+            return Err(not_records().into());
+        };
+        self.unit()?;
+        let unit = self.unit.as_mut().expect("it was opened above");
+        if self.file.as_ref().is_none_or(|(known, _)| known != name) {
+            self.file = Some((name.to_owned(), open_file(self.ledger, unit, name)?));
+        }
+        let (_, file) = self.file.as_ref().expect("it was opened above");
+        let mut from = 0;
+        loop {
+            match splitter.split(&bytes[from..], EndOfInput::Yes) {
+                Ok(Step::Record { body, consumed, .. }) => {
+                    if let Err(error) = file.insert(unit, body) {
+                        let finding = error.finding();
+                        return if finding.fault == Fault::Sender { Ok(Err(finding)) } else { Err(finding.into()) };
+                    }
+                    from += consumed;
+                }
+                Ok(Step::Done { .. }) => return Ok(Ok(())),
+                // The writer of the framing made these bytes.
+                Ok(Step::NeedMore { .. }) | Err(_) => {
+                    let message = format!("the output for the record file {name} is not whole records");
+                    return Err(Finding::error(codes::DELIVERY, Fault::Ours, message).into());
+                }
             }
         }
     }
@@ -458,6 +501,23 @@ impl<'b> Desk<'b> {
             self.lanes.insert(of.clone(), lane);
         }
         Ok(self.lanes.get_mut(of).expect("made above"))
+    }
+}
+
+/// Creates the finding about a document for a record file that is not records.
+fn not_records() -> Finding {
+    let message = "a document that is not records cannot go into a record file";
+    Finding::error(codes::DELIVERY, Fault::Config, message).hint("deliver it to a folder or queue, then run again")
+}
+
+fn open_file(ledger: &Ledger, unit: &Unit, file: &str) -> Result<RecordFile, Findings> {
+    match ledger.store().file(unit, file) {
+        Err(StoreError::FileMissing { .. }) => {
+            let message = format!("record file {file} is not defined");
+            let finding = Finding::error(codes::DELIVERY, Fault::Config, message);
+            Err(finding.hint(format!("define it with `quayline file define {file}`, then run again")).into())
+        }
+        found => found.map_err(of_store),
     }
 }
 

@@ -312,6 +312,7 @@ impl Desk<'_> {
                         documents.others.push(Other {
                             name,
                             extension: facts.extension,
+                            framing: facts.framing,
                             documents: documents_in,
                             bytes,
                         });

@@ -3,7 +3,8 @@
 //! They have no envelope, no control numbers and no acknowledgment. Each becomes an entry with its bytes, and is delivered to the rule's destination.
 
 use quayline_core::{Fault, Finding, Findings};
-use quayline_project::partner::{KeepPolicy, Usage};
+use quayline_frame::FramingSpec;
+use quayline_project::partner::{Delivery, KeepPolicy, Usage};
 
 use crate::codes;
 use crate::desk::Desk;
@@ -19,6 +20,8 @@ pub(crate) struct Other {
     /// Name of the output in `deliver`.
     pub(crate) name: String,
     pub(crate) extension: &'static str,
+    /// Framing of an output of records.
+    pub(crate) framing: Option<FramingSpec>,
     /// Documents of the source that it was made of.
     pub(crate) documents: u64,
     pub(crate) bytes: Vec<u8>,
@@ -56,7 +59,13 @@ impl Desk<'_> {
         let parts = [partner.as_str(), request.document, output.name.as_str()];
         let stem: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let name = format!("{}-{id}.{}", stem.join("-"), output.extension);
-        let to = self.deliver(place, id, 0, &name, output.bytes.as_slice().into())?;
+        let to = if let Delivery::File(file) = place {
+            // A record that the file refuses ends the run: the source of the records is ours.
+            self.insert(file, output.framing.as_ref(), &output.bytes)?.map_err(Findings::from)?;
+            place.to_string()
+        } else {
+            self.deliver(place, id, 0, &name, output.bytes.as_slice().into())?
+        };
         let maps = rule.map_or(&[][..], |rule| &book.rule(rule).maps);
         let digests: Vec<&str> =
             maps.iter().filter_map(|map| book.map(map).ok()).map(|map| map.digits.as_str()).collect();

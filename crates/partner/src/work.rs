@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::Standard;
+use quayline_frame::FramingSpec;
 use quayline_pipeline::OutputBuffer;
 use quayline_project::partner::{Delivery, Direction};
 
@@ -35,6 +36,7 @@ struct Output {
     /// Name of the output in `deliver`.
     name: String,
     extension: &'static str,
+    framing: Option<FramingSpec>,
     bytes: Vec<u8>,
 }
 
@@ -140,7 +142,12 @@ impl Work<'_> {
             let bytes = lane.buffers.iter_mut().map(OutputBuffer::take);
             let names = lane.map.delivery_names(rule, map);
             let outputs = lane.map.outputs.iter().zip(names).zip(bytes);
-            all.extend(outputs.map(|((facts, name), bytes)| Output { name, extension: facts.extension, bytes }));
+            all.extend(outputs.map(|((facts, name), bytes)| Output {
+                name,
+                extension: facts.extension,
+                framing: facts.framing,
+                bytes,
+            }));
             let lost = report.lost.take().map(|Findings(lost)| lost).unwrap_or_default();
             is_good &= lost.is_empty() && report.tally.records_rejected == 0;
             for finding in report.findings.drain(..).chain(lost) {
@@ -184,8 +191,24 @@ impl Work<'_> {
                 }
             }
         }
+        let into_file = |output: &Output| matches!(to(output), Some(Delivery::File(_)));
+        let before = if all.iter().any(into_file) { Some(desk.mark()?) } else { None };
         for (number, output) in (0_u16..).zip(&mut all) {
             let Some(to) = to(output).filter(|to| **to != Delivery::Answer) else { continue };
+            if let Delivery::File(file) = to {
+                match desk.insert(file, output.framing.as_ref(), &output.bytes)? {
+                    Ok(()) => self.details.outputs.push(to.to_string()),
+                    Err(finding) => {
+                        if let Some(before) = before {
+                            desk.back_to(before)?;
+                        }
+                        self.details.outputs.clear();
+                        self.find(finding);
+                        return Ok(State::Rejected);
+                    }
+                }
+                continue;
+            }
             let name = if several {
                 format!("{stem}-{}.{}", output.name, output.extension)
             } else {

@@ -8,6 +8,7 @@ mod crash;
 mod faults;
 mod queues;
 mod receive;
+mod record_files;
 mod roster;
 mod send;
 mod store;

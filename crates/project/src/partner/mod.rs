@@ -173,12 +173,14 @@ pub enum Delivery {
     Folder(PathBuf),
     /// Onto a queue of the store, a message for each document.
     Queue(String),
+    /// Into a record file of the store, a record for each record of the output.
+    File(String),
     /// Into an interchange to the partner that sent the document: an answer, such as an 855 to an 850.
     Answer,
 }
 
 impl Delivery {
-    /// Reads `folder:PATH`, `queue:NAME` or `answer`.
+    /// Reads `folder:PATH`, `queue:NAME`, `file:NAME` or `answer`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Delivery> {
         if text == "answer" {
@@ -187,6 +189,7 @@ impl Delivery {
         match text.split_once(':')? {
             ("folder", path) if !path.is_empty() => Some(Delivery::Folder(path.into())),
             ("queue", name) if !name.is_empty() => Some(Delivery::Queue(name.to_owned())),
+            ("file", name) if !name.is_empty() => Some(Delivery::File(name.to_owned())),
             _ => None,
         }
     }
@@ -197,6 +200,7 @@ impl core::fmt::Display for Delivery {
         match self {
             Delivery::Folder(path) => write!(f, "folder:{}", path.display()),
             Delivery::Queue(name) => write!(f, "queue:{name}"),
+            Delivery::File(name) => write!(f, "file:{name}"),
             Delivery::Answer => f.write_str("answer"),
         }
     }
