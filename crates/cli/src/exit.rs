@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io::Write as _;
 
 use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text};
-use quayline_store::GuardedPanic;
 
 use crate::console::Console;
 use crate::env_vars;
@@ -194,12 +193,9 @@ fn without_controls(text: &str) -> String {
 /// The message of a panic comes from this program, so it contains no payload (STYLE 3.3); it names the broken invariant.
 pub(crate) fn report_our_bugs() {
     std::panic::set_hook(Box::new(|panic| {
-        match quayline_store::count_guarded_panic() {
-            None => {}
-            Some(GuardedPanic::Caught) => return,
-            Some(GuardedPanic::Fatal(error)) => {
-                std::process::exit(Stop::from(error.finding()).report(&Console::plain()).code().into())
-            }
+        if let Some(guarded) = quayline_store::count_guarded_panic() {
+            let Some(error) = guarded.fatal() else { return };
+            std::process::exit(Stop::from(error.finding()).report(&Console::plain()).code().into());
         }
         let what = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);

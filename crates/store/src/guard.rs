@@ -22,6 +22,17 @@ pub enum GuardedPanic {
     Fatal(StoreError),
 }
 
+impl GuardedPanic {
+    /// Returns the error that the panic hook must report before the process ends.
+    #[must_use]
+    pub fn fatal(self) -> Option<StoreError> {
+        match self {
+            GuardedPanic::Caught => None,
+            GuardedPanic::Fatal(error) => Some(error),
+        }
+    }
+}
+
 /// Calls a function that reads or writes a file through a library. A panic returns [`StoreError::Damaged`] with `what`.
 ///
 /// # Errors
