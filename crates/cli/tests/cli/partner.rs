@@ -89,7 +89,7 @@ fn all_findings_of_a_partner_file_come_at_once() {
     let world = examples();
     world.write(
         "partners/partners/wrong.toml",
-        "[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ALDER\"\n[settings]\nusage = \"prod\"\ndue = \"1x\"\nfields = { \"interchange.security\" = \"SECRET\" }\n[[rule]]\ndirection = \"receive\"\nmap = \"none.qmap\"\ndeliver = \"file:out\"\n",
+        "[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ALDER\"\n[settings]\nusage = \"prod\"\ndue = \"1x\"\nfields = { \"interchange.security\" = \"SECRET\" }\n[[rule]]\ndirection = \"receive\"\nmap = \"none.qmap\"\ndeliver = \"disk:out\"\n",
     );
     let checked = ran(&world, &format!("partner check {P}"), 2);
     let err = checked.err();
@@ -97,7 +97,7 @@ fn all_findings_of_a_partner_file_come_at_once() {
         "`prod` is not one of production, test, both",
         "`1x` is not a duration",
         "`interchange.security` is a secret",
-        "`file:out` is not a place to deliver to",
+        "`disk:out` is not a place to deliver to",
     ] {
         assert!(err.contains(expected), "{expected}: {err}");
     }
