@@ -1,6 +1,6 @@
 //! Repeats a unit of any bytes. In every format that other targets read, eight times as many bytes must take about eight times as long.
 //!
-//! The first byte chooses the target. The second byte says how much of the input comes once, before the repeated unit. A reader whose time grows with
+//! The first byte chooses the target. The second byte determines the part of the input before the repeated unit. A reader whose time grows with
 //! the square of the input takes 64 times as long.
 
 use std::time::Instant;

@@ -424,7 +424,7 @@ impl Own {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Verdict {
     Step(Step),
-    /// The splitter skips the segment, or the index is no longer valid.
+    /// The splitter skips the segment, or the index has become invalid.
     Again,
 }
 
@@ -717,7 +717,7 @@ impl Pass<'_> {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        // Count the segments found in the index, even if the pass ends in the middle of it.
+        // Count the segments found in the index, even if the pass ends before its last one.
         self.splitter.segment = self.segment_number();
         self.splitter.offset += self.consumed() as u64;
     }

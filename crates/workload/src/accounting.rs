@@ -64,7 +64,7 @@ impl Account {
         cpu && self.wall_holds(&self.waits) && self.wall_holds(&self.started)
     }
 
-    /// Returns true if the waits explain the wall time of threads, or if there is too little of it for a verdict.
+    /// Returns true if the waits explain the wall time of threads, or if that time is too short for a verdict.
     fn wall_holds(&self, waits: &Waits) -> bool {
         let beyond = waits.unaccounted_s().abs() - self.resolution_s;
         // A system that does not show the calls of threads gives no verdict.

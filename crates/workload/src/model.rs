@@ -153,7 +153,7 @@ pub fn elapsed_s(row: &Prediction, items: Option<u64>) -> Option<f64> {
     (row.throughput.0 > 0.0).then(|| items / row.throughput.0)
 }
 
-/// Formats predictions by number of workers, with the elapsed time of a job in seconds, if there is one.
+/// Formats predictions by number of workers, with the elapsed time in seconds for a job.
 #[must_use]
 pub fn prediction_text(
     name: &str,
@@ -184,7 +184,7 @@ pub fn prediction_text(
     text
 }
 
-/// Builds the report of predictions by number of workers, with the elapsed time of a job in seconds, if there is one.
+/// Builds the report of predictions by number of workers, with the elapsed time in seconds for a job.
 #[must_use]
 pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], elapsed: &[Option<f64>]) -> Report {
     let mut columns =

@@ -290,7 +290,7 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
 
 /// Fewest intervals for a fit of throughput by load.
 const SCALING_INTERVALS: usize = 6;
-/// Range of loads, greatest over smallest, from which a fit says something.
+/// Minimum range of loads for a fit: the greatest load divided by the smallest.
 const SCALING_RANGE: f64 = 3.0;
 /// Share of the variance that the fit must explain.
 const SCALING_FIT: f64 = 0.9;

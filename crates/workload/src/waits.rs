@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn counters_that_are_late_do_not_leave_time_over() {
         let mut ledger = Ledger::default();
-        // A thread that computes; the kernel writes its run time down every 4 ms, so readings are behind or complete.
+        // A thread that computes. The kernel updates its run time every 4 ms, so a reading can be up to 4 ms old.
         for (ms, run) in [(0, 0), (5, 4), (10, 8), (20, 20), (30, 28), (40, 40)] {
             ledger.add((1, 1), at(ms, run, 0, None));
         }

@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(sizes, [16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 5_000, 5_000, 5_000]);
         size.learn(5_000, 1_500 * MS, 3 * MS);
         assert_eq!(size.count(), 2_500);
-        // A chunk of half the size says nothing about larger ones.
+        // The time of a chunk of half the size does not predict that of larger ones.
         size.learn(1_000, 20 * MS, 10 * MS);
         assert_eq!(size.count(), 2_500);
         assert!(Adaptive::of(&BTreeMap::from([(PROPERTY.to_owned(), "fast".to_owned())]), 10).is_err());

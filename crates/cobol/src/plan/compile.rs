@@ -693,7 +693,7 @@ impl Compiler<'_> {
         Name::derived(key::styled(&name, self.interface.key_style))
     }
 
-    /// Replaces the beginning of a COBOL name as the interface says.
+    /// Replaces the beginning of a COBOL name by the rules of the interface.
     fn replaced(&self, name: String) -> String {
         let fits = |(from, _): &&(String, String)| name.len() > from.len() && name.starts_with(from.as_str());
         let longest = self.interface.prefixes.iter().filter(fits).max_by_key(|(from, _)| from.len());

@@ -1,4 +1,4 @@
-//! The time that a guide takes to compile grows with its size, and what could grow faster has a limit.
+//! The time to compile a guide grows linearly with its size. Limits bound the parts that could grow faster.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn tags() -> impl Iterator<Item = String> {
     letters().flat_map(ends).map(|tag| tag.iter().map(|byte| char::from(*byte)).collect())
 }
 
-/// Places of each of some tags, each with a qualifier of its own. Whether two of them can be distinguished is asked for each pair of one tag.
+/// Returns a guide with places of some tags. Each place has its own qualifier. The compiler compares each pair of places of a tag.
 fn qualified(tag_count: usize, places: usize) -> String {
     let mut text = HEAD.to_owned();
     for tag in tags().take(tag_count) {
@@ -30,7 +30,7 @@ fn qualified(tag_count: usize, places: usize) -> String {
     text
 }
 
-/// Loops, each with a tag of its own as far as there are tags.
+/// Returns a guide with loops. Loops repeat a tag only after all tags are used.
 fn loops(count: usize) -> String {
     let names: Vec<String> = tags().collect();
     let mut text = HEAD.to_owned();

@@ -17,7 +17,7 @@ pub(super) const POSITION_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of the two numbers that each artifact needs in its checkpoint data.
 const NEEDED: usize = 16;
 
-/// Returns the size from a property. If the checkpoint data is larger, the job log says so.
+/// Returns the size from a property. If the checkpoint data needs more bytes, Quayline notes this in the job log.
 fn size_of(with: &Injected, name: &str) -> Answer<usize> {
     let size = usize::try_from(with.number(name, 1_024)?).unwrap_or(usize::MAX);
     if let Some(step) = with.step.as_ref().filter(|_| size < NEEDED) {
