@@ -193,7 +193,7 @@ fn without_controls(text: &str) -> String {
 /// The message of a panic comes from this program, so it contains no payload (STYLE 3.3); it names the broken invariant.
 pub(crate) fn report_our_bugs() {
     std::panic::set_hook(Box::new(|panic| {
-        if let Some(guarded) = quayline_store::count_guarded_panic() {
+        if let Some(guarded) = quayline_store::count_guarded_panic(panic.location()) {
             let Some(error) = guarded.fatal() else { return };
             std::process::exit(Stop::from(error.finding()).report(&Console::plain()).code().into());
         }
@@ -241,9 +241,11 @@ mod tests {
         const NAME: &str = "exit::tests::damage_that_ends_the_process_is_reported";
         if std::env::var_os(CHILD).is_some() {
             report_our_bugs();
-            let caught: Result<(), _> = quayline_store::guarded("store.redb", "malformed", || panic!("once"));
-            println!("caught: {}", caught.is_err());
-            let _: Result<(), _> = quayline_store::guarded("store.redb", "malformed", || {
+            let ours: Result<(), _> = quayline_store::guarded(("store.redb", "/redb"), "malformed", || panic!("ours"));
+            let of_library = ("store.redb", "exit.rs");
+            let caught: Result<(), _> = quayline_store::guarded(of_library, "malformed", || panic!("once"));
+            println!("caught: {}", ours.is_err() && caught.is_err());
+            let _: Result<(), _> = quayline_store::guarded(of_library, "malformed", || {
                 let _broken = Broken;
                 panic!("once")
             });
@@ -252,7 +254,8 @@ mod tests {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
         let done = child.args([NAME, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
         let (out, err) = (done.stdout.escape_ascii().to_string(), done.stderr.escape_ascii().to_string());
-        assert!(out.contains("caught: true") && !err.contains("BUG"), "{out}{err}");
+        assert!(out.contains("caught: true"), "{out}{err}");
+        assert!(err.matches("error[BUG]").count() == 1 && err.contains("error[BUG]: ours"), "{err}");
         assert!(err.contains("error[STO-003]") && err.contains("store check"), "{err}");
         assert_eq!(done.status.code(), Some(i32::from(Exit::Usage.code())), "{err}");
     }

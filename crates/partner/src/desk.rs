@@ -515,7 +515,8 @@ fn open_file(ledger: &Ledger, unit: &Unit, file: &str) -> Result<RecordFile, Fin
         Err(StoreError::FileMissing { .. }) => {
             let message = format!("record file {file} is not defined");
             let finding = Finding::error(codes::DELIVERY, Fault::Config, message);
-            Err(finding.hint(format!("define it with `quayline file define {file}`, then run again")).into())
+            let hint = "define it with `quayline file define` in the store of this command, with its key and the layout's copybook, then run again";
+            Err(finding.hint(hint).into())
         }
         found => found.map_err(of_store),
     }

@@ -34,7 +34,7 @@ pub(crate) fn report_once(shared: &Arc<Shared>) {
     let shared = Arc::downgrade(shared);
     std::panic::set_hook(Box::new(move |panic| {
         // Damage of the store is an error of the request, or ends the process.
-        if quayline_store::is_guarded() {
+        if quayline_store::is_guarded(panic.location()) {
             return whole(panic);
         }
         let Some(shared) = shared.upgrade() else { return whole(panic) };

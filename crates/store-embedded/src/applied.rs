@@ -150,7 +150,7 @@ pub(crate) fn damaged_by(what: &str, error: &dyn std::fmt::Display) -> StoreErro
 
 /// Calls a function that uses the tree. In a release, redb does not check its pages, so damage can end in a panic; the caller gets an error.
 fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    quayline_store::guarded(FILE, "a page of the tree is malformed", work)
+    quayline_store::guarded((FILE, "/redb"), "a page of the tree is malformed", work)
 }
 
 #[derive(Debug)]

@@ -4,13 +4,21 @@
 //! panics again while it unwinds. Rust ends the process then, and only the panic hook can still name the damage.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use crate::StoreError;
 
 thread_local! {
-    /// The guarded file and the number of panics since [`guarded`] began.
-    static GUARDED: Cell<Option<(&'static str, u32)>> = const { Cell::new(None) };
+    /// The innermost call of [`guarded`].
+    static GUARDED: Cell<Option<Guarded>> = const { Cell::new(None) };
+}
+
+#[derive(Clone, Copy)]
+struct Guarded {
+    file: &'static str,
+    library: &'static str,
+    /// Panics of the library since the call began.
+    panics: u32,
 }
 
 /// A panic inside [`guarded`], as the panic hook of a process needs it.
@@ -33,36 +41,43 @@ impl GuardedPanic {
     }
 }
 
-/// Calls a function that reads or writes a file through a library. A panic returns [`StoreError::Damaged`] with `what`.
+/// Calls a function that reads or writes a file through a library. A panic returns [`StoreError::Damaged`] with `what`. `library` is a part of the
+/// library's source paths: a panic elsewhere is a bug, which the panic hook reports.
 ///
 /// # Errors
 ///
 /// Those of the function, and damage of the file.
 pub fn guarded<T>(
-    file: &'static str,
+    (file, library): (&'static str, &'static str),
     what: &'static str,
     work: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let outer = GUARDED.replace(Some((file, 0)));
+    let outer = GUARDED.replace(Some(Guarded { file, library, panics: 0 }));
     let done = catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(outer);
     done.unwrap_or_else(|_| Err(StoreError::Damaged { file: file.to_owned(), byte: 0, what: what.to_owned() }))
 }
 
-/// Returns true while this thread is inside [`guarded`].
+/// Returns true if a panic at a place is one of the library that this thread guards.
 #[must_use]
-pub fn is_guarded() -> bool {
-    GUARDED.get().is_some()
+pub fn is_guarded(place: Option<&Location<'_>>) -> bool {
+    guarded_at(place).is_some()
 }
 
-/// Counts a panic of this thread. A panic hook calls it once for each panic; `None` means that the panic happened outside of [`guarded`].
-pub fn count_guarded_panic() -> Option<GuardedPanic> {
-    let (file, panics) = GUARDED.get()?;
-    GUARDED.set(Some((file, panics + 1)));
-    Some(if panics == 0 {
+/// Counts a panic of this thread. A panic hook calls it once for each panic; `None` means that the panic is not one of a guarded library.
+pub fn count_guarded_panic(place: Option<&Location<'_>>) -> Option<GuardedPanic> {
+    let guarded = guarded_at(place)?;
+    GUARDED.set(Some(Guarded { panics: guarded.panics + 1, ..guarded }));
+    Some(if guarded.panics == 0 {
         GuardedPanic::Caught
     } else {
         let what = "its pages are so malformed that the process had to end".to_owned();
-        GuardedPanic::Fatal(StoreError::Damaged { file: file.to_owned(), byte: 0, what })
+        GuardedPanic::Fatal(StoreError::Damaged { file: guarded.file.to_owned(), byte: 0, what })
     })
+}
+
+/// Returns the call that guards a panic. Rust reports a panic in a destructor at a place of its own, after one of the library.
+fn guarded_at(place: Option<&Location<'_>>) -> Option<Guarded> {
+    let guarded = GUARDED.get()?;
+    (guarded.panics > 0 || place.is_some_and(|place| place.file().contains(guarded.library))).then_some(guarded)
 }
