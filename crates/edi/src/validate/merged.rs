@@ -39,7 +39,7 @@ impl Validator {
         self.cut.take()
     }
 
-    /// Checks a segment with wrong elements as two. Returns false if it is one.
+    /// Checks a segment as two if its elements are wrong. Returns false if it is one. The caller's quick check refuses some valid segments too.
     #[cold]
     #[inline(never)]
     pub(super) fn is_two(&mut self, pass: &EnvelopePass<'_>, placement: Placement, at: Mark) -> bool {
@@ -48,6 +48,10 @@ impl Validator {
         let Some(walk) = self.walk.as_ref().filter(|walk| !walk.is_open()) else { return false };
         let guide = std::sync::Arc::clone(walk.guide());
         let Some(cut) = self.cut_of(&guide, item, &segment, pass, at) else { return false };
+        // A segment that the guide accepts as it is, for example one with repetitions, is not two.
+        if self.is_right(&guide, item, &segment) {
+            return false;
+        }
         let head = part(&segment, segment.start, &cut.head);
         let Some(head) = head else { return false };
         let tag = &segment.text[cut.begin as usize..cut.tail[0] as usize];

@@ -204,6 +204,18 @@ fn components_and_repetitions() {
     );
 }
 
+/// Regression: a valid segment with a repetition and an element that ends with a tag was reported as two segments without a terminator.
+#[test]
+fn a_valid_segment_is_not_two() {
+    const NAMES: &str = "guide TEST\nstandard X12\nversion 005010\ntransaction 999 group ZZ\nelement 1 AN 1..5\nelement 2 AN 1..3\ncomposite C900\n  2 M\n  2 O\nsegment N1\n  1 M repeat 2\n  2 O repeat 3\n  C900 O\nstructure\n  segment N1 O *\n";
+    let options = ValidatorOptions::default();
+    for body in ["N1*AN1*AA^0~", "N1*AN1*AA~", "N1*AN1**A:N1~", "N1*A*AA^N1*0:0~", "N1*AN1*A^N1*0:N1~N1*N1~"] {
+        assert_eq!(check_with(NAMES, body, &options), "", "{body}");
+    }
+    let found = check_with(NAMES, "N1*AN1*AA^0N1*AAAAA~", &options);
+    assert!(found.starts_with("EDI-022 2.2 "), "{found}");
+}
+
 #[test]
 fn elements_missing_superfluous_and_not_used() {
     check(
