@@ -16,8 +16,8 @@ use quayline_measure::{
 use quayline_project::job::{EventSettings, JobSettings};
 use quayline_report::Report;
 use quayline_server::{
-    AdminPart, Beside, ServeConfig, ServeError, StoreDurability, StorePart, backout_misfits, queue_misfits,
-    store_misfits,
+    AdminPart, Beside, EarlySignals, ServeConfig, ServeError, StoreDurability, StorePart, backout_misfits,
+    queue_misfits, store_misfits,
 };
 use quayline_store::{STO_IN_USE, Store};
 
@@ -101,6 +101,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     let workload = crate::workload::of_process(&config.workload);
     let listeners = config.listeners().into_iter().map(|(key, address)| (format!("serve.{key}"), address)).collect();
+    let early = EarlySignals::take(Exit::Interrupted.code().into()).ok().map(Arc::new);
     let flows = ServedFlows::start(&root, &folder, config.threads, &workload, listeners)?;
     // Flows have opened the store that queues, services and partners use too.
     let missing = if has_partners || has_jobs { Missing::Create } else { Missing::Refuse };
@@ -109,8 +110,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     } else {
         None
     };
-    let store = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
-    let store = store.cloned();
+    let store =
+        flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store)).cloned();
     let queues = ServedQueues::start(&config, store.as_ref())?;
     if let Some(queues) = &queues {
         workload.add_source(Arc::new(crate::workload::AmqpSource(queues.listener.counts())));
@@ -149,7 +150,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     };
     parts.extend(jobs.iter().map(|jobs| Arc::clone(jobs) as Arc<dyn AdminPart>));
     let log = Box::new(|line: &str| drop(std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{line}\n"))));
-    let beside = Beside { parts, store, workload: Some(workload) };
+    let beside = Beside { parts, store, workload: Some(workload), early };
     let served = quayline_server::serve_with(config, root, definitions, beside, log, |address| {
         eprintln!("listening on {address}")
     })
@@ -174,10 +175,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     if let Some(queues) = queues {
         queues.end();
     }
-    let exit = match flows {
-        Some(flows) => flows.end(Exit::Done)?,
-        None => Exit::Done,
-    };
+    let exit = flows.map_or(Ok(Exit::Done), |flows| flows.end(Exit::Done))?;
     let exit = opened.map_or(Ok(exit), |opened| opened.close(exit))?;
     served?;
     Ok(exit)

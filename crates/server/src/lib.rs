@@ -24,6 +24,7 @@ mod compress;
 mod config;
 mod connections;
 mod displayed;
+mod early;
 mod error;
 mod guard;
 mod handle;
@@ -65,6 +66,7 @@ pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, PartnersConfig, ServeConfig,
     StoreDurability, TlsConfig,
 };
+pub use early::EarlySignals;
 pub use error::ServeError;
 pub use kept::kept_intervals;
 pub use operator_paths::{Operation, OperatorPaths};

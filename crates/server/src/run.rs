@@ -26,6 +26,7 @@ use crate::admin::AdminPart;
 use crate::below::ConnectionFault;
 use crate::body::Body;
 use crate::connections::{Full, Place};
+use crate::early::EarlySignals;
 use crate::error::ServeError;
 use crate::guard::{caught, report_once};
 use crate::handle::{Peer, handle};
@@ -62,6 +63,8 @@ pub struct Beside {
     pub store: Option<Store>,
     /// Classes of work; without it, nothing is collected or governed.
     pub workload: Option<Arc<Workload>>,
+    /// Signals since the start of the other parts.
+    pub early: Option<Arc<EarlySignals>>,
 }
 
 /// Serves a project together with other parts of the program and a store.
@@ -202,6 +205,7 @@ async fn accept(
     else {
         return thread.shared.log("signals cannot be taken");
     };
+    let is_stopped = thread.shared.early.as_ref().is_some_and(|early| early.hand_over());
     let mut turn = 0usize;
     loop {
         tokio::select! {
@@ -233,6 +237,7 @@ async fn accept(
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             },
+            () = core::future::ready(()), if is_stopped => break,
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
             _ = hangup.recv() => {

@@ -39,6 +39,7 @@ pub(crate) struct Shared {
     pub(crate) store: Option<Store>,
     /// Classes of work.
     pub(crate) workload: Option<Arc<Workload>>,
+    pub(crate) early: Option<Arc<crate::EarlySignals>>,
     /// Intervals that were collected.
     pub(crate) collected: Arc<Collected>,
     /// Messages that clients have claimed and not settled.
@@ -179,6 +180,7 @@ impl Shared {
             asking_parts: Arc::default(),
             store: beside.store,
             workload: beside.workload,
+            early: beside.early,
             collected: Arc::default(),
             claims: Claims::new(config.queues.as_ref()),
             queue_waiting: AtomicUsize::new(0),

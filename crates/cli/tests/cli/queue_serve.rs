@@ -136,6 +136,11 @@ fn a_server_of_apis_and_flows_serves_queues_too() {
     assert_eq!(found.1, 0, "{found:?}");
     drop(stream);
     assert_eq!(serving.stop(), Some(0));
+    // Regression: queues were open before the server handled signals, so an early SIGTERM ended the process without closing the store.
+    for _ in 0..20 {
+        let serving = Serving::of(&world, "serve --listen 127.0.0.1:0 --store data");
+        assert_eq!(serving.stop(), Some(0));
+    }
     world.run("store check").code(0);
 }
 
