@@ -24,6 +24,8 @@ const TRIED_MAX: usize = 8;
 struct Cut {
     /// Number of the element that ends with the tag.
     element: usize,
+    /// True if a line break precedes the tag. Values do not have line breaks, so the segment is two even if the guide accepts it as one.
+    broken: bool,
     /// Ends of the tag and elements of the first segment.
     head: Vec<u32>,
     /// Beginning of the second segment. `tail` has the ends of its tag and elements.
@@ -49,7 +51,7 @@ impl Validator {
         let guide = std::sync::Arc::clone(walk.guide());
         let Some(cut) = self.cut_of(&guide, item, &segment, pass, at) else { return false };
         // A segment that the guide accepts as it is, for example one with repetitions, is not two.
-        if self.is_right(&guide, item, &segment) {
+        if !cut.broken && self.is_right(&guide, item, &segment) {
             return false;
         }
         let head = part(&segment, segment.start, &cut.head);
@@ -120,7 +122,8 @@ impl Validator {
                     continue;
                 }
                 let begin = end - count(len);
-                let cut = Cut { element, head, begin, tail: ends[element..].to_vec() };
+                let broken = kept < before.len();
+                let cut = Cut { element, broken, head, begin, tail: ends[element..].to_vec() };
                 if self.is_right(guide, item, &part(segment, segment.start, &cut.head)?)
                     && (is_trailer || self.is_next(guide, &part(segment, begin, &cut.tail)?, at))
                 {

@@ -214,6 +214,9 @@ fn a_valid_segment_is_not_two() {
     }
     let found = check_with(NAMES, "N1*AN1*AA^0N1*AAAAA~", &options);
     assert!(found.starts_with("EDI-022 2.2 "), "{found}");
+    // The guide accepts the whole as one segment too, but values have no line breaks.
+    let found = check_with(NAMES, "N1*A*AA\nN1*0~", &options);
+    assert!(found.starts_with("EDI-022 2.2 "), "{found}");
 }
 
 #[test]
