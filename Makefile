@@ -20,7 +20,7 @@ test: ## run every check: format, lints, tests, documents, dependencies, licence
 	@scripts/test.sh
 
 bench: ## measure every figure that has a target, or with AREA=NAME those of one area; exits 1 if one misses it
-	@scripts/setup.sh demo
+	@scripts/setup.sh bench
 	@$(CARGO) build $(CARGO_FLAGS) --release --quiet -p quayline-cli -p quayline-bench
 	@target/release/quayline-bench $(if $(AREA),--area $(AREA))
 

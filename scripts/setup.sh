@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that this machine can build (`setup.sh demo`) or build and test (`setup.sh test`) Quayline, and mends what it can.
+# Checks that this machine can build (`setup.sh demo`), build and test (`setup.sh test`) or measure (`setup.sh bench`) Quayline, and mends what it can.
 #
 # Silent and quick when everything is there. As root on a machine with apt-get it installs what is missing; elsewhere it prints
 # exactly what to install and stops. Rust itself is never installed here: how a machine gets its compilers is its owner's choice.
@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 
 purpose=${1:-demo}
 case $purpose in
-  demo | test) ;;
-  *) echo "usage: scripts/setup.sh [demo|test]" >&2; exit 2 ;;
+  demo | test | bench) ;;
+  *) echo "usage: scripts/setup.sh [demo|test|bench]" >&2; exit 2 ;;
 esac
 
 rust_min=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -56,7 +56,7 @@ apt_install() {
 
 # The demo calls a COBOL program. Where no compiler can be had, records of a file stand in for it, and the demo says so.
 install_cobol_for_demo() {
-  if [ "$purpose" = demo ] && ! have cobc && can_install; then
+  if [ "$purpose" != test ] && ! have cobc && can_install; then
     apt_install gnucobol3 || echo "setup: gnucobol3 could not be installed" >&2
   fi
 }
@@ -70,17 +70,17 @@ install_packages() {
   fi
 }
 
-# Tests of bridges run a NATS server; without one they say that they are skipped. Debian's package is too old for `sync_interval: always`.
+# Tests of bridges and rows of the benchmark run a NATS server; without one they say that they are skipped. Debian's package is too old for `sync_interval: always`.
 install_nats() {
-  if [ "$purpose" = test ] && ! have nats-server && have go && [ -w /usr/local/bin ]; then
+  if [ "$purpose" != demo ] && ! have nats-server && have go && [ -w /usr/local/bin ]; then
     echo "setup: building nats-server" >&2
     GOBIN=/usr/local/bin go install github.com/nats-io/nats-server/v2@v2.15.2 >&2 || echo "setup: nats-server could not be built" >&2
   fi
 }
 
-# Tests of bridges run brokers that Maven fetches; without Java and Maven they say that they are skipped.
+# Tests of bridges and rows of the benchmark run brokers that Maven fetches; without Java and Maven they say that they are skipped.
 install_java() {
-  if [ "$purpose" = test ] && ! { have mvn && have javac; } && can_install; then
+  if [ "$purpose" != demo ] && ! { have mvn && have javac; } && can_install; then
     apt_install default-jdk-headless maven || echo "setup: Java and Maven could not be installed" >&2
   fi
 }

@@ -16,6 +16,8 @@ use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
 
 use crate::flow_amqp::{AmqpApplications, amqp_listener};
 
+/// Length of a request, as in the report.
+pub(crate) const REQUEST_BYTES: usize = 200;
 /// Records of the file, as in the report.
 pub const FLOW_RECORDS: u32 = 65_145;
 /// The file of the report.
@@ -104,6 +106,8 @@ pub struct Drive {
     pub flow_ns: f64,
     /// CPU nanoseconds of the threads of the AMQP listener.
     pub listener_ns: f64,
+    /// Microseconds for which units of work of a message waited until their commits were done. All units count: those of the applications and of the flow.
+    pub commit_wait_us: f64,
     /// CPU microseconds of the flow's threads for each message, by part ([`CpuPart`]), from samples.
     pub parts: [f64; 4],
 }
@@ -165,7 +169,7 @@ pub(crate) fn content(sample: &str, number: u64, files: u32) -> Vec<u8> {
     let request = |key: &str| {
         format!("<VSAM><Request><FileName>/'{file}'</FileName><Position><Key>{key}</Key></Position></Request></VSAM>")
     };
-    let text = match sample {
+    let mut text = match sample {
         "2b" => format!(
             "<msg_SampleStruct><intField1>000</intField1><intField2>-4</intField2><charField1>{}</charField1><charField2>THE ????? RECORD</charField2></msg_SampleStruct>",
             added(number)
@@ -177,6 +181,8 @@ pub(crate) fn content(sample: &str, number: u64, files: u32) -> Vec<u8> {
             added(number)
         ),
     };
+    // Blanks after the root element.
+    text.extend(std::iter::repeat_n(' ', REQUEST_BYTES.saturating_sub(text.len())));
     text.into_bytes()
 }
 
@@ -336,7 +342,7 @@ impl FlowBed {
         let (request, status) = (request.map_err(shown)?, status.map_err(shown)?);
         let queue = self.store.queue("SAMPLE1.RECORD").map_err(shown)?;
         let already = queue.facts().map_err(shown)?.depth;
-        let before = Used::now();
+        let before = Used::now(&self.store);
         let began = Instant::now();
         let text = format!("<VSAM><Request><FileName>/'{FILE}'</FileName></Request></VSAM>");
         put(&self.store, &request, text.into_bytes(), persistence)?;
@@ -380,7 +386,7 @@ impl FlowBed {
             Applications::Amqp(_) => Some(amqp_listener(&self.store)?),
             Applications::Threads(_) | Applications::Tasks(_) => None,
         };
-        let before = Used::now();
+        let before = Used::now(&self.store);
         let began = Instant::now();
         let driver_ns = AtomicU64::new(0);
         let measured = |work: &mut dyn FnMut() -> Result<u64, String>| {
@@ -434,7 +440,7 @@ impl FlowBed {
             }
             unit.commit().map_err(shown)?;
         }
-        let before = Used::now();
+        let before = Used::now(&self.store);
         let began = Instant::now();
         self.engine.restart(&name);
         while input.facts().map_err(shown)?.depth > 0 {
@@ -447,7 +453,7 @@ impl FlowBed {
     }
 
     fn drive_of(&self, messages: u64, elapsed: Duration, driver_ns: f64, before: &Used) -> Drive {
-        let now = Used::now();
+        let now = Used::now(&self.store);
         let states = self.engine.flows();
         let cpu = &states[0].stats.cpu;
         let parts =
@@ -459,6 +465,7 @@ impl FlowBed {
             driver_ns,
             flow_ns: now.flow_ns - before.flow_ns,
             listener_ns: now.listener_ns - before.listener_ns,
+            commit_wait_us: (now.commit_us - before.commit_us) as f64 / messages.max(1) as f64,
             parts,
         }
     }
@@ -561,11 +568,17 @@ struct Used {
     process: ProcessUse,
     flow_ns: f64,
     listener_ns: f64,
+    commit_us: u64,
 }
 
 impl Used {
-    fn now() -> Used {
-        Used { process: ProcessUse::now(), flow_ns: threads_ns("flow-"), listener_ns: threads_ns("amqp-") }
+    fn now(store: &Store) -> Used {
+        Used {
+            process: ProcessUse::now(),
+            flow_ns: threads_ns("flow-"),
+            listener_ns: threads_ns("amqp-"),
+            commit_us: store.usage().commit_us,
+        }
     }
 }
 

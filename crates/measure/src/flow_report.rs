@@ -4,7 +4,7 @@ use quayline_flow::CpuPart;
 use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 use quayline_store::queue::Persistence;
 
-use crate::flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
+use crate::flow_study::{FlowRun, FlowStudy, FlowStudyOptions, converted};
 
 impl FlowStudy {
     /// Builds the report of kind `flow`. `options` are those of the run: only reports with the same options are comparable.
@@ -37,6 +37,7 @@ impl FlowStudy {
                 Cell::Text(name(run)),
                 Cell::Number(run.rate()),
                 Cell::Number(run.driver_us + run.listener_us + run.flow_us + run.store_us),
+                Cell::Number(run.commit_wait_us),
                 Cell::Number(run.syncs),
                 commits,
             ]
@@ -46,7 +47,7 @@ impl FlowStudy {
             title: "Rates".to_owned(),
             notes: vec![
                 "A message is a request with its reply; in sample 1 it is a record. Bare syncs are those of one thread that \
-                 appends and syncs just before the run."
+                 appends and syncs just before the run. The wait for commits is that of all units of work of a message: those of the application and of the flow."
                     .to_owned(),
             ],
             picture: Some(Picture::Bars {
@@ -59,6 +60,7 @@ impl FlowStudy {
                     Column::new("run", ""),
                     Column::higher("rate", "1/s"),
                     Column::lower("CPU time", "µs"),
+                    Column::lower("wait for commits", "µs"),
                     Column::new("bare syncs", "1/s"),
                     Column::lower("message in syncs", ""),
                 ],
@@ -85,7 +87,10 @@ impl FlowStudy {
         Section {
             id: "cpu".to_owned(),
             title: "CPU time of a message".to_owned(),
-            notes: vec!["The parts of the flow threads are measured in one unit of work of 32.".to_owned()],
+            notes: vec![
+                "The parts of the flow threads are measured in one unit of work of 32.".to_owned(),
+                converted(),
+            ],
             picture: None,
             table: Table {
                 columns: vec![

@@ -9,7 +9,7 @@ use quayline_project::FlowFile;
 use quayline_store::queue::{Message, Persistence};
 
 use super::{Area, Bar, Bench, Measured, Side};
-use crate::artemis::ArtemisServer;
+use crate::artemis::{ArtemisServer, Responder};
 use crate::median;
 use crate::nats::{Kept, NatsServer};
 
@@ -30,10 +30,16 @@ pub(super) const BARS: &[Bar] = &[
     least("flow: durable requests, one application, by JetStream", 2.5, |bench| by_nats(bench, Kept::Synced, 1)),
     least("flow: durable requests, 5 applications, by JetStream", 4.0, |bench| by_nats(bench, Kept::Synced, 5)),
     least("flow: requests over AMQP, 5 applications, by Artemis", 1.5, |bench| {
-        by_artemis(bench, Persistence::NotPersistent)
+        by_artemis(bench, Persistence::NotPersistent, Responder::Programs)
     }),
     least("flow: durable requests over AMQP, 5 applications, by Artemis", 1.5, |bench| {
-        by_artemis(bench, Persistence::Persistent)
+        by_artemis(bench, Persistence::Persistent, Responder::Programs)
+    }),
+    least("flow: requests over AMQP, 5 applications, by Camel", 5.0, |bench| {
+        by_artemis(bench, Persistence::NotPersistent, Responder::Camel)
+    }),
+    least("flow: durable requests over AMQP, 5 applications, by Camel", 5.0, |bench| {
+        by_artemis(bench, Persistence::Persistent, Responder::Camel)
     }),
     Bar { unit: "k/s", ..least("flow: records of a pass to a queue in memory", 300.0, pass) },
     least("flow: 64 applications, instances free by held", 1.5, free_by_held),
@@ -143,10 +149,13 @@ fn by_nats(bench: &Bench, kept: Kept, applications: usize) -> Result<Measured, S
     Ok(found)
 }
 
-/// Compares sample 4 with Artemis. Sample 4 updates a record between request and reply; the programs at Artemis only reply.
-fn by_artemis(bench: &Bench, persistence: Persistence) -> Result<Measured, String> {
-    let program = bench.scratch.path("").join("../artemis");
-    let server = match ArtemisServer::start(&program, &bench.scratch.path("artemis-data")) {
+/// Compares sample 4 with Artemis. Sample 4 updates a record between request and reply. The programs at Artemis only reply, and the Camel route updates
+/// a record in memory.
+fn by_artemis(bench: &Bench, persistence: Persistence, responder: Responder) -> Result<Measured, String> {
+    let programs = bench.scratch.path("").join("..");
+    let folder = bench.scratch.path("artemis-data");
+    let content = |number| sample_request("4", number);
+    let server = match ArtemisServer::start(&programs, &folder, responder, persistence, &content) {
         Ok(server) => server,
         Err(why) => return Ok(Measured::skipped(&why)),
     };
@@ -155,7 +164,7 @@ fn by_artemis(bench: &Bench, persistence: Persistence) -> Result<Measured, Strin
     let bed = FlowBed::new(&bench.scratch.path("flow"), flow, FLOW_RECORDS, EngineOptions::default())?;
     let found = in_turns(
         || Ok(drive(&bed, Applications::Amqp(5), persistence)?.rate()),
-        || server.requests(persistence, 5, TIME, &|number| sample_request("4", number)),
+        || server.requests(persistence, 5, TIME, &content),
     )?;
     ended(bed)?;
     Ok(found)

@@ -22,7 +22,7 @@ public class Broker {
             .setLargeMessagesDirectory(folder + "/l").setPagingDirectory(folder + "/p")
             .setJournalBufferTimeout_NIO(0).setJournalSyncTransactional(true).setJournalSyncNonTransactional(true)
             .setJournalDatasync(true).setPersistIDCache(true);
-        String acceptor = "tcp://127.0.0.1:" + args[1] + "?protocols=AMQP";
+        String acceptor = "tcp://127.0.0.1:" + args[1] + "?protocols=AMQP,CORE";
         if (mode.equals("tls")) {
             acceptor += ";sslEnabled=true;keyStoreType=PKCS12;keyStorePath=" + folder + "/server.p12;keyStorePassword=secret"
                 + ";trustStoreType=PKCS12;trustStorePath=" + folder + "/trust.p12;trustStorePassword=secret"
