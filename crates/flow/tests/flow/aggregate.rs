@@ -1,21 +1,17 @@
 //! Groups of messages: complete by number, by condition and by time; exactly once when the process is killed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::Path;
 
-use quayline_flow::{Engine, EngineOptions, Flow};
-use quayline_project::FlowFile;
-use quayline_store::queue::{Message, QueueDefinition};
-use quayline_store::{Clock, Direction, KeyRange, Page, PageLimit, Space, Store, SystemClock};
+use quayline_store::queue::Message;
+use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store};
 
-use crate::crash::open;
-use crate::support::{PATIENCE, Said, World, ended, until};
+use crate::bridge::{Bridge, KEPT, all, depth};
+use crate::support::{World, ended, kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_GROUPS_FOLDER";
-const GROUPS: usize = 200;
+/// Groups of a round.
+const GROUPS: usize = 40;
 const PARTS: usize = 10;
 /// Kills of the process that groups messages. More with `QUAYLINE_KILLS`.
 const KILLS: u32 = 12;
@@ -134,94 +130,47 @@ fn what_completes_a_group_is_checked() {
     assert!(wrong("count = \"2\"\ntimeout = \"1s\"").contains("`incomplete`, which is not wired"));
 }
 
-fn run(store: &Store) -> (Engine, Arc<Said>) {
-    let said = Arc::new(Said::default());
-    let observer: Arc<dyn quayline_flow::Observer> = Arc::clone(&said) as Arc<dyn quayline_flow::Observer>;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
-    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
-    let text = flow(7, &format!("count = \"{PARTS}\""));
-    let file = FlowFile::parse("groups.toml", &text).expect("a flow file");
-    engine.deploy(Flow::compile(file, &PathBuf::from("."), None).expect("a flow"));
-    (engine, said)
-}
-
 /// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_groups() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let (store, _engine) = open(Path::new(&folder));
-    let _running = run(&store);
-    std::fs::write(Path::new(&folder).join("running"), "").expect("a file");
-    std::thread::sleep(PATIENCE);
-}
-
-fn start(folder: &Path) -> Child {
-    Command::new(std::env::current_exe().expect("this test has a path"))
-        .args(["--exact", "aggregate::child_that_groups", "--test-threads", "1"])
-        .env(FOLDER, folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a child")
+    crate::bridge::child(Path::new(&folder));
 }
 
 #[test]
 fn groups_are_whole_however_often_the_process_is_killed() {
-    let place = tempfile::TempDir::new().expect("a temporary folder");
-    let folder = place.path().join("data");
-    {
-        let (store, engine) = open(&folder);
+    let text = flow(7, &format!("count = \"{PARTS}\"")).replace("\"OUT\"", &format!("\"{KEPT}\""));
+    let bridge = Bridge::with(&text, "OUT", &["IN"]);
+    let rounds = kills(KILLS);
+    let put = |store: &Store, round| {
+        let queue = store.queue("IN").expect("a queue");
         let mut unit = store.begin().expect("a unit");
-        for name in ["IN", "OUT"] {
-            store.define_queue(&mut unit, QueueDefinition::local(name)).expect("a definition");
+        for number in 0..PARTS {
+            for group in 0..GROUPS {
+                let group = format!("{round}.{group}");
+                queue.put(&mut unit, &part(&group, &format!("{group} {number}"), false)).expect("a put");
+            }
         }
         unit.commit().expect("a commit");
-        let queue = store.queue("IN").expect("a queue");
-        for round in 0..PARTS {
-            let mut unit = store.begin().expect("a unit");
-            for group in 0..GROUPS {
-                let message = part(&format!("g{group}"), &format!("{group} {round}"), false);
-                queue.put(&mut unit, &message).expect("a put");
-            }
-            unit.commit().expect("a commit");
+    };
+    bridge.kills_of_queues(("aggregate::child_that_groups", FOLDER), (rounds, 30), put, || (), &["IN"]);
+    bridge.ends(|store, failed| {
+        until("the queue is empty", || depth(store, "IN") == 0);
+        assert_eq!(failed(), "");
+    });
+    bridge.in_store(|store| {
+        let mut seen = BTreeSet::new();
+        for message in all(store, KEPT) {
+            let text = String::from_utf8(message.payload).expect("text");
+            let group = text.split(' ').next().expect("a group").to_owned();
+            let mut parts: Vec<&str> = text.lines().collect();
+            parts.sort_unstable();
+            let expected: Vec<String> = (0..PARTS).map(|number| format!("{group} {number}")).collect();
+            assert_eq!(parts, expected);
+            assert!(seen.insert(group), "a group left twice");
         }
-        drop(store);
-        engine.close().expect("closed");
-    }
-    let mut seed = 0x51ed_u32;
-    for _ in 0..crate::support::kills(KILLS) {
-        let mark = folder.join("running");
-        let _ = std::fs::remove_file(&mark);
-        let mut child = start(&folder);
-        until("the child runs the flow", || mark.exists());
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        std::thread::sleep(Duration::from_millis(u64::from((seed >> 16) % 30)));
-        child.kill().expect("kill -9");
-        child.wait().expect("the child ended");
-    }
-    let (store, engine) = open(&folder);
-    let queue = store.queue("IN").expect("a queue");
-    let (flows, said) = run(&store);
-    until("the queue is empty", || queue.facts().expect("facts").depth == 0);
-    flows.drain();
-    assert!(said.failed.lock().expect("no panic").is_empty());
-    let out = store.queue("OUT").expect("a queue");
-    let unit = store.begin().expect("a unit");
-    let mut seen = BTreeSet::new();
-    for found in out.browse(&unit, None, GROUPS * 2).expect("messages") {
-        let text = String::from_utf8(found.message.payload).expect("text");
-        let group = text.split(' ').next().expect("a group").to_owned();
-        let mut parts: Vec<&str> = text.lines().collect();
-        parts.sort_unstable();
-        let expected: Vec<String> = (0..PARTS).map(|round| format!("{group} {round}")).collect();
-        assert_eq!(parts, expected);
-        assert!(seen.insert(group), "a group left twice");
-    }
-    assert_eq!((seen.len(), kept(&store)), (GROUPS, 0));
-    unit.roll_back();
-    drop(store);
-    engine.close().expect("closed");
+        assert_eq!((seen.len(), kept(store)), (rounds as usize * GROUPS, 0));
+    });
 }
 
 /// A message of two lines became two lines of its group, so the messages could not be separated again.

@@ -10,11 +10,11 @@ use quayline_connect::{BrokerAddress, BrokerClient, BrokerError, BrokerEvent, Br
 use quayline_store::Space;
 use quayline_store::queue::{DEAD_LETTER, Message, Persistence};
 
+use crate::bridge::{Bridge, number};
 use crate::peers::{certificates, free_port, java, java_stores, listens};
 use crate::support::{World, bridge_kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_AMQP_FOLDER";
-const MESSAGES: usize = 600;
 const WAIT: Duration = Duration::from_secs(10);
 
 /// A broker of a test's own.
@@ -377,15 +377,20 @@ fn child_that_bridges() {
 #[test]
 fn a_bridge_has_each_effect_once_however_often_both_sides_are_killed() {
     let test = "a_bridge_has_each_effect_once_however_often_both_sides_are_killed";
-    let Some(broker) = Artemis::start(test) else { return };
-    broker.send("IN", &numbered(0..u32::try_from(MESSAGES).expect("few")));
-    let text_of = format!("additional_instances = 3\n{}", flow(&broker.server(), ""));
-    let bridge = crate::bridge::Bridge::new(&text_of, &["KEPT", "AMQP.OUT", DEAD_LETTER]);
-    bridge.kills(("amqp::child_that_bridges", FOLDER), (bridge_kills(8), 600), || broker.kill(), || broker.again());
-    bridge.ends_with_each_effect_once("KEPT", "AMQP.OUT", MESSAGES);
-    let out = broker.take("OUT.test", MESSAGES);
-    let distinct: BTreeSet<&str> = out.iter().map(text).collect();
-    assert_eq!((out.len(), distinct.len()), (MESSAGES, MESSAGES), "each is sent once");
+    for order in ["", "order = \"by_queue\""] {
+        let Some(broker) = Artemis::start(test) else { return };
+        let text_of = format!("additional_instances = 3\n{}", flow(&broker.server(), order));
+        let bridge = Bridge::new(&text_of, "AMQP.OUT");
+        let few = |number: usize| u32::try_from(number).expect("few");
+        let send = |range: std::ops::Range<usize>| broker.send("IN", &numbered(few(range.start)..few(range.end)));
+        let child = ("amqp::child_that_bridges", FOLDER);
+        let count = bridge.kills(child, (bridge_kills(3), 60), send, || broker.kill(), || broker.again());
+        let kept = bridge.ends_with_each_effect_once(count);
+        assert!(order.is_empty() || kept.iter().map(number).is_sorted(), "the queue's order is kept");
+        let out = broker.take("OUT.test", count);
+        let distinct: BTreeSet<&str> = out.iter().map(text).collect();
+        assert_eq!((out.len(), distinct.len()), (count, count), "each is sent once");
+    }
 }
 
 #[test]

@@ -1,14 +1,15 @@
-//! A flow between two sides of which both are killed at random, again and again.
+//! A flow that is killed at random, again and again, in most tests together with the server on its other side.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use quayline_flow::{Engine, EngineOptions, Flow, Observer};
 use quayline_project::FlowFile;
-use quayline_store::queue::{DEAD_LETTER, GetWait, QueueDefinition, Select};
+use quayline_store::queue::{DEAD_LETTER, GetWait, Message, QueueDefinition, Select};
 use quayline_store::{Clock, Store, StoreError, SystemClock};
 
 use crate::crash::open;
@@ -35,89 +36,179 @@ pub(crate) fn child(folder: &Path) {
     std::thread::sleep(PATIENCE);
 }
 
+/// Queue to which the flow of a bridge puts each message.
+pub(crate) const KEPT: &str = "KEPT";
+/// Messages of a round.
+pub(crate) const PER_ROUND: usize = 300;
+
 /// A folder with a flow and its store.
 pub(crate) struct Bridge {
     place: tempfile::TempDir,
     text: String,
+    outbox: String,
 }
 
 impl Bridge {
-    pub(crate) fn new(text: &str, queues: &[&str]) -> Bridge {
-        let place = tempfile::TempDir::new().expect("a temporary folder");
-        std::fs::write(place.path().join("flow.toml"), text).expect("a file");
-        let (store, engine) = open(&place.path().join("data"));
-        let mut unit = store.begin().expect("a unit");
-        for name in queues {
-            store.define_queue(&mut unit, QueueDefinition::local(name)).expect("a definition");
-        }
-        unit.commit().expect("a commit");
-        drop(store);
-        engine.close().expect("closed");
-        Bridge { place, text: text.to_owned() }
+    pub(crate) fn new(text: &str, outbox: &str) -> Bridge {
+        Bridge::with(text, outbox, &[])
     }
 
-    /// Kills a child that runs the flow, in every second round after a restart of the other side. `test` is the name of the child's test, and
-    /// `variable` passes its folder. The child runs for up to `run_ms` each time.
+    /// A bridge with more queues.
+    pub(crate) fn with(text: &str, outbox: &str, queues: &[&str]) -> Bridge {
+        let place = tempfile::TempDir::new().expect("a temporary folder");
+        std::fs::write(place.path().join("flow.toml"), text).expect("a file");
+        let bridge = Bridge { place, text: text.to_owned(), outbox: outbox.to_owned() };
+        bridge.in_store(|store| {
+            let mut unit = store.begin().expect("a unit");
+            for name in [KEPT, outbox, DEAD_LETTER].iter().chain(queues) {
+                let definition = QueueDefinition { depth_max: 1_000_000, ..QueueDefinition::local(name) };
+                store.define_queue(&mut unit, definition).expect("a definition");
+            }
+            unit.commit().expect("a commit");
+        });
+        bridge
+    }
+
+    /// Folder of the flow.
+    pub(crate) fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Opens the store between two children.
+    pub(crate) fn in_store<T>(&self, work: impl FnOnce(&Store) -> T) -> T {
+        let (store, engine) = open(&self.place.path().join("data"));
+        let done = work(&store);
+        drop(store);
+        engine.close().expect("closed");
+        done
+    }
+
+    /// Starts a child that runs the flow, and waits until it does. `test` is the name of the child's test, and `variable` passes its folder.
+    pub(crate) fn child(&self, (test, variable): (&str, &str)) -> Child {
+        let mark = self.place.path().join("running");
+        let _ = std::fs::remove_file(&mark);
+        let child = Command::new(std::env::current_exe().expect("this test has a path"))
+            .args(["--exact", test, "--test-threads", "1"])
+            .env(variable, self.place.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a child");
+        until("the child runs the flow", || mark.exists());
+        child
+    }
+
+    /// Kills a child that processes messages of the store, in each round after `put`, which puts them between two children. `kill_other` kills the other
+    /// side. At least half of the kills must leave messages on `queues`.
+    pub(crate) fn kills_of_queues(
+        &self,
+        child: (&str, &str),
+        (rounds, pause_ms): (u32, u32),
+        mut put: impl FnMut(&Store, u32),
+        kill_other: impl Fn(),
+        queues: &[&str],
+    ) {
+        let mut seed = 0x51ed_u32;
+        let mut with_work = 0;
+        for round in 0..rounds {
+            self.in_store(|store| put(store, round));
+            let mut child = self.child(child);
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            std::thread::sleep(Duration::from_micros(u64::from((seed >> 8) % (pause_ms * 1_000))));
+            kill_other();
+            child.kill().expect("kill -9");
+            child.wait().expect("the child ended");
+            with_work += u32::from(self.in_store(|store| queues.iter().any(|name| depth(store, name) > 0)));
+        }
+        assert!(with_work * 2 >= rounds, "only {with_work} of {rounds} kills left work");
+    }
+
+    /// Kills a child that runs the flow in each round, and before it the other side, which starts again. `test` is the name of the child's test, and
+    /// `variable` passes its folder. At the beginning of a round, `send` sends the messages with its numbers to the other side. A pause between kills
+    /// takes up to `pause_ms`. Returns the number of messages.
     pub(crate) fn kills(
         &self,
-        (test, variable): (&str, &str),
-        (rounds, run_ms): (u32, u32),
+        child: (&str, &str),
+        (rounds, pause_ms): (u32, u32),
+        mut send: impl FnMut(Range<usize>),
         kill: impl Fn(),
         again: impl Fn(),
-    ) {
+    ) -> usize {
         let mut seed = 0x0bad_u32;
         let mut random = |below: u32| {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             Duration::from_millis(u64::from((seed >> 16) % below))
         };
-        for round in 0..rounds {
-            let mark = self.place.path().join("running");
-            let _ = std::fs::remove_file(&mark);
-            let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
-                .args(["--exact", test, "--test-threads", "1"])
-                .env(variable, self.place.path())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .expect("a child");
-            until("the child runs the flow", || mark.exists());
-            std::thread::sleep(random(run_ms));
-            if round % 2 == 1 {
-                kill();
-                std::thread::sleep(random(40));
-                again();
-                std::thread::sleep(random(run_ms));
-            }
+        let (mut sent, mut with_work) = (0, 0);
+        for _ in 0..rounds {
+            let mut child = self.child(child);
+            send(sent..sent + PER_ROUND);
+            sent += PER_ROUND;
+            std::thread::sleep(random(pause_ms));
+            kill();
+            std::thread::sleep(random(40));
+            again();
+            std::thread::sleep(random(pause_ms));
             child.kill().expect("kill -9");
             child.wait().expect("the child ended");
+            let is_left = self.in_store(|store| depth(store, KEPT) < sent as u64 || depth(store, &self.outbox) > 0);
+            with_work += u32::from(is_left);
         }
+        assert!(with_work * 2 >= rounds, "only {with_work} of {rounds} kills left work");
+        sent
     }
 
-    /// Runs the flow to its end: each of `count` messages is on the queue `kept` once, and the outbox is empty.
-    pub(crate) fn ends_with_each_effect_once(&self, kept: &str, outbox: &str, count: usize) {
-        let (store, engine) = open(&self.place.path().join("data"));
-        let depth = |name: &str| store.queue(name).and_then(|queue| queue.facts()).expect("facts").depth;
-        let done = depth(kept);
-        let (flows, said) = run(&store, self.place.path(), &self.text);
-        let told = || said.failed.lock().expect("no panic").iter().map(|(f, _)| f.to_string()).collect::<String>();
-        until("everything is received", || depth(kept) >= count as u64);
-        until("everything is delivered", || depth(outbox) == 0);
-        flows.drain();
-        assert_eq!(depth(DEAD_LETTER), 0, "{}", told());
+    /// Runs the flow to its end: each of `count` messages is on the queue [`KEPT`] once, and the outbox is empty. Returns the messages in their order.
+    pub(crate) fn ends_with_each_effect_once(&self, count: usize) -> Vec<Message> {
+        self.ends(|store, failed| {
+            until("everything is received", || depth(store, KEPT) >= count as u64);
+            until("everything is delivered", || depth(store, &self.outbox) == 0);
+            assert_eq!(depth(store, DEAD_LETTER), 0, "{}", failed());
+        });
         let mut effects = BTreeSet::new();
-        let mut unit = store.begin().expect("a unit");
-        let queue = store.queue(kept).expect("a queue");
-        loop {
-            match queue.get(&mut unit, Select::First, GetWait::No) {
-                Ok(message) => assert!(effects.insert(message.payload), "a message has two effects"),
-                Err(StoreError::NoMessage { .. }) => break,
-                Err(error) => panic!("{error}"),
-            }
-        }
-        unit.roll_back();
-        assert_eq!(effects.len(), count, "{}", told());
-        assert!(done > 0, "the children that were killed did a part of the work");
-        drop((store, queue));
-        engine.close().expect("closed");
+        let kept = self.in_store(|store| all(store, KEPT));
+        assert!(kept.iter().all(|message| effects.insert(&message.payload)), "a message has two effects");
+        assert_eq!(kept.len(), count);
+        kept
     }
+
+    /// Runs the flow while `work` waits for its end. Its second argument returns the errors of the flow.
+    pub(crate) fn ends(&self, work: impl FnOnce(&Store, &dyn Fn() -> String)) {
+        self.in_store(|store| {
+            let (flows, said) = run(store, self.place.path(), &self.text);
+            let failed =
+                || said.failed.lock().expect("no panic").iter().map(|(f, _)| f.to_string()).collect::<String>();
+            work(store, &failed);
+            flows.drain();
+        });
+    }
+}
+
+pub(crate) fn depth(store: &Store, queue: &str) -> u64 {
+    store.queue(queue).and_then(|queue| queue.facts()).expect("facts").depth
+}
+
+/// Messages of a queue.
+pub(crate) fn all(store: &Store, queue: &str) -> Vec<Message> {
+    let mut unit = store.begin().expect("a unit");
+    let queue = store.queue(queue).expect("a queue");
+    let mut messages = Vec::new();
+    loop {
+        match queue.get(&mut unit, Select::First, GetWait::No) {
+            Ok(message) => messages.push(message),
+            Err(StoreError::NoMessage { .. }) => break,
+            Err(error) => panic!("{error}"),
+        }
+        if messages.len() % 1_000 == 0 {
+            unit.commit().expect("a commit");
+            unit = store.begin().expect("a unit");
+        }
+    }
+    unit.roll_back();
+    messages
+}
+
+/// Number of the message, which is its content.
+pub(crate) fn number(message: &Message) -> usize {
+    std::str::from_utf8(&message.payload).ok().and_then(|text| text.parse().ok()).expect("a number")
 }

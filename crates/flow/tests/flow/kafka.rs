@@ -8,11 +8,11 @@ use std::sync::Mutex;
 
 use quayline_store::queue::{DEAD_LETTER, Message};
 
+use crate::bridge::{Bridge, number};
 use crate::peers::{free_port, java, listens};
 use crate::support::{World, bridge_kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_KAFKA_FOLDER";
-const MESSAGES: usize = 600;
 
 /// A broker of a test's own, and Kafka's own tools.
 struct Kafka {
@@ -337,17 +337,26 @@ fn child_that_bridges() {
 #[test]
 fn a_bridge_has_each_effect_once_however_often_both_sides_are_killed() {
     let test = "a_bridge_has_each_effect_once_however_often_both_sides_are_killed";
-    let Some(kafka) = Kafka::start(test, &[("IN", 3), ("OUT.test", 3)]) else { return };
-    let lines: Vec<String> =
-        (0..MESSAGES).map(|number| line("test", &(number % 10).to_string(), &number.to_string())).collect();
-    kafka.append("IN", &lines, "none");
-    let text = format!("additional_instances = 3\n{}", flow(&kafka, ""));
-    let bridge = crate::bridge::Bridge::new(&text, &["KEPT", "KAFKA.OUT", DEAD_LETTER]);
-    bridge.kills(("kafka::child_that_bridges", FOLDER), (bridge_kills(6), 600), || kafka.kill(), || kafka.again());
-    bridge.ends_with_each_effect_once("KEPT", "KAFKA.OUT", MESSAGES);
-    let out = kafka.contents("OUT.test");
-    let distinct: BTreeSet<&String> = out.iter().map(|[.., value]| value).collect();
-    assert_eq!((out.len(), distinct.len()), (MESSAGES, MESSAGES), "each is appended once");
+    for order in ["", "order = \"by_partition\""] {
+        let Some(kafka) = Kafka::start(test, &[("IN", 3), ("OUT.test", 3)]) else { return };
+        let text = format!("additional_instances = 3\n{}", flow(&kafka, order));
+        let bridge = Bridge::new(&text, "KAFKA.OUT");
+        let send = |range: std::ops::Range<usize>| {
+            let lines: Vec<String> =
+                range.map(|number| line("test", &(number % 10).to_string(), &number.to_string())).collect();
+            kafka.append("IN", &lines, "none");
+        };
+        let child = ("kafka::child_that_bridges", FOLDER);
+        let count = bridge.kills(child, (bridge_kills(2), 100), send, || kafka.kill(), || kafka.again());
+        let kept = bridge.ends_with_each_effect_once(count);
+        for partition in ["0", "1", "2"] {
+            let of_it = kept.iter().filter(|message| property(message, "kafka_partition") == partition);
+            assert!(order.is_empty() || of_it.map(number).is_sorted(), "the order of partition {partition} is kept");
+        }
+        let out = kafka.contents("OUT.test");
+        let distinct: BTreeSet<&String> = out.iter().map(|[.., value]| value).collect();
+        assert_eq!((out.len(), distinct.len()), (count, count), "each is appended once");
+    }
 }
 
 #[test]

@@ -3,20 +3,17 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use quayline_flow::{Engine, EngineOptions, Flow, Observer};
-use quayline_project::FlowFile;
-use quayline_store::queue::{DEAD_LETTER, Message, QueueDefinition};
-use quayline_store::{Clock, Store, SystemClock};
+use quayline_store::Store;
+use quayline_store::queue::{DEAD_LETTER, Message};
 
-use crate::crash::open;
+use crate::bridge::{Bridge, PER_ROUND, depth};
 use crate::postgres::Postgres;
-use crate::support::{PATIENCE, Said, World, bridge_kills, ended, until};
+use crate::support::{World, bridge_kills, ended, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_OUTSIDE_FOLDER";
 const MESSAGES: usize = 400;
@@ -115,26 +112,11 @@ fn a_statement_has_its_effect_once_while_the_database_crashes() {
     assert_eq!(found, format!("{}|0", MESSAGES - 1), "every statement once: {}", world.errors());
 }
 
-fn run(store: &Store, project: &Path, database: &str) -> (Engine, Arc<Said>) {
-    let said = Arc::new(Said::default());
-    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
-    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
-    let file = FlowFile::parse("outside.toml", &output(database)).expect("a flow file");
-    engine.deploy(Flow::compile(file, project, None).expect("a flow"));
-    (engine, said)
-}
-
 /// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_delivers() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    let database = std::fs::read_to_string(folder.join("database")).expect("a file");
-    let (store, _engine) = open(&folder.join("data"));
-    let _running = run(&store, &folder, &database);
-    std::fs::write(folder.join("running"), "").expect("a file");
-    std::thread::sleep(PATIENCE);
+    crate::bridge::child(&folder);
 }
 
 #[test]
@@ -143,59 +125,31 @@ fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
         return skip("a_statement_has_its_effect_once_however_often_both_sides_are_killed");
     };
     postgres.sql("CREATE TABLE effect (id text PRIMARY KEY, amount numeric(9,2), n int DEFAULT 0)").expect("a table");
-    let place = tempfile::TempDir::new().expect("a temporary folder");
-    std::fs::write(place.path().join("item.shape"), ITEM).expect("a file");
-    std::fs::write(place.path().join("database"), postgres.name()).expect("a file");
-    let folder = place.path().join("data");
-    {
-        let (store, engine) = open(&folder);
-        let mut unit = store.begin().expect("a unit");
-        for name in ["IN", "SQL.OUT", DEAD_LETTER] {
-            store.define_queue(&mut unit, QueueDefinition::local(name)).expect("a definition");
-        }
-        unit.commit().expect("a commit");
+    let bridge = Bridge::with(&output(&postgres.name()), "SQL.OUT", &["IN"]);
+    std::fs::write(bridge.path().join("item.shape"), ITEM).expect("a file");
+    let mut sent = 0;
+    let put = |store: &Store, _| {
         let queue = store.queue("IN").expect("a queue");
         let mut unit = store.begin().expect("a unit");
-        for number in 0..MESSAGES {
+        for number in sent..sent + PER_ROUND {
             queue.put(&mut unit, &Message::new(format!(r#"{{"id":"{number}"}}"#))).expect("a put");
         }
+        sent += PER_ROUND;
         unit.commit().expect("a commit");
-        drop(store);
-        engine.close().expect("closed");
-    }
-    let mut seed = 0x0dd5_u32;
-    for round in 0..bridge_kills(8) {
-        let mark = place.path().join("running");
-        let _ = std::fs::remove_file(&mark);
-        let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
-            .args(["--exact", "outside::child_that_delivers", "--test-threads", "1"])
-            .env(FOLDER, place.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a child");
-        until("the child runs the flow", || mark.exists());
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        std::thread::sleep(Duration::from_millis(u64::from((seed >> 16) % 80)));
-        if round % 3 == 1 {
-            postgres.stop("-QUIT");
-            postgres.again();
-        }
-        child.kill().expect("kill -9");
-        child.wait().expect("the child ended");
-    }
-    let (store, engine) = open(&folder);
-    let (flows, said) = run(&store, place.path(), &postgres.name());
-    let depth = |name: &str| store.queue(name).and_then(|queue| queue.facts()).expect("facts").depth;
-    until("everything is delivered", || depth("IN") + depth("SQL.OUT") == 0);
-    flows.drain();
-    assert_eq!(depth(DEAD_LETTER), 0);
-    until("the database answers", || postgres.sql("SELECT 1").is_some());
-    let found = postgres.sql("SELECT count(*), sum(n) FROM effect").expect("a count");
-    let failed = said.failed.lock().expect("no panic").iter().map(|(f, _)| f.to_string()).collect::<String>();
-    assert_eq!(found, format!("{MESSAGES}|0"), "every statement once: {failed}");
-    drop(store);
-    engine.close().expect("closed");
+    };
+    let kill_other = || {
+        postgres.stop("-KILL");
+        postgres.again();
+    };
+    let child = ("outside::child_that_delivers", FOLDER);
+    bridge.kills_of_queues(child, (bridge_kills(6), 120), put, kill_other, &["IN", "SQL.OUT"]);
+    bridge.ends(|store, failed| {
+        until("everything is delivered", || depth(store, "IN") + depth(store, "SQL.OUT") == 0);
+        assert_eq!(depth(store, DEAD_LETTER), 0, "{}", failed());
+        until("the database answers", || postgres.sql("SELECT 1").is_some());
+        let found = postgres.sql("SELECT count(*), sum(n) FROM effect").expect("a count");
+        assert_eq!(found, format!("{sent}|0"), "every statement once: {}", failed());
+    });
 }
 
 /// A request: path, idempotency key, content.

@@ -74,7 +74,8 @@ impl Postgres {
             .expect("a server")
     }
 
-    /// Ends the server by a signal: `-INT` is a fast shutdown, `-QUIT` ends all its processes at once, as a crash does.
+    /// Ends the server by a signal: `-INT` is a fast shutdown, `-QUIT` ends all its processes at once, as a
+    /// crash does, and `-KILL` only the first, which the others notice.
     pub(crate) fn stop(&self, signal: &str) {
         let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let id = process.id().to_string();
@@ -99,7 +100,15 @@ impl Postgres {
 
     /// Starts it again.
     pub(crate) fn again(&self) {
-        *self.process.lock().expect("no panic") = Postgres::run(&self.folder, &self.binaries, self.port);
+        let mut process = self.process.lock().expect("no panic");
+        *process = Postgres::run(&self.folder, &self.binaries, self.port);
+        // After SIGKILL, a server does not start before all processes of the last one have ended.
+        until("the database starts", || {
+            if matches!(process.try_wait(), Ok(Some(_))) {
+                *process = Postgres::run(&self.folder, &self.binaries, self.port);
+            }
+            std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+        });
     }
 
     /// The property `database` of a node.
