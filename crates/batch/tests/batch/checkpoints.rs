@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quayline_batch::artifact::{Answer, Item, Reader};
-use quayline_batch::event::EventPosition;
+use quayline_batch::event::{self, EventPosition, Keeping, TopicFilter};
 use quayline_batch::record::{Lease, Stage};
 use quayline_batch::{Backend, BatchError, BatchStatus, Fence, PageOf, Pending, Work, WorkMark};
 use quayline_store::Unit;
@@ -428,4 +428,28 @@ impl quayline_batch::artifact::Writer for Says {
         self.0.lock().push(format!("write {}", numbers.join(" ")));
         Ok(())
     }
+}
+
+/// With `checkpoint-sample-ms`, a step keeps the event of a checkpoint only if the last kept one is old enough.
+#[test]
+fn events_of_checkpoints_are_sampled() {
+    let kept = |sample_ms: u64| {
+        let mut process = Process::in_memory();
+        let filter = TopicFilter::of([event::CHECKPOINT]).unwrap();
+        process.engine.keeping =
+            Some(Keeping { filter, checkpoint_sample_ms: sample_ms, retain: 1_000, queue: None, relay: None });
+        let step = |name: &str, next: &str| {
+            format!(
+                "<step id=\"{name}\"{next}><chunk item-count=\"2\"><reader ref=\"counting\">{}</reader><writer ref=\"picky\"/></chunk></step>",
+                properties(&[("count", "20")])
+            )
+        };
+        let xml = step("one", " next=\"two\"") + &step("two", "");
+        assert_eq!(process.start(&xml, &[]).status, BatchStatus::Completed);
+        let events = process.engine.repository.events(EventPosition::default(), 1_000).unwrap();
+        let of = |name: &str| events.iter().filter(|(_, event)| event.step.as_deref() == Some(name)).count();
+        (of("one"), of("two"))
+    };
+    assert_eq!(kept(0), (10, 10));
+    assert_eq!(kept(3_600_000), (1, 1), "the first of each step");
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quayline_batch::event::{self, Event, EventPosition, Keeping, TopicFilter};
-use quayline_batch::{BatchError, BatchStatus, Work};
+use quayline_batch::{BatchError, BatchStatus, Repository, Work};
 use quayline_store::MemoryEngine;
 use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
@@ -347,6 +347,59 @@ fn a_crash_of_the_restart_is_survived_too() {
         assert_eq!(ended.status, BatchStatus::Completed, "{first} then {second}");
         assert_eq!(left(folder.path(), &memory), expected, "{first} then {second}");
     }
+}
+
+/// A process that takes over what another one left ends at each of its commits: first of the recovery, then of the restart.
+#[test]
+fn a_crash_of_the_takeover_is_survived_too() {
+    let expected = {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = medium();
+        prepare(folder.path(), &memory);
+        let process = Process::new(backend(&memory), folder.path().to_owned());
+        assert_eq!(process.start(&job(), &[]).status, BatchStatus::Completed);
+        left(folder.path(), &memory)
+    };
+    let (mut in_recovery, mut in_restart) = (0, 0);
+    for (first, last_happens) in (5..50).step_by(3).flat_map(|first| [(first, false), (first, true)]) {
+        // The commits of a recovery are few; the first ones of a restart take over the steps.
+        for second in 1..=6 {
+            let folder = tempfile::tempdir().unwrap();
+            let memory = medium();
+            prepare(folder.path(), &memory);
+            let file = crate::kit::job(&job());
+            let (process, _) = mortal(&memory, folder.path(), first, true);
+            let _ = process.engine.start(&file, crate::kit::given(&[])).unwrap().run();
+            drop(process);
+            let ending = Ending::new(last_happens);
+            ending.after(second);
+            let around = Arc::clone(&ending) as Arc<dyn Around>;
+            let repository = Repository::new(Arc::new(AroundBackend { inner: backend(&memory), around }));
+            if repository.recover().is_err() {
+                in_recovery += 1;
+            } else {
+                let (process, _) = mortal(&memory, folder.path(), ending.left().max(1), last_happens);
+                let last = process.engine.repository.latest(0, 1).unwrap();
+                if last[0].status != BatchStatus::Completed {
+                    let drift = quayline_batch::Drift::Refuse;
+                    let again = process.engine.restart(last[0].id, &file, crate::kit::given(&[]), drift);
+                    in_restart += u32::from(again.is_err());
+                    let _ = again.map(|launched| launched.run());
+                }
+            }
+            drop(repository);
+            let process = Process::new(backend(&memory), folder.path().to_owned());
+            let last = process.engine.repository.latest(0, 1).unwrap();
+            let ended = match &last[0] {
+                last if last.status == BatchStatus::Completed => last.clone(),
+                last => process.restart(last.id, &job(), &[]),
+            };
+            assert_eq!(ended.status, BatchStatus::Completed, "{first} then {second}");
+            assert_eq!(left(folder.path(), &memory), expected, "{first} then {second}, last happens: {last_happens}");
+        }
+    }
+    eprintln!("{in_recovery} ends in a recovery, {in_restart} in the first commit of a restart");
+    assert!(in_recovery > 0 && in_restart > 0);
 }
 
 /// A clock that jumps forward and back by years.
