@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -246,5 +246,73 @@ fn tls_protects_passwords_and_a_certificate_is_a_name() {
     assert_eq!((code, offered.contains("EXTERNAL")), (0, true));
     // Without a certificate there is nothing external.
     assert_eq!(connect("", &init("EXTERNAL", b"")).1, 1);
+    assert_eq!(serving.stop(), Some(0));
+}
+
+/// The classpath of Qpid JMS, which Maven fetches once; nothing where it cannot.
+fn qpid_jms() -> Option<String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("qpid-jms-2.8.0");
+    let mark = folder.join("fetched");
+    if !mark.exists() {
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::copy(jms_probe().with_file_name("pom.xml"), folder.join("pom.xml")).expect("a file");
+        let arguments = ["-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"];
+        let done = Command::new("mvn").args(arguments).current_dir(&folder).stdin(Stdio::null()).output();
+        done.ok().filter(|done| done.status.success())?;
+        std::fs::write(mark, "").expect("a file");
+    }
+    Some(folder.join("lib/*").display().to_string())
+}
+
+fn jms_probe() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../connect/tests/clients/JmsProbe.java")
+}
+
+/// A JMS program with transacted sessions, once with a password and once with a certificate.
+#[test]
+fn jms_programs_log_in_over_tls() {
+    let test = "jms_programs_log_in_over_tls";
+    let world = world();
+    let folder = world.path("keys.toml").parent().expect("a folder").to_owned();
+    let (Some(classpath), Some(())) = (qpid_jms(), certificates(&folder)) else {
+        return eprintln!("skipped: {test}: openssl, Java or Maven is not installed");
+    };
+    openssl(&folder, "pkcs12 -export -in shop.pem -inkey shop.key -out shop.p12 -passout pass:secret")
+        .expect("openssl");
+    let arguments =
+        "-importcert -noprompt -alias ca -file ca.pem -keystore trust.p12 -storetype PKCS12 -storepass secret";
+    let trusted =
+        Command::new("keytool").args(arguments.split(' ')).current_dir(&folder).output().expect("keytool runs");
+    assert!(trusted.status.success(), "{}", trusted.stderr.escape_ascii());
+    world.write(
+        "quayline.toml",
+        "[serve.amqp]\nroles = [\"queues\"]\n[serve.tls]\ncertificate = \"localhost.pem\"\nkey = \"localhost.key\"\n\
+         client-authorities = \"ca.pem\"\n[serve.authentication]\napi-keys = \"keys.toml\"\n\
+         [serve.authentication.certificate-roles]\nshop = [\"queues\"]\n",
+    );
+    for name in ["TX.IN", "TX.OUT"] {
+        world.run(&format!("queue define {name}")).code(0);
+    }
+    let serving = Serving::start(&world, "--project .");
+    let password = "jms.username=clerk&jms.password=secret&amqp.saslMechanisms=PLAIN".to_owned();
+    let certificate = format!(
+        "amqp.saslMechanisms=EXTERNAL&transport.keyStoreLocation={}&transport.keyStorePassword=secret",
+        folder.join("shop.p12").display()
+    );
+    for login in [password, certificate] {
+        let url = format!(
+            "amqps://localhost:{}?{login}&transport.storeType=PKCS12&transport.trustStoreLocation={}&transport.trustStorePassword=secret",
+            serving.address.port(),
+            folder.join("trust.p12").display()
+        );
+        let output = Command::new("java")
+            .args(["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", &classpath])
+            .arg(jms_probe())
+            .args([&url, "transacted"])
+            .output()
+            .expect("java runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("ok transacted"), "{text}\n{}", output.stderr.escape_ascii());
+    }
     assert_eq!(serving.stop(), Some(0));
 }

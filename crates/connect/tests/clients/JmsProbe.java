@@ -1,4 +1,5 @@
-// What a JMS program expects of a provider, against a listener: java -cp 'lib/*' JmsProbe.java URL. Prints `ok NAME` for each part; the first failure ends it.
+// What a JMS program expects of a provider, against a listener: java -cp 'lib/*' JmsProbe.java URL [PART]. Prints `ok NAME` for each part, or for the one
+// part; the first failure ends it.
 
 import jakarta.jms.*;
 import jakarta.jms.Queue;
@@ -9,11 +10,13 @@ import org.apache.qpid.jms.JmsConnectionFactory;
 public class JmsProbe {
     static ConnectionFactory factory;
     static final long WAIT_MS = 20_000;
+    static String only;
 
     interface Part { void run(Connection connection) throws Exception; }
 
     public static void main(String[] args) throws Exception {
         factory = new JmsConnectionFactory(args[0]);
+        only = args.length > 1 ? args[1] : null;
         part("types", JmsProbe::types);
         part("headers", JmsProbe::headers);
         part("transacted", JmsProbe::transacted);
@@ -32,6 +35,7 @@ public class JmsProbe {
     }
 
     static void part(String name, Part part) throws Exception {
+        if (only != null && !only.equals(name)) return;
         long began = System.nanoTime();
         try (Connection connection = factory.createConnection()) {
             connection.start();

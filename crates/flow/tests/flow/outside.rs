@@ -138,7 +138,7 @@ fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
         unit.commit().expect("a commit");
     };
     let kill_other = || {
-        postgres.stop("-KILL");
+        postgres.kill();
         postgres.again();
     };
     let child = ("outside::child_that_delivers", FOLDER);

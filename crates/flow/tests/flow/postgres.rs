@@ -74,8 +74,7 @@ impl Postgres {
             .expect("a server")
     }
 
-    /// Ends the server by a signal: `-INT` is a fast shutdown, `-QUIT` ends all its processes at once, as a
-    /// crash does, and `-KILL` only the first, which the others notice.
+    /// Ends the server by a signal: `-INT` is a fast shutdown, `-QUIT` ends all its processes at once, as a crash does.
     pub(crate) fn stop(&self, signal: &str) {
         let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let id = process.id().to_string();
@@ -98,11 +97,24 @@ impl Postgres {
         });
     }
 
+    /// Ends all processes of the server by SIGKILL, as a container or a system without memory does. The first process stops before, so it starts no others.
+    pub(crate) fn kill(&self) {
+        let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let id = process.id().to_string();
+        let send = |program: &str, arguments: &[&str]| {
+            let _ = Command::new(program).args(arguments).status();
+        };
+        send("kill", &["-STOP", &id]);
+        send("pkill", &["-KILL", "-P", &id]);
+        send("kill", &["-KILL", &id]);
+        process.wait().expect("the database ended");
+    }
+
     /// Starts it again.
     pub(crate) fn again(&self) {
         let mut process = self.process.lock().expect("no panic");
         *process = Postgres::run(&self.folder, &self.binaries, self.port);
-        // After SIGKILL, a server does not start before all processes of the last one have ended.
+        // A server does not start before the system has ended all processes of the last one.
         until("the database starts", || {
             if matches!(process.try_wait(), Ok(Some(_))) {
                 *process = Postgres::run(&self.folder, &self.binaries, self.port);

@@ -393,7 +393,7 @@ fn killed(postgres: &Postgres, properties: &str) {
         until("the child runs the flow", || mark.exists());
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         std::thread::sleep(Duration::from_millis(u64::from((seed >> 16) % 40)));
-        postgres.stop("-KILL");
+        postgres.kill();
         postgres.again();
         child.kill().expect("kill -9");
         child.wait().expect("the child ended");

@@ -486,7 +486,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
         is_input: false,
         terminals: &[OUT, NOT_FOUND, DUPLICATE, STATUS, FAILURE],
         properties: &[FILE, KEEP_OPEN],
-        help: "Replaces the record of a key-sequenced file that has the key in the content of the message.",
+        help: "Replaces a record of a key-sequenced file. The content of the message is the whole record with its key.",
     },
     NodeKind {
         name: "record_delete",
