@@ -28,6 +28,7 @@ pub(super) const BARS: &[Bar] = &[
     most("memory of a job in a store", 30.0, "MB", memory_in_store),
     most("memory of a job in a store, checkpoint data of 2 MB", 30.0, "MB", memory_of_positions),
     ratio("memory of a job in a store, 3,000,000 records by 3,000", 1.25, memory_by_records),
+    most("memory of a job of 10,000 partitions", 64.0, "MB", memory_of_partitions),
     most("memory of a job with items of 100 kB", 64.0, "MB", large_items),
 ];
 
@@ -91,9 +92,10 @@ fn seconds(took: Took) -> f64 {
     took.wall.as_secs_f64()
 }
 
+/// Compares whole checkpoints, with reading: Quayline reads while the chunk before commits, so its time without reading is not known.
 fn container(in_memory: bool) -> Result<Measured, String> {
     with_world(in_memory, |world| {
-        let us = |took: Took| took.checkpoint_us(&CONTAINER);
+        let us = |took: Took| seconds(took) * 1e6 / CONTAINER.chunks() as f64;
         in_turns("us", || world.job(&CONTAINER).map(us), || floor(world, &CONTAINER).map(us))
     })
 }
@@ -241,6 +243,18 @@ fn memory_of_positions(bench: &Bench) -> Result<Measured, String> {
     let load = Load { records: 1_000, items: 10, checkpoint_bytes: 1_024_000, ..CONTAINER };
     let peak = peak_memory(&bench.quayline, &bench.this, &World::embedded()?, &load)? as f64 / 1e6;
     Ok(Measured { value: peak, detail: format!("{} checkpoints", load.chunks()) })
+}
+
+/// Measures the memory of a job of 10,000 partitions, with its repository in a store and in a database.
+fn memory_of_partitions(bench: &Bench) -> Result<Measured, String> {
+    let load = Load { records: 100_000, items: 10, partitions: 10_000, rows: Rows::Pipelined, ..CONTAINER };
+    let peak = |world: &World| Ok::<f64, String>(peak_memory(&bench.quayline, &bench.this, world, &load)? as f64 / 1e6);
+    let in_store = peak(&World::embedded()?)?;
+    with_world(false, |world| {
+        let in_database = peak(world)?;
+        let detail = format!("{in_store:.1} in a store, {in_database:.1} in a database");
+        Ok(Measured { value: in_store.max(in_database), detail })
+    })
 }
 
 /// Compares the memory of the same job over three decades of records.
