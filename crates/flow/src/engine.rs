@@ -23,6 +23,7 @@ use crate::codes;
 use crate::compile::Flow;
 use crate::failure::Failure;
 use crate::http::KeptSockets;
+use crate::input::Keys;
 use crate::outbox::{Again, Owner, Unwritten, Writer};
 use crate::run::Observer;
 use crate::stats::FlowStats;
@@ -98,6 +99,8 @@ pub(crate) struct Deployed {
     broken: Mutex<Option<String>>,
     /// Sockets of the version before, or for the next one, so that a client never finds the address closed.
     pub(crate) sockets: Mutex<KeptSockets>,
+    /// Orders by user or key, by node.
+    keys: Mutex<BTreeMap<usize, Arc<Mutex<Keys>>>>,
 }
 
 /// State of a flow.
@@ -114,14 +117,21 @@ pub struct FlowState {
 }
 
 impl Deployed {
-    fn new(flow: Arc<Flow>, threads: usize, first: usize) -> Self {
-        // Order is kept by one thread, which needs no agreement with others. And a timer fires once, a folder and an address have one owner.
-        let is_ordered = flow.file.nodes.iter().filter(|node| node.kind.is_input).any(|node| {
-            node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_user" | "by_key"))
+    /// `is_shared` is true if other processes use the store too.
+    fn new(flow: Arc<Flow>, (threads, is_shared): (usize, bool), first: usize) -> Self {
+        // A timer fires once, a folder and an address have one owner, and messages of a queue in its order come one after another. If another process may
+        // own the order of keys, the thread that becomes its owner keeps it alone.
+        let is_of_one = flow.file.nodes.iter().filter(|node| node.kind.is_input).any(|node| {
+            node.kind.name != "queue_input"
+                || match node.text("order") {
+                    Some("by_queue") => true,
+                    Some("by_user" | "by_key") => is_shared,
+                    _ => false,
+                }
         });
         let instances = usize::try_from(flow.file.additional_instances).unwrap_or(0) + 1;
         let mut slots = vec![0; threads];
-        if is_ordered {
+        if is_of_one {
             slots[first % threads] = instances;
         } else {
             (0..instances).for_each(|instance| slots[(first + instance) % threads] += 1);
@@ -137,7 +147,13 @@ impl Deployed {
             ended: Condvar::new(),
             broken: Mutex::new(None),
             sockets: Mutex::default(),
+            keys: Mutex::default(),
         }
+    }
+
+    /// Returns the order of a node by user or key, which the inputs of all threads share.
+    pub(crate) fn keys(&self, node: usize) -> Arc<Mutex<Keys>> {
+        Arc::clone(self.keys.lock().entry(node).or_default())
     }
 
     fn broken(&self) -> Option<String> {
@@ -258,7 +274,7 @@ impl Engine {
         static FIRST: AtomicUsize = AtomicUsize::new(0);
         let name = flow.name().to_owned();
         let first = FIRST.fetch_add(1, Ordering::Relaxed);
-        let deployed = Arc::new(Deployed::new(Arc::new(flow), self.threads.len(), first));
+        let deployed = Arc::new(Deployed::new(Arc::new(flow), self.shape(), first));
         loop {
             let before = {
                 let mut flows = self.flows.lock();
@@ -291,6 +307,11 @@ impl Engine {
         }
         entry.deployed = Arc::clone(next);
         true
+    }
+
+    /// Returns the number of threads, and whether other processes use the store too.
+    fn shape(&self) -> (usize, bool) {
+        (self.threads.len(), self.store.engine().shared().is_some())
     }
 
     fn run(&self, deployed: &Arc<Deployed>) {
@@ -330,7 +351,7 @@ impl Engine {
             None => return false,
         };
         before.wait();
-        let next = Arc::new(Deployed::new(Arc::clone(&before.flow), self.threads.len(), 0));
+        let next = Arc::new(Deployed::new(Arc::clone(&before.flow), self.shape(), 0));
         // Otherwise another request has started or stopped it.
         let _ = self.replace(name, &before, &next);
         true

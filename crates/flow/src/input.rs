@@ -4,9 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use quayline_project::FlowNode;
 use quayline_store::queue::{Claim, Claimed as Outgoing, Message, MessageId, Persistence, Polled, Queue, Select};
 use quayline_store::{Store, Unit};
@@ -45,7 +46,7 @@ pub(crate) struct Claimed {
     pub(crate) received: Rc<Received>,
     pub(crate) after: Vec<After>,
     /// Key of its order.
-    pub(crate) key: Option<Rc<str>>,
+    pub(crate) key: Option<Arc<str>>,
     /// Messages that this unit of work may hold.
     pub(crate) count: u64,
     pub(crate) file: Option<Processed>,
@@ -63,7 +64,7 @@ pub(crate) struct Claimed {
 pub(crate) struct Ended {
     pub(crate) input: usize,
     pub(crate) id: MessageId,
-    pub(crate) key: Option<Rc<str>>,
+    pub(crate) key: Option<Arc<str>>,
     pub(crate) is_good: bool,
     pub(crate) messages: u64,
     pub(crate) file: Option<Processed>,
@@ -116,16 +117,35 @@ enum Origin {
 struct QueueFrom {
     queue: Queue,
     order: Order,
-    keys: HashMap<Rc<str>, Keyed>,
-    /// Messages that were given back and must come before others of their key.
-    returned: VecDeque<(Rc<str>, MessageId)>,
-    /// Messages whose turn has come: nothing of their key is processed any more.
-    ready: VecDeque<Claimed>,
-    /// Messages and bytes of `ready` and of those that wait for others of their key.
-    waiting: (usize, usize),
+    /// Unused without an order. The inputs of all threads share it with an order by user or key.
+    keys: Arc<Mutex<Keys>>,
     commit_count: u64,
     /// Messages that are processed one by one, after a unit of work of several was rolled back.
     single: u64,
+}
+
+/// State of an order. An input gets a message and enters its key while it holds the lock, so keys are entered in the order of the queue.
+#[derive(Default)]
+pub(crate) struct Keys {
+    keys: HashMap<Arc<str>, Keyed>,
+    /// Messages that were given back and must come before others of their key.
+    returned: VecDeque<(Arc<str>, MessageId)>,
+    /// Messages whose turn has come: nothing of their key is processed any more.
+    ready: VecDeque<Waiting>,
+    /// Messages and bytes of `ready` and of those that wait for others of their key.
+    waiting: (usize, usize),
+    /// Inputs that wait for a message, by thread.
+    wakers: Vec<Option<Waker>>,
+    /// Inputs that share this.
+    inputs: usize,
+}
+
+/// A message that waits for another one of its key. It may continue on another thread.
+struct Waiting {
+    unit: Unit,
+    message: Message,
+    key: Arc<str>,
+    failure: Option<Failure>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -139,8 +159,54 @@ enum Order {
 /// Messages of one key.
 #[derive(Default)]
 struct Keyed {
-    is_busy: bool,
-    waiting: VecDeque<Claimed>,
+    /// Message that is processed; `None` for a new key.
+    current: Option<MessageId>,
+    /// True if the current message was given back, and another thread got it before its end was noted. It is the first of `waiting`.
+    comes_again: bool,
+    waiting: VecDeque<Waiting>,
+}
+
+impl Keys {
+    fn has_room(&self) -> bool {
+        self.waiting.0 < WAITING_MAX.0 && self.waiting.1 < WAITING_MAX.1
+    }
+
+    /// Frees a key, and takes the next waiting message with it.
+    fn free(&mut self, key: &Arc<str>) {
+        let Some(keyed) = self.keys.get_mut(key) else { return };
+        match keyed.waiting.pop_front() {
+            Some(next) => {
+                keyed.current = Some(next.message.id);
+                self.ready.push_back(next);
+            }
+            None => drop(self.keys.remove(key)),
+        }
+    }
+
+    fn next_ready(&mut self) -> Option<Waiting> {
+        let had_room = self.has_room();
+        let next = self.ready.pop_front()?;
+        self.waiting.0 -= 1;
+        self.waiting.1 -= next.message.payload.len();
+        if !had_room {
+            self.wake();
+        }
+        Some(next)
+    }
+
+    fn waits(&mut self, thread: usize, waker: &Waker) {
+        if self.wakers.len() <= thread {
+            self.wakers.resize(thread + 1, None);
+        }
+        if !self.wakers[thread].as_ref().is_some_and(|known| known.will_wake(waker)) {
+            self.wakers[thread] = Some(waker.clone());
+        }
+    }
+
+    /// Wakes all inputs that wait.
+    fn wake(&mut self) {
+        self.wakers.iter_mut().filter_map(Option::take).for_each(Waker::wake);
+    }
 }
 
 /// Timer that wakes an input that polls; `None` for other inputs.
@@ -223,16 +289,14 @@ impl Input {
                     Some("by_key") => Order::ByKey,
                     _ => Order::None,
                 };
-                let from = QueueFrom {
-                    queue: run.queue(text("queue"))?,
-                    order,
-                    keys: HashMap::new(),
-                    returned: VecDeque::new(),
-                    ready: VecDeque::new(),
-                    waiting: (0, 0),
-                    commit_count: node.number("commit_count").unwrap_or(1),
-                    single: 0,
+                let queue = run.queue(text("queue"))?;
+                let keys = match order {
+                    Order::None | Order::ByQueue => Arc::default(),
+                    Order::ByUser | Order::ByKey => run.deployed().keys(at),
                 };
+                keys.lock().inputs += 1;
+                let from =
+                    QueueFrom { queue, order, keys, commit_count: node.number("commit_count").unwrap_or(1), single: 0 };
                 (Origin::Queue(from), None)
             }
         };
@@ -446,7 +510,7 @@ impl Input {
         }
         match &mut self.from {
             Origin::Queue(queue) => {
-                queue.ended(ended);
+                queue.ended(ended, self.used < self.slots);
                 Ok(())
             }
             Origin::Groups { .. } if !ended.is_good => {
@@ -495,8 +559,13 @@ impl Input {
     pub(crate) fn stop(&mut self, store: &Store) -> Result<(), Failure> {
         match &mut self.from {
             Origin::Queue(queue) => {
-                queue.keys.clear();
-                queue.ready.clear();
+                let mut keys = queue.keys.lock();
+                keys.inputs -= 1;
+                // Other threads may still process messages, whose keys must stay busy until then.
+                if keys.inputs == 0 {
+                    *keys = Keys::default();
+                }
+                drop(keys);
                 // This task no longer looks for messages, so another one has to.
                 let _ = queue.queue.wake_all();
             }
@@ -616,70 +685,14 @@ impl QueueFrom {
         context: &mut Context<'_>,
     ) -> Poll<Result<Claimed, Failure>> {
         let mut due_ms: Option<u64> = None;
-        // Messages that were given back come first in their order.
-        for _ in 0..self.returned.len() {
-            if *used >= slots {
-                break;
-            }
-            let Some((key, id)) = self.returned.pop_front() else { break };
-            let mut unit = run.store.begin()?;
-            match self.queue.poll_get(&mut unit, Select::Id(id), context.waker())? {
-                Polled::Message(message) => {
-                    *used += 1;
-                    return Poll::Ready(Ok(self.claim(run, node, unit, *message, Some(key))));
-                }
-                Polled::Nothing { due_ms: Some(at_ms) } => {
-                    due_ms = Some(due_ms.map_or(at_ms, |known| known.min(at_ms)));
-                    self.returned.push_back((key, id));
-                }
-                // It expired or moved to the backout queue.
-                Polled::Nothing { due_ms: None } => self.free(&key),
-            }
-        }
-        if *used < slots
-            && let Some(next) = self.ready.pop_front()
-        {
-            self.waiting.0 -= 1;
-            self.waiting.1 -= next.received.content.len();
-            *used += 1;
-            return Poll::Ready(Ok(next));
-        }
-        while *used < slots && self.has_room() && (self.order != Order::ByQueue || self.returned.is_empty()) {
-            let mut unit = run.store.begin()?;
-            let message = match self.queue.poll_get(&mut unit, Select::First, context.waker())? {
-                Polled::Message(message) => *message,
-                Polled::Nothing { due_ms: at_ms } => {
-                    due_ms = match (due_ms, at_ms) {
-                        (Some(a), Some(b)) => Some(a.min(b)),
-                        (a, b) => a.or(b),
-                    };
-                    break;
-                }
-            };
-            let back = self.returned.iter().position(|(_, id)| *id == message.id);
-            if let Some((key, _)) = back.and_then(|at| self.returned.remove(at)) {
-                *used += 1;
-                return Poll::Ready(Ok(self.claim(run, node, unit, message, Some(key))));
-            }
-            let claimed = self.claim(run, node, unit, message, None);
-            let Some(key) = claimed.key.clone() else {
-                *used += 1;
-                return Poll::Ready(Ok(claimed));
-            };
-            let keyed = self.keys.entry(key).or_default();
-            if keyed.is_busy {
-                // It takes no instance, which messages of other keys may need meanwhile.
-                self.waiting.0 += 1;
-                self.waiting.1 += claimed.received.content.len();
-                keyed.waiting.push_back(claimed);
-                continue;
-            }
-            keyed.is_busy = true;
+        let claimed = if self.order == Order::None {
+            self.next(run, node, (slots, used), &mut due_ms, context)?
+        } else {
+            self.next_in_order(run, node, (slots, used), &mut due_ms, context)?
+        };
+        if let Some(claimed) = claimed {
             *used += 1;
             return Poll::Ready(Ok(claimed));
-        }
-        if *used >= slots || !self.has_room() {
-            self.queue.forget(context.waker());
         }
         if let Some(due_ms) = due_ms {
             set(timer, Duration::from_millis(due_ms.saturating_sub(run.clock.now_ms()).max(1)));
@@ -690,7 +703,113 @@ impl QueueFrom {
         Poll::Pending
     }
 
-    fn claim(&mut self, run: &Run<'_>, node: usize, unit: Unit, message: Message, key: Option<Rc<str>>) -> Claimed {
+    fn next(
+        &mut self,
+        run: &Run<'_>,
+        node: usize,
+        (slots, used): (usize, &usize),
+        due_ms: &mut Option<u64>,
+        context: &Context<'_>,
+    ) -> Result<Option<Claimed>, Failure> {
+        if *used >= slots {
+            self.queue.forget(context.waker());
+            return Ok(None);
+        }
+        let mut unit = run.store.begin()?;
+        match self.queue.poll_get(&mut unit, Select::First, context.waker())? {
+            Polled::Message(message) => Ok(Some(self.claim(run, node, unit, *message, None))),
+            Polled::Nothing { due_ms: at_ms } => {
+                *due_ms = at_ms;
+                Ok(None)
+            }
+        }
+    }
+
+    fn next_in_order(
+        &mut self,
+        run: &Run<'_>,
+        node: usize,
+        (slots, used): (usize, &usize),
+        due_ms: &mut Option<u64>,
+        context: &Context<'_>,
+    ) -> Result<Option<Claimed>, Failure> {
+        let all = Arc::clone(&self.keys);
+        let mut keys = all.lock();
+        if *used >= slots {
+            self.queue.forget(context.waker());
+            if !keys.ready.is_empty() {
+                keys.wake();
+            }
+            return Ok(None);
+        }
+        let mut comes_at = |at_ms: Option<u64>| {
+            *due_ms = match (*due_ms, at_ms) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        };
+        // Messages that were given back come first in their order.
+        for _ in 0..keys.returned.len() {
+            let Some((key, id)) = keys.returned.pop_front() else { break };
+            let mut unit = run.store.begin()?;
+            match self.queue.poll_get(&mut unit, Select::Id(id), context.waker())? {
+                Polled::Message(message) => return Ok(Some(self.claim(run, node, unit, *message, Some(key)))),
+                Polled::Nothing { due_ms: at_ms @ Some(_) } => {
+                    comes_at(at_ms);
+                    keys.returned.push_back((key, id));
+                }
+                // It expired or moved to the backout queue.
+                Polled::Nothing { due_ms: None } => keys.free(&key),
+            }
+        }
+        if let Some(Waiting { unit, message, key, failure }) = keys.next_ready() {
+            let mut claimed = self.claim(run, node, unit, message, Some(key));
+            claimed.failure = failure;
+            return Ok(Some(claimed));
+        }
+        while keys.has_room() && (self.order != Order::ByQueue || keys.returned.is_empty()) {
+            let mut unit = run.store.begin()?;
+            let message = match self.queue.poll_get(&mut unit, Select::First, context.waker())? {
+                Polled::Message(message) => *message,
+                Polled::Nothing { due_ms: at_ms } => {
+                    comes_at(at_ms);
+                    break;
+                }
+            };
+            let back = keys.returned.iter().position(|(_, id)| *id == message.id);
+            if let Some((key, _)) = back.and_then(|at| keys.returned.remove(at)) {
+                return Ok(Some(self.claim(run, node, unit, message, Some(key))));
+            }
+            let claimed = self.claim(run, node, unit, message, None);
+            let Some(key) = claimed.key.clone() else { return Ok(Some(claimed)) };
+            let id = claimed.received.header.id;
+            let keyed = keys.keys.entry(Arc::clone(&key)).or_default();
+            let Some(current) = keyed.current else {
+                keyed.current = Some(id);
+                return Ok(Some(claimed));
+            };
+            // It takes no instance, which messages of other keys may need meanwhile.
+            let Claimed { unit, received, failure, .. } = claimed;
+            let message = Message { payload: received.content.to_vec(), ..received.header.clone() };
+            let bytes = message.payload.len();
+            let waiting = Waiting { unit, message, key, failure };
+            if current == id {
+                keyed.comes_again = true;
+                keyed.waiting.push_front(waiting);
+            } else {
+                keyed.waiting.push_back(waiting);
+            }
+            keys.waiting.0 += 1;
+            keys.waiting.1 += bytes;
+        }
+        if !keys.has_room() {
+            self.queue.forget(context.waker());
+        }
+        keys.waits(run.thread(), context.waker());
+        Ok(None)
+    }
+
+    fn claim(&mut self, run: &Run<'_>, node: usize, unit: Unit, message: Message, key: Option<Arc<str>>) -> Claimed {
         let count = if self.single > 0 || self.order != Order::None { 1 } else { self.commit_count };
         self.single = self.single.saturating_sub(1);
         let comes_again = !crate::worker::commits_first(run, node, message.persistence);
@@ -734,28 +853,22 @@ impl QueueFrom {
         claimed
     }
 
-    fn has_room(&self) -> bool {
-        self.waiting.0 < WAITING_MAX.0 && self.waiting.1 < WAITING_MAX.1
-    }
-
-    /// Frees a key, and takes the next waiting message with it.
-    fn free(&mut self, key: &Rc<str>) {
-        let Some(keyed) = self.keys.get_mut(key) else { return };
-        match keyed.waiting.pop_front() {
-            Some(next) => self.ready.push_back(next),
-            None => drop(self.keys.remove(key)),
-        }
-    }
-
-    fn ended(&mut self, ended: &Ended) {
+    /// Takes note of the end of a unit of work. `has_instance` is true if this thread can process another message.
+    fn ended(&mut self, ended: &Ended, has_instance: bool) {
         if !ended.is_good && ended.messages > 1 {
             self.single = ended.messages;
         }
         let Some(key) = &ended.key else { return };
-        if ended.is_good {
-            self.free(key);
+        let mut keys = self.keys.lock();
+        let comes_again = keys.keys.get_mut(key).is_some_and(|keyed| std::mem::take(&mut keyed.comes_again));
+        if ended.is_good || comes_again {
+            keys.free(key);
         } else {
-            self.returned.push_back((Rc::clone(key), ended.id));
+            keys.returned.push_back((Arc::clone(key), ended.id));
+        }
+        // This input looks for messages next; without an instance, others have to.
+        if !has_instance {
+            keys.wake();
         }
     }
 }

@@ -216,6 +216,11 @@ impl<'p> Run<'p> {
         &self.stop.0
     }
 
+    /// Number of the current thread.
+    pub(crate) fn thread(&self) -> usize {
+        self.stop.1
+    }
+
     /// Returns the time at which a unit of work that waits for an event gives up: its time limit, or some seconds after its flow was asked to stop.
     /// `asked` keeps the time at which the stop was first noticed.
     fn gives_up_at(&self, work: &Work, asked: &mut Option<Instant>) -> Instant {

@@ -25,12 +25,18 @@ fn message(key: usize, number: usize, fails: bool) -> Message {
 
 /// Messages of which some fail at first, also with a pause before their retry: those of one key leave in the order in which they came.
 fn check(order: &str, keys: usize, instances: usize, retry_ms: u64) {
+    check_with(order, keys, instances, retry_ms, 37);
+}
+
+/// One of `fails_every` messages fails at first.
+fn check_with(order: &str, keys: usize, instances: usize, retry_ms: u64, fails_every: usize) {
     let world = World::new();
     let input = world.queue_with(QueueDefinition { retry_ms, ..QueueDefinition::local("IN") });
     let out = world.queue("OUT");
     let count = 600;
+    let fails = |number: usize| number % fails_every == 5 % fails_every;
     for number in 0..count {
-        world.put(&input, &message(number % keys, number, number % 37 == 5));
+        world.put(&input, &message(number % keys, number, fails(number)));
     }
     let engine = world.engine(&flow(order, instances));
     let mut last: HashMap<String, usize> = HashMap::new();
@@ -44,7 +50,8 @@ fn check(order: &str, keys: usize, instances: usize, retry_ms: u64) {
     }
     until("all units of work end", || ended(&engine).0 == count as u64);
     assert_eq!(last.len(), keys);
-    assert_eq!(ended(&engine).1, 17, "the messages that fail at first: {}", world.errors());
+    let failing = (0..count).filter(|number| fails(*number)).count() as u64;
+    assert_eq!(ended(&engine).1, failing, "the messages that fail at first: {}", world.errors());
 }
 
 #[test]
@@ -54,6 +61,10 @@ fn messages_of_one_key_stay_in_order_under_many_instances() {
         check(by_key, keys, 63, 0);
     }
     check(by_key, 10, 63, 3);
+    // The threads give many messages back and get messages of the same keys at the same time.
+    for keys in [1, 2, 7] {
+        check_with(by_key, keys, 63, 0, 2);
+    }
 }
 
 /// The order by user id of IBM's MQInput node: messages of one user one after another, those of others at the same time.
