@@ -111,4 +111,6 @@ if [ "$purpose" = test ]; then
   scripts/dictionaries.sh || true
   # Linters of OpenAPI documents and generators of clients; without them, their tests are skipped too.
   scripts/openapi-tools.sh || true
+  # A checker of the accessibility of pages.
+  scripts/page-tools.sh || true
 fi

@@ -10,8 +10,8 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Repositories, Rows};
 use quayline_measure::{
-    FlowStudy, FlowStudyOptions, GatewayStudy, Scratch, StoreStudy, StoreStudyOptions, StudyOptions, partner_study,
-    process, translator_study,
+    FlowStudy, FlowStudyOptions, GatewayStudy, Scratch, SizingStudy, SizingStudyOptions, StoreStudy, StoreStudyOptions,
+    StudyOptions, SweepStudy, SweepStudyOptions, partner_study, process, translator_study,
 };
 use quayline_project::job::{EventSettings, JobSettings};
 use quayline_report::Report;
@@ -25,7 +25,8 @@ use quayline_workload::Accounting;
 
 use crate::args::{
     DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs,
-    MeasureFlowArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ReportArgs, ServeArgs,
+    MeasureFlowArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs,
+    ReportArgs, ServeArgs,
 };
 use crate::capacity::CAP_UNTRUSTWORTHY;
 use crate::console::Console;
@@ -253,6 +254,8 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         MeasureCommand::Store(args) => return measure_store(args, account, console),
         MeasureCommand::Mix(args) => return crate::capacity::measure_mix(args, account, console),
         MeasureCommand::Crypto(args) => return measure_crypto(args, account, console),
+        MeasureCommand::Sweep(args) => return measure_sweep(args, account, console),
+        MeasureCommand::Sizing(args) => return measure_sizing(args, account, console),
     };
     let options = StudyOptions {
         project: args.project.clone(),
@@ -273,6 +276,39 @@ fn finish_tables(report: Report, account: Accounting, args: &ReportArgs, console
     crate::console::write_stdout(format!("{}\n", account.line()).as_bytes())?;
     account.add_to(&mut report);
     crate::capacity::finish_measured(report, args, console)
+}
+
+fn measure_sweep(args: &MeasureSweepArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
+    let failed = |why: String| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
+    };
+    let this = std::env::current_exe().map_err(|error| failed(quayline_core::system_error_text(&error)))?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
+    let options = SweepStudyOptions {
+        scratch: scratch.folder().to_owned(),
+        bytes: args.megabytes * 1_000_000,
+        workers: args.workers.iter().copied().map(usize::from).collect(),
+    };
+    let study = SweepStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed)?;
+    drop(scratch);
+    crate::capacity::finish_printed(study.report(&options).map_err(failed)?, account, &args.report, console)
+}
+
+fn measure_sizing(args: &MeasureSizingArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
+    let failed = |why: String| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name the folder of the sample flows: examples/flows")
+    };
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
+    let options = SizingStudyOptions {
+        flows: args.flows.clone(),
+        scratch: scratch.folder().to_owned(),
+        seconds: args.seconds,
+        records: args.records,
+        tolerance: args.error_max / 100.0,
+    };
+    let study = SizingStudy::run(&options, &|what| eprintln!("{what}")).map_err(failed)?;
+    drop(scratch);
+    crate::capacity::finish_printed(study.report(&options).map_err(failed)?, account, &args.report, console)
 }
 
 fn measure_net(args: &MeasureNetArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {

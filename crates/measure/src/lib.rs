@@ -10,6 +10,9 @@
 //!   that study over trading partners.
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
+//! * [`SizingStudy`] sizes a gateway, a mix of flows and a night of batch from light loads, and then measures them.
+//! * [`SweepStudy`] runs one map over several kinds of data and numbers of workers.
+//! * [`profile_report`] is the report of a profile of costs.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and writes its tables as Markdown and a report.
 //!
 //! Response times account for coordinated omission. With open arrivals, they begin when a request was due, whether or not a connection was
@@ -30,12 +33,15 @@ mod mix;
 mod outside;
 pub mod partner_study;
 pub mod process;
+mod profile_report;
 mod python_random;
 mod report;
 mod scratch;
 mod server;
+mod sizing_study;
 mod store_study;
 mod study;
+mod sweep_study;
 mod tables;
 pub mod translator_study;
 
@@ -48,8 +54,13 @@ pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
 pub use mix::{MIX_USERS_MAX, Mix, MixClass, MixRun, MixStep, MixTally};
 pub use outside::OutsideLoad;
+pub use profile_report::profile_report;
 pub use python_random::PythonRandom;
 pub use scratch::Scratch;
 pub use server::{CHILD_ARGUMENT, ServerProcess, run_child};
-pub use store_study::{RecoveryRow, STORE_CHILD, StoreRow, StoreStudy, StoreStudyOptions, StoreWork, run_store_child};
+pub use sizing_study::{Beside, SizingStudy, SizingStudyOptions};
+pub use store_study::{
+    RecoveryRow, STORE_CHILD, SaveRow, StoreRow, StoreStudy, StoreStudyOptions, StoreWork, run_store_child,
+};
 pub use study::{GatewayStudy, StudyOptions};
+pub use sweep_study::{SweepStudy, SweepStudyOptions};

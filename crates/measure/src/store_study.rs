@@ -12,8 +12,9 @@ use quayline_meter::ProcessUse;
 use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 use quayline_store::queue::{GetWait, Message, Persistence, Queue, QueueDefinition, Select};
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
+use quayline_store::save::{Packing, SaveFacts, SaveOptions};
 use quayline_store::{Access, Clock, LockWait, Store, StoreError, StoreLimits, SystemClock, Unit};
-use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
+use quayline_store_embedded::{EmbeddedEngine, Folder, SaveSource, Settings, save_to_folder};
 
 /// The hidden command of the executable that opens units of work until it is killed.
 pub const STORE_CHILD: &str = "measured-store";
@@ -105,6 +106,21 @@ pub struct RecoveryRow {
     pub wrong: u64,
 }
 
+/// A save of the whole store, and the store that was made from it.
+#[derive(Clone, Copy, Debug)]
+pub struct SaveRow {
+    /// Compression of the save.
+    pub packing: Packing,
+    /// Threads that pack and check.
+    pub threads: usize,
+    /// Entries of the store.
+    pub entries: u64,
+    /// Bytes of the save.
+    pub bytes: u64,
+    /// Seconds to save, to check the save, and to make a store from it, checked.
+    pub seconds: [f64; 3],
+}
+
 /// Results of the study.
 #[derive(Clone, Debug)]
 pub struct StoreStudy {
@@ -113,6 +129,15 @@ pub struct StoreStudy {
     pub rows: Vec<StoreRow>,
     /// Kills, by open units of work.
     pub recovery: Vec<RecoveryRow>,
+    /// Saves and restores.
+    pub saves: Vec<SaveRow>,
+}
+
+fn packing_name(packing: Packing) -> &'static str {
+    match packing {
+        Packing::None => "plain",
+        Packing::Deflate => "compressed",
+    }
 }
 
 fn shown(error: impl std::fmt::Display) -> String {
@@ -121,10 +146,17 @@ fn shown(error: impl std::fmt::Display) -> String {
 
 /// Opens the store in a folder, and creates it if it is missing.
 pub(crate) fn open(folder: &Path, settings: Settings) -> Result<Store, String> {
+    open_engine(folder, settings).map(|(store, _)| store)
+}
+
+/// Opens the store as [`open`] does, with its engine.
+fn open_engine(folder: &Path, settings: Settings) -> Result<(Store, Arc<EmbeddedEngine>), String> {
     let medium = Folder::create(folder).map_err(shown)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(shown)?;
-    Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(shown)
+    let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(shown)?);
+    let shared: Arc<EmbeddedEngine> = Arc::clone(&engine);
+    let store = Store::open(shared, clock, StoreLimits::default(), Access::Write).map_err(shown)?;
+    Ok((store, engine))
 }
 
 fn define_queue(store: &Store) -> Result<Queue, StoreError> {
@@ -145,7 +177,8 @@ impl StoreStudy {
             // A folder that cannot be emptied cannot be made either.
             let _ = std::fs::remove_dir_all(&folder);
         };
-        let mut study = StoreStudy { options: options.clone(), rows: Vec::new(), recovery: Vec::new() };
+        let mut study =
+            StoreStudy { options: options.clone(), rows: Vec::new(), recovery: Vec::new(), saves: Vec::new() };
         empty();
         let bed = Bed::new(&folder, options.bytes)?;
         for work in StoreWork::ALL {
@@ -153,6 +186,11 @@ impl StoreStudy {
             for drivers in &options.drivers {
                 study.rows.push(bed.measured(work, *drivers, Duration::from_secs_f64(options.seconds))?);
             }
+        }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for (packing, threads) in [(Packing::None, 1), (Packing::Deflate, 1), (Packing::Deflate, processors.max(2))] {
+            say(&format!("save and restore, {}, {threads} threads", packing_name(packing)));
+            study.saves.push(bed.saved(&options.scratch, packing, threads)?);
         }
         drop(bed);
         for units in &options.open {
@@ -189,7 +227,7 @@ impl StoreStudy {
                 ("bytes of a message".to_owned(), options.bytes.to_string()),
                 ("seconds of a run".to_owned(), options.seconds.to_string()),
             ],
-            sections: vec![self.rates(), self.objectives(), self.kills()],
+            sections: vec![self.rates(), self.objectives(), self.kills(), self.saves()],
         }
     }
 
@@ -254,6 +292,44 @@ impl StoreStudy {
         }
     }
 
+    fn saves(&self) -> Section {
+        let name = |row: &SaveRow| format!("{}, {} threads", packing_name(row.packing), row.threads);
+        // The save without compression has the bytes of all entries.
+        let all = self.saves.first().map_or(0, |row| row.bytes);
+        let per_hour = |seconds: f64| all as f64 / 1e9 / seconds.max(1e-9) * 3_600.0;
+        let cells = |row: &SaveRow| {
+            let mut cells = vec![Cell::Text(name(row)), Cell::Number(row.entries as f64)];
+            cells.push(Cell::Number(100.0 * row.bytes as f64 / all.max(1) as f64));
+            cells.extend(row.seconds.map(|seconds| Cell::Number(per_hour(seconds))));
+            cells
+        };
+        let series = |at: usize| self.saves.iter().map(|row| per_hour(row.seconds[at])).collect();
+        Section {
+            id: "saves".to_owned(),
+            title: "Save and restore".to_owned(),
+            notes: vec![
+                "Rates are bytes of entries without compression. A restore makes a new store from the save, and checks its structure."
+                    .to_owned(),
+            ],
+            picture: Some(Picture::Bars {
+                across: "GB an hour".to_owned(),
+                rows: self.saves.iter().map(name).collect(),
+                series: vec![("save".to_owned(), series(0)), ("restore".to_owned(), series(2))],
+            }),
+            table: Table {
+                columns: vec![
+                    Column::new("save", ""),
+                    Column::new("entries", ""),
+                    Column::lower("size", "%"),
+                    Column::higher("save", "GB/h"),
+                    Column::higher("check", "GB/h"),
+                    Column::higher("restore", "GB/h"),
+                ],
+                rows: self.saves.iter().map(cells).collect(),
+            },
+        }
+    }
+
     fn kills(&self) -> Section {
         let cells = |row: &RecoveryRow| {
             vec![
@@ -287,6 +363,7 @@ impl StoreStudy {
 /// A store with a queue and a file.
 struct Bed {
     store: Store,
+    engine: Arc<EmbeddedEngine>,
     queue: Queue,
     file: RecordFile,
     bytes: usize,
@@ -296,7 +373,7 @@ struct Bed {
 
 impl Bed {
     fn new(folder: &Path, bytes: usize) -> Result<Bed, String> {
-        let store = open(folder, Settings::default())?;
+        let (store, engine) = open_engine(folder, Settings::default())?;
         let queue = define_queue(&store).map_err(shown)?;
         let mut unit = store.begin().map_err(shown)?;
         let definition = FileDefinition {
@@ -315,7 +392,31 @@ impl Bed {
             Ok(number <= RECORDS)
         });
         loaded.map_err(shown)?;
-        Ok(Bed { store, queue, file, bytes, next: AtomicU64::new(RECORDS) })
+        Ok(Bed { store, engine, queue, file, bytes, next: AtomicU64::new(RECORDS) })
+    }
+
+    /// Saves the store to a folder and makes another store from it.
+    fn saved(&self, scratch: &Path, packing: Packing, threads: usize) -> Result<SaveRow, String> {
+        let (folder, made) = (scratch.join("save"), scratch.join("restored"));
+        let empty = || [&folder, &made].map(std::fs::remove_dir_all);
+        let _ = empty();
+        let options = SaveOptions { packing, threads, ..SaveOptions::default() };
+        let timed = |work: &mut dyn FnMut() -> Result<SaveFacts, String>| {
+            let began = Instant::now();
+            work().map(|facts| (facts, began.elapsed().as_secs_f64()))
+        };
+        let save = || save_to_folder(&folder, &*self.engine, options, &|| false).map(|saved| saved.facts);
+        let (facts, save_s) = timed(&mut || save().map_err(shown))?;
+        let source = SaveSource::new(&folder);
+        let first = |errors: Vec<StoreError>| errors.into_iter().next().map_or_else(String::new, shown);
+        let (_, check_s) = timed(&mut || source.check(threads).map_err(first))?;
+        let (restored, restore_s) = timed(&mut || source.make_store(&made).map_err(shown))?;
+        let _ = empty();
+        if restored.entries != facts.entries {
+            return Err(format!("the save has {} entries, the restored store {}", facts.entries, restored.entries));
+        }
+        let seconds = [save_s, check_s, restore_s];
+        Ok(SaveRow { packing, threads, entries: facts.entries, bytes: facts.bytes, seconds })
     }
 
     /// Runs some work on a number of threads for a time.

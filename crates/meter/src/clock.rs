@@ -28,6 +28,17 @@ pub trait Clock {
     /// Reads both clocks for the calling thread.
     fn now(&self) -> Instant;
 
+    /// Reads the wall clock alone.
+    fn wall(&self) -> Duration {
+        self.now().wall
+    }
+
+    /// Returns a number that changes when the calling thread loses its processor; `None` if the system does not report it. Between two readings
+    /// with the same number, CPU time is wall time.
+    fn interruptions(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns the time for which the calling thread was ready without a processor since it started; `None` if the system does not count it.
     fn run_queue(&self) -> Option<Duration> {
         None
@@ -37,6 +48,12 @@ pub trait Clock {
 impl<C: Clock> Clock for &C {
     fn now(&self) -> Instant {
         (**self).now()
+    }
+    fn wall(&self) -> Duration {
+        (**self).wall()
+    }
+    fn interruptions(&self) -> Option<u64> {
+        (**self).interruptions()
     }
     fn run_queue(&self) -> Option<Duration> {
         (**self).run_queue()
@@ -53,6 +70,14 @@ impl Clock for SystemClock {
             wall: duration(clock_gettime(ClockId::Monotonic)),
             cpu: duration(clock_gettime(ClockId::ThreadCPUTime)),
         }
+    }
+
+    fn wall(&self) -> Duration {
+        duration(clock_gettime(ClockId::Monotonic))
+    }
+
+    fn interruptions(&self) -> Option<u64> {
+        crate::interruptions()
     }
 
     fn run_queue(&self) -> Option<Duration> {

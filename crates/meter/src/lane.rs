@@ -3,7 +3,8 @@
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use crate::{Clock, Counters, Instant, Phase, SystemClock, Times, Totals};
+use crate::steps::{self, Division};
+use crate::{Clock, Counters, Instant, Phase, SystemClock, Times, Totals, waiting};
 
 /// One thread's line of time, in one phase at a time or in none.
 ///
@@ -17,7 +18,11 @@ pub struct Lane<C = SystemClock> {
     /// Time that the thread had waited for a processor when the lane began.
     waited: Option<Duration>,
     mark: Instant,
+    /// Number of interruptions of the thread at the mark; `None` if the clock does not know them.
+    seen: Option<u64>,
     phase: Option<Phase>,
+    /// True if this lane has opened the thread's line of steps.
+    has_steps: bool,
     totals: Totals,
     on_this_thread: PhantomData<*const ()>,
 }
@@ -27,6 +32,7 @@ impl<C: Clock> Lane<C> {
     #[must_use]
     pub fn begin(clock: C) -> Self {
         let waited = clock.run_queue();
+        let seen = clock.interruptions();
         let now = clock.now();
         Lane {
             counters: Counters::default(),
@@ -34,8 +40,10 @@ impl<C: Clock> Lane<C> {
             began: now,
             waited,
             mark: now,
+            seen,
             phase: None,
-            totals: Totals { lanes: 1, ..Totals::default() },
+            has_steps: false,
+            totals: Totals { lanes: 1, by_interruptions: u32::from(seen.is_some()), ..Totals::default() },
             on_this_thread: PhantomData,
         }
     }
@@ -87,16 +95,63 @@ impl<C: Clock> Lane<C> {
         let waited = self.clock.run_queue();
         self.totals.run_queue = waited.zip(self.waited).map(|(after, before)| after.saturating_sub(before));
         self.totals.counters = self.counters;
-        self.totals
+        core::mem::take(&mut self.totals)
     }
 
     fn switch(&mut self, next: Option<Phase>) -> Option<Phase> {
-        let now = self.clock.now();
+        let now = self.read();
         if let Some(phase) = self.phase {
-            self.totals.phases[phase] += now.since(self.mark);
+            let times = now.since(self.mark);
+            self.totals.phases[phase] += times;
+            if core::mem::take(&mut self.has_steps)
+                && let Some(division) = steps::close(phase, times)
+            {
+                self.divide(phase, &division);
+            }
         }
         self.mark = now;
         self.totals.switches += 1;
+        waiting::show(next.and_then(Phase::waits_for));
+        if let Some(next) = next {
+            self.has_steps = self.seen.is_some() && next.computes() && steps::open(next);
+        }
         core::mem::replace(&mut self.phase, next)
+    }
+
+    /// Reads the clock. If the thread kept its processor since the mark, its CPU time passed like the wall time; otherwise its own clock, a system
+    /// call, has the CPU time.
+    fn read(&mut self) -> Instant {
+        let Some(seen) = self.seen else { return self.clock.now() };
+        let wall = self.clock.wall();
+        self.seen = self.clock.interruptions();
+        self.totals.segments += 1;
+        if self.seen == Some(seen) {
+            return Instant { wall, cpu: self.mark.cpu + wall.saturating_sub(self.mark.wall) };
+        }
+        self.totals.interrupted += 1;
+        self.totals.thread_clock += 1;
+        self.clock.now()
+    }
+
+    fn divide(&mut self, base: Phase, division: &Division) {
+        for (phase, times) in division.moved.iter() {
+            self.totals.phases[base] -= *times;
+            self.totals.phases[phase] += *times;
+            if division.is_estimate {
+                self.totals.estimated[phase] += *times;
+            }
+        }
+        self.totals.segments += division.segments;
+        self.totals.interrupted += division.interrupted;
+        self.totals.steps += division.segments;
+    }
+}
+
+impl<C> Drop for Lane<C> {
+    fn drop(&mut self) {
+        // A lane that ends without its totals, for instance in a panic, leaves the line to the next one.
+        if self.has_steps {
+            let _ = steps::close(Phase::Other, Times::default());
+        }
     }
 }

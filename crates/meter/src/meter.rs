@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use crate::{Clock, Instant, Lane, ProcessUse, Report, SystemClock, Totals};
+use crate::report::Costs;
+use crate::{Clock, Instant, Lane, ProcessUse, Report, SystemClock, Totals, steps};
 
 /// Clock readings in a batch that measures the cost of one reading: about 20 µs.
 const READINGS: u32 = 32;
@@ -43,20 +44,27 @@ impl<C: Clock + Clone> Meter<C> {
     #[must_use]
     pub fn report(&self, totals: &Totals) -> Report {
         let wall = self.clock.now().since(self.began).wall;
-        Report::new(wall, totals, ProcessUse::now().since(&self.process), self.reading())
+        Report::new(wall, totals, ProcessUse::now().since(&self.process), self.costs())
     }
 
-    /// Measures the current cost of one clock reading: the minimum of several batches, since other load only makes it longer.
-    fn reading(&self) -> Duration {
-        let batch = || {
-            let first = self.clock.now().wall;
-            let mut last = first;
-            for _ in 0..READINGS {
-                last = self.clock.now().wall;
-            }
+    /// Measures the current cost of readings: the minimum of several batches, since other load only makes them longer.
+    fn costs(&self) -> Costs {
+        let batch = |read: &dyn Fn() -> Duration| {
+            let first = self.clock.wall();
+            let last = (0..READINGS).fold(first, |_, _| read());
             last.saturating_sub(first) / READINGS
         };
-        (0..BATCHES).map(|_| batch()).min().unwrap_or_default()
+        let least = |read: &dyn Fn() -> Duration| (0..BATCHES).map(|_| batch(read)).min().unwrap_or_default();
+        let look = || {
+            let wall = self.clock.wall();
+            core::hint::black_box(self.clock.interruptions());
+            wall
+        };
+        Costs {
+            both: least(&|| self.clock.now().wall),
+            look: least(&look),
+            step: steps::step_cost(|| self.clock.wall()),
+        }
     }
 }
 
@@ -169,7 +177,15 @@ mod tests {
         assert_eq!((report.run_queue, cpu, run_queue), (Some(ms(25)), ms(54), ms(25)));
         // 26 ms of computing phases took none of their own but 25; nothing is left for the others.
         assert_eq!((waits.rest, waits.device, waits.commit), (ms(1), ms(25), ms(75)));
-        let all = cpu + run_queue + waits.device + waits.commit + waits.provider + waits.others + waits.rest;
+        let all = cpu
+            + run_queue
+            + waits.device
+            + waits.commit
+            + waits.provider
+            + waits.others
+            + waits.rest
+            + waits.lock
+            + waits.backpressure;
         assert_eq!(all, report.lane_time.wall);
         assert_eq!((report.measuring, report.measuring_share()), (Duration::ZERO, 0.0));
 
@@ -203,6 +219,97 @@ mod tests {
         assert_eq!(sum.run_queue, totals.run_queue);
         sum.merge(&Totals { lanes: 1, ..Totals::default() });
         assert_eq!(sum.run_queue, None);
+    }
+
+    /// Keeps the processor for a time of the wall clock.
+    fn spin(time: Duration) {
+        let start = SystemClock.wall();
+        while SystemClock.wall() - start < time {
+            core::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn steps_divide_a_phase_by_document() {
+        // A thread whose line of steps no other test has used.
+        std::thread::spawn(divided_phase).join().expect("the test passes");
+    }
+
+    fn divided_phase() {
+        let meter = Meter::start();
+        let mut lane = meter.lane();
+        for _ in 0..20 {
+            lane.enter(Phase::Decode);
+            for _ in 0..10 {
+                let marks = crate::document();
+                spin(Duration::from_micros(60));
+                let decode = if marks { crate::step(Phase::Map) } else { Phase::Decode };
+                spin(Duration::from_micros(20));
+                if marks {
+                    assert_eq!((decode, crate::step(Phase::Encode)), (Phase::Decode, Phase::Map));
+                }
+                spin(Duration::from_micros(20));
+            }
+            lane.enter(Phase::Write);
+        }
+        let totals = lane.finish();
+        let report = meter.report(&totals);
+        assert!(report.identity_holds(0.02), "{report:?}");
+        let cpu = |phase: Phase| totals.phases[phase].cpu.as_secs_f64();
+        if report.method == crate::CpuMethod::ThreadClock {
+            // Without interruptions, the batch stays in its phase.
+            assert_eq!((cpu(Phase::Map), report.segments), (0.0, 0));
+            return;
+        }
+        let all = cpu(Phase::Decode) + cpu(Phase::Map) + cpu(Phase::Encode);
+        // Loops that other threads interrupt are shorter in CPU time, so the bounds are wide.
+        for (phase, share) in [(Phase::Decode, 0.6), (Phase::Map, 0.2), (Phase::Encode, 0.2)] {
+            let found = cpu(phase) / all;
+            assert!((found - share).abs() < 0.1, "{}: {found} of the CPU time, {totals:?}", phase.name());
+        }
+        assert!(totals.steps >= 3 * 20 && report.segments > totals.steps, "{totals:?}");
+        assert!(report.interrupted < report.segments, "{report:?}");
+    }
+
+    #[test]
+    fn cpu_time_by_interruptions_is_that_of_the_thread_under_load() {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let is_over = || stop.load(std::sync::atomic::Ordering::Relaxed);
+        let meter = Meter::start();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let (totals, exact) = std::thread::scope(|scope| {
+            for _ in 0..processors {
+                scope.spawn(|| {
+                    while !is_over() {
+                        core::hint::spin_loop();
+                    }
+                });
+            }
+            let before = SystemClock.now();
+            let mut lane = meter.lane();
+            while lane.charged(Phase::Decode).wall + lane.charged(Phase::Map).wall < Duration::from_millis(400) {
+                lane.enter(Phase::Decode);
+                spin(Duration::from_micros(300));
+                lane.enter(Phase::Map);
+                spin(Duration::from_micros(300));
+            }
+            let totals = lane.finish();
+            let exact = SystemClock.now().since(before);
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            (totals, exact)
+        });
+        let report = meter.report(&totals);
+        let sum = totals.phases[Phase::Decode].cpu + totals.phases[Phase::Map].cpu;
+        // The identity of CPU time compares the phases with the kernel's clock of the thread.
+        let off = (sum.as_secs_f64() - exact.cpu.as_secs_f64()).abs() / exact.cpu.as_secs_f64();
+        assert!(off < 0.02, "{sum:?} of {exact:?}, {totals:?}");
+        assert!(report.identity_holds(0.02), "{report:?}");
+        // The threads beside it took the processor from time to time.
+        assert!(exact.wall > exact.cpu.mul_f64(1.1), "{exact:?}");
+        if report.method == crate::CpuMethod::Interruptions {
+            assert!(report.interrupted > 0 && report.interrupted < report.segments / 2, "{report:?}");
+            assert_eq!(totals.thread_clock, report.interrupted);
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use core::ops::{Index, IndexMut};
 
+use crate::WaitFor;
+
 /// Activity of a lane.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
@@ -22,15 +24,19 @@ pub enum Phase {
     Write,
     /// Making a unit of work durable.
     Commit,
-    /// Waiting for another thread or for the other side: a full or empty queue, the body of a request.
+    /// Waiting for work or for the other side: an empty queue, the end of other threads, the body of a request.
     Wait,
+    /// Waiting for a lock, or for its turn.
+    Lock,
+    /// Waiting for room: a full queue, or a limit of memory that other threads must free.
+    Backpressure,
     /// Other known work: opening files, compiling plans.
     Other,
 }
 
 impl Phase {
     /// All phases, in the order in which a record passes them.
-    pub const ALL: [Phase; 10] = [
+    pub const ALL: [Phase; 12] = [
         Phase::Read,
         Phase::Parse,
         Phase::Decode,
@@ -40,6 +46,8 @@ impl Phase {
         Phase::Write,
         Phase::Commit,
         Phase::Wait,
+        Phase::Lock,
+        Phase::Backpressure,
         Phase::Other,
     ];
 
@@ -56,6 +64,8 @@ impl Phase {
             Phase::Write => "write",
             Phase::Commit => "commit",
             Phase::Wait => "wait",
+            Phase::Lock => "lock",
+            Phase::Backpressure => "backpressure",
             Phase::Other => "other",
         }
     }
@@ -64,6 +74,17 @@ impl Phase {
     #[must_use]
     pub fn of_name(name: &str) -> Option<Phase> {
         Phase::ALL.into_iter().find(|phase| phase.name() == name)
+    }
+
+    /// Returns the reason for which the thread waits for other threads in this phase, if it does.
+    #[must_use]
+    pub fn waits_for(self) -> Option<WaitFor> {
+        match self {
+            Phase::Wait => Some(WaitFor::Work),
+            Phase::Lock => Some(WaitFor::Lock),
+            Phase::Backpressure => Some(WaitFor::Room),
+            _ => None,
+        }
     }
 
     /// Returns whether the thread computes in this phase; in the others it waits for a device, a provider or another thread.

@@ -7,6 +7,9 @@ use crate::{Phase, ProcessUse, Report};
 /// Name and version of the form.
 pub const PROFILE_SCHEMA: &str = "quayline.profile/1";
 
+/// Part of a class' time that no phase needs to explain.
+const UNACCOUNTED_MAX: f64 = 0.02;
+
 /// Costs of the kinds of transactions of a process: a run over files, or a server since its start.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -57,9 +60,36 @@ pub struct ProfileClass {
     pub wall_s: f64,
     /// Time by phase, in the order of a record's way. The phases that took no time are left out.
     pub phases: Vec<ProfilePhase>,
+    /// Source of the CPU times of phases; `None` if they have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_by: Option<ProfileCpu>,
     /// Times of single transactions: upper bounds in seconds, ascending, and counts. Empty if single times are not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<(f64, u64)>,
+}
+
+/// Source of the CPU times of phases.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileCpu {
+    /// [`CpuMethod::name`](crate::CpuMethod::name).
+    pub method: String,
+    /// Segments of time that were measured; 0 if the method does not know them.
+    pub segments: u64,
+    /// Segments in which a thread lost its processor.
+    pub interrupted: u64,
+    /// CPU seconds that are estimates, because not every document was measured.
+    pub estimated_s: f64,
+}
+
+impl core::fmt::Display for ProfileCpu {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "by {}", self.method)?;
+        if self.segments > 0 {
+            write!(f, ", {} of {} segments interrupted", self.interrupted, self.segments)?;
+        }
+        Ok(())
+    }
 }
 
 /// Time of one phase.
@@ -120,6 +150,12 @@ impl Profile {
             bytes_out: report.counters.bytes_out,
             wall_s: report.lane_time.wall.as_secs_f64(),
             phases: phases.collect(),
+            cpu_by: Some(ProfileCpu {
+                method: report.method.name().to_owned(),
+                segments: report.segments,
+                interrupted: report.interrupted,
+                estimated_s: report.phases.iter().map(|line| line.estimated.cpu.as_secs_f64()).sum(),
+            }),
             times: Vec::new(),
         });
         profile
@@ -163,7 +199,7 @@ impl Profile {
     /// Returns the CPU seconds of a transaction for each class, in the order of the classes; `None` without transactions.
     ///
     /// The CPU time of the process is divided among the classes in proportion to the time of their computing phases
-    /// ([`Phase::computes`]). Phases of a server have wall time only, and their sum does not include the cost of connections.
+    /// ([`Phase::computes`]). Most phases of a server have wall time only, and their sum does not include the cost of connections.
     #[must_use]
     pub fn cpu_each(&self) -> Vec<Option<f64>> {
         let weight = |class: &ProfileClass| -> f64 {
@@ -186,6 +222,27 @@ impl ProfileClass {
     pub fn phase_each(&self, phase: Phase) -> Option<f64> {
         let found = self.phases.iter().find(|line| line.phase == phase.name()).map_or(0.0, |line| line.wall_s);
         (self.count > 0).then(|| found / self.count as f64)
+    }
+
+    /// CPU seconds of a phase for each transaction; `None` without transactions, or if the phase has wall time only.
+    #[must_use]
+    pub fn phase_cpu_each(&self, phase: Phase) -> Option<f64> {
+        let found = self.phases.iter().find(|line| line.phase == phase.name())?.cpu_s?;
+        (self.count > 0).then(|| found / self.count as f64)
+    }
+
+    /// Returns the share of the time outside of all phases; negative if the phases exceed the total.
+    #[must_use]
+    pub fn unaccounted_share(&self) -> f64 {
+        let phases: f64 = self.phases.iter().map(|line| line.wall_s).sum();
+        if self.wall_s > 0.0 { (self.wall_s - phases) / self.wall_s } else { 0.0 }
+    }
+
+    /// Returns true if the phases explain the time within 2 %, or within a millisecond in total. The rest passes between two clock readings.
+    #[must_use]
+    pub fn is_trustworthy(&self) -> bool {
+        let share = self.unaccounted_share().abs();
+        share <= UNACCOUNTED_MAX || share * self.wall_s <= 1e-3
     }
 
     /// Returns the time in seconds that `percent` (0 to 100) of the transactions do not exceed: the upper bound of a bucket. `None` if single

@@ -23,10 +23,58 @@ pub struct Report {
     pub process: ProcessUse,
     /// Changes of phase.
     pub switches: u64,
-    /// Time of the lanes that measuring took: the changes of phase, each at the cost of a reading of the clocks on this machine.
+    /// Time of the lanes that measuring took: the changes of phase and the steps of documents, each at its cost on this machine.
     pub measuring: Duration,
+    /// Source of the CPU times of phases.
+    pub method: CpuMethod,
+    /// Segments of time that were measured, if the method knows interruptions; otherwise 0.
+    pub segments: u64,
+    /// Segments in which a thread lost its processor, and whose CPU time is that of the thread's clock.
+    pub interrupted: u64,
     /// Time for which the lanes could have run and had no processor; `None` if the system does not count it.
     pub run_queue: Option<Duration>,
+}
+
+/// Source of the CPU times of phases.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum CpuMethod {
+    /// The thread's CPU clock, read at each change of phase. A batch of documents has one phase for all computing.
+    #[default]
+    ThreadClock,
+    /// The wall clock and the processor's time stamps, as long as the thread keeps its processor; otherwise the thread's CPU clock.
+    Interruptions,
+}
+
+impl CpuMethod {
+    /// Name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CpuMethod::ThreadClock => "thread clock",
+            CpuMethod::Interruptions => "rseq and TSC",
+        }
+    }
+}
+
+/// Cost of each kind of reading on this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Costs {
+    /// Both clocks.
+    pub(crate) both: Duration,
+    /// The wall clock and the interruptions.
+    pub(crate) look: Duration,
+    /// A step of a document.
+    pub(crate) step: Duration,
+}
+
+impl Costs {
+    fn of(&self, totals: &Totals) -> Duration {
+        let times = |cost: Duration, n: u64| cost.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX));
+        if totals.by_interruptions == 0 {
+            return times(self.both, totals.switches);
+        }
+        times(self.look, totals.switches) + times(self.both, totals.thread_clock) + times(self.step, totals.steps)
+    }
 }
 
 /// The lanes' time by activity of the threads, instead of by phase. The parts add up to the phases.
@@ -42,7 +90,11 @@ pub struct Waits {
     pub commit: Duration,
     /// Time waiting for a provider.
     pub provider: Duration,
-    /// Time waiting for another thread or the other side: full or empty queues, locks, backpressure.
+    /// Time waiting for locks and turns.
+    pub lock: Duration,
+    /// Time waiting for room: full queues, limits of memory.
+    pub backpressure: Duration,
+    /// Time waiting for work, for the end of another thread or for the other side.
     pub others: Duration,
     /// Other time off the processor in computing phases: page faults, locks of the allocator.
     pub rest: Duration,
@@ -71,7 +123,7 @@ pub struct Unaccounted {
 }
 
 impl Report {
-    pub(crate) fn new(wall: Duration, totals: &Totals, process: ProcessUse, reading: Duration) -> Self {
+    pub(crate) fn new(wall: Duration, totals: &Totals, process: ProcessUse, costs: Costs) -> Self {
         let lane_wall = totals.elapsed.wall.as_secs_f64();
         let mut sum = Times::default();
         let mut phases = Vec::new();
@@ -95,7 +147,13 @@ impl Report {
             counters: totals.counters,
             process,
             switches: totals.switches,
-            measuring: reading.saturating_mul(u32::try_from(totals.switches).unwrap_or(u32::MAX)),
+            measuring: costs.of(totals),
+            method: match totals.by_interruptions {
+                0 => CpuMethod::ThreadClock,
+                _ => CpuMethod::Interruptions,
+            },
+            segments: totals.segments,
+            interrupted: totals.interrupted,
             run_queue: totals.run_queue,
         }
     }
@@ -120,6 +178,8 @@ impl Report {
                 Phase::Read | Phase::Write => &mut waits.device,
                 Phase::Commit => &mut waits.commit,
                 Phase::Call => &mut waits.provider,
+                Phase::Lock => &mut waits.lock,
+                Phase::Backpressure => &mut waits.backpressure,
                 _ => &mut waits.others,
             } += off;
         }
@@ -129,7 +189,8 @@ impl Report {
         let left = run_queue - of_computing;
         if !blocked.is_zero() {
             let keeps = 1.0 - left.as_secs_f64() / blocked.as_secs_f64();
-            for part in [&mut waits.device, &mut waits.commit, &mut waits.provider, &mut waits.others] {
+            let Waits { device, commit, provider, lock, backpressure, others, .. } = &mut waits;
+            for part in [device, commit, provider, lock, backpressure, others] {
                 *part = part.mul_f64(keeps.clamp(0.0, 1.0));
             }
         }

@@ -75,6 +75,16 @@ pub struct Totals {
     pub counters: Counters,
     /// Changes of phase: clock readings that the meter itself cost.
     pub switches: u64,
+    /// Lanes whose CPU time is measured by the [interruptions](crate::interruptions()) of their threads.
+    pub by_interruptions: u32,
+    /// Segments of time between two readings, if interruptions are known.
+    pub segments: u64,
+    /// Segments in which the thread lost its processor.
+    pub interrupted: u64,
+    /// Readings of the thread's CPU clock, which only interrupted segments need.
+    pub thread_clock: u64,
+    /// Segments that are steps of documents.
+    pub steps: u64,
     /// Time for which the lanes were ready without a processor; `None` if the system does not count it for each of them.
     pub run_queue: Option<Duration>,
 }
@@ -97,5 +107,10 @@ impl Totals {
         }
         self.counters += other.counters;
         self.switches += other.switches;
+        self.by_interruptions += other.by_interruptions;
+        self.segments += other.segments;
+        self.interrupted += other.interrupted;
+        self.thread_clock += other.thread_clock;
+        self.steps += other.steps;
     }
 }

@@ -104,7 +104,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
         // A lane whose block ends inside a document keeps its turn: the next block belongs to the same document.
         let mut turn: Option<MutexGuard<'_, Intake<'r>>> = None;
         while let Some(mut lot) = self.free_lot(clock) {
-            clock.enter(Phase::Wait);
+            clock.enter(Phase::Lock);
             let mut intake = turn.take().unwrap_or_else(|| lock(&self.intake));
             if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
                 break;
@@ -151,7 +151,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
 
     /// Waits for an empty lot; `None` when the run ends.
     fn free_lot(&self, clock: &mut Clock) -> Option<Lot> {
-        clock.enter(Phase::Wait);
+        clock.enter(Phase::Lock);
         let mut order = lock(&self.order);
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -164,13 +164,14 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                 order.free_bytes -= lot.memory();
                 return Some(lot);
             }
+            clock.enter(Phase::Backpressure);
             order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Submits a lot, and writes lots as long as the next one in order is ready and no other lane writes.
     fn hand_in(&self, lot: Lot, clock: &mut Clock) {
-        clock.enter(Phase::Wait);
+        clock.enter(Phase::Lock);
         let bytes = lot.memory();
         let mut order = lock(&self.order);
         order.ready_bytes += bytes;
@@ -190,7 +191,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                 done = Err(with_misfit(end, misfit).into());
             }
             lot.clear();
-            clock.enter(Phase::Wait);
+            clock.enter(Phase::Lock);
             order = lock(&self.order);
             order.writer = Some(writer);
             order.next += 1;

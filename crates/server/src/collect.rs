@@ -16,8 +16,8 @@ use quayline_core::Finding;
 use quayline_gateway::{Compression, Operation, ProviderSpec};
 use quayline_store::{FileUse, Store, StoreError};
 use quayline_workload::{
-    Action, Collector, Figure, Interval, Kind, MemberTotals, Message, Source, System, Tick, Workload, component_json,
-    names,
+    Action, Collector, Figure, Interval, Kind, MemberTotals, Message, Source, System, Tick, WaitsInterval, Workload,
+    component_json, names,
 };
 
 use crate::journal::Log;
@@ -56,6 +56,7 @@ struct Sums {
     run_queue_s: f64,
     held_s: f64,
     above_s: f64,
+    waits: WaitsInterval,
     band: u8,
 }
 
@@ -98,6 +99,15 @@ impl Collected {
         family("quayline_class_band", "gauge", "Band of priorities of a class, 1 (highest) to 6.", &|s| {
             f64::from(s.band)
         });
+        let name = "quayline_class_wait_seconds_total";
+        let _ = writeln!(text, "# HELP {name} Waits of the threads of a class for other threads, by reason.");
+        let _ = writeln!(text, "# TYPE {name} counter");
+        for sums in &state.sums {
+            for (reason, seconds) in sums.waits.by_reason() {
+                let class = escaped(&sums.class);
+                let _ = writeln!(text, "{name}{{class=\"{class}\",reason=\"{reason}\"}} {seconds}");
+            }
+        }
         let _ = writeln!(text, "# HELP quayline_alert 1 while an alert lasts.\n# TYPE quayline_alert gauge");
         for (name, lasts) in &state.alerts {
             let _ = writeln!(text, "quayline_alert{{alert=\"{}\"}} {}", escaped(name), u8::from(*lasts));
@@ -119,6 +129,7 @@ impl Collected {
             sums.run_queue_s += class.run_queue_s;
             sums.held_s += class.held_s;
             sums.above_s += class.above_s;
+            sums.waits.add(class.waits);
             sums.band = class.band;
         }
         state.alerts = alerts;

@@ -14,7 +14,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{
     Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag, record_tag,
 };
-use quayline_meter::Phase;
+use quayline_meter::{Phase, interruptions};
 
 use crate::access::{Denied, Guarded, Identity};
 use crate::api::v1;
@@ -346,6 +346,7 @@ async fn respond(
     let parts =
         quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
     let provider = version.provider(operation.service_index);
+    let seen = interruptions();
     let answered = version.with_lane(index, |lane| {
         if is_of_file {
             let all = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
@@ -356,7 +357,7 @@ async fn respond(
         Ok::<_, Box<Problem>>(provider.call(record, &|| trace.traceparent()))
     })?;
     let called = Instant::now();
-    metrics.phase(Phase::Decode, called - received);
+    metrics.computed(Phase::Decode, called - received, kept(seen));
     charge(shared, class, called - received);
     let mut client = Client {
         peer,
@@ -383,6 +384,7 @@ async fn respond(
     let returned = answered.await.map_err(|fault| Box::new(fault.problem()))?;
     let back = Instant::now();
     metrics.phase(Phase::Call, back - called);
+    let seen = interruptions();
     let response = match returned {
         Returned::Bytes(mut record) => answer(thread, &version, index, operation, &mut record, client),
         Returned::Held(held) => {
@@ -428,9 +430,14 @@ async fn respond(
     };
     let answered = Instant::now();
     known.answered = Some(answered);
-    metrics.phase(Phase::Encode, answered - back);
+    metrics.computed(Phase::Encode, answered - back, kept(seen));
     charge(shared, class, answered - back);
     response
+}
+
+/// Returns true if the thread kept its processor since a look at its interruptions; `None` if the system does not report them.
+fn kept(seen: Option<u64>) -> Option<bool> {
+    seen.map(|seen| interruptions() == Some(seen))
 }
 
 /// Charges the computing time of a request to its class. Both phases compute without waiting, so wall time is CPU time unless other threads

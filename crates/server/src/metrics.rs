@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use quayline_meter::{Phase, PhaseTable, ProcessUse, Profile, ProfileClass, ProfilePhase};
+use quayline_meter::{CpuMethod, Phase, PhaseTable, ProcessUse, Profile, ProfileClass, ProfileCpu, ProfilePhase};
 
 use crate::below::ConnectionFault;
 
@@ -115,11 +115,45 @@ pub(crate) struct OperationMetrics {
     handshakes: [AtomicU64; 2],
     total: Times,
     phases: PhaseTable<Times>,
+    /// CPU time of phases that only compute.
+    computed: PhaseTable<Computed>,
+}
+
+/// Segments of a phase, if the system reports interruptions of threads.
+#[derive(Debug, Default)]
+struct Computed {
+    /// CPU nanoseconds of the segments without an interruption, which are their wall time.
+    clean_ns: AtomicU64,
+    clean: AtomicU64,
+    interrupted: AtomicU64,
+}
+
+impl Computed {
+    /// Returns the CPU seconds of all segments: interrupted ones have the mean of the others. `None` without a segment to judge by.
+    fn seconds(&self) -> Option<f64> {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
+        let (clean, interrupted) = (of(&self.clean), of(&self.interrupted));
+        (clean > 0.0).then(|| of(&self.clean_ns) / 1e9 * (clean + interrupted) / clean)
+    }
 }
 
 impl OperationMetrics {
     pub(crate) fn phase(&self, phase: Phase, time: Duration) {
         self.phases[phase].record(time);
+    }
+
+    /// Records a segment of a phase that only computes. `kept` is true if the thread kept its processor, and `None` if the system does not report it.
+    pub(crate) fn computed(&self, phase: Phase, time: Duration, kept: Option<bool>) {
+        self.phase(phase, time);
+        let computed = &self.computed[phase];
+        match kept {
+            Some(true) => {
+                add(&computed.clean_ns, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+                add(&computed.clean, 1);
+            }
+            Some(false) => add(&computed.interrupted, 1),
+            None => {}
+        }
     }
 
     pub(crate) fn answered(&self, status: u16, bytes: usize, time: Duration) {
@@ -149,10 +183,30 @@ impl OperationMetrics {
             wall_s: seconds(&self.total),
             phases: phases
                 .filter(|(_, wall_s)| *wall_s > 0.0)
-                .map(|(phase, wall_s)| ProfilePhase { phase: phase.name().to_owned(), wall_s, cpu_s: None })
+                .map(|(phase, wall_s)| ProfilePhase {
+                    phase: phase.name().to_owned(),
+                    wall_s,
+                    cpu_s: self.computed[phase].seconds(),
+                })
                 .collect(),
+            cpu_by: self.cpu_by(),
             times: buckets.filter(|(_, count)| *count > 0).collect(),
         }
+    }
+
+    /// Returns the source of the CPU times of phases, if there are any.
+    fn cpu_by(&self) -> Option<ProfileCpu> {
+        let of = |count: &dyn Fn(&Computed) -> u64| self.computed.iter().map(|(_, computed)| count(computed)).sum();
+        let clean: u64 = of(&|computed| computed.clean.load(Ordering::Relaxed));
+        let interrupted: u64 = of(&|computed| computed.interrupted.load(Ordering::Relaxed));
+        let all: f64 = self.computed.iter().filter_map(|(_, computed)| computed.seconds()).sum();
+        let clean_ns: u64 = of(&|computed| computed.clean_ns.load(Ordering::Relaxed));
+        (clean > 0).then(|| ProfileCpu {
+            method: CpuMethod::Interruptions.name().to_owned(),
+            segments: clean + interrupted,
+            interrupted,
+            estimated_s: (all - clean_ns as f64 / 1e9).max(0.0),
+        })
     }
 
     fn merge(&self, other: &OperationMetrics) {
@@ -163,6 +217,12 @@ impl OperationMetrics {
         self.total.merge(&other.total);
         for (phase, from) in other.phases.iter() {
             self.phases[phase].merge(from);
+        }
+        for (phase, from) in other.computed.iter() {
+            let to = &self.computed[phase];
+            add(&to.clean_ns, from.clean_ns.load(Ordering::Relaxed));
+            add(&to.clean, from.clean.load(Ordering::Relaxed));
+            add(&to.interrupted, from.interrupted.load(Ordering::Relaxed));
         }
     }
 }
@@ -468,6 +528,23 @@ mod tests {
         assert!((0.1..0.11).contains(&class.percentile(100.0).unwrap()), "{:?}", class.times);
         // The reader of JSON may be off by one in the last bit of a bound.
         assert_eq!(Profile::from_json(&profile.json()).unwrap().classes[0].phases, class.phases);
+    }
+
+    #[test]
+    fn interrupted_segments_have_the_mean_cpu_time_of_the_others() {
+        let metrics = Metrics::default();
+        for (ms, kept) in [(2, Some(true)), (4, Some(true)), (100, Some(false))] {
+            metrics.of("op").computed(Phase::Decode, Duration::from_millis(ms), kept);
+        }
+        metrics.of("op").computed(Phase::Encode, Duration::from_millis(1), None);
+        let profile = metrics.profile(Duration::from_secs(1));
+        let class = &profile.classes[0];
+        let of = |name: &str| class.phases.iter().find(|phase| phase.phase == name).unwrap();
+        assert!((of("decode").cpu_s.unwrap() - 0.009).abs() < 1e-12 && (of("decode").wall_s - 0.106).abs() < 1e-12);
+        assert_eq!(of("encode").cpu_s, None);
+        let source = class.cpu_by.clone().unwrap();
+        assert_eq!((source.segments, source.interrupted), (3, 1));
+        assert!((source.estimated_s - 0.003).abs() < 1e-12, "{source:?}");
     }
 
     #[test]

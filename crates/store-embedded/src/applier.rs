@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use quayline_meter::{WaitFor, waiting};
 use quayline_store::StoreError;
 
 use crate::applied::{AppliedView, LoadBatch};
@@ -109,7 +110,7 @@ impl Shared {
             if state.stop {
                 break;
             }
-            self.applier.room.wait_for(&mut state, LOOK_AGAIN);
+            waiting(WaitFor::Room, || self.applier.room.wait_for(&mut state, LOOK_AGAIN));
             drop(state);
             self.healthy()?;
             self.want_apply();

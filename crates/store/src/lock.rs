@@ -7,6 +7,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use quayline_meter::{WaitFor, waiting};
 
 use crate::shared::{Hold, Parked, Reads, Shared};
 use crate::usage::Usage;
@@ -133,7 +134,7 @@ impl LockTable {
                 self.usage.lock_timed_out(key.space());
                 break Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
             }
-            parked.wait_until(limit.min(now + LOOK_AGAIN));
+            waiting(WaitFor::Lock, || parked.wait_until(limit.min(now + LOOK_AGAIN)));
         };
         self.usage.waits_for_lock(key.space());
         self.usage.waited_for_lock(key.space(), since);
@@ -192,7 +193,7 @@ impl LockTable {
             let limit = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_millis(wait_ms));
             inner.waiting.insert(unit, Waits { key: key.clone(), since });
             let timed_out = match &self.shared {
-                None => Ok(self.freed.wait_until(&mut inner, limit).timed_out()),
+                None => Ok(waiting(WaitFor::Lock, || self.freed.wait_until(&mut inner, limit)).timed_out()),
                 Some(shared) => self.wait_among_processes(&mut inner, shared.as_ref(), (unit, key), limit),
             };
             inner.waiting.remove(&unit);
@@ -217,7 +218,9 @@ impl LockTable {
         let mut pause = MAKE_KNOWN;
         loop {
             let until = limit.min(Instant::now() + std::mem::replace(&mut pause, LOOK_AGAIN));
-            if !self.freed.wait_until(inner, until).timed_out() || !inner.holders.contains_key(key) {
+            if !waiting(WaitFor::Lock, || self.freed.wait_until(inner, until)).timed_out()
+                || !inner.holders.contains_key(key)
+            {
                 return Ok(false);
             }
             if Instant::now() >= limit {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use parking_lot::{Condvar, Mutex};
+use quayline_meter::{WaitFor, waiting};
 
 use crate::{Completion, Position, StoreError};
 
@@ -59,7 +60,7 @@ impl Ticket {
             if let Some(outcome) = state.outcome.clone() {
                 return outcome;
             }
-            self.0.done.wait(&mut state);
+            waiting(WaitFor::Commit, || self.0.done.wait(&mut state));
         }
     }
 }

@@ -101,7 +101,7 @@ impl Account {
             title: "Wall time of threads".to_owned(),
             notes: vec![
                 format!("{verdict}Time on a processor, waits for one and the sum of the other waits are the kernel's counts. Their division by reason is an estimate from the system calls that threads were in, every 20 ms."),
-                "Locks, queues and backpressure are waits for another thread of the same process. Idle threads wait as well.".to_owned(),
+                "Locks, queues, backpressure and commits are waits for another thread, and the code of this process names them. In started processes, they are other threads without a reason. Idle threads wait as well.".to_owned(),
             ],
             table: Table {
                 columns: vec![
@@ -345,7 +345,12 @@ mod tests {
 
     #[test]
     fn wall_time_that_no_wait_explains_is_untrustworthy() {
-        let waits = Waits { threads_s: 20.0, cpu_s: 8.0, run_queue_s: 1.0, reasons: [6.0, 4.0, 0.9, 0.0, 0.0, 0.0] };
+        let waits = Waits {
+            threads_s: 20.0,
+            cpu_s: 8.0,
+            run_queue_s: 1.0,
+            reasons: [3.0, 1.0, 1.0, 0.5, 0.5, 4.0, 0.9, 0.0, 0.0, 0.0],
+        };
         let sound = Account { elapsed_s: 10.0, cpu_s: 8.0, threads_s: 8.0, waits, ..Account::default() };
         assert!(sound.is_trustworthy());
         let mut report = Report {
@@ -363,7 +368,7 @@ mod tests {
         let expected =
             "5.5 % of the wall time of threads is in no wait of the processes that this one started, expected";
         assert!(report.summary.starts_with(expected), "{}", report.summary);
-        assert!(report.text().contains("locks, queues and backpressure") && report.text().contains("unaccounted"));
+        assert!(report.text().contains("full queues and backpressure") && report.text().contains("unaccounted"));
         let double = Waits { cpu_s: 9.0, ..waits };
         assert!(!Account { waits: double, ..sound }.is_trustworthy(), "time that is counted twice");
         assert!(Account { waits: missing, resolution_s: 1.0, ..sound }.is_trustworthy(), "ended threads explain it");

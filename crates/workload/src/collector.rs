@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use quayline_meter::thread_waits;
+
 use crate::alert::{Alert, Message};
 use crate::class::Kind;
 use crate::figure::{Figure, FigureValue, Seen, names};
-use crate::interval::{ClassInterval, Interval, MemberInterval, PartInterval, TimesInterval};
+use crate::interval::{ClassInterval, Interval, MemberInterval, PartInterval, TimesInterval, WaitsInterval};
 use crate::regulator::Regulator;
 use crate::system::{Probe, ThreadUse, thread_cpu_ns};
-use crate::work::{MemberTotals, Own, PartKey, Workload};
+use crate::work::{MemberTotals, Own, PartKey, Workload, more};
 
 /// Members of a class in an interval; those that used less are added up as one.
 const MEMBERS_MAX: usize = 100;
@@ -91,6 +93,7 @@ struct Delta {
     programs_ns: f64,
     checkpoint_s: f64,
     handshakes: [u64; 2],
+    waits: WaitsInterval,
 }
 
 impl Collector {
@@ -207,6 +210,7 @@ impl Collector {
             class.helper_cpu_s += delta.helper_ns / NS;
             class.run_queue_s += delta.wait_ns / NS;
             class.programs_cpu_s += delta.programs_ns / NS;
+            class.waits.add(delta.waits);
             class.handshakes_full += delta.handshakes[0];
             class.handshakes_resumed += delta.handshakes[1];
             let member = self.current.members[at].entry((kind, name)).or_default();
@@ -234,6 +238,7 @@ impl Collector {
             let class = &mut self.current.interval.classes[at];
             class.cpu_s += pool.run_ns / NS;
             class.run_queue_s += pool.wait_ns / NS;
+            class.waits.add(pool.waits);
         }
         for (at, used_ns) in used_ns.iter().enumerate() {
             self.shares[at] = used_ns / NS / (processors * seconds);
@@ -271,6 +276,7 @@ impl Collector {
         pools: &mut [Delta; 4],
         (helper_ns, other_ns): (&mut f64, &mut f64),
     ) {
+        let waits = thread_waits();
         let mut registered = self.workload.threads.lock();
         self.last.others.extend(self.workload.left.lock().drain());
         let mut others = HashMap::new();
@@ -294,6 +300,10 @@ impl Collector {
             };
             delta.run_ns += run as f64;
             delta.wait_ns += wait as f64;
+            if let Some(waits) = waits.iter().find(|waits| waits.thread == thread.tid) {
+                delta.waits.add(WaitsInterval::of(more(waits.waited, known.waited)));
+                known.waited = waits.waited;
+            }
         }
         self.last.others = others;
     }
@@ -315,6 +325,7 @@ impl Collector {
             delta.wall_s += more.wall_ns as f64 / NS;
             delta.programs_s += more.programs_ns as f64 / NS;
             delta.checkpoint_s += more.checkpoint_ns as f64 / NS;
+            delta.waits.add(WaitsInterval::of(more.waited_ns));
             *last = *own;
         }
     }
@@ -631,7 +642,7 @@ mod tests {
 
     fn register(workload: &Workload, tid: u32, kind: Kind, name: Option<&str>) {
         let class = workload.classes.of(kind, name.unwrap_or(""));
-        let thread = Registered { kind, name: name.map(Arc::from), class, counted: (0, 0) };
+        let thread = Registered { kind, name: name.map(Arc::from), class, counted: (0, 0), waited: [0; 4] };
         workload.threads.lock().insert(tid, thread);
     }
 

@@ -169,6 +169,7 @@ fn class_sum(intervals: &[Interval], name: &str) -> ClassInterval {
         sum.helper_cpu_s += class.helper_cpu_s;
         sum.run_queue_s += class.run_queue_s;
         sum.held_s += class.held_s;
+        sum.waits.add(class.waits);
         sum.above_s += class.above_s;
         sum.above_cpu_s += class.above_cpu_s;
         sum.entitlement = class.entitlement;
@@ -197,6 +198,10 @@ fn classes(intervals: &[Interval]) -> Section {
         Column::lower("CPU above threshold", "s"),
         Column::new("run queue", "s"),
         Column::new("held", "s"),
+        Column::new("locks", "s"),
+        Column::new("queues", "s"),
+        Column::new("backpressure", "s"),
+        Column::new("commits", "s"),
         Column::new("band", ""),
     ];
     let row = |name: &str| {
@@ -222,6 +227,10 @@ fn classes(intervals: &[Interval]) -> Section {
             Cell::Number(class.above_cpu_s),
             Cell::Number(class.run_queue_s),
             Cell::Number(class.held_s),
+            Cell::Number(class.waits.lock_s),
+            Cell::Number(class.waits.queue_s),
+            Cell::Number(class.waits.room_s),
+            Cell::Number(class.waits.commit_s),
             Cell::Number(f64::from(class.band)),
         ]
     };
@@ -231,6 +240,7 @@ fn classes(intervals: &[Interval]) -> Section {
         title: "Component".to_owned(),
         notes: vec![
             "Items of a batch job take the time of their chunk together, so its response time is that of a chunk for each item.".to_owned(),
+            "Locks, queues, backpressure and commits are waits of the class' threads for other threads, where the code names the reason. Idle threads wait as well.".to_owned(),
         ],
         picture: Some(Picture::Bars {
             across: "CPU, % of all processors".to_owned(),

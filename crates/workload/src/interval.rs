@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quayline_meter::{WaitFor, Waited};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -93,6 +94,9 @@ pub struct ClassInterval {
     pub run_queue_s: f64,
     /// Time for which its work waited for its turn.
     pub held_s: f64,
+    /// Waits of its threads for other threads, by reason.
+    #[serde(default, skip_serializing_if = "WaitsInterval::is_nothing")]
+    pub waits: WaitsInterval,
     /// Share that it may use while others work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entitlement: Option<f64>,
@@ -120,6 +124,50 @@ pub struct ClassInterval {
     /// Members with activity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<MemberInterval>,
+}
+
+/// Waits for other threads, in seconds, where the code names the reason. They are a part of the response time and not of CPU time.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct WaitsInterval {
+    /// Locks of records and units of work.
+    pub lock_s: f64,
+    /// Empty queues, and work of other threads.
+    pub queue_s: f64,
+    /// Full queues, and limits of memory that others must free: backpressure.
+    pub room_s: f64,
+    /// Commits that the store makes durable.
+    pub commit_s: f64,
+}
+
+impl WaitsInterval {
+    /// Converts the counts of a thread.
+    pub(crate) fn of(waited: Waited) -> WaitsInterval {
+        let seconds = |reason: WaitFor| waited[reason as usize] as f64 / 1e9;
+        WaitsInterval {
+            lock_s: seconds(WaitFor::Lock),
+            queue_s: seconds(WaitFor::Work),
+            room_s: seconds(WaitFor::Room),
+            commit_s: seconds(WaitFor::Commit),
+        }
+    }
+
+    /// Adds other waits.
+    pub fn add(&mut self, other: WaitsInterval) {
+        self.lock_s += other.lock_s;
+        self.queue_s += other.queue_s;
+        self.room_s += other.room_s;
+        self.commit_s += other.commit_s;
+    }
+
+    /// Returns the seconds of each reason, with its name in metrics.
+    #[must_use]
+    pub fn by_reason(&self) -> [(&'static str, f64); 4] {
+        [("lock", self.lock_s), ("queue", self.queue_s), ("room", self.room_s), ("commit", self.commit_s)]
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == WaitsInterval::default()
+    }
 }
 
 /// Percentiles of response times in seconds.

@@ -44,7 +44,8 @@ pub use config::{Action, AlertConfig, ClassConfig, Measure, WorkloadConfig, Wron
 pub use figure::{Figure, FigureValue, Seen, names};
 pub use hold::TURN_WAIT_MAX;
 pub use interval::{
-    ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, PartInterval, TimesInterval, component_json,
+    ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, PartInterval, TimesInterval, WaitsInterval,
+    component_json,
 };
 pub use model::{Demands, elapsed_s, job_graph, prediction_report, prediction_text};
 pub use readings::readings;

@@ -9,10 +9,23 @@
 
 use std::collections::HashMap;
 
+use quayline_meter::{WaitFor, thread_waits};
+
+/// Number of reasons.
+const REASONS: usize = 10;
+
 /// Reason of a wait.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reason {
-    /// A lock, a queue, or room in a queue: all of them are futexes.
+    /// A lock or a turn that another thread or unit of work has.
+    Lock,
+    /// Work: an empty queue, a message.
+    Work,
+    /// Room in a queue or in memory.
+    Room,
+    /// A commit of another thread.
+    Commit,
+    /// Another thread, for a reason that the code does not name: all waits for threads are futexes.
     Threads,
     /// Files and devices.
     Files,
@@ -27,13 +40,37 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    pub(crate) const ALL: [Reason; 6] =
-        [Reason::Threads, Reason::Files, Reason::Network, Reason::Timer, Reason::Process, Reason::Kernel];
+    pub(crate) const ALL: [Reason; REASONS] = [
+        Reason::Lock,
+        Reason::Work,
+        Reason::Room,
+        Reason::Commit,
+        Reason::Threads,
+        Reason::Files,
+        Reason::Network,
+        Reason::Timer,
+        Reason::Process,
+        Reason::Kernel,
+    ];
+
+    /// Returns the reason that the code of this process names.
+    fn named(reason: WaitFor) -> Reason {
+        match reason {
+            WaitFor::Lock => Reason::Lock,
+            WaitFor::Work => Reason::Work,
+            WaitFor::Room => Reason::Room,
+            WaitFor::Commit => Reason::Commit,
+        }
+    }
 
     /// Returns the name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Reason::Threads => "locks, queues and backpressure",
+            Reason::Lock => "locks and turns",
+            Reason::Work => "empty queues and work",
+            Reason::Room => "full queues and backpressure",
+            Reason::Commit => "commits of other threads",
+            Reason::Threads => "other threads, without a reason",
             Reason::Files => "files and devices",
             Reason::Network => "sockets and pipes",
             Reason::Timer => "sleep",
@@ -107,7 +144,7 @@ pub struct Waits {
     /// Time ready without a processor.
     pub run_queue_s: f64,
     /// Waits by reason.
-    pub(crate) reasons: [f64; 6],
+    pub(crate) reasons: [f64; REASONS],
 }
 
 impl Waits {
@@ -143,7 +180,7 @@ struct Line {
     first: Reading,
     last: Reading,
     /// Waits by reason, at whose begin or end the reason was seen.
-    seen: [f64; 6],
+    seen: [f64; REASONS],
     /// Waits that began and ended between two readings.
     between: f64,
 }
@@ -158,7 +195,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Adds a reading of a thread.
     pub(crate) fn add(&mut self, thread: (u32, u32), now: Reading) {
-        let fresh = Line { first: now, last: now, seen: [0.0; 6], between: 0.0 };
+        let fresh = Line { first: now, last: now, seen: [0.0; REASONS], between: 0.0 };
         let Some(line) = self.lines.get_mut(&thread) else {
             self.lines.insert(thread, fresh);
             return;
@@ -233,6 +270,9 @@ impl Waits {
 /// Reads all threads of a process now. `since` gives the time in seconds.
 pub(crate) fn readings_of(process: u32, since: impl Fn() -> f64) -> Vec<((u32, u32), Reading)> {
     let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    // Only the code of this process can be asked.
+    let known = if process == std::process::id() { thread_waits() } else { Vec::new() };
+    let named = |tid: u32| known.iter().find(|waits| waits.thread == tid)?.now.map(Reason::named);
     let reading = |entry: std::fs::DirEntry| {
         let (tid, folder) = (entry.file_name().to_str()?.parse().ok()?, entry.path());
         let text = std::fs::read_to_string(folder.join("schedstat")).ok()?;
@@ -244,7 +284,11 @@ pub(crate) fn readings_of(process: u32, since: impl Fn() -> f64) -> Vec<((u32, u
             let target = std::fs::read_link(format!("/proc/{process}/fd/{descriptor}"));
             target.is_ok_and(|target| target.is_absolute())
         };
-        Some(((process, tid), Reading { at_s, run_ns, wait_ns, reason: Reason::of(&call, is_file) }))
+        let reason = match Reason::of(&call, is_file) {
+            Some(Reason::Threads) => named(tid).or(Some(Reason::Threads)),
+            reason => reason,
+        };
+        Some(((process, tid), Reading { at_s, run_ns, wait_ns, reason }))
     };
     entries.filter_map(reading).collect()
 }
@@ -283,7 +327,8 @@ mod tests {
         ledger.add(thread, at(60, 10, 4, Some(Reason::Files)));
         let waits = ledger.waits();
         // 30 ms and 10 ms were seen, and the 6 ms are divided like them.
-        assert!((waits.reasons[0] - 0.030 * 1.15).abs() < 1e-12 && (waits.reasons[1] - 0.010 * 1.15).abs() < 1e-12);
+        let of = |reason: Reason| waits.reasons[reason as usize];
+        assert!((of(Reason::Threads) - 0.030 * 1.15).abs() < 1e-12 && (of(Reason::Files) - 0.010 * 1.15).abs() < 1e-12);
         assert!((waits.cpu_s, waits.run_queue_s) == (0.010, 0.004) && waits.unaccounted_s().abs() < 1e-12);
         // An ended thread stays in the sum, and its number may be used again.
         ledger.keep(|_| false);
@@ -300,6 +345,25 @@ mod tests {
             ledger.add((1, 1), at(ms, run, 0, None));
         }
         assert!(ledger.waits().unaccounted_s().abs() < 1e-12, "{:?}", ledger.waits());
+    }
+
+    #[test]
+    fn the_code_of_this_process_names_its_waits() {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || quayline_meter::waiting(WaitFor::Room, || released.recv().is_err()));
+        let began = std::time::Instant::now();
+        let is_seen = || {
+            let readings = readings_of(std::process::id(), || began.elapsed().as_secs_f64());
+            readings.iter().any(|(_, reading)| reading.reason == Some(Reason::Room))
+        };
+        // The system call of the wait is visible where the system shows it; the reason is that of the code.
+        let shows_calls = std::fs::read_to_string("/proc/thread-self/syscall").is_ok();
+        while shows_calls && !is_seen() {
+            assert!(began.elapsed().as_secs() < 10, "the wait for room is not seen");
+            std::thread::yield_now();
+        }
+        drop(release);
+        assert!(thread.join().unwrap());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use quayline_capacity::plan::Band;
+use quayline_meter::{Waited, waited};
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 
 use crate::class::{Classes, Kind};
@@ -102,6 +103,8 @@ pub(crate) struct Registered {
     pub(crate) class: usize,
     /// Counters already charged: run time and run-queue wait, in nanoseconds.
     pub(crate) counted: (u64, u64),
+    /// Waits for other threads that are charged already.
+    pub(crate) waited: Waited,
 }
 
 /// A part of a member: kind, member, part.
@@ -118,6 +121,7 @@ pub(crate) struct Own {
     pub(crate) wall_ns: u64,
     pub(crate) programs_ns: u64,
     pub(crate) checkpoint_ns: u64,
+    pub(crate) waited_ns: Waited,
 }
 
 impl Own {
@@ -130,6 +134,7 @@ impl Own {
         self.wall_ns += other.wall_ns;
         self.programs_ns += other.programs_ns;
         self.checkpoint_ns += other.checkpoint_ns;
+        self.waited_ns.iter_mut().zip(other.waited_ns).for_each(|(sum, part)| *sum += part);
     }
 
     /// Returns the difference to an earlier state.
@@ -143,8 +148,14 @@ impl Own {
             wall_ns: self.wall_ns.saturating_sub(earlier.wall_ns),
             programs_ns: self.programs_ns.saturating_sub(earlier.programs_ns),
             checkpoint_ns: self.checkpoint_ns.saturating_sub(earlier.checkpoint_ns),
+            waited_ns: more(self.waited_ns, earlier.waited_ns),
         }
     }
+}
+
+/// Returns the waits since an earlier state.
+pub(crate) fn more(now: Waited, earlier: Waited) -> Waited {
+    std::array::from_fn(|at| now[at].saturating_sub(earlier[at]))
 }
 
 /// The work of a process. Parts of the program share it.
@@ -221,7 +232,7 @@ impl Workload {
         let tid = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
         let class = self.classes.of(kind, name.unwrap_or(""));
         let counted = schedule_of(tid).unwrap_or_default();
-        let registered = Registered { kind, name: name.map(Arc::from), class, counted };
+        let registered = Registered { kind, name: name.map(Arc::from), class, counted, waited: waited() };
         let before = self.threads.lock().insert(tid, registered);
         let nice = self.config.govern.then(|| getpriority_process(Some(pid)).ok()).flatten();
         if nice.is_some() {
@@ -362,7 +373,7 @@ impl Drop for Working {
         let (run, wait) = schedule_of(self.tid).unwrap_or_default();
         let mut threads = self.workload.threads.lock();
         let ended = match self.before.take() {
-            Some(before) => threads.insert(self.tid, Registered { counted: (run, wait), ..before }),
+            Some(before) => threads.insert(self.tid, Registered { counted: (run, wait), waited: waited(), ..before }),
             None => {
                 // Only the collector takes them out again.
                 if self.workload.config.collect {
@@ -372,10 +383,11 @@ impl Drop for Working {
             }
         };
         drop(threads);
-        if let Some(Registered { kind, name: Some(name), counted, .. }) = ended {
+        if let Some(Registered { kind, name: Some(name), counted, waited: charged, .. }) = ended {
             let own = Own {
                 run_ns: run.saturating_sub(counted.0),
                 wait_ns: wait.saturating_sub(counted.1),
+                waited_ns: more(waited(), charged),
                 ..Own::default()
             };
             self.workload.add(kind, &name, own);
@@ -454,6 +466,7 @@ mod tests {
             let mut turn = other.turn_of(Kind::Batch, "night", Some("load"));
             let until = thread_cpu_ns() + 20_000_000;
             while thread_cpu_ns() < until {}
+            quayline_meter::waiting(quayline_meter::WaitFor::Room, || std::thread::sleep(Duration::from_millis(5)));
             turn.done(10, 1);
         })
         .join()
@@ -463,6 +476,9 @@ mod tests {
         let own = workload.members.lock()[&(Kind::Batch, Arc::from("night"))];
         assert_eq!((own.count, own.failed, own.commits), (10, 1, 1));
         assert!(own.wall_ns >= 20_000_000, "{own:?}");
+        // The wait of the thread is one of its class, by its reason.
+        let [lock, work, room, commit] = own.waited_ns;
+        assert!(room >= 5_000_000 && room <= own.wall_ns && [lock, work, commit] == [0; 3], "{own:?}");
         let part = workload.parts.lock()[&(Kind::Batch, Arc::from("night"), Arc::from("load"))];
         assert_eq!((part.count, part.commits, part.wall_ns), (10, 1, own.wall_ns));
         assert!(part.run_ns >= 20_000_000, "{part:?}");

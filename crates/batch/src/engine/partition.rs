@@ -7,6 +7,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use quayline_meter::{WaitFor, waiting};
 use quayline_project::job::{Partition, PartitionSource, Step, StepBody};
 
 use super::Run;
@@ -391,7 +392,7 @@ impl Run<'_> {
                 };
                 let send = |data| {
                     // The step's thread receives until all threads have ended.
-                    let _ = sender.send(Message::Collected(data));
+                    waiting(WaitFor::Room, || drop(sender.send(Message::Collected(data))));
                     Ok(())
                 };
                 let ended = match self.begun(step, todo) {
@@ -669,7 +670,7 @@ impl Queue {
                 return None;
             }
             none();
-            self.change.wait_for(&mut queue, LOOK);
+            waiting(WaitFor::Work, || self.change.wait_for(&mut queue, LOOK));
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use quayline_meter::{WaitFor, waiting};
 use quayline_project::job::{Element, JobFile, Step};
 
 use super::partition::{MESSAGES_MAX, Message, Planned, STACK_BYTES, Send, Whole, splitting};
@@ -60,7 +61,7 @@ impl Run<'_> {
                 };
                 ran_here.lock().insert(number);
                 let send = |data| {
-                    let _ = sender.send(Message::Collected(data));
+                    waiting(WaitFor::Room, || drop(sender.send(Message::Collected(data))));
                     Ok(())
                 };
                 let ended = run.claimed_partition(step, job, (number, state), began, &send);

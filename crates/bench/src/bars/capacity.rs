@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use quayline_capacity::simulation::Simulation;
 use quayline_capacity::{Class, Network, Passes, Seconds, Station, selftest};
+use quayline_meter::{Meter, Phase, Totals, document, step};
 use quayline_report::{Cell, Column, HTML_BYTES_MAX, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 
 use super::{Area, Bar, Bench, Measured, Side};
@@ -38,6 +39,14 @@ pub(super) const BARS: &[Bar] = &[
         let bytes = report.html().len();
         if bytes > HTML_BYTES_MAX { Err(format!("{bytes} bytes")) } else { Ok(found) }
     }),
+    Bar {
+        area: Area::Capacity,
+        name: "metering of each step of a record of about 376 ns",
+        bar: 2.0,
+        side: Side::AtMost,
+        unit: "%",
+        measure: metering,
+    },
     time("simulation of 100,000 transactions, 3 stations", 1_000.0, |_| {
         let simulation = Simulation::of(&many_servers()?, 100_000, 1).map_err(|error| error.to_string())?;
         milliseconds(3, || simulation.run())
@@ -69,6 +78,124 @@ fn report() -> Report {
         summary: "All is well.".to_owned(),
         conditions: Vec::new(),
         sections: (0..4).map(section).collect(),
+    }
+}
+
+/// Records of a batch, and batches of a round.
+const RECORDS: usize = 1_000;
+const BATCHES: usize = 20;
+const ROUNDS: usize = 41;
+
+/// Returns the CPU time that phases and steps add to a record of 20 numbers between asterisks: cut, summed and written again.
+fn metering(_: &Bench) -> Result<Measured, String> {
+    let number = |record: usize, field: usize| (record * 7_919 + field * 104_729) % 1_000_003;
+    let record =
+        |at: usize| (0..20).map(|field| number(at, field).to_string()).collect::<Vec<_>>().join("*").into_bytes();
+    let records: Vec<Vec<u8>> = (0..RECORDS).map(record).collect();
+    let mut work = Work::default();
+    let meter = Meter::start();
+    let (mut plain, mut metered, mut totals) = (Vec::new(), Vec::new(), Totals::default());
+    for _ in 0..ROUNDS {
+        let (_, cpu) = cpu_of(|| (0..BATCHES).for_each(|_| records.iter().for_each(|record| work.plain(record))));
+        plain.push(cpu.as_secs_f64());
+        let (lane, cpu) = cpu_of(|| {
+            let mut lane = meter.lane();
+            for _ in 0..BATCHES {
+                lane.enter(Phase::Decode);
+                records.iter().for_each(|record| work.metered(record));
+                lane.enter(Phase::Write);
+            }
+            lane.finish()
+        });
+        metered.push(cpu.as_secs_f64());
+        totals.merge(&lane);
+    }
+    // Other work only makes a round longer, so a low percentile is that of the record alone.
+    let low = |mut rounds: Vec<f64>| {
+        rounds.sort_by(f64::total_cmp);
+        rounds[ROUNDS / 10] / (RECORDS * BATCHES) as f64 * 1e9
+    };
+    let (plain, metered) = (low(plain), low(metered));
+    let report = meter.report(&totals);
+    let detail = format!(
+        "{metered:.0} against {plain:.0} ns CPU, by {}; steps of {:.1} % of the records, own estimate {:.2} %",
+        report.method.name(),
+        100.0 * totals.steps as f64 / (4 * RECORDS * BATCHES * ROUNDS) as f64,
+        100.0 * report.measuring_share()
+    );
+    Ok(Measured { value: 100.0 * (metered / plain - 1.0), detail })
+}
+
+/// The pipeline of the bar on metering, with its memory.
+#[derive(Default)]
+struct Work {
+    fields: Vec<(usize, usize)>,
+    sums: [i64; 24],
+    out: Vec<u8>,
+}
+
+impl Work {
+    fn plain(&mut self, record: &[u8]) {
+        self.cut(record);
+        black_box(self.sum(record));
+        self.write();
+        black_box(&self.out);
+    }
+
+    fn metered(&mut self, record: &[u8]) {
+        let is_measured = document();
+        self.cut(record);
+        let decode = if is_measured { step(Phase::Map) } else { Phase::Decode };
+        black_box(self.sum(record));
+        if is_measured {
+            step(Phase::Encode);
+        }
+        self.write();
+        if is_measured {
+            step(decode);
+        }
+        black_box(&self.out);
+    }
+
+    #[inline(never)]
+    fn cut(&mut self, record: &[u8]) {
+        self.fields.clear();
+        let mut from = 0;
+        for at in record.iter().enumerate().filter(|(_, byte)| **byte == b'*').map(|(at, _)| at) {
+            self.fields.push((from, at));
+            from = at + 1;
+        }
+        self.fields.push((from, record.len()));
+    }
+
+    #[inline(never)]
+    fn sum(&mut self, record: &[u8]) -> i64 {
+        let mut all = 0;
+        for (sum, (from, to)) in self.sums.iter_mut().zip(&self.fields) {
+            *sum = record[*from..*to].iter().fold(0, |value, byte| value * 10 + i64::from(byte - b'0'));
+            all += *sum & 0xff;
+        }
+        all
+    }
+
+    #[inline(never)]
+    fn write(&mut self) {
+        self.out.clear();
+        self.out.push(b'{');
+        for sum in self.sums {
+            let (mut rest, mut digits, mut at) = (sum.unsigned_abs(), [0u8; 20], 20);
+            loop {
+                at -= 1;
+                digits[at] = b'0' + (rest % 10).to_le_bytes()[0];
+                rest /= 10;
+                if rest == 0 {
+                    break;
+                }
+            }
+            self.out.extend_from_slice(&digits[at..]);
+            self.out.push(b',');
+        }
+        self.out.push(b'}');
     }
 }
 

@@ -51,7 +51,8 @@ pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};
 pub(crate) use serve::{
     ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs,
-    MeasureMixArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
+    MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs,
+    ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,

@@ -130,6 +130,56 @@ pub(crate) enum MeasureCommand {
     Crypto(MeasureCryptoArgs),
     /// Run the tests of a translator's study of 2005: CPU, time and memory, with its figures beside them
     Translate(MeasureTranslateArgs),
+    /// Measure a translation by kind of data and number of workers, and cold and warm starts
+    Sweep(MeasureSweepArgs),
+    /// Size a gateway, a mix of flows and a night of batch from light loads, then measure them
+    Sizing(MeasureSizingArgs),
+}
+
+/// Arguments of `quayline measure sweep`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure sweep\n  quayline measure sweep --megabytes 1000 --workers 1,2,4,8 --report sweep"
+)]
+pub(crate) struct MeasureSweepArgs {
+    /// Megabytes of input of each run
+    #[arg(long, default_value_t = 64, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) megabytes: u64,
+    /// Numbers of workers, ascending
+    #[arg(long, value_delimiter = ',', default_value = "1,2", value_name = "N,N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) workers: Vec<u16>,
+    /// Folder for inputs and outputs, which need four times the input [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// Arguments of `quayline measure sizing`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure sizing\n  quayline measure sizing --records 1000000 --report sizing"
+)]
+pub(crate) struct MeasureSizingArgs {
+    /// Folder of the sample flows
+    #[arg(default_value = "examples/flows", value_name = "FOLDER")]
+    pub(crate) flows: PathBuf,
+    /// Seconds of each run of the gateway and the flows
+    #[arg(long, default_value_t = 3.0, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Records of the night
+    #[arg(long, default_value_t = 400_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..))]
+    pub(crate) records: u64,
+    /// Largest error of a prediction on a quiet machine, in percent; a larger one gives exit code 5
+    #[arg(long = "error-max", default_value_t = 15.0, value_name = "PERCENT")]
+    pub(crate) error_max: f64,
+    /// Folder for the data of the runs, which is emptied [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Arguments of `quayline measure mix`.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use quayline_capacity::Seconds;
 use quayline_core::{Fault, Finding, system_error_text};
+use quayline_measure::profile_report;
 use quayline_meter::{Phase, Profile, ProfileClass};
-use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 
 use super::report::finish;
 use super::{CAP_COSTS, text_of};
@@ -15,8 +15,6 @@ use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop};
 use crate::quantity::time_text;
 
-/// Part of a class' time that no phase needs to explain.
-const UNACCOUNTED_MAX: f64 = 0.02;
 /// Most bytes of a profile.
 const PROFILE_BYTES_MAX: u64 = 64 << 20;
 
@@ -57,7 +55,7 @@ fn show(args: &ProfileShowArgs, console: &Console) -> Result<Exit, Stop> {
     } else {
         write_stdout(text(&profile).as_bytes())?;
     }
-    finish(report(&profile), &args.report, console)
+    finish(profile_report(&profile), &args.report, console)
 }
 
 /// Formats the profile as text.
@@ -86,101 +84,23 @@ fn text(profile: &Profile) -> String {
         line("time", (class.count > 0).then(|| class.wall_s / class.count as f64));
         for phase in Phase::ALL {
             line(&format!("  {}", phase.name()), class.phase_each(phase).filter(|each| *each > 0.0));
+            line("    CPU", class.phase_cpu_each(phase));
         }
         for percent in [50.0, 95.0, 99.0] {
             line(&format!("p{percent}"), class.percentile(percent));
         }
-        let share = unaccounted(class);
-        let verdict = if is_trustworthy(class) { "" } else { ", untrustworthy: expected at most 2 %" };
+        if let Some(source) = &class.cpu_by {
+            let _ = writeln!(out, "  {:<14}{source}", "CPU of phases");
+        }
+        let share = class.unaccounted_share();
+        let verdict = if class.is_trustworthy() { "" } else { ", untrustworthy: expected at most 2 %" };
         let _ = writeln!(out, "  {:<14}{:.1} % of the time{verdict}", "unaccounted", 100.0 * share);
     }
     out
 }
 
-/// Returns the share of a class's time outside of all phases; negative if the phases exceed the total.
-fn unaccounted(class: &ProfileClass) -> f64 {
-    let phases: f64 = class.phases.iter().map(|line| line.wall_s).sum();
-    if class.wall_s > 0.0 { (class.wall_s - phases) / class.wall_s } else { 0.0 }
-}
-
-/// Returns true if the phases explain the time within 2 %, or within a millisecond in total. The rest passes between two clock readings.
-fn is_trustworthy(class: &ProfileClass) -> bool {
-    let share = unaccounted(class).abs();
-    share <= UNACCOUNTED_MAX || share * class.wall_s <= 1e-3
-}
-
 fn seconds(time: f64) -> String {
     format!("{time:.3}")
-}
-
-/// Builds the report of a profile. Two reports of one kind on one machine can be compared.
-fn report(profile: &Profile) -> Report {
-    let host = &profile.host;
-    let micros = |each: Option<f64>| each.map_or(Cell::Empty, |each| Cell::Number(each * 1e6));
-    let mut columns = vec![
-        Column::new("class", ""),
-        Column::new("count", ""),
-        Column::lower("CPU time", "µs"),
-        Column::lower("time", "µs"),
-    ];
-    columns.extend(Phase::ALL.map(|phase| Column::lower(phase.name(), "µs")));
-    columns.extend([
-        Column::lower("p50", "µs"),
-        Column::lower("p95", "µs"),
-        Column::new("p99", "µs"),
-        Column::new("unaccounted", "%"),
-    ]);
-    let rows = profile.classes.iter().zip(profile.cpu_each()).map(|(class, cpu)| {
-        let mut row = vec![
-            Cell::text(class.name.clone()),
-            Cell::Number(class.count as f64),
-            micros(cpu),
-            micros((class.count > 0).then(|| class.wall_s / class.count as f64)),
-        ];
-        row.extend(Phase::ALL.map(|phase| micros(class.phase_each(phase).filter(|each| *each > 0.0))));
-        row.extend([50.0, 95.0, 99.0].map(|percent| micros(class.percentile(percent))));
-        row.push(Cell::Number(100.0 * unaccounted(class)));
-        row
-    });
-    let series = Phase::ALL.map(|phase| {
-        let each = |class: &ProfileClass| class.phase_each(phase).unwrap_or(0.0) * 1e6;
-        (phase.name().to_owned(), profile.classes.iter().map(each).collect::<Vec<f64>>())
-    });
-    let doubtful: Vec<&str> =
-        profile.classes.iter().filter(|class| !is_trustworthy(class)).map(|class| class.name.as_str()).collect();
-    let (verdict, summary) = if doubtful.is_empty() {
-        let (wall, cpu) = (seconds(profile.wall_s), seconds(profile.cpu_s));
-        (Verdict::Good, format!("{} classes in {wall} s, {cpu} s CPU.", profile.classes.len()))
-    } else {
-        let names = doubtful.join(", ");
-        (Verdict::Untrustworthy, format!("More than 2 % of the time is in no phase: {names}."))
-    };
-    Report {
-        kind: format!("profile of {}", profile.kind),
-        title: format!("What the transactions of `{}` cost", profile.kind),
-        verdict,
-        summary,
-        conditions: vec![
-            ("processor".to_owned(), host.processor.clone()),
-            ("threads".to_owned(), host.threads.to_string()),
-            ("system".to_owned(), host.system.clone()),
-            ("build".to_owned(), host.build.clone()),
-        ],
-        sections: vec![Section {
-            id: "classes".to_owned(),
-            title: "Cost of a transaction".to_owned(),
-            notes: vec![
-                "CPU time is that of the process, divided among the classes by their phases that compute. Phases are wall time."
-                    .to_owned(),
-            ],
-            table: Table { columns, rows: rows.collect() },
-            picture: Some(Picture::Bars {
-                across: "µs".to_owned(),
-                rows: profile.classes.iter().map(|class| class.name.clone()).collect(),
-                series: series.into_iter().filter(|(_, each)| each.iter().any(|each| *each > 0.0)).collect(),
-            }),
-        }],
-    }
 }
 
 /// Prints the queueing network of one class as a file for `quayline predict`.

@@ -67,7 +67,8 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         let percent = 100.0 * cost.unaccounted_share();
         line("verdict", format!("untrustworthy: {percent:.1} % of the time is in no phase, expected at most 2 %"));
     }
-    line("waits", waits_text(cost));
+    line("waits", cost.waits_text());
+    line("cpu", cost.cpu_text());
     line(
         "overhead",
         format!(
@@ -83,53 +84,6 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         line("found", format!("{code} in {}", count_of(*count, "place")));
     }
     text
-}
-
-/// Formats the division of the threads' time.
-fn waits_text(cost: &quayline_meter::Report) -> String {
-    let waits = cost.waits();
-    let run_queue = match cost.run_queue {
-        Some(_) => format!("{} for a processor", seconds(waits.run_queue)),
-        None => "waits for a processor are not counted here".to_owned(),
-    };
-    let parts = [
-        (waits.device, "for devices"),
-        (waits.commit, "for commits"),
-        (waits.provider, "for providers"),
-        (waits.others, "for other threads"),
-        (waits.rest, "for memory and locks"),
-    ];
-    let parts = parts.into_iter().filter(|(time, _)| time.as_micros() > 500);
-    let parts = parts.map(|(time, name)| format!("{} {name}", seconds(time)));
-    let all = [format!("{} on a processor", seconds(waits.cpu)), run_queue].into_iter().chain(parts);
-    all.collect::<Vec<_>>().join(" + ")
-}
-
-/// Division of the threads' time, in seconds.
-#[derive(Serialize)]
-struct WaitsWire {
-    cpu_s: f64,
-    run_queue_s: Option<f64>,
-    device_s: f64,
-    commit_s: f64,
-    provider_s: f64,
-    other_threads_s: f64,
-    rest_s: f64,
-}
-
-impl WaitsWire {
-    fn of(cost: &quayline_meter::Report) -> Self {
-        let waits = cost.waits();
-        WaitsWire {
-            cpu_s: waits.cpu.as_secs_f64(),
-            run_queue_s: cost.run_queue.map(|_| waits.run_queue.as_secs_f64()),
-            device_s: waits.device.as_secs_f64(),
-            commit_s: waits.commit.as_secs_f64(),
-            provider_s: waits.provider.as_secs_f64(),
-            other_threads_s: waits.others.as_secs_f64(),
-            rest_s: waits.rest.as_secs_f64(),
-        }
-    }
 }
 
 /// Formats the statistics as one line of JSON.
@@ -160,7 +114,8 @@ struct StatsWire<'a> {
     phases_s: BTreeMap<&'static str, f64>,
     unaccounted_s: f64,
     trustworthy: bool,
-    waits: WaitsWire,
+    waits: quayline_meter::WaitsWire,
+    cpu: quayline_meter::CpuWire,
     measuring_s: f64,
     mb_per_s: f64,
     mb_per_cpu_s: f64,
@@ -194,7 +149,8 @@ impl<'a> StatsWire<'a> {
             phases_s: cost.phases.iter().map(|line| (line.phase.name(), line.times.wall.as_secs_f64())).collect(),
             unaccounted_s: cost.unaccounted.wall_ns as f64 / 1e9,
             trustworthy: cost.identity_holds(IDENTITY_TOLERANCE),
-            waits: WaitsWire::of(cost),
+            waits: cost.waits_wire(),
+            cpu: cost.cpu_wire(),
             measuring_s: cost.measuring.as_secs_f64(),
             mb_per_s: megabytes_per_second(report.source_bytes, cost.wall),
             mb_per_cpu_s: megabytes_per_second(report.source_bytes, cost.process.cpu),

@@ -431,6 +431,7 @@ fn statistics_add_up() {
     assert!(line("rate").contains("MB/s") && line("rate").contains("µs CPU a record"), "{err}");
     assert!(line("phases").contains(" s of 1 thread = ") && line("phases").ends_with(" unaccounted"), "{err}");
     assert!(line("waits").contains(" on a processor + "), "{err}");
+    assert!(line("cpu").contains(" decode") && line("cpu").contains(", by "), "{err}");
     assert!(
         line("overhead").contains(" % of the time for measuring, ")
             && line("overhead").ends_with(" readings of the clock"),

@@ -571,3 +571,43 @@ fn rejects_of_several_inputs_are_apart_from_each_other_and_from_the_inputs() {
     world.run("translate -m t.qmap one/a.jsonl one/b.jsonl -o out --rejects bad --quiet").code(1);
     assert_eq!(world.read("bad/b.jsonl"), b"{\"id\":\"bb\"}\n");
 }
+
+/// CPU time of a translation by phase. Where the system reports interruptions of threads, it has the map and the completion of the output apart.
+#[test]
+fn statistics_have_the_cpu_time_of_the_map() {
+    let world = World::new();
+    world.write(
+        "a.toml",
+        "layout = \"csv\"\n[[field]]\nname = \"id\"\nlength = 10\n[[field]]\nname = \"text\"\nlength = 40\n",
+    );
+    world.write("b.shape", "b\n  id text(10)\n  text text(40)\n");
+    world.write("a.qmap", "source \"a.toml\"\ntarget b \"b.shape\"\n\nmake b {\n  id = id\n  text = upper(text)\n}\n");
+    let rows: String = (0..40_000).map(|row| format!("{row},some text of the row {row}\n")).collect();
+    world.write("a.csv", format!("id,text\n{rows}"));
+    let ran = world.run("translate --map a.qmap a.csv -o b.jsonl --stats --json --profile costs.json");
+    let stats: serde_json::Value =
+        serde_json::from_str(ran.code(0).err().lines().last().expect("statistics")).expect("a line of JSON");
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{value} of {stats}"));
+    let cpu = &stats["cpu"];
+    let phases = cpu["phases_s"].as_object().expect("phases");
+    let sum: f64 = phases.values().map(&number).sum();
+    // The phases have the CPU time of the threads, which is that of the process up to its begin and end.
+    assert!(sum > 0.0 && sum <= number(&stats["cpu_s"]) * 1.05 + 0.005, "{stats}");
+    assert!(number(&stats["measuring_s"]) < 0.05 * number(&stats["thread_s"]), "{stats}");
+    let (segments, interrupted) = (number(&cpu["segments"]), number(&cpu["interrupted"]));
+    let profile: serde_json::Value = serde_json::from_slice(&world.read("costs.json")).expect("JSON");
+    let source = &profile["classes"][0]["cpu_by"];
+    assert_eq!((&source["method"], &source["segments"]), (&cpu["method"], &cpu["segments"]), "{profile}");
+    let shown = world.run("profile show costs.json");
+    assert!(shown.out().contains("CPU of phases by "), "{}", shown.out());
+    match cpu["method"].as_str() {
+        Some("rseq and TSC") => {
+            assert!(segments > 100.0 && interrupted < segments / 2.0, "{stats}");
+            let share = |phase: &str| phases.get(phase).map_or(0.0, &number) / sum;
+            assert!(share("decode") > 0.02 && share("map") > 0.02 && share("encode") > 0.001, "{stats}");
+            assert!(number(&cpu["estimated_s"]) <= sum, "{stats}");
+        }
+        Some("thread clock") => assert!(segments == 0.0 && !phases.contains_key("map"), "{stats}"),
+        other => panic!("{other:?}: {stats}"),
+    }
+}

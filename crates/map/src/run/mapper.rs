@@ -208,6 +208,13 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0
     }
 
+    /// Returns true if statements run when this node is left: the document, or an occurrence of a list. Until then, values are only kept.
+    #[inline]
+    #[must_use]
+    pub fn runs_at(&self, node: NodeId) -> bool {
+        node == NodeId::ROOT || matches!(self.plan.actions[node.index()], Action::List(_))
+    }
+
     /// Returns the sinks.
     pub fn outputs(&mut self) -> &mut O {
         &mut self.outputs

@@ -228,16 +228,74 @@ fn json_of_other_versions_is_refused() {
     assert!(matches!(Report::from_json(&ragged), Err(ReadError::Form(_))));
 }
 
+const HEADLESS: [&str; 4] = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+
+/// Returns the program of a browser that can run without a display.
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome", "headless_shell"];
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    names
+        .iter()
+        .flat_map(|name| std::env::split_paths(&paths).map(move |path| path.join(name)))
+        .find(|path| path.is_file())
+}
+
+/// axe-core finds no serious fault of accessibility in the page, light and dark. The same check of a page with a fault finds it.
+#[test]
+fn axe_finds_nothing_serious() {
+    let script =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/page-tools/node_modules/axe-core/axe.min.js");
+    let (Some(browser), Ok(axe)) = (browser(), std::fs::read_to_string(script)) else {
+        eprintln!("skipped: axe_finds_nothing_serious: Chromium or axe-core is missing, see scripts/page-tools.sh");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let violations = |page: &str, options: &[&str]| -> Vec<(String, String)> {
+        // The page's policy forbids other scripts, so the copy for the checker has no policy.
+        let policy = between(page, "<meta http-equiv='Content-Security-Policy'", ">");
+        let page = page.replace(&format!("<meta http-equiv='Content-Security-Policy'{policy}>"), "");
+        assert!(!page.contains("Content-Security-Policy"), "{page}");
+        let axe = axe.replace("</script", "<\\/script");
+        let run = "axe.run(document).then(found => {\n\
+            const out = document.createElement('pre');\n\
+            out.id = 'found';\n\
+            out.textContent = found.violations.map(rule => rule.id + ' ' + rule.impact).concat('passed ' + found.passes.length).join('\\n');\n\
+            document.body.append(out);\n\
+            })";
+        let checked = page.replace("</body>", "") + &format!("<script>{axe}</script><script>{run}</script>");
+        std::fs::write(folder.path().join("checked.html"), checked).expect("written");
+        let done = Command::new(&browser)
+            .args(HEADLESS)
+            .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+            .args(["--virtual-time-budget=20000", "--dump-dom"])
+            .args(options)
+            .arg(format!("file://{}", folder.path().join("checked.html").display()))
+            .output()
+            .expect("the browser runs");
+        let dom = String::from_utf8(done.stdout).expect("UTF-8");
+        let found = between(&dom, "<pre id=\"found\">", "</pre>");
+        let words = |line: &str| line.split_once(' ').map(|(rule, impact)| (rule.to_owned(), impact.to_owned()));
+        let mut lines: Vec<(String, String)> = found.lines().filter_map(words).collect();
+        let passed = lines.pop().expect("the last line counts what passed");
+        assert!(passed.0 == "passed" && passed.1.parse::<u32>().is_ok_and(|rules| rules >= 20), "{passed:?} in {dom}");
+        lines
+    };
+    let serious =
+        |lines: &[(String, String)]| lines.iter().any(|(_, impact)| impact == "serious" || impact == "critical");
+    let page = sample(20).html();
+    for options in [&[][..], &["--blink-settings=preferredColorScheme=0"]] {
+        let found = violations(&page, options);
+        assert!(!serious(&found), "{options:?}: {found:?}");
+    }
+    let faulty = page.replacen("<table>", "<img src='data:,'><table>", 1);
+    let found = violations(&faulty, &[]);
+    assert!(serious(&found) && found.iter().any(|(rule, _)| rule == "image-alt"), "{found:?}");
+}
+
 /// A browser shows the tables and charts of the page without errors.
 #[test]
 fn a_browser_opens_the_page() {
-    let names = ["chromium", "chromium-browser", "google-chrome", "headless_shell"];
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let found: Option<PathBuf> = names
-        .iter()
-        .flat_map(|name| std::env::split_paths(&paths).map(move |path| path.join(name)))
-        .find(|path| path.is_file());
-    let Some(browser) = found else {
+    let Some(browser) = browser() else {
         eprintln!("skipped: a_browser_opens_the_page: no Chromium is installed");
         return;
     };
@@ -247,13 +305,7 @@ fn a_browser_opens_the_page() {
     let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
     let run = |options: &[&str], name: &str| {
         let mut command = Command::new(&browser);
-        command.args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--enable-logging=stderr",
-        ]);
+        command.args(HEADLESS).arg("--enable-logging=stderr");
         command.arg(&profile).args(options).arg(format!("file://{}", folder.path().join(name).display()));
         command.output().expect("the browser runs")
     };

@@ -6,6 +6,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
+use quayline_meter::{WaitFor, waiting};
 
 use super::json::Content;
 use super::marks::Crossed;
@@ -93,7 +94,7 @@ impl Queue {
                     let choosy = usize::from(select != Select::First);
                     state.choosy += choosy;
                     queue.pause_seeking(&mut state);
-                    queue.arrived.wait_for(&mut state, pause);
+                    waiting(WaitFor::Work, || queue.arrived.wait_for(&mut state, pause));
                     queue.resume_seeking();
                     state.choosy -= choosy;
                     store.usage.waited_for_message(queue.stored.messages, now);

@@ -16,6 +16,7 @@ mod world;
 
 use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, TextPlace, Value};
 use quayline_map::{MapPlan, Mapper, Outputs};
+use quayline_meter::Phase;
 
 use crate::block::Block;
 use crate::lane::{Extra, Target};
@@ -68,6 +69,8 @@ pub(crate) struct Front<'p, O: Parts, V: Waits> {
     /// Addresses of the block's bytes, their position in the source, and the beginning of the document.
     block: (usize, usize),
     from: (u64, u64),
+    /// True if the steps of the document are measured: decoding, map, output.
+    is_measured: bool,
 }
 
 impl<O: Parts, V: Waits> Front<'_, O, V> {
@@ -97,6 +100,12 @@ impl<'p, O: Parts, V: Waits> Sink for Front<'p, O, V> {
     }
     #[inline(always)]
     fn leave(&mut self, node: NodeId) {
+        if self.is_measured && self.mapper.runs_at(node) {
+            let before = quayline_meter::step(Phase::Map);
+            self.mapper.leave(node);
+            quayline_meter::step(before);
+            return;
+        }
         self.mapper.leave(node);
     }
     #[inline(always)]
@@ -143,7 +152,7 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
         outputs.each(|_, part| part.look_at(&host.envelope_set()));
         let mapper = Mapper::watched(plan, outputs, host, observer, limits);
         let outputs = (0..).take_while(|output| plan.output(*output).is_some()).count();
-        let front = Front { mapper, places, block: (0, 0), from: (0, 0) };
+        let front = Front { mapper, places, block: (0, 0), from: (0, 0), is_measured: false };
         MapTarget { front, outputs, defers, extra: None }
     }
 
@@ -169,6 +178,27 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
         if findings.is_empty() { Ok(()) } else { Err(findings) }
     }
 
+    /// Completes the output of the document, or withdraws it.
+    fn complete(&mut self) -> Result<(), Vec<Finding>> {
+        let mut notes = Vec::new();
+        if !self.front.mapper.is_clean() {
+            let outcome = self.front.mapper.outcome();
+            let good = outcome.is_good();
+            notes = outcome.findings.into_iter().map(of_document).collect();
+            if !good {
+                self.back();
+                return Err(notes);
+            }
+        }
+        let settled = self.settle().and_then(|()| self.front.mapper.observer().end(true));
+        if let Err(findings) = settled {
+            self.back();
+            return Err(findings);
+        }
+        self.kept(notes);
+        Ok(())
+    }
+
     fn kept(&mut self, notes: Vec<Finding>) {
         let mut extra = Extra { notes, documents: 0, taken: Vec::new() };
         let defers = self.defers;
@@ -192,6 +222,7 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
 
     #[inline]
     fn begin(&mut self, number: RecordNumber, from: ByteOffset, block: &Block) {
+        self.front.is_measured = quayline_meter::document();
         self.front.mapper.host().number(number);
         if V::WATCHES {
             self.front.block = (block.bytes.as_ptr() as usize, block.filled);
@@ -205,23 +236,13 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
     }
 
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        let mut notes = Vec::new();
-        if !self.front.mapper.is_clean() {
-            let outcome = self.front.mapper.outcome();
-            let good = outcome.is_good();
-            notes = outcome.findings.into_iter().map(of_document).collect();
-            if !good {
-                self.back();
-                return Err(notes);
-            }
+        if !self.front.is_measured {
+            return self.complete();
         }
-        let settled = self.settle().and_then(|()| self.front.mapper.observer().end(true));
-        if let Err(findings) = settled {
-            self.back();
-            return Err(findings);
-        }
-        self.kept(notes);
-        Ok(())
+        let before = quayline_meter::step(Phase::Encode);
+        let done = self.complete();
+        quayline_meter::step(before);
+        done
     }
 
     fn void(&mut self) {

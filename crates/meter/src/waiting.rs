@@ -1,0 +1,187 @@
+//! Reasons of waits for other threads, named where the code knows them.
+//!
+//! On Linux, a lock, an empty queue and a full one are the same system call, so the kernel does not distinguish them. The code that waits does:
+//! [`waiting`] counts the time for the thread, and makes the reason visible to an account that looks at all threads of the process.
+
+use core::cell::OnceCell;
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
+pub enum WaitFor {
+    /// A lock that another thread or unit of work has, or its turn.
+    Lock,
+    /// Work: an empty queue, a message, the end of other threads.
+    Work,
+    /// Room: a full queue, or a limit of memory that others must free. Backpressure.
+    Room,
+    /// The outcome of a commit that another thread makes durable.
+    Commit,
+}
+
+impl WaitFor {
+    /// All reasons.
+    pub const ALL: [WaitFor; 4] = [WaitFor::Lock, WaitFor::Work, WaitFor::Room, WaitFor::Commit];
+
+    fn of(code: u8) -> Option<WaitFor> {
+        WaitFor::ALL.into_iter().find(|reason| *reason as u8 == code)
+    }
+}
+
+/// Nanoseconds that a thread has waited, by [`WaitFor`].
+pub type Waited = [u64; WaitFor::ALL.len()];
+
+/// Code of a thread without a known wait.
+const NONE: u8 = u8::MAX;
+
+/// Waits of a thread.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ThreadWaits {
+    /// Number of the thread in the system.
+    pub thread: u32,
+    /// Reason of its wait now.
+    pub now: Option<WaitFor>,
+    /// Waits that have ended.
+    pub waited: Waited,
+}
+
+/// A thread that has waited. Only the thread itself changes its counts.
+#[derive(Debug)]
+struct Thread {
+    id: u32,
+    reason: AtomicU8,
+    waited: [AtomicU64; WaitFor::ALL.len()],
+}
+
+impl Thread {
+    fn waited(&self) -> Waited {
+        core::array::from_fn(|at| self.waited[at].load(Ordering::Relaxed))
+    }
+}
+
+/// Threads that have waited and have not ended.
+static THREADS: Mutex<Vec<Weak<Thread>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static OWN: OnceCell<Arc<Thread>> = const { OnceCell::new() };
+}
+
+/// Does something that may wait for other threads, and counts its time as a wait for this reason.
+pub fn waiting<T>(reason: WaitFor, wait: impl FnOnce() -> T) -> T {
+    let _end = Waiting { reason, before: mark(reason as u8), since: Instant::now() };
+    wait()
+}
+
+/// Returns the waits of the calling thread since it began.
+#[must_use]
+pub fn waited() -> Waited {
+    OWN.try_with(|own| own.get().map(|thread| thread.waited())).ok().flatten().unwrap_or_default()
+}
+
+/// Returns the waits of all threads of this process that have waited for a known reason and have not ended.
+#[must_use]
+pub fn thread_waits() -> Vec<ThreadWaits> {
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    threads.retain(|thread| thread.strong_count() > 0);
+    let now = |thread: &Weak<Thread>| {
+        let thread = thread.upgrade()?;
+        let now = WaitFor::of(thread.reason.load(Ordering::Relaxed));
+        Some(ThreadWaits { thread: thread.id, now, waited: thread.waited() })
+    };
+    threads.iter().filter_map(now).collect()
+}
+
+/// Ends a wait, in a panic too.
+struct Waiting {
+    reason: WaitFor,
+    before: u8,
+    since: Instant,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        mark(self.before);
+        let took = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let _ = OWN.try_with(|own| {
+            own.get().map(|thread| thread.waited[self.reason as usize].fetch_add(took, Ordering::Relaxed))
+        });
+    }
+}
+
+/// Makes the reason of the calling thread visible, `None` if it does not wait, without counting time.
+pub(crate) fn show(reason: Option<WaitFor>) {
+    let code = reason.map_or(NONE, |reason| reason as u8);
+    // A thread that never waited has no reason to withdraw.
+    let is_known = OWN.try_with(|own| own.get().is_some()).unwrap_or(false);
+    if is_known || code != NONE {
+        mark(code);
+    }
+}
+
+/// Sets the reason of the calling thread and returns the one before.
+fn mark(code: u8) -> u8 {
+    let swap = |own: &OnceCell<Arc<Thread>>| own.get_or_init(enlist).reason.swap(code, Ordering::Relaxed);
+    // A thread that ends has no reason left.
+    OWN.try_with(swap).unwrap_or(NONE)
+}
+
+fn enlist() -> Arc<Thread> {
+    let id = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap_or(0);
+    let thread = Arc::new(Thread { id, reason: AtomicU8::new(NONE), waited: Default::default() });
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&thread));
+    thread
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_wait_is_counted_for_its_thread_and_seen_by_others() {
+        let ((started, starts), (release, released)) = (channel(), channel::<()>());
+        let thread = std::thread::spawn(move || {
+            let id = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            let before = waited();
+            let since = Instant::now();
+            waiting(WaitFor::Room, || {
+                started.send(id).unwrap();
+                waiting(WaitFor::Lock, || ());
+                let _ = released.recv();
+            });
+            let took = u64::try_from(since.elapsed().as_nanos()).unwrap();
+            (before, waited(), took, id)
+        });
+        let id = starts.recv().unwrap();
+        let reason = || thread_waits().into_iter().find(|waits| waits.thread == id).and_then(|waits| waits.now);
+        let since = Instant::now();
+        // The inner wait ends at once, and the outer one goes on.
+        while reason() != Some(WaitFor::Room) {
+            assert!(since.elapsed() < Duration::from_secs(10), "{:?}", thread_waits());
+            std::thread::yield_now();
+        }
+        let seen = since.elapsed();
+        release.send(()).unwrap();
+        let (before, after, took, id) = thread.join().unwrap();
+        assert_eq!(before, [0; 4]);
+        let room = after[WaitFor::Room as usize];
+        assert!(u128::from(room) >= seen.as_nanos() / 2 && room <= took, "{after:?} of {took}");
+        assert_eq!(after[WaitFor::Work as usize], 0);
+        assert!(thread_waits().iter().all(|waits| waits.thread != id), "an ended thread does not wait");
+    }
+
+    #[test]
+    fn a_wait_ends_in_a_panic_too() {
+        let thread = std::thread::spawn(|| {
+            let ended = std::panic::catch_unwind(|| waiting(WaitFor::Commit, || panic!("on purpose")));
+            assert!(ended.is_err());
+            OWN.with(|own| own.get().map(|thread| thread.reason.load(Ordering::Relaxed)))
+        });
+        assert_eq!(thread.join().unwrap(), Some(NONE));
+    }
+}
