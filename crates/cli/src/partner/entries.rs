@@ -148,8 +148,7 @@ fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
         })
     });
     let field = args.field.as_deref().map(|text| {
-        let split = text.split_once('=').filter(|(name, _)| !name.is_empty());
-        split.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
+        Filter::field_of(text).ok_or_else(|| {
             let finding = argument(format!("`--field {text}` has no `=`"));
             Stop::from(finding.hint("write it as --field purchase-order=PO4711"))
         })
@@ -166,6 +165,9 @@ fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
         way,
         document: args.document.clone(),
         guide: args.guide.clone(),
+        map: args.map.clone(),
+        rule: args.rule.clone(),
+        finding: args.finding.clone(),
         number: args.number.clone(),
         field: field.transpose()?,
         from_ms: args.from.as_deref().map(|text| time("--from", text)).transpose()?,
