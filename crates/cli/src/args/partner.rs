@@ -197,7 +197,7 @@ pub(crate) struct ReceiveArgs {
 /// Arguments of `quayline partner send`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SendArgs {
-    /// Files to send; - is standard input
+    /// Files to send; - is standard input, `file:NAME` a record file of the store
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
