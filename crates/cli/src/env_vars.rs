@@ -33,7 +33,7 @@ pub(crate) const HOME: EnvVar = EnvVar { name: "HOME", meaning: "the user's fold
 
 /// The key of stored bytes of partners' documents: secrets are named, never arguments.
 pub(crate) const QUAYLINE_STORE_KEY: EnvVar = EnvVar {
-    name: "QUAYLINE_STORE_KEY",
+    name: quayline_partner::STORE_KEY_VARIABLE,
     meaning: "key that encrypts stored documents of partners: 64 hexadecimal digits, or `file:PATH`",
 };
 

@@ -47,5 +47,6 @@ pub(crate) const BROKEN: Code = Code("FLO-073");
 pub(crate) const PROGRAM: Code = Code("FLO-074");
 pub(crate) const PROGRAM_ENDED: Code = Code("FLO-075");
 pub(crate) const RETURN_CODE: Code = Code("FLO-076");
+pub(crate) const PARTNER: Code = Code("FLO-077");
 pub(crate) const LOOKUP: Code = Code("FLO-070");
 pub(crate) const OWN_FUNCTION: Code = Code("FLO-071");

@@ -23,6 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codes;
 use crate::expression::{self, Expressions, Gives, Written, same_shape};
 use crate::program::Program;
+use crate::trading::{REPORT_OUTLINE, Trading, trades};
 
 /// A flow, compiled. It never changes; threads share it.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub struct Flow {
     pub findings: Vec<Finding>,
     /// Every file that the flow was made of, to see whether it changed.
     pub files: Vec<PathBuf>,
+    /// Cache of compiled guides and maps.
+    pub(crate) cache: Option<Arc<Cache>>,
 }
 
 /// A node, compiled.
@@ -96,7 +99,7 @@ impl Flow {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn compile(file: FlowFile, root: &Path, cache: Option<Arc<Cache>>) -> Result<Flow, Findings> {
-        let options = ShapeOptions { cache, ..ShapeOptions::default() };
+        let options = ShapeOptions { cache: cache.clone(), ..ShapeOptions::default() };
         let mut compiler = Compiler {
             root,
             options,
@@ -113,6 +116,11 @@ impl Flow {
         compiler.self_feeding();
         compiler.unanswered();
         let Compiler { mut findings, mut files, .. } = compiler;
+        if file.nodes.iter().any(trades) {
+            let partners = Trading::check(&file, root, cache.clone());
+            findings.extend(partners.findings);
+            files.extend(partners.files);
+        }
         findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(findings));
@@ -120,7 +128,7 @@ impl Flow {
         files.sort();
         files.dedup();
         let nodes = nodes.into_iter().flatten().collect();
-        Ok(Flow { file, root: root.to_owned(), nodes, findings, files })
+        Ok(Flow { file, root: root.to_owned(), nodes, findings, files, cache })
     }
 
     /// Name of the flow.
@@ -567,14 +575,16 @@ impl Compiler<'_> {
     /// Propagates the known record types along the wires of a node.
     fn leave(&mut self, at: usize, arriving: &Arriving, record: Option<Arc<ShapeFile>>, made: Option<Arriving>) {
         let node = &self.file.nodes[at];
-        let status = || {
-            let shape = parse_outline("status", STATUS_OUTLINE).ok()?;
+        let outlined = |name, outline| {
+            let shape = parse_outline(name, outline).ok()?;
             Some(Arriving::One(Arc::new(ShapeFile::of_shape(shape, Form::Json { array: false }))))
         };
         for (terminal, to) in node.targets() {
             let leaves = match (node.kind.name, terminal) {
                 ("map" | "cobol_program", "out") => made.clone().unwrap_or(Arriving::Unread),
-                (_, "status") => status().unwrap_or(Arriving::Unread),
+                (_, "status") => outlined("status", STATUS_OUTLINE).unwrap_or(Arriving::Unread),
+                (_, "report") => outlined("report", REPORT_OUTLINE).unwrap_or(Arriving::Unread),
+                ("partner_receive" | "partner_send", "output" | "acknowledgment" | "interchange") => Arriving::Unread,
                 ("record_input", "record") | ("record_read", "out") => {
                     record.clone().map_or(Arriving::Unread, Arriving::One)
                 }

@@ -104,6 +104,14 @@ fn guarantee(node: &FlowNode) -> Option<&'static str> {
         "cobol_program" => {
             "at least once: the program runs again after a rollback, so what it changes outside of its record happens again"
         }
+        "partner_receive" => {
+            "exactly once: entries, numbers, acknowledgments and outputs are in the unit of work; files are written after the commit, \
+             and again after a crash"
+        }
+        "partner_send" => {
+            "exactly once: entries, numbers and interchanges are in the unit of work; files are written after the commit, and again \
+             after a crash"
+        }
         "http_request" => "at least once: the request is sent again after a rollback, with the same Idempotency-Key",
         "http_output" => {
             "at least once: the request is sent after the commit until it is accepted, with the same Idempotency-Key; \

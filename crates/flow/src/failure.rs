@@ -1,8 +1,10 @@
 //! Failure of a node while it processes a message.
 
-use quayline_core::{Code, Fault, Finding, Place};
+use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
 use quayline_pipeline::UnitReport;
 use quayline_store::{Cause, StoreError};
+
+use crate::codes;
 
 /// A failure of a node. It travels to the `failure` terminal, to the nearest `try`, to the `catch` terminal of the input, or rolls the unit of work
 /// back.
@@ -18,6 +20,19 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Failure { finding: Box::new(Finding::error(code, Fault::Sender, message).hint(hint)), node: None, status: None }
+    }
+
+    /// Creates the failure of other work: its first finding, and the number of the others.
+    pub(crate) fn of(Findings(found): Findings) -> Self {
+        let more = found.len().saturating_sub(1);
+        let error = |finding: &Finding| finding.severity == Severity::Error;
+        let at = found.iter().position(error).unwrap_or(0);
+        let unknown = || Finding::error(codes::BROKEN, Fault::Ours, "the work failed without a finding");
+        let mut finding = found.into_iter().nth(at).unwrap_or_else(unknown);
+        if more > 0 {
+            finding.message = format!("{}; {more} more findings", finding.message);
+        }
+        Failure { finding: Box::new(finding), node: None, status: None }
     }
 
     /// Creates the failure of a conversion that refused a message.

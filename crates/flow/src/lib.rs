@@ -56,6 +56,7 @@ mod stats;
 mod taken;
 mod tls;
 mod trace;
+mod trading;
 mod worker;
 
 pub use compile::{Flow, STATUS_OUTLINE, flow_files, missing_definitions, shared_addresses};

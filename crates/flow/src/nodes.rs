@@ -76,6 +76,8 @@ impl Run<'_> {
             "nats_output" => self.nats_output(work, at, &values, parcel).await,
             "amqp_output" => self.amqp_output(work, at, &values, parcel).await,
             "kafka_output" => self.kafka_output(work, at, &values, parcel).await,
+            "partner_receive" => self.partner_receive(work, at, parcel).await,
+            "partner_send" => self.partner_send(work, at, &values, parcel).await,
             "record_input" => self.record_input(work, at, &values, parcel).await,
             _ => self.record(work, at, &values, parcel).await,
         }

@@ -57,7 +57,7 @@ fn node(
 
 /// Returns the most informative property.
 fn detail(node: &FlowNode) -> String {
-    let names = ["queue", "file", "map", "program", "folder", "every", "by"];
+    let names = ["queue", "file", "map", "program", "folder", "every", "by", "document"];
     names.iter().find_map(|name| node.text(name)).map_or_else(String::new, |text| format!(" {text}"))
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::Either;
 use quayline_core::Finding;
 use quayline_meter::Clock as _;
+use quayline_partner::PendingFiles;
 use quayline_project::{FlowProperty, PropertyValue};
 use quayline_store::queue::Queue;
 use quayline_store::record_file::RecordFile;
@@ -26,6 +27,7 @@ use crate::http::{Answer, Outcome, ReplyTo};
 use crate::message::Parcel;
 use crate::pipes::{Lanes, Pipes};
 use crate::stats::{CpuPart, FlowStats};
+use crate::trading::Trading;
 
 /// Nodes that the messages of one unit of work may reach: a split of a million parts over ten nodes.
 const STEPS_MAX: u64 = 10_000_000;
@@ -71,6 +73,9 @@ pub(crate) struct Run<'p> {
     pub(crate) nats: crate::nats::Publishers,
     pub(crate) amqp: crate::amqp::Senders,
     pub(crate) kafka: crate::kafka_output::Senders,
+    /// The partners, if the flow has nodes of partners.
+    pub(crate) trading: Option<&'p Trading>,
+    pub(crate) worker: crate::trading::Worker<'p>,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
     units: Cell<u64>,
@@ -100,6 +105,8 @@ pub(crate) enum After {
     Answer(ReplyTo, Answer),
     /// A file whose content is kept in the store under this name.
     File(String),
+    /// Documents for folders, kept in the transaction store, and the name of their node.
+    Delivery(PendingFiles, String),
     /// The file of a folder input.
     Processed(crate::folder::Processed),
 }
@@ -131,7 +138,13 @@ pub(crate) enum Gives {
 }
 
 impl<'p> Run<'p> {
-    pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stop: (Arc<Deployed>, usize)) -> Self {
+    pub(crate) fn new(
+        flow: &'p Flow,
+        pipes: &'p Pipes,
+        trading: Option<&'p Trading>,
+        around: Around,
+        stop: (Arc<Deployed>, usize),
+    ) -> Self {
         let stats = Arc::clone(&stop.0.stats);
         let Around { store, clock, observer, commits, files, workload: _, base_ms } = around;
         Run {
@@ -153,6 +166,8 @@ impl<'p> Run<'p> {
             nats: crate::nats::Publishers::default(),
             amqp: crate::amqp::Senders::default(),
             kafka: crate::kafka_output::Senders::default(),
+            trading,
+            worker: RefCell::default(),
             queues: RefCell::default(),
             files: RefCell::default(),
             units: Cell::new(0),
@@ -519,6 +534,13 @@ impl<'p> Run<'p> {
                         let written = tokio::task::spawn_blocking(move || crate::outbox::write(&store, &key)).await;
                         if let Ok(Err(unwritten)) = written {
                             files.left(&unwritten);
+                        }
+                    }
+                    After::Delivery(files, node) => {
+                        let left = tokio::task::spawn_blocking(move || files.write()).await.unwrap_or_default();
+                        for finding in left {
+                            let failure = Failure { node: Some(node.clone()), ..Failure::of(finding.into()) };
+                            observer.failed(&name, &failure.located(&name), false);
                         }
                     }
                     After::Processed(file) => {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use quayline_core::Findings;
 use quayline_store::queue::{GetWait, Message, Persistence, Select};
 use quayline_store::{RollBack, StoreError};
 use quayline_workload::{Kind, Workload};
@@ -24,6 +25,7 @@ use crate::message::Parcel;
 use crate::pipes::Pipes;
 use crate::run::{Run, Work};
 use crate::stats::CpuPart;
+use crate::trading::{Trading, trades};
 
 /// First pause before inputs that cannot begin try again: an address is free a moment after the flow that is replaced has ended.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -52,7 +54,13 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
         let class = workload.classes().of(Kind::Flow, flow.name());
         (workload, class)
     });
-    let run = Run::new(flow, &pipes, around, (Arc::clone(&deployed), thread));
+    let trading = if flow.file.nodes.iter().any(trades) {
+        let Some(trading) = opened(&deployed, &around, thread).await else { return };
+        Some(trading)
+    } else {
+        None
+    };
+    let run = Run::new(flow, &pipes, trading.as_ref(), around, (Arc::clone(&deployed), thread));
     // Outboxes and groups whose time is over have one owner.
     let is_first = deployed.slots.iter().position(|slots| *slots > 0) == Some(thread);
     // A queue that is not defined yet may be defined while the flow runs.
@@ -165,6 +173,31 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
         }
     })
     .await;
+}
+
+/// Opens the partners of a flow, again and again while the store or their files cannot be used. `None` if the flow is stopped before.
+async fn opened(deployed: &Deployed, around: &Around, thread: usize) -> Option<Trading> {
+    let flow = &*deployed.flow;
+    let (clock, mut pause) = (&*around.clock, FIRST_PAUSE);
+    let report = |findings: Findings| {
+        let failure = Failure::of(findings);
+        around.observer.failed(flow.name(), &failure.located(flow.name()), false);
+        format!("{}: {}", failure.finding.code, failure.finding.message)
+    };
+    loop {
+        let opened = Trading::open(&flow.root, flow.cache.clone(), &around.store, clock);
+        match opened.and_then(|trading| trading.write_left(clock).map(|left| (trading, left))) {
+            Ok((trading, left)) => {
+                left.into_iter().for_each(|finding| drop(report(finding.into())));
+                return Some(trading);
+            }
+            Err(findings) => deployed.stats.begins(Some(report(findings))),
+        }
+        if deployed.stopped_within(pause, thread).await {
+            return None;
+        }
+        pause = (pause * 2).min(INPUT_PAUSE);
+    }
 }
 
 /// Charges the CPU time of a look at a flow to its class, if the class is held to a share.

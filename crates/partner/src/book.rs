@@ -81,6 +81,8 @@ pub struct LoadedMap {
     pub(crate) digits: String,
     /// True if the source is EDI.
     pub from_edi: bool,
+    /// Files that the map depends on, and its tables.
+    files: Vec<PathBuf>,
     /// The shape of the source.
     pub(crate) source: ShapeFile,
     /// The shape of the first EDI output.
@@ -306,6 +308,21 @@ impl Book {
         let (_, other) = named().find(|(output, name)| !output.is_edi && to(name) == Some(&Delivery::Answer))?;
         let message = format!("output `{other}` is not EDI, so it cannot answer the partner");
         wrong(message, "deliver it to a folder or queue, or choose an EDI target")
+    }
+
+    /// Returns the folder of partner files, these files, and the files of the maps and guides that were used so far, after [`Book::check`] of all. They
+    /// show whether the book is up to date.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files = vec![self.project.join("partners")];
+        files.extend(self.partners.iter().map(|partner| partner.path.clone()));
+        let maps = self.maps.values().filter_map(|slot| slot.loaded.get()?.as_ref().ok());
+        files.extend(maps.flat_map(|map| map.files.iter().cloned()));
+        let guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
+        files.extend(guides.keys().flatten().map(|path| self.project.join(path)));
+        files.sort();
+        files.dedup();
+        files
     }
 
     /// Warnings about the partner files.
@@ -538,6 +555,7 @@ impl Book {
             let framing = if let TargetFormat::Records(framing) = format { Some(framing) } else { None };
             outputs.push(OutputFacts { name: target.name.clone(), extension, is_edi, framing });
         }
+        let files = map.files.iter().cloned().chain(tables.iter().map(|(_, file)| file.clone())).collect();
         let from_edi = matches!(map.source.source()?, quayline_project::SourceFormat::Edi(_));
         let (now, seed) = self.world;
         // Headers of interchanges are written again when a document is enveloped, so these values never leave Quayline.
@@ -550,7 +568,7 @@ impl Book {
         let edi_target = edi_target.map(|(target, _)| target.shape.clone());
         let pipeline = Pipeline::through(map, Arc::clone(&world), self.options.limits.clone()).map_err(placed)?;
         let digits = format!("{digest:016x}");
-        Ok(LoadedMap { pipeline, world, outputs, lookups, digest, digits, from_edi, source, edi_target })
+        Ok(LoadedMap { pipeline, world, outputs, lookups, digest, digits, from_edi, files, source, edi_target })
     }
 
     /// Returns the guides of some settings.

@@ -24,6 +24,8 @@ use crate::codes;
 use crate::condition::ConditionLane;
 use crate::entry::EntryId;
 use crate::ledger::{self, Ledger, of_store};
+use crate::lent::alone;
+use crate::outputs::{HandedOutput, OutputKind, Outputs, not_taken, unwritten};
 
 /// Bounds of one unit of work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,7 +39,8 @@ pub struct DeskLimits {
     /// Bytes of one source of documents to send. Default 256 MB.
     pub send_bytes_max: u64,
     /// Numbers of entries that a worker takes in advance. Default 1: each is taken in its unit of work, without a gap, and other workers wait
-    /// for the outcome. Workers on several threads take more, and a worker that ends leaves a gap.
+    /// for the outcome. Workers on several threads take more, and a worker that ends leaves a gap. Numbers that are left after an hour are not used,
+    /// because searches by time rely on the order of numbers.
     pub entry_numbers_ahead: u64,
 }
 
@@ -65,20 +68,20 @@ pub struct Desk<'b> {
     transactions: usize,
     bytes: usize,
     outgoing: Vec<Outgoing>,
-    /// Keys in the outbox of files that are written.
-    written: Vec<[u8; 10]>,
-    /// Findings about failed deliveries, at most [`UNDELIVERED_MAX`]; the files are in the outbox.
-    undelivered: Vec<Finding>,
-    undelivered_more: u64,
+    /// Files that are written, and findings about those that are not.
+    written: Written,
+    pub(crate) outputs: Outputs<'b>,
     now_ms: Box<dyn Fn() -> u64 + 'b>,
     /// Maps that were run.
     runs: u64,
     /// Units of work that committed.
     commits: u64,
-    /// Numbers of entries that were taken in advance.
-    ids: std::ops::Range<u64>,
+    /// Numbers of entries that were taken in advance, and the time in milliseconds until which they are used.
+    ids: (std::ops::Range<u64>, u64),
     /// True if sources share a unit of work.
     shares: bool,
+    /// True if the unit of work is that of a caller, who ends it.
+    is_lent: bool,
     /// Queue of the last delivery in this unit of work. Another process may redefine the queue between two units.
     queue: Option<(String, Queue)>,
     /// Record file of the last delivery in this unit of work.
@@ -92,12 +95,20 @@ pub(crate) struct MapLane<'b> {
     pub(crate) buffers: Vec<OutputBuffer>,
 }
 
-/// A file that is to be written after the commit.
-struct Outgoing {
-    key: [u8; 10],
+/// A file that is to be written after the commit, or without a folder, output for standard output.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) key: [u8; 10],
     folder: PathBuf,
     name: String,
     bytes: Vec<u8>,
+}
+
+/// Point in the open unit of work, in the list of files to write after it, and in the output for the caller.
+pub(crate) struct DeskMark {
+    unit: UnitMark,
+    files: usize,
+    outputs: usize,
 }
 
 impl<'b> Desk<'b> {
@@ -112,6 +123,20 @@ impl<'b> Desk<'b> {
         limits: DeskLimits,
         now_ms: impl Fn() -> u64 + 'b,
     ) -> Result<Desk<'b>, Findings> {
+        Desk::with_output(book, ledger, limits, now_ms, None)
+    }
+
+    /// Creates a worker as [`Desk::new`] does. What rules and settings deliver to `output` goes to the stream. Without a stream, it is refused.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn with_output(
+        book: &'b Book,
+        ledger: &'b Ledger,
+        limits: DeskLimits,
+        now_ms: impl Fn() -> u64 + 'b,
+        stream: Option<Box<dyn io::Write + 'b>>,
+    ) -> Result<Desk<'b>, Findings> {
         ledger.check_key()?;
         let mut desk = Desk {
             book,
@@ -123,14 +148,14 @@ impl<'b> Desk<'b> {
             transactions: 0,
             bytes: 0,
             outgoing: Vec::new(),
-            written: Vec::new(),
-            undelivered: Vec::new(),
-            undelivered_more: 0,
+            written: Written::default(),
+            outputs: stream.map_or(Outputs::Nobody, Outputs::Stream),
             now_ms: Box::new(now_ms),
             runs: 0,
             commits: 0,
-            ids: 0..0,
+            ids: (0..0, 0),
             shares: false,
+            is_lent: false,
             queue: None,
             file: None,
         };
@@ -153,13 +178,7 @@ impl<'b> Desk<'b> {
     /// Returns the findings about failed deliveries since the last call. The output is in the store, and the next worker delivers it. The reports of
     /// [`Desk::receive`], [`Desk::send`] and [`Desk::release`] include these findings.
     pub fn take_undelivered(&mut self) -> Vec<Finding> {
-        let mut all = std::mem::take(&mut self.undelivered);
-        let more = std::mem::take(&mut self.undelivered_more);
-        if more > 0 {
-            let message = format!("{more} more files cannot be delivered");
-            all.push(Finding::error(codes::DELIVERY, Fault::Environment, message).hint(UNDELIVERED_HINT));
-        }
-        all
+        self.written.take_undelivered()
     }
 
     /// Returns the time of the clock.
@@ -177,7 +196,7 @@ impl<'b> Desk<'b> {
     pub(crate) fn unit(&mut self) -> Result<&mut Unit, Findings> {
         if self.unit.is_none() {
             let mut unit = self.ledger.begin().map_err(of_store)?;
-            for key in self.written.drain(..) {
+            for key in self.written.keys.drain(..) {
                 self.ledger.outbox.remove(&mut unit, &key).map_err(of_store)?;
             }
             self.unit = Some(unit);
@@ -191,10 +210,23 @@ impl<'b> Desk<'b> {
         if self.limits.entry_numbers_ahead <= 1 {
             return ledger.next_id(self.unit()?).map_err(of_store);
         }
-        if self.ids.is_empty() {
-            self.ids = ledger.take_ids(self.limits.entry_numbers_ahead).map_err(of_store)?;
+        let now_ms = self.now_ms();
+        if self.ids.0.is_empty() || now_ms >= self.ids.1 {
+            let ids = ledger.take_ids(self.limits.entry_numbers_ahead).map_err(of_store)?;
+            self.ids = (ids, now_ms.saturating_add(IDS_USED_MS));
         }
-        Ok(EntryId(self.ids.next().expect("numbers were taken above")))
+        Ok(EntryId(self.ids.0.next().expect("numbers were taken above")))
+    }
+
+    /// Takes numbers of entries for a unit of work that has no control numbers yet: another unit may hold the sequence of entries and wait for these.
+    pub(crate) fn take_ids_ahead(&mut self) -> Result<(), Findings> {
+        let ahead = self.limits.entry_numbers_ahead;
+        let left = self.ids.0.end.saturating_sub(self.ids.0.start);
+        if ahead > 1 && left < ahead / 4 {
+            let ids = self.ledger.take_ids(ahead).map_err(of_store)?;
+            self.ids = (ids, self.now_ms().saturating_add(IDS_USED_MS));
+        }
+        Ok(())
     }
 
     /// Does several things, such as receiving and sending many small sources, in shared units of work, up to [`DeskLimits`].
@@ -246,8 +278,27 @@ impl<'b> Desk<'b> {
             self.commits += 1;
         }
         let outgoing = std::mem::take(&mut self.outgoing);
-        self.write_files(&outgoing);
+        self.written.write(&outgoing, &mut self.outputs);
         Ok(())
+    }
+
+    /// Makes a unit of work of the caller the open one.
+    pub(crate) fn lend(&mut self, unit: Unit) {
+        (self.unit, self.is_lent, self.shares) = (Some(unit), true, true);
+    }
+
+    /// Returns the unit of work of the caller, with the files to write after its commit.
+    pub(crate) fn give_back(&mut self) -> (Unit, Vec<Outgoing>) {
+        (self.is_lent, self.shares) = (false, false);
+        (self.queue, self.file) = (None, None);
+        (self.transactions, self.bytes) = (0, 0);
+        let unit = self.unit.take().expect("a unit of work of a caller is neither committed nor dropped");
+        (unit, std::mem::take(&mut self.outgoing))
+    }
+
+    /// Returns true if the unit of work is that of a caller.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.is_lent
     }
 
     /// Commits, and removes the written files from the outbox.
@@ -256,32 +307,35 @@ impl<'b> Desk<'b> {
             return Ok(());
         }
         self.commit()?;
-        if !self.written.is_empty() {
+        if !self.written.keys.is_empty() {
             self.unit()?;
             self.commit()?;
         }
         Ok(())
     }
 
-    /// Drops the open unit of work.
+    /// Drops the open unit of work. That of a caller stays; [`Desk::in_unit`] undoes what was done in it.
     pub(crate) fn roll_back(&mut self) {
-        self.unit = None;
+        if !self.is_lent {
+            self.unit = None;
+        }
         (self.queue, self.file) = (None, None);
         self.outgoing.clear();
         self.transactions = 0;
         self.bytes = 0;
     }
 
-    /// Returns a mark in the open unit of work and in the list of files to write after it.
-    pub(crate) fn mark(&mut self) -> Result<(UnitMark, usize), Findings> {
-        let files = self.outgoing.len();
-        Ok((self.unit()?.mark(), files))
+    /// Returns a mark.
+    pub(crate) fn mark(&mut self) -> Result<DeskMark, Findings> {
+        let (files, outputs) = (self.outgoing.len(), self.outputs.len());
+        Ok(DeskMark { unit: self.unit()?.mark(), files, outputs })
     }
 
     /// Undoes the changes since a mark. Entry numbers that were reserved remain used.
-    pub(crate) fn back_to(&mut self, (mark, files): (UnitMark, usize)) -> Result<(), Findings> {
-        self.unit()?.back_to(mark);
-        self.outgoing.truncate(files);
+    pub(crate) fn back_to(&mut self, mark: DeskMark) -> Result<(), Findings> {
+        self.unit()?.back_to(mark.unit);
+        self.outgoing.truncate(mark.files);
+        self.outputs.truncate(mark.outputs);
         Ok(())
     }
 
@@ -289,8 +343,8 @@ impl<'b> Desk<'b> {
     pub(crate) fn deliver(
         &mut self,
         to: &Delivery,
-        id: EntryId,
-        number: u16,
+        kind: OutputKind,
+        (id, number): (EntryId, u16),
         name: &str,
         bytes: Cow<'_, [u8]>,
     ) -> Result<String, Findings> {
@@ -316,24 +370,45 @@ impl<'b> Desk<'b> {
                 let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
                 Err(finding.hint("add the sender to a partner file, then run again").into())
             }
+            Delivery::Output if !self.outputs.takes(kind) => Err(not_taken(kind).into()),
+            Delivery::Output => {
+                if let Outputs::Caller(_, handed) = &mut self.outputs {
+                    handed.push(HandedOutput { kind, bytes: bytes.into_owned() });
+                } else {
+                    self.keep_outgoing(PathBuf::new(), (id, number), name, bytes)?;
+                }
+                Ok(to.to_string())
+            }
             Delivery::Folder(folder) => {
                 let folder = self.book.project().join(folder);
-                let mut key = [0; 10];
-                key[..8].copy_from_slice(&id.0.to_be_bytes());
-                key[8..].copy_from_slice(&number.to_be_bytes());
-                let mut record = key.to_vec();
-                for text in [folder.to_string_lossy().as_ref(), name] {
-                    record.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
-                    record.extend_from_slice(text.as_bytes());
-                }
-                let ledger = self.ledger;
-                record.extend_from_slice(&ledger.packed(&key, &bytes)?);
-                ledger.outbox.set(self.unit()?, &record).map_err(of_store)?;
                 let to = folder.join(name).display().to_string();
-                self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.into_owned() });
+                self.keep_outgoing(folder, (id, number), name, bytes)?;
                 Ok(to)
             }
         }
+    }
+
+    /// Keeps a file in the outbox until it is written after the commit.
+    fn keep_outgoing(
+        &mut self,
+        folder: PathBuf,
+        (id, number): (EntryId, u16),
+        name: &str,
+        bytes: Cow<'_, [u8]>,
+    ) -> Result<(), Findings> {
+        let mut key = [0; 10];
+        key[..8].copy_from_slice(&id.0.to_be_bytes());
+        key[8..].copy_from_slice(&number.to_be_bytes());
+        let mut record = key.to_vec();
+        for text in [folder.to_string_lossy().as_ref(), name] {
+            record.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+            record.extend_from_slice(text.as_bytes());
+        }
+        let ledger = self.ledger;
+        record.extend_from_slice(&ledger.packed(&key, &bytes)?);
+        ledger.outbox.set(self.unit()?, &record).map_err(of_store)?;
+        self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.into_owned() });
+        Ok(())
     }
 
     /// Inserts the records of an output into a record file, in the unit of work that is open. Returns the finding about a record that the file refuses,
@@ -373,52 +448,11 @@ impl<'b> Desk<'b> {
         }
     }
 
-    /// Writes files. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder.
-    fn write_files(&mut self, files: &[Outgoing]) {
-        let mut folders: Vec<(&Path, bool)> = Vec::new();
-        let mut written: Vec<(&Path, [u8; 10])> = Vec::new();
-        for file in files {
-            let known = folders.iter().position(|(folder, _)| *folder == file.folder.as_path());
-            if known.is_some_and(|known| !folders[known].1) {
-                self.undelivered_more += 1;
-                continue;
-            }
-            let done = write_file(file);
-            if let Err(error) = &done {
-                self.keep_undelivered(undelivered(&file.folder.join(&file.name), error));
-            } else {
-                written.push((&file.folder, file.key));
-            }
-            match known {
-                Some(known) => folders[known].1 = done.is_ok(),
-                None => folders.push((&file.folder, done.is_ok())),
-            }
-        }
-        let mut unsynced: Vec<&Path> = Vec::new();
-        for (folder, _) in folders.iter().filter(|(folder, _)| written.iter().any(|(of, _)| of == folder)) {
-            // One call makes all files of the folder durable, with their names.
-            let sync = || -> io::Result<()> { Ok(rustix::fs::syncfs(fs::File::open(folder)?)?) };
-            if let Err(error) = sync() {
-                self.keep_undelivered(undelivered(folder, &error));
-                unsynced.push(folder);
-            }
-        }
-        let durable = written.into_iter().filter(|(folder, _)| !unsynced.contains(folder));
-        self.written.extend(durable.map(|(_, key)| key));
-    }
-
-    fn keep_undelivered(&mut self, finding: Finding) {
-        if self.undelivered.len() < UNDELIVERED_MAX {
-            self.undelivered.push(finding);
-        } else {
-            self.undelivered_more += 1;
-        }
-    }
-
     /// Writes the files that a crash left in the outbox.
     fn write_left(&mut self) -> Result<(), Findings> {
         let mut after: Option<Vec<u8>> = None;
         loop {
+            let _alone = alone();
             let unit = self.ledger.begin().map_err(of_store)?;
             let mut browse = self.ledger.outbox.browse();
             let mut files = Vec::new();
@@ -449,7 +483,7 @@ impl<'b> Desk<'b> {
             drop(unit);
             let Some(last) = files.last() else { break };
             after = Some(last.key.to_vec());
-            self.write_files(&files);
+            self.written.write(&files, &mut self.outputs);
             self.unit()?;
             self.commit()?;
         }
@@ -504,13 +538,87 @@ impl<'b> Desk<'b> {
     }
 }
 
+/// Files that were written after a commit, and findings about those that could not be written.
+#[derive(Default)]
+pub(crate) struct Written {
+    /// Keys in the outbox of files that are written.
+    pub(crate) keys: Vec<[u8; 10]>,
+    /// Findings about failed deliveries, at most [`UNDELIVERED_MAX`]; the files are in the outbox.
+    undelivered: Vec<Finding>,
+    undelivered_more: u64,
+}
+
+impl Written {
+    /// Writes files. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder. Output for standard output stays
+    /// there if `outputs` has no stream.
+    pub(crate) fn write(&mut self, files: &[Outgoing], outputs: &mut Outputs<'_>) {
+        let mut folders: Vec<(&Path, bool)> = Vec::new();
+        let mut written: Vec<(&Path, [u8; 10])> = Vec::new();
+        for file in files {
+            if file.folder.as_os_str().is_empty() {
+                match outputs.write(&file.bytes) {
+                    Some(Ok(())) => self.keys.push(file.key),
+                    Some(Err(error)) => self.keep_undelivered(unwritten(&error)),
+                    None => {}
+                }
+                continue;
+            }
+            let known = folders.iter().position(|(folder, _)| *folder == file.folder.as_path());
+            if known.is_some_and(|known| !folders[known].1) {
+                self.undelivered_more += 1;
+                continue;
+            }
+            let done = write_file(file);
+            if let Err(error) = &done {
+                self.keep_undelivered(undelivered(&file.folder.join(&file.name), error));
+            } else {
+                written.push((&file.folder, file.key));
+            }
+            match known {
+                Some(known) => folders[known].1 = done.is_ok(),
+                None => folders.push((&file.folder, done.is_ok())),
+            }
+        }
+        let mut unsynced: Vec<&Path> = Vec::new();
+        for (folder, _) in folders.iter().filter(|(folder, _)| written.iter().any(|(of, _)| of == folder)) {
+            // One call makes all files of the folder durable, with their names.
+            let sync = || -> io::Result<()> { Ok(rustix::fs::syncfs(fs::File::open(folder)?)?) };
+            if let Err(error) = sync() {
+                self.keep_undelivered(undelivered(folder, &error));
+                unsynced.push(folder);
+            }
+        }
+        let durable = written.into_iter().filter(|(folder, _)| !unsynced.contains(folder));
+        self.keys.extend(durable.map(|(_, key)| key));
+    }
+
+    fn keep_undelivered(&mut self, finding: Finding) {
+        if self.undelivered.len() < UNDELIVERED_MAX {
+            self.undelivered.push(finding);
+        } else {
+            self.undelivered_more += 1;
+        }
+    }
+
+    /// Returns the findings since the last call.
+    pub(crate) fn take_undelivered(&mut self) -> Vec<Finding> {
+        let mut all = std::mem::take(&mut self.undelivered);
+        let more = std::mem::take(&mut self.undelivered_more);
+        if more > 0 {
+            let message = format!("{more} more files cannot be delivered");
+            all.push(Finding::error(codes::DELIVERY, Fault::Environment, message).hint(UNDELIVERED_HINT));
+        }
+        all
+    }
+}
+
 /// Creates the finding about a document for a record file that is not records.
 fn not_records() -> Finding {
     let message = "a document that is not records cannot go into a record file";
     Finding::error(codes::DELIVERY, Fault::Config, message).hint("deliver it to a folder or queue, then run again")
 }
 
-fn open_file(ledger: &Ledger, unit: &Unit, file: &str) -> Result<RecordFile, Findings> {
+pub(crate) fn open_file(ledger: &Ledger, unit: &Unit, file: &str) -> Result<RecordFile, Findings> {
     match ledger.store().file(unit, file) {
         Err(StoreError::FileMissing { .. }) => {
             let message = format!("record file {file} is not defined");
@@ -570,6 +678,9 @@ fn undelivered(path: &Path, error: &io::Error) -> Finding {
 }
 
 const UNDELIVERED_HINT: &str = "nothing is lost: correct the folder or free space, and the next run delivers it";
+
+/// Time for which numbers of entries that were taken in advance are used: an hour.
+const IDS_USED_MS: u64 = 3_600_000;
 
 /// Findings about deliveries that a worker keeps; the rest is counted.
 const UNDELIVERED_MAX: usize = 100;

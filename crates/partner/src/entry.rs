@@ -51,8 +51,18 @@ impl Kind {
         }
     }
 
+    const ALL: [Kind; 3] = [Kind::Interchange, Kind::Group, Kind::Transaction];
+    /// Every word.
+    pub const WORDS: &'static [&'static str] = &["interchange", "group", "transaction"];
+
     fn of(byte: u8) -> Option<Kind> {
-        [Kind::Interchange, Kind::Group, Kind::Transaction].into_iter().find(|kind| kind.byte() == byte)
+        Kind::ALL.into_iter().find(|kind| kind.byte() == byte)
+    }
+
+    /// Returns the kind with this name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == word)
     }
 
     /// Returns the name for people.
@@ -76,6 +86,15 @@ pub enum Way {
 }
 
 impl Way {
+    /// Every word.
+    pub const WORDS: &'static [&'static str] = &["received", "sent"];
+
+    /// Returns the direction with this name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Way> {
+        [Way::Received, Way::Sent].into_iter().find(|way| way.name() == word)
+    }
+
     pub(crate) fn byte(self) -> u8 {
         match self {
             Way::Received => b'R',

@@ -11,6 +11,7 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
 use crate::ledger::{Part, of_store};
+use crate::outputs::OutputKind;
 use crate::receive::{KEEP_DAYS, Open, Run, default_folder};
 use crate::verdict::{acknowledgment_options, gap, processed_before, verdict_of};
 
@@ -217,7 +218,7 @@ impl Run<'_> {
         let to = to.unwrap_or_else(|| default_folder(&book.partner(partner).name));
         let extension = if standard == Standard::X12 { "x12" } else { "edi" };
         let name = format!("{}-acknowledgment-{id}.{extension}", book.partner(partner).name);
-        let place = desk.deliver(&to, id, 0, &name, text.as_slice().into())?;
+        let place = desk.deliver(&to, OutputKind::Acknowledgment, (id, 0), &name, text.as_slice().into())?;
         let mut details = Details {
             standard: open.entry.details.standard.clone(),
             document: "acknowledgment".to_owned(),

@@ -130,12 +130,16 @@ impl Ledger {
         };
         let open = |definition: FileDefinition| -> Result<RecordFile, StoreError> {
             let mut unit = store.begin()?;
-            match store.file(&unit, &definition.name) {
-                Err(StoreError::FileMissing { .. }) => {
-                    let file = store.define_file(&mut unit, definition)?;
-                    unit.commit()?;
-                    Ok(file)
-                }
+            let mut found = store.file(&unit, &definition.name);
+            if let Err(StoreError::FileMissing { .. }) = found {
+                found = match store.define_file(&mut unit, definition.clone()) {
+                    Ok(file) => return unit.commit().map(|_| file),
+                    // Another thread or process has just defined it.
+                    Err(StoreError::Exists { .. }) => store.file(&store.begin()?, &definition.name),
+                    Err(error) => Err(error),
+                };
+            }
+            match found {
                 Ok(file)
                     if file.definition().alternates != definition.alternates
                         || file.definition().organisation != definition.organisation =>

@@ -31,15 +31,26 @@ impl Desk<'_> {
     pub fn send_from(&mut self, queue: &str, document: &str) -> Result<Option<(String, SendReport)>, Findings> {
         self.of_message(queue, |desk, name, bytes| {
             let request = SendRequest { name, to: None, from: None, document, again: Again::Yes };
-            let mark = desk.mark()?;
-            match desk.send_part(&request, &mut Cursor::new(&bytes)) {
-                Err(Findings(found)) if found.iter().all(|one| one.fault != Fault::Environment) => {
-                    desk.back_to(mark)?;
-                    desk.refuse_source(&request, &bytes, &found)
-                }
-                done => done,
-            }
+            desk.send_or_refuse(&request, &bytes)
         })
+    }
+
+    /// Sends documents in a unit of work that the caller ends. Documents that nothing can send become an entry with their findings.
+    ///
+    /// # Errors
+    /// Those of [`Desk::send_from`].
+    pub fn send_or_refuse(&mut self, request: &SendRequest<'_>, bytes: &[u8]) -> Result<SendReport, Findings> {
+        let mark = self.mark()?;
+        match self.send_part(request, &mut Cursor::new(bytes)) {
+            // Locks and errors of the store pass; the documents are sent when they have passed.
+            Err(Findings(found))
+                if found.iter().all(|one| one.fault != Fault::Environment && !one.code.0.starts_with("STO-")) =>
+            {
+                self.back_to(mark)?;
+                self.refuse_source(request, bytes, &found)
+            }
+            done => done,
+        }
     }
 
     /// Does `work` for a message, in one unit of work with the get.

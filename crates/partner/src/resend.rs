@@ -8,6 +8,7 @@ use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{Wanted, pieces, recode};
 use crate::ledger::Part;
 use crate::matching::{groups_in, replace_in, transactions_in};
+use crate::outputs::OutputKind;
 use crate::receive::default_folder;
 use crate::send::{SendReport, in_character_set, no_bytes};
 use crate::write::{DUE_S, Document, Route, Shape, delimiters_for, expected, standard_of};
@@ -50,7 +51,8 @@ impl Desk<'_> {
         let to = to.unwrap_or_else(|| default_folder(&entry.partner));
         let extension = if entry.details.standard == "X12" { "x12" } else { "edi" };
         let name = format!("{}-{}-{id}-again-{times}.{extension}", entry.partner, entry.number);
-        let place = self.deliver(&to, id, u16::try_from(times).unwrap_or(u16::MAX), &name, bytes.as_slice().into())?;
+        let number = u16::try_from(times).unwrap_or(u16::MAX);
+        let place = self.deliver(&to, OutputKind::Interchange, (id, number), &name, bytes.as_slice().into())?;
         entry.details.happened(now, format!("sent again to {place}"));
         let due = now + settings.due.map_or(DUE_S, |due| due.seconds) * 1_000;
         let (state_of_groups, state) = expected(&settings, standard_of(&entry.details.standard));

@@ -8,7 +8,7 @@
 //! The key of the record is authenticated with the bytes, so bytes cannot be moved from one entry to another. Index values are not
 //! encrypted: kind, digest of the partner, time, state, direction and control number. Business fields are indexed by a keyed digest.
 
-use quayline_core::{Fault, Finding, Findings};
+use quayline_core::{Fault, Finding, Findings, system_error_text};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -24,6 +24,9 @@ pub struct StoreKey {
     digest: u64,
     random: SystemRandom,
 }
+
+/// Environment variable that has the key of a transaction store.
+pub const STORE_KEY_VARIABLE: &str = "QUAYLINE_STORE_KEY";
 
 /// Bytes of a key.
 const KEY_BYTES: usize = 32;
@@ -49,6 +52,30 @@ impl StoreKey {
         let fields = hmac::Key::new(hmac::HMAC_SHA256, fields.as_ref());
         // Zero means that a store has no key.
         Ok(StoreKey { key: LessSafeKey::new(key), fields, digest: digest.max(1), random: SystemRandom::new() })
+    }
+
+    /// Reads the key that the environment variable [`STORE_KEY_VARIABLE`] has: hexadecimal digits, or `file:PATH`. `None` if it is not set or empty.
+    ///
+    /// # Errors
+    /// The file cannot be read, and those of [`StoreKey::parse`].
+    pub fn from_environment() -> Result<Option<StoreKey>, Findings> {
+        let Some(value) = std::env::var_os(STORE_KEY_VARIABLE).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        let wrong = |message: String, hint: &str| {
+            Findings::from(Finding::error(codes::KEY, Fault::Config, message).hint(hint.to_owned()))
+        };
+        let value = value.to_str().ok_or_else(|| {
+            wrong(format!("{STORE_KEY_VARIABLE} is not text"), "write hexadecimal digits, or file:PATH")
+        })?;
+        let text = match value.strip_prefix("file:") {
+            None => value.to_owned(),
+            Some(path) => std::fs::read_to_string(path).map_err(|error| {
+                let message = format!("the file of the key cannot be read: {}", system_error_text(&error));
+                wrong(message, "check the path in QUAYLINE_STORE_KEY and the permissions of the file")
+            })?,
+        };
+        StoreKey::parse(&text).map(Some)
     }
 
     pub(crate) fn digest(&self) -> u64 {

@@ -44,6 +44,12 @@ pub struct Filter {
     pub document: Option<String>,
     /// Name of the guide that checked it, or the digest of the guides.
     pub guide: Option<String>,
+    /// Digest of a map.
+    pub map: Option<String>,
+    /// Rule, as `OWNER/NAME`.
+    pub rule: Option<String>,
+    /// Code of a finding.
+    pub finding: Option<String>,
     /// Control number of an interchange, with the groups and documents in it, or of a group.
     pub number: Option<String>,
     /// Name and value of a business field.
@@ -58,6 +64,15 @@ pub struct Filter {
     pub limit: usize,
     /// Position of the page: [`Found::next`] of the previous page.
     pub after: Option<Vec<u8>>,
+}
+
+impl Filter {
+    /// Reads a business field as `NAME=VALUE`.
+    #[must_use]
+    pub fn field_of(text: &str) -> Option<(String, String)> {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty())?;
+        Some((name.to_owned(), value.to_owned()))
+    }
 }
 
 /// A page of entries, the newest first.
@@ -418,6 +433,9 @@ fn fits(filter: &Filter, entry: &Entry) -> bool {
         && filter.state.is_none_or(|state| state == entry.state)
         && filter.way.is_none_or(|way| way == entry.way)
         && filter.guide.as_ref().is_none_or(|guide| details.guide.split(' ').any(|part| part == guide))
+        && filter.map.as_ref().is_none_or(|map| details.map.split(',').any(|one| one == map))
+        && filter.rule.as_ref().is_none_or(|rule| *rule == details.rule)
+        && filter.finding.as_ref().is_none_or(|code| details.findings.iter().any(|one| one.code == *code))
         && filter.document.as_ref().is_none_or(|document| *document == details.document)
         && filter.number.as_ref().is_none_or(number)
         && filter.from_ms.is_none_or(|from| entry.time_ms >= from)

@@ -172,27 +172,7 @@ impl Desk<'_> {
                 .into());
         }
         let book = self.book;
-        let own = match request.from {
-            None => book.own()[0],
-            Some(name) => book.named(name).filter(|number| book.partner(*number).is_own).ok_or_else(|| {
-                let message = format!("`{name}` is not one of your own files");
-                Findings::from(
-                    Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint("name a file with own = true"),
-                )
-            })?,
-        };
-        let to = match request.to {
-            None => None,
-            Some(name) => Some(book.named(name).filter(|number| !book.partner(*number).is_own).ok_or_else(|| {
-                let names = book.partners().iter().filter(|one| !one.is_own).map(|one| one.name.as_str());
-                let hint = match quayline_core::nearest(name, names) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => "`quayline partner list` lists partners".to_owned(),
-                };
-                let message = format!("there is no partner `{name}`");
-                Findings::from(Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint(hint))
-            })?),
-        };
+        let (own, to) = self.parties(request)?;
         let key = xxh3_128(
             &[
                 &xxh3_128(&input).to_le_bytes()[..],
@@ -251,6 +231,33 @@ impl Desk<'_> {
         let state = SendState { documents: total, done: true, at_ms: self.now_ms() };
         self.keep_send_state(&key, &state)?;
         Ok(report)
+    }
+
+    /// Returns our identity and the partner that a request names.
+    pub(crate) fn parties(&self, request: &SendRequest<'_>) -> Result<(usize, Option<usize>), Findings> {
+        let book = self.book;
+        let own = match request.from {
+            None => book.own()[0],
+            Some(name) => book.named(name).filter(|number| book.partner(*number).is_own).ok_or_else(|| {
+                let message = format!("`{name}` is not one of your own files");
+                Findings::from(
+                    Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint("name a file with own = true"),
+                )
+            })?,
+        };
+        let to = match request.to {
+            None => None,
+            Some(name) => Some(book.named(name).filter(|number| !book.partner(*number).is_own).ok_or_else(|| {
+                let names = book.partners().iter().filter(|one| !one.is_own).map(|one| one.name.as_str());
+                let hint = match quayline_core::nearest(name, names) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => "`quayline partner list` lists partners".to_owned(),
+                };
+                let message = format!("there is no partner `{name}`");
+                Findings::from(Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint(hint))
+            })?),
+        };
+        Ok((own, to))
     }
 
     fn send_state(&mut self, key: &[u8; 16]) -> Result<SendState, Findings> {

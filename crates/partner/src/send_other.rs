@@ -10,6 +10,7 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::ledger::Part;
+use crate::outputs::OutputKind;
 use crate::receive::KEEP_DAYS;
 use crate::rules::RuleId;
 use crate::send::{SendReport, SendRequest};
@@ -64,7 +65,7 @@ impl Desk<'_> {
             self.insert(file, output.framing.as_ref(), &output.bytes)?.map_err(Findings::from)?;
             place.to_string()
         } else {
-            self.deliver(place, id, 0, &name, output.bytes.as_slice().into())?
+            self.deliver(place, OutputKind::Document, (id, 0), &name, output.bytes.as_slice().into())?
         };
         let maps = rule.map_or(&[][..], |rule| &book.rule(rule).maps);
         let digests: Vec<&str> =

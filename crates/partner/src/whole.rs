@@ -71,6 +71,8 @@ impl Desk<'_> {
         let io = |error| unreadable(name, &error);
         let length = range.end.saturating_sub(range.start);
         let pieces = length.div_ceil(PIECE_BYTES);
+        // A unit of work of a caller has its message in memory, whatever its size.
+        let is_inside = pieces <= PIECES_INSIDE_MAX || self.is_lent();
         source.seek(SeekFrom::Start(range.start)).map_err(io)?;
         let ledger = self.ledger;
         let mut apart: Option<Unit> = None;
@@ -82,7 +84,7 @@ impl Desk<'_> {
             let key = key(entry.id, u32::try_from(piece).unwrap_or(u32::MAX));
             let mut record = key.to_vec();
             record.extend_from_slice(&ledger.packed(&key, &bytes)?);
-            if pieces <= PIECES_INSIDE_MAX {
+            if is_inside {
                 ledger.received.set(self.unit()?, &record).map_err(of_store)?;
                 continue;
             }
@@ -97,7 +99,7 @@ impl Desk<'_> {
                 apart = Some(unit);
             }
         }
-        if pieces <= PIECES_INSIDE_MAX {
+        if is_inside {
             self.add_bytes(usize::try_from(length).unwrap_or(usize::MAX));
         }
         entry.details.kept_bytes = length;

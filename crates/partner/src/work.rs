@@ -12,6 +12,7 @@ use crate::codes;
 use crate::condition::Undecided;
 use crate::desk::Desk;
 use crate::entry::{Details, EntryId, State};
+use crate::outputs::{OutputKind, not_taken};
 use crate::rules::{Query, RuleId};
 use crate::watch::Watch;
 
@@ -50,6 +51,15 @@ impl Work<'_> {
         }
         self.details.add_findings([&finding]);
         self.findings.push(finding);
+    }
+
+    /// Rejects a document that its rule delivers to `output` if nothing takes it.
+    fn refuse_untaken(&mut self, desk: &Desk<'_>, to: &Delivery) -> Result<(), State> {
+        if *to != Delivery::Output || desk.outputs.takes(OutputKind::Document) {
+            return Ok(());
+        }
+        self.find(not_taken(OutputKind::Document));
+        Err(State::Rejected)
     }
 
     /// Returns the rule that matches the document.
@@ -107,7 +117,13 @@ impl Work<'_> {
             let to =
                 rule.deliver.get("").or_else(|| rule.deliver.values().next()).expect("checked when the file was read");
             let extension = if self.details.standard == "X12" { "x12" } else { "edi" };
-            let place = desk.deliver(to, self.id, 0, &format!("{stem}.{extension}"), self.bytes.as_slice().into())?;
+            let place = match self.refuse_untaken(desk, to) {
+                Ok(()) => {
+                    let name = format!("{stem}.{extension}");
+                    desk.deliver(to, OutputKind::Document, (self.id, 0), &name, self.bytes.as_slice().into())?
+                }
+                Err(state) => return Ok(state),
+            };
             self.details.outputs.push(place);
             return Ok(State::Delivered);
         }
@@ -191,6 +207,11 @@ impl Work<'_> {
                 }
             }
         }
+        if let Some(to) = all.iter().filter_map(to).find(|to| **to == Delivery::Output)
+            && let Err(state) = self.refuse_untaken(desk, to)
+        {
+            return Ok(state);
+        }
         let into_file = |output: &Output| matches!(to(output), Some(Delivery::File(_)));
         let before = if all.iter().any(into_file) { Some(desk.mark()?) } else { None };
         for (number, output) in (0_u16..).zip(&mut all) {
@@ -215,7 +236,7 @@ impl Work<'_> {
                 format!("{stem}.{}", output.extension)
             };
             let bytes = std::mem::take(&mut output.bytes);
-            let place = desk.deliver(to, self.id, number, &name, bytes.into())?;
+            let place = desk.deliver(to, OutputKind::Document, (self.id, number), &name, bytes.into())?;
             self.details.outputs.push(place);
         }
         if !answers.is_empty() {

@@ -16,6 +16,7 @@ use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
 use crate::envelope::{Envelope, EnvelopeText, Party, Piece};
 use crate::ledger::Part;
 use crate::matching::{group_context, transaction_context};
+use crate::outputs::OutputKind;
 use crate::receive::{KEEP_DAYS, default_folder};
 use crate::rules::RuleId;
 use crate::send::{SendReport, Target};
@@ -149,7 +150,7 @@ impl Desk<'_> {
         let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&partner));
         let extension = if standard == Standard::X12 { "x12" } else { "edi" };
         let name = format!("{partner}-{number}-{interchange}.{extension}");
-        let place = self.deliver(&to, interchange, 0, &name, bytes.as_slice().into())?;
+        let place = self.deliver(&to, OutputKind::Interchange, (interchange, 0), &name, bytes.as_slice().into())?;
         let mut details = Details {
             bytes: bytes.len() as u64,
             transactions: documents.len() as u64,

@@ -197,7 +197,7 @@ pub(crate) struct ReceiveArgs {
 /// Arguments of `quayline partner send`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SendArgs {
-    /// Files to send; - is standard input
+    /// Files to send; - is standard input, `file:NAME` a record file of the store
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -311,6 +311,15 @@ pub(crate) struct FilterArgs {
     /// Name of the guide that checked it, or the digest of the partner's guides
     #[arg(long, value_name = "GUIDE")]
     pub(crate) guide: Option<String>,
+    /// Digest of a map, as `quayline transaction show` prints it
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) map: Option<String>,
+    /// Rule, as OWNER/NAME
+    #[arg(long, value_name = "RULE")]
+    pub(crate) rule: Option<String>,
+    /// Code of a finding, such as PTN-113
+    #[arg(long, value_name = "CODE")]
+    pub(crate) finding: Option<String>,
     /// Control number of an interchange, with what is in it, or of a group
     #[arg(long, value_name = "NUMBER")]
     pub(crate) number: Option<String>,

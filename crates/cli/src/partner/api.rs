@@ -39,7 +39,7 @@ const ACTIONS: [&str; 8] = ["receive", "send", "release", "reprocess", "advise",
 pub(crate) struct PartnersPart {
     project: PathBuf,
     ledger: Ledger,
-    /// Serializes requests with changes: numbers are taken in order, and no request waits for locks of the store.
+    /// Serializes requests with changes: numbers are taken in order, and no request waits for locks of the store, except for those of flows.
     desk: Mutex<()>,
     workload: Arc<Workload>,
 }
@@ -208,41 +208,32 @@ impl PartnersPart {
 
     fn entries(&self, query: &Query) -> Answer {
         query.only(&[
-            "kind", "partner", "state", "way", "document", "guide", "number", "field", "from", "to", "count", "after",
+            "kind", "partner", "state", "way", "document", "guide", "map", "rule", "finding", "number", "field",
+            "from", "to", "count", "after",
         ])?;
         let one_of = |key: &str, words: &[&str]| {
             let hint = format!("write one of {}", words.join(", "));
             wrong(format!("`{key}` has no such value"), hint)
         };
-        let kind = match query.value("kind") {
-            None => None,
-            Some("interchange") => Some(Kind::Interchange),
-            Some("group") => Some(Kind::Group),
-            Some("transaction") => Some(Kind::Transaction),
-            Some(_) => return Err(one_of("kind", &["interchange", "group", "transaction"])),
-        };
-        let way = match query.value("way") {
-            None => None,
-            Some("received") => Some(Way::Received),
-            Some("sent") => Some(Way::Sent),
-            Some(_) => return Err(one_of("way", &["received", "sent"])),
-        };
+        let kind = query.value("kind").map(|word| Kind::named(word).ok_or_else(|| one_of("kind", Kind::WORDS)));
+        let way = query.value("way").map(|word| Way::named(word).ok_or_else(|| one_of("way", Way::WORDS)));
         let state = query.value("state").map(|word| State::named(word).ok_or_else(|| one_of("state", State::WORDS)));
         let field = query.value("field").map(|text| {
-            let split = text.split_once('=').filter(|(name, _)| !name.is_empty());
-            let split = split.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            split.ok_or_else(|| {
+            Filter::field_of(text).ok_or_else(|| {
                 wrong("`field` has no `=`".to_owned(), "write it as field=purchase-order=PO4711".to_owned())
             })
         });
         self.page(&Filter {
-            kind,
-            way,
+            kind: kind.transpose()?,
+            way: way.transpose()?,
             state: state.transpose()?,
             field: field.transpose()?,
             partner: query.value("partner").map(str::to_owned),
             document: query.value("document").map(str::to_owned),
             guide: query.value("guide").map(str::to_owned),
+            map: query.value("map").map(str::to_owned),
+            rule: query.value("rule").map(str::to_owned),
+            finding: query.value("finding").map(str::to_owned),
             number: query.value("number").map(str::to_owned),
             from_ms: query.time("from")?,
             to_ms: query.time("to")?,

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use quayline_partner::{
-    AdviceOutcome, Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text,
+    AdviceOutcome, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text,
 };
 use serde_json::{Value, json};
 
 use super::export::export;
-use super::{book, is_error, ledger, now_ms, open_store, say_undelivered};
+use super::{book, desk_of, is_error, ledger, now_ms, open_store, say_undelivered};
 use crate::args::{
     EntryArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs, ProjectArgs, TransactionArgs,
     TransactionCommand,
@@ -49,7 +49,7 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
                 Stop::from(argument(format!("`{}` is not an outcome", args.outcome)).hint(hint))
             })?;
             let book = book(project, console)?;
-            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let advice = desk.advise(EntryId(args.entry), outcome, &args.text)?;
             console.line(&format!("the partner is advised of entry {} in entry {advice}", args.entry));
             say_undelivered(&mut desk, Exit::Done, console)
@@ -63,7 +63,7 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
                 None => None,
             };
             let book = book(project, console)?;
-            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let mut exit = Exit::Done;
             for id in &args.entries {
                 let done = desk.reprocess(EntryId(*id), corrected.as_deref())?;
@@ -113,14 +113,14 @@ pub(crate) fn run_interchange(args: &InterchangeArgs, console: &Console) -> Resu
         }
         InterchangeCommand::Resend(args) => {
             let book = book(project, console)?;
-            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let place = desk.resend(EntryId(args.entry))?;
             console.line(&format!("entry {} sent again to {place}", args.entry));
             say_undelivered(&mut desk, Exit::Done, console)
         }
         InterchangeCommand::Reenvelope(args) => {
             let book = book(project, console)?;
-            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let report = desk.reenvelope(EntryId(args.entry))?;
             console.line(&format!("{} sent in a new interchange", count_of(report.transactions, "document")));
             say_undelivered(&mut desk, Exit::Done, console)
@@ -148,8 +148,7 @@ fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
         })
     });
     let field = args.field.as_deref().map(|text| {
-        let split = text.split_once('=').filter(|(name, _)| !name.is_empty());
-        split.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
+        Filter::field_of(text).ok_or_else(|| {
             let finding = argument(format!("`--field {text}` has no `=`"));
             Stop::from(finding.hint("write it as --field purchase-order=PO4711"))
         })
@@ -166,6 +165,9 @@ fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
         way,
         document: args.document.clone(),
         guide: args.guide.clone(),
+        map: args.map.clone(),
+        rule: args.rule.clone(),
+        finding: args.finding.clone(),
         number: args.number.clone(),
         field: field.transpose()?,
         from_ms: args.from.as_deref().map(|text| time("--from", text)).transpose()?,

@@ -30,11 +30,10 @@ use crate::args::{
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook::unreadable;
-use crate::env_vars::QUAYLINE_STORE_KEY;
-use crate::exit::{Exit, Stop, argument};
+use crate::exit::{Exit, Stop};
 use crate::memory;
 use crate::render::count_of;
-use crate::store::{Missing, Opened, alone};
+use crate::store::{Missing, Opened, alone, record_file};
 
 pub(crate) use api::PartnersPart;
 pub(crate) use entries::{run_interchange, run_transaction};
@@ -108,17 +107,12 @@ pub(crate) fn ledger(opened: &Opened) -> Result<Ledger, Stop> {
 
 /// Opens the transaction store in a store, with the key in the environment.
 pub(crate) fn ledger_of(store: &Store) -> Result<Ledger, Stop> {
-    let Some(value) = QUAYLINE_STORE_KEY.value() else { return Ok(Ledger::open_with(store, None)?) };
-    let value =
-        value.to_str().ok_or_else(|| argument("QUAYLINE_STORE_KEY is not text").hint("write hexadecimal digits"))?;
-    let text = match value.strip_prefix("file:") {
-        None => value.to_owned(),
-        Some(path) => {
-            let path = Path::new(path);
-            std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?
-        }
-    };
-    Ok(Ledger::open_with(store, Some(StoreKey::parse(&text)?))?)
+    Ok(Ledger::open_with(store, StoreKey::from_environment()?)?)
+}
+
+/// Creates the worker of a command, which writes what is delivered to `output` to standard output.
+fn desk_of<'b>(book: &'b Book, ledger: &'b Ledger, limits: DeskLimits) -> Result<Desk<'b>, Findings> {
+    Desk::with_output(book, ledger, limits, now_ms, Some(Box::new(std::io::stdout())))
 }
 
 /// Runs `quayline partner`.
@@ -167,7 +161,7 @@ fn receive(args: &ReceiveArgs, console: &Console) -> Result<Exit, Stop> {
     let opened = open_store_to_receive(&args.project)?;
     let ledger = ledger(&opened)?;
     let limits = DeskLimits { unit_transactions_max: args.commit_interval.into(), ..DeskLimits::default() };
-    let mut desk = Desk::new(&book, &ledger, limits, now_ms)?;
+    let mut desk = desk_of(&book, &ledger, limits)?;
     let mut exit = Exit::Done;
     for path in &args.files {
         let (name, mut source) = source(path)?;
@@ -229,16 +223,20 @@ fn send(args: &SendArgs, console: &Console) -> Result<Exit, Stop> {
     let book = book(&args.project, console)?;
     let opened = open_store(&args.project, Missing::Create)?;
     let ledger = ledger(&opened)?;
-    let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
+    let mut desk = desk_of(&book, &ledger, DeskLimits::default())?;
     let mut exit = Exit::Done;
     for path in &args.files {
-        let (name, mut source) = source(path)?;
+        let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
         let request = SendRequest {
             name: &name,
             to: args.to.as_deref(),
             from: args.from.as_deref(),
             document: &args.document,
             again: if args.again { Again::Yes } else { Again::No },
+        };
+        let mut source: Box<dyn Source> = match record_file(path) {
+            Some(file) => Box::new(Cursor::new(desk.records_to_send(&request, file)?)),
+            None => source(path)?.1,
         };
         let report = desk.send(&request, &mut *source)?;
         if args.json {
@@ -290,7 +288,7 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
     let book = book(project, console)?;
     let opened = open_store(project, Missing::Refuse)?;
     let ledger = ledger(&opened)?;
-    let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
+    let mut desk = desk_of(&book, &ledger, DeskLimits::default())?;
     let mut exit = Exit::Done;
     match &args.command {
         EnvelopeCommand::List(args) => {

@@ -312,3 +312,49 @@ fn a_killed_run_continues_without_loss_or_repetition() {
     let answers = fs::read_dir(world.path("partners/outbox/alder")).expect("a folder").count();
     assert_eq!(answers, 1, "one acknowledgment");
 }
+
+/// Standard input and output: a document and its acknowledgment leave by standard output, and nothing else does.
+#[test]
+fn an_interchange_from_standard_input_is_answered_on_standard_output() {
+    let world = examples();
+    let file = "partners/partners/alder.toml";
+    let text = String::from_utf8(world.read(file)).expect("text");
+    let text = text.replacen("deliver = \"folder:orders\"", "deliver = \"output\"", 1);
+    world.write(file, text.replace("send-to =", "acknowledge-to = \"output\"\nsend-to ="));
+    let received = world.run_with(&format!("partner receive {P} -"), &world.read("edi/850.x12"));
+    received.code(0);
+    assert!(received.err().contains("<stdin>: 1 interchange, 3 transactions, 3 delivered"), "{}", received.err());
+    let out = received.out();
+    let (orders, answer) = out.split_at(out.find("ISA*").expect("an acknowledgment"));
+    assert!(orders.starts_with('{') && orders.contains("PO4712"), "{orders}");
+    assert!(answer.contains("AK9*A*3*3*3"), "{answer}");
+    assert!(!world.path("partners/orders").exists() && !world.path("partners/outbox/alder").exists());
+    // A run of folders has no caller: the document is rejected and kept, and a command takes it.
+    world.write(
+        "partners/inbox/again.x12",
+        String::from_utf8(world.read("edi/850.x12")).expect("text").replace("000004711", "000004712"),
+    );
+    let watched = ran(&world, &format!("partner run {P} --inbox inbox --settle 0 --once"), 1);
+    assert!(
+        watched.err().contains("the acknowledgment goes to `output`, and nothing takes output here"),
+        "{}",
+        watched.err()
+    );
+    assert_eq!(watched.out(), "");
+}
+
+/// Invoices of billing, in a record file in the order in which they were written.
+#[test]
+fn the_records_of_a_record_file_are_sent() {
+    let world = examples();
+    let store = "--store partners/data";
+    world.run(&format!("file define BILLING --organisation esds --record 1-200 {store}")).code(0);
+    let loaded = ran(&world, &format!("file load BILLING maps/data/invoices.dat --framing rdw {store}"), 0);
+    assert!(loaded.err().contains("records loaded"), "{}", loaded.err());
+    let sent = ran(&world, &format!("partner send {P} --document invoice file:BILLING"), 0);
+    assert!(sent.err().contains("file:BILLING: 3 documents, 3 waiting, 0 interchanges written"), "{}", sent.err());
+    let again = ran(&world, &format!("partner send {P} --document invoice file:BILLING"), 1);
+    assert!(again.err().contains("error[PTN-106]: the same bytes were sent before"), "{}", again.err());
+    let other = ran(&world, &format!("partner send {P} --document invoice file:NOTHING"), 2);
+    assert!(other.err().contains("record file NOTHING is not defined"), "{}", other.err());
+}

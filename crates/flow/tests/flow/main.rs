@@ -25,4 +25,5 @@ mod requests;
 mod robust;
 mod sql_rows;
 mod support;
+mod trading;
 mod turns;

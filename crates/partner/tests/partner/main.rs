@@ -6,6 +6,7 @@ mod answers;
 mod conditions;
 mod crash;
 mod faults;
+mod outputs;
 mod queues;
 mod receive;
 mod record_files;

@@ -251,6 +251,21 @@ fn a_search_by_time_finds_what_a_walk_finds() {
 }
 
 #[test]
+fn entries_are_found_by_map_rule_and_finding() {
+    let world = World::new();
+    world.receive(&orders(7, &["PO1", "PO2"]));
+    world.receive(&orders(8, &["PO3"]).replacen("*SA*", "*XX*", 1));
+    let [first, _, bad] = &world.entries(Kind::Transaction)[..] else { panic!("three orders") };
+    assert_eq!(bad.state, State::Rejected);
+    let find = |filter: Filter| world.search(&Filter { kind: Some(Kind::Transaction), limit: 10, ..filter }).len();
+    let (map, code) = (Some(first.details.map.clone()), Some(bad.details.findings[0].code.clone()));
+    assert_eq!(find(Filter { map, ..Filter::default() }), 2, "the rejected order was not mapped");
+    assert_eq!(find(Filter { finding: code, ..Filter::default() }), 1);
+    assert_eq!(find(Filter { rule: Some("ACME/orders".to_owned()), ..Filter::default() }), 2);
+    assert_eq!(find(Filter { rule: Some("ACME/other".to_owned()), ..Filter::default() }), 0);
+}
+
+#[test]
 fn entries_have_the_guide_that_checked_them() {
     let world = World::new();
     world.receive(&orders(7, &["PO1"]));

@@ -199,6 +199,10 @@ const CONTENT_TYPE: PropertyKind =
     optional("content_type", Form::Constant, "content type of the request. Default `application/octet-stream`");
 const WAIT_LIMIT: PropertyKind = optional("wait_limit", Form::Time, "longest wait for the answer. Default 30s");
 
+const REJECTED: Terminal = terminal("rejected", "the message, if a document is rejected; its entry has the reasons");
+const INTERCHANGE: Terminal = terminal("interchange", "each interchange sent at once, with `send-to = \"output\"`");
+const REPORT: Terminal = terminal("report", "the counts of the node as JSON");
+
 const SUCCESS: PropertyKind = optional(
     "success",
     Form::Constant,
@@ -630,6 +634,39 @@ pub const NODE_KINDS: &[NodeKind] = &[
             ),
         ],
         help: "Checks the whole message against its shape, and acknowledges interchanges.",
+    },
+    NodeKind {
+        name: "partner_receive",
+        is_input: false,
+        terminals: &[
+            terminal("out", "the message, if all of its documents are delivered"),
+            REJECTED,
+            terminal("output", "each document that its rule delivers to `output`"),
+            terminal("acknowledgment", "each acknowledgment, with `acknowledge-to = \"output\"`"),
+            INTERCHANGE,
+            REPORT,
+            FAILURE,
+        ],
+        properties: &[],
+        help: "Receives the interchanges of the message from partners: checks, acknowledges, maps and delivers them by partner files and rules.",
+    },
+    NodeKind {
+        name: "partner_send",
+        is_input: false,
+        terminals: &[
+            terminal("out", "the message, if all of its documents are sent or wait for their envelope"),
+            REJECTED,
+            terminal("output", "each output that is not EDI and that its rule delivers to `output`"),
+            INTERCHANGE,
+            REPORT,
+            FAILURE,
+        ],
+        properties: &[
+            optional("document", Form::Text, "kind of document for rules to send. Default none: the message is EDI"),
+            optional("to", Form::Text, "name of the partner. Default the receiver that the map sets"),
+            optional("from", Form::Constant, "name of your own file. Default the first"),
+        ],
+        help: "Sends the documents of the message to partners by their rules, in an envelope at once or later.",
     },
     NodeKind {
         name: "reply",

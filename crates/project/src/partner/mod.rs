@@ -177,14 +177,18 @@ pub enum Delivery {
     File(String),
     /// Into an interchange to the partner that sent the document: an answer, such as an 855 to an 850.
     Answer,
+    /// To the caller: standard output of a command, or a terminal of a flow's node.
+    Output,
 }
 
 impl Delivery {
-    /// Reads `folder:PATH`, `queue:NAME`, `file:NAME` or `answer`.
+    /// Reads `folder:PATH`, `queue:NAME`, `file:NAME`, `answer` or `output`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Delivery> {
-        if text == "answer" {
-            return Some(Delivery::Answer);
+        match text {
+            "answer" => return Some(Delivery::Answer),
+            "output" => return Some(Delivery::Output),
+            _ => {}
         }
         match text.split_once(':')? {
             ("folder", path) if !path.is_empty() => Some(Delivery::Folder(path.into())),
@@ -202,6 +206,7 @@ impl core::fmt::Display for Delivery {
             Delivery::Queue(name) => write!(f, "queue:{name}"),
             Delivery::File(name) => write!(f, "file:{name}"),
             Delivery::Answer => f.write_str("answer"),
+            Delivery::Output => f.write_str("output"),
         }
     }
 }

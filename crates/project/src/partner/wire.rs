@@ -288,7 +288,7 @@ fn delivery(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
     let found = Delivery::parse(value.get_ref());
     if found.is_none() {
         let message = format!("`{}` is not a place to deliver to", value.get_ref());
-        let hint = "write folder:PATH or queue:NAME; in `deliver` of a rule also file:NAME, and for documents received also answer";
+        let hint = "write folder:PATH, queue:NAME or output; in `deliver` of a rule also file:NAME, and for documents received also answer";
         file.find(codes::PARTNER_VALUE, message, value, hint);
     }
     found
@@ -300,9 +300,9 @@ fn outside(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
         let message = match found {
             Delivery::Answer => "an answer is an output of a map, not a place for interchanges",
             Delivery::File(_) => "a record file takes the records of a map, and an interchange is EDI",
-            Delivery::Folder(_) | Delivery::Queue(_) => return true,
+            Delivery::Folder(_) | Delivery::Queue(_) | Delivery::Output => return true,
         };
-        file.find(codes::PARTNER_VALUE, message, value, "write folder:PATH or queue:NAME");
+        file.find(codes::PARTNER_VALUE, message, value, "write folder:PATH, queue:NAME or output");
         false
     })
 }

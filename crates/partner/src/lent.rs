@@ -1,0 +1,115 @@
+//! The unit of work of a caller: nodes of flows receive and send in the unit of work of their message.
+//!
+//! The worker neither commits nor drops such a unit. Files are in the outbox of the store, and the caller has them written after its commit. A worker
+//! in the same process may find them in the outbox first, so both look and write under one lock.
+
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use quayline_core::{Finding, Findings};
+use quayline_store::record_file::{By, Relation};
+use quayline_store::{StoreError, Unit};
+
+use crate::desk::{Desk, DeskLimits, Outgoing, Written};
+use crate::ledger::{Ledger, of_store};
+use crate::outputs::{HandedOutput, OutputKind, Outputs};
+
+/// Result of work in the unit of work of a caller.
+#[derive(Debug)]
+pub struct InUnit<T> {
+    /// Result of the work.
+    pub done: T,
+    /// Output for the caller.
+    pub outputs: Vec<HandedOutput>,
+    /// Files to write after the commit.
+    pub files: PendingFiles,
+}
+
+/// Files of a unit of work that commits elsewhere. Without [`PendingFiles::write`], the next worker writes them.
+#[derive(Debug)]
+pub struct PendingFiles {
+    ledger: Ledger,
+    files: Vec<Outgoing>,
+}
+
+impl PendingFiles {
+    /// Returns true if the unit of work has no files.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Writes the files, after the commit of their unit of work. Returns findings about files that cannot be written; these stay in the store.
+    #[must_use]
+    pub fn write(mut self) -> Vec<Finding> {
+        let _alone = alone();
+        match self.write_all() {
+            Ok(findings) => findings,
+            Err(Findings(findings)) => findings,
+        }
+    }
+
+    fn write_all(&mut self) -> Result<Vec<Finding>, Findings> {
+        let mut unit = self.ledger.begin().map_err(of_store)?;
+        let mut left = Vec::new();
+        for file in mem::take(&mut self.files) {
+            match self.ledger.outbox.read(&unit, By::Key(&file.key), Relation::Equal) {
+                Ok(_) => left.push(file),
+                // Another worker found it in the outbox and wrote it.
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(of_store(error)),
+            }
+        }
+        let mut written = Written::default();
+        written.write(&left, &mut Outputs::Nobody);
+        for key in written.keys.drain(..) {
+            self.ledger.outbox.remove(&mut unit, &key).map_err(of_store)?;
+        }
+        unit.commit().map_err(of_store)?;
+        Ok(written.take_undelivered())
+    }
+}
+
+/// Returns a lock under which files of the outbox are written that another worker of this process may also find.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // A worker that panicked has left the file in the outbox or written it.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Desk<'_> {
+    /// Does `work` in a unit of work of the caller, who commits it or rolls it back. If the work fails, its changes are undone and the unit stays usable.
+    /// The caller takes output of these `kinds`.
+    ///
+    /// If the unit does not wait for locks ([`Unit::wake_for_locks`]), the findings have the code of [`StoreError::LockTimeout`] while another unit has a
+    /// lock. The caller then repeats the call.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn in_unit<T>(
+        &mut self,
+        unit: &mut Unit,
+        kinds: &[OutputKind],
+        work: impl FnOnce(&mut Self) -> Result<T, Findings>,
+    ) -> Result<InUnit<T>, Findings> {
+        // The desk owns its unit, so the caller has an empty one meanwhile.
+        let spare = self.ledger.begin().map_err(of_store)?;
+        let mut lent = mem::replace(unit, spare);
+        let mark = lent.mark();
+        let limits = self.limits;
+        self.limits = DeskLimits { unit_transactions_max: usize::MAX, unit_bytes_max: usize::MAX, ..limits };
+        let outputs = mem::replace(&mut self.outputs, Outputs::Caller(kinds.to_vec(), Vec::new()));
+        self.lend(lent);
+        let done = self.take_ids_ahead().and_then(|()| work(self));
+        let (mut lent, files) = self.give_back();
+        self.limits = limits;
+        let outputs = mem::replace(&mut self.outputs, outputs);
+        if done.is_err() {
+            lent.back_to(mark);
+        }
+        *unit = lent;
+        let done = done?;
+        let outputs = if let Outputs::Caller(_, handed) = outputs { handed } else { Vec::new() };
+        Ok(InUnit { done, outputs, files: PendingFiles { ledger: self.ledger.clone(), files } })
+    }
+}
