@@ -311,7 +311,7 @@ fn jms_programs_log_in_over_tls() {
             .args([&url, "transacted"])
             .output()
             .expect("java runs");
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = String::from_utf8(output.stdout).expect("text");
         assert!(output.status.success() && text.contains("ok transacted"), "{text}\n{}", output.stderr.escape_ascii());
     }
     assert_eq!(serving.stop(), Some(0));

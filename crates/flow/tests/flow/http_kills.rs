@@ -1,6 +1,7 @@
 //! A flow between HTTP clients and an HTTP server while the flow and the server are killed at random.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -29,7 +30,7 @@ fn request(stream: &mut TcpStream) -> Option<(String, String)> {
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = String::from_utf8(bytes.clone()).expect("text");
         if let Some((head, content)) = text.split_once("\r\n\r\n") {
             let header = |name: &str| {
                 let lines = head.lines().filter_map(|line| line.split_once(':'));
@@ -65,10 +66,10 @@ fn child_that_serves() {
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { continue };
         let Some((key, content)) = request(&mut stream) else { continue };
-        if !known.contains_key(&key) {
-            out.write_all(format!("{key} {content}\n").as_bytes()).expect("a line");
+        if let Entry::Vacant(unknown) = known.entry(key) {
+            out.write_all(format!("{} {content}\n", unknown.key()).as_bytes()).expect("a line");
             out.sync_data().expect("a sync");
-            known.insert(key, content);
+            unknown.insert(content);
         }
         // The client may have gone.
         let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n");

@@ -430,7 +430,7 @@ fn killed(postgres: &Postgres, properties: &str) {
     let more: Vec<String> = crate::bridge::all(&store, "OUT")
         .iter()
         .filter_map(|message| message.properties.iter().find(|(name, _)| name == "sql_key"))
-        .map(|(_, key)| String::from_utf8_lossy(key).into_owned())
+        .map(|(_, key)| String::from_utf8(key.clone()).expect("text"))
         .collect();
     assert!(
         more.is_empty(),
