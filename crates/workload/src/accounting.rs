@@ -397,6 +397,7 @@ mod tests {
         assert!(of(&waits, Reason::Timer) > 0.4 && of(&waits, Reason::Threads) > 0.4, "{account:?}");
         assert!(of(&account.started, Reason::Timer) > 0.3, "{account:?}");
         let beyond = waits.unaccounted_s().abs() - account.resolution_s;
-        assert!(beyond <= 0.02 * waits.threads_s + 0.02, "{account:?}");
+        // The kernel has not counted the wait of a thread that waits for a processor at the end, which is long on a busy machine.
+        assert!(beyond <= 0.02 * waits.threads_s + 0.1, "{account:?}");
     }
 }

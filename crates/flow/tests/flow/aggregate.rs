@@ -6,7 +6,7 @@ use std::path::Path;
 use quayline_store::queue::Message;
 use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store};
 
-use crate::bridge::{Bridge, KEPT, all, depth};
+use crate::bridge::{Bridge, KEPT, all, until_empty};
 use crate::support::{World, ended, kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_GROUPS_FOLDER";
@@ -155,7 +155,7 @@ fn groups_are_whole_however_often_the_process_is_killed() {
     };
     bridge.kills_of_queues(("aggregate::child_that_groups", FOLDER), (rounds, 30), put, || (), &["IN"]);
     bridge.ends(|store, failed| {
-        until("the queue is empty", || depth(store, "IN") == 0);
+        until_empty(store, &["IN"]);
         assert_eq!(failed(), "");
     });
     bridge.in_store(|store| {

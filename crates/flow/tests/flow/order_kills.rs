@@ -6,8 +6,8 @@ use std::path::Path;
 use quayline_store::Store;
 use quayline_store::queue::Message;
 
-use crate::bridge::{Bridge, KEPT, PER_ROUND, all, depth};
-use crate::support::{kills, until};
+use crate::bridge::{Bridge, KEPT, PER_ROUND, all, until_empty};
+use crate::support::kills;
 
 const FOLDER: &str = "QUAYLINE_TEST_ORDER_FOLDER";
 const KEYS: usize = 17;
@@ -40,7 +40,7 @@ fn messages_of_a_key_stay_in_order_and_are_processed_once_however_often_the_proc
     };
     bridge.kills_of_queues(("order_kills::child_that_keeps_the_order", FOLDER), (kills(8), 30), put, || (), &["IN"]);
     bridge.ends(|store, failed| {
-        until("the queue is empty", || depth(store, "IN") == 0);
+        until_empty(store, &["IN"]);
         assert_eq!(failed(), "");
     });
     let mut last: HashMap<usize, usize> = HashMap::new();

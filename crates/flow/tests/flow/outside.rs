@@ -11,7 +11,7 @@ use std::time::Duration;
 use quayline_store::Store;
 use quayline_store::queue::{DEAD_LETTER, Message};
 
-use crate::bridge::{Bridge, PER_ROUND, depth};
+use crate::bridge::{Bridge, PER_ROUND, depth, until_empty};
 use crate::postgres::Postgres;
 use crate::support::{World, bridge_kills, ended, until};
 
@@ -144,7 +144,7 @@ fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
     let child = ("outside::child_that_delivers", FOLDER);
     bridge.kills_of_queues(child, (bridge_kills(6), 120), put, kill_other, &["IN", "SQL.OUT"]);
     bridge.ends(|store, failed| {
-        until("everything is delivered", || depth(store, "IN") + depth(store, "SQL.OUT") == 0);
+        until_empty(store, &["IN", "SQL.OUT"]);
         assert_eq!(depth(store, DEAD_LETTER), 0, "{}", failed());
         until("the database answers", || postgres.sql("SELECT 1").is_some());
         let found = postgres.sql("SELECT count(*), sum(n) FROM effect").expect("a count");
