@@ -153,7 +153,7 @@ fn groups_are_whole_however_often_the_process_is_killed() {
         }
         unit.commit().expect("a commit");
     };
-    bridge.kills_of_queues(("aggregate::child_that_groups", FOLDER), (rounds, 30), put, || (), &["IN"]);
+    bridge.kills_of_queues(("aggregate::child_that_groups", FOLDER), (rounds, 8), put, || (), &["IN"]);
     bridge.ends(|store, failed| {
         until_empty(store, &["IN"]);
         assert_eq!(failed(), "");

@@ -367,6 +367,39 @@ fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
     assert_eq!(broker.take("IN", 0).len(), 0);
 }
 
+#[test]
+fn messages_that_come_late_again_and_in_another_order_have_their_effect_once() {
+    const COUNT: u32 = 300;
+    let Some(broker) = Artemis::start("messages_that_come_late_again_and_in_another_order_have_their_effect_once")
+    else {
+        return;
+    };
+    let proxy = crate::proxy::Proxy::to(broker.port);
+    let world = World::new();
+    let (kept, dead, outbox) = (world.queue("KEPT"), world.queue(DEAD_LETTER), world.queue("AMQP.OUT"));
+    let engine =
+        world.engine(&format!("additional_instances = 7\n{}", flow(&format!("amqp://127.0.0.1:{}", proxy.port), "")));
+    // Half of the messages come in the order of their ids, the others against it.
+    std::thread::scope(|scope| {
+        scope.spawn(|| broker.send("IN", &numbered(0..COUNT / 2)));
+        scope.spawn(|| {
+            let mut others = numbered(COUNT / 2..COUNT);
+            others.reverse();
+            broker.send("IN", &others);
+        });
+    });
+    let got: BTreeSet<String> = (0..COUNT).map(|_| world.get_text(&kept)).collect();
+    assert_eq!(got.len(), COUNT as usize, "each is processed once");
+    crate::bridge::until_empty(&world.store, &["AMQP.OUT"]);
+    drop(engine);
+    let out = broker.take("OUT.test", COUNT as usize);
+    let distinct: BTreeSet<&str> = out.iter().map(text).collect();
+    assert_eq!((out.len(), distinct.len()), (COUNT as usize, COUNT as usize), "each is sent once");
+    let depth = |queue: &quayline_store::queue::Queue| queue.facts().expect("facts").depth;
+    assert_eq!((depth(&kept), depth(&dead), depth(&outbox)), (0, 0, 0), "{}", world.errors());
+    assert!(proxy.cuts() > 3, "{} connections ended", proxy.cuts());
+}
+
 /// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_bridges() {

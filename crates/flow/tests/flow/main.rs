@@ -21,6 +21,7 @@ mod outside;
 mod peers;
 mod postgres;
 mod processes;
+mod proxy;
 mod requests;
 mod robust;
 mod sql_rows;

@@ -13,6 +13,7 @@ use quayline_store::{Clock as _, SystemClock};
 
 use crate::bridge::{Bridge, number};
 use crate::peers::{certificates, free_port};
+use crate::proxy::Proxy;
 use crate::support::{World, bridge_kills, ended, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_NATS_FOLDER";
@@ -318,6 +319,32 @@ fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
         server.api(&format!("$JS.API.CONSUMER.INFO.IN.{consumer}"), "")["ack_floor"]["stream_seq"] == 4
     });
     drop(engine);
+}
+
+#[test]
+fn messages_that_come_late_again_and_in_another_order_have_their_effect_once() {
+    const COUNT: usize = 400;
+    let Some(server) = Nats::start("messages_that_come_late_again_and_in_another_order_have_their_effect_once") else {
+        return;
+    };
+    server.stream("IN", "in.*", "limits");
+    server.stream("OUT", "out.*", "limits");
+    let proxy = Proxy::to(server.port);
+    let world = World::new();
+    let (kept, dead, outbox) = (world.queue("KEPT"), world.queue(DEAD_LETTER), world.queue("NATS.OUT"));
+    let text = flow(&server, "").replace(&server.address(), &format!("nats://127.0.0.1:{}", proxy.port));
+    let engine = world.engine(&format!("additional_instances = 7\n{text}"));
+    server.publish("in.a", &numbers(COUNT));
+    let got: BTreeSet<String> = (0..COUNT).map(|_| world.get_text(&kept)).collect();
+    assert_eq!(got.len(), COUNT, "each is processed once");
+    crate::bridge::until_empty(&world.store, &["NATS.OUT"]);
+    drop(engine);
+    let out = server.contents("OUT");
+    let distinct: BTreeSet<&str> = out.iter().map(|(_, _, content)| content.as_str()).collect();
+    assert_eq!((out.len(), distinct.len()), (COUNT, COUNT), "each is published once");
+    let depth = |queue: &quayline_store::queue::Queue| queue.facts().expect("facts").depth;
+    assert_eq!((depth(&kept), depth(&dead), depth(&outbox)), (0, 0, 0), "{}", world.errors());
+    assert!(proxy.cuts() > 3, "{} connections ended", proxy.cuts());
 }
 
 /// The child process. Without the variable, this test does nothing.

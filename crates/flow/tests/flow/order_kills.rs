@@ -30,15 +30,15 @@ fn messages_of_a_key_stay_in_order_and_are_processed_once_however_often_the_proc
     let put = |store: &Store, _| {
         let queue = store.queue("IN").expect("a queue");
         let mut unit = store.begin().expect("a unit");
-        for number in sent..sent + PER_ROUND {
+        for number in sent..sent + 3 * PER_ROUND {
             let properties = vec![("key".to_owned(), (number % KEYS).to_string().into_bytes())];
             let message = Message { properties, ..Message::new(number.to_string()) };
             queue.put(&mut unit, &message).expect("a put");
         }
-        sent += PER_ROUND;
+        sent += 3 * PER_ROUND;
         unit.commit().expect("a commit");
     };
-    bridge.kills_of_queues(("order_kills::child_that_keeps_the_order", FOLDER), (kills(8), 30), put, || (), &["IN"]);
+    bridge.kills_of_queues(("order_kills::child_that_keeps_the_order", FOLDER), (kills(8), 8), put, || (), &["IN"]);
     bridge.ends(|store, failed| {
         until_empty(store, &["IN"]);
         assert_eq!(failed(), "");

@@ -13,6 +13,7 @@ use quayline_store::queue::{DEAD_LETTER, Message};
 
 use crate::bridge::{Bridge, PER_ROUND, depth, until_empty};
 use crate::postgres::Postgres;
+use crate::proxy::Proxy;
 use crate::support::{World, bridge_kills, ended, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_OUTSIDE_FOLDER";
@@ -112,6 +113,42 @@ fn a_statement_has_its_effect_once_while_the_database_crashes() {
     assert_eq!(found, format!("{}|0", MESSAGES - 1), "every statement once: {}", world.errors());
 }
 
+#[test]
+fn statements_and_requests_over_connections_that_end_have_their_effect_once() {
+    let Some(postgres) = Postgres::start() else {
+        return skip("statements_and_requests_over_connections_that_end_have_their_effect_once");
+    };
+    postgres.sql("CREATE TABLE effect (id text PRIMARY KEY, amount numeric(9,2), n int DEFAULT 0)").expect("a table");
+    let (address, asked) = server(|_| 201);
+    let (database, web) = (Proxy::to(postgres.port()), Proxy::to(address.port()));
+    let world = World::new();
+    world.write("item.shape", ITEM);
+    let (queue, dead) = (world.queue("IN"), world.queue(DEAD_LETTER));
+    world.queue("SQL.OUT");
+    world.queue("HTTP.OUT");
+    let name = postgres.name().replace(&postgres.port().to_string(), &database.port.to_string());
+    let text = output(&name).replace("out = \"sql\"", "out = [\"sql\", \"web\"]");
+    let engine = world.engine(&format!(
+        "{text}[node.web]\ntype = \"http_output\"\nurl = \"http://127.0.0.1:{}/\"\noutbox = \"HTTP.OUT\"\n",
+        web.port
+    ));
+    for number in 0..MESSAGES {
+        world.put(&queue, &Message::new(format!(r#"{{"id":"{number}"}}"#)));
+    }
+    crate::bridge::until_empty(&world.store, &["IN", "SQL.OUT", "HTTP.OUT"]);
+    drop(engine);
+    assert_eq!(dead.facts().expect("facts").depth, 0, "{}", world.errors());
+    let found = postgres.sql("SELECT count(*), sum(n) FROM effect").expect("a count");
+    assert_eq!(found, format!("{MESSAGES}|0"), "every statement once: {}", world.errors());
+    // A server that remembers keys sees each message once.
+    let asked = asked.lock().expect("no panic");
+    let known: BTreeSet<(&str, &str)> =
+        asked.iter().map(|(_, key, content)| (key.as_str(), content.as_str())).collect();
+    let contents: BTreeSet<&str> = known.iter().map(|(_, content)| *content).collect();
+    assert_eq!((known.len(), contents.len()), (MESSAGES, MESSAGES));
+    assert!(database.cuts() > 3, "{} connections ended", database.cuts());
+}
+
 /// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_delivers() {
@@ -142,7 +179,7 @@ fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
         postgres.again();
     };
     let child = ("outside::child_that_delivers", FOLDER);
-    bridge.kills_of_queues(child, (bridge_kills(6), 120), put, kill_other, &["IN", "SQL.OUT"]);
+    bridge.kills_of_queues(child, (bridge_kills(6), 60), put, kill_other, &["IN", "SQL.OUT"]);
     bridge.ends(|store, failed| {
         until_empty(store, &["IN", "SQL.OUT"]);
         assert_eq!(depth(store, DEAD_LETTER), 0, "{}", failed());

@@ -123,6 +123,10 @@ impl Postgres {
         });
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The property `database` of a node.
     pub(crate) fn name(&self) -> String {
         format!("host=127.0.0.1 port={} user=quay dbname=postgres", self.port)
