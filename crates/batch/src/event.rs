@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use quayline_core::packed;
 use quayline_store::queue::Queue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::record::{Counts, ExecutionId, InstanceId};
 use crate::repository::Relay;
@@ -181,9 +181,7 @@ impl Event {
             value["partitionNumber"] = json!(partition);
         }
         if let Some(counts) = self.counts {
-            let metrics: Map<String, Value> =
-                counts.named().into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect();
-            value["metrics"] = Value::Object(metrics);
+            value["metrics"] = counts.named().into_iter().collect();
         }
         if !self.text.is_empty() {
             value["text"] = json!(self.text);
