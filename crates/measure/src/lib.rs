@@ -12,7 +12,7 @@
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
 //! * [`SizingStudy`] sizes a gateway, a mix of flows and a night of batch from light loads, and then measures them.
 //! * [`SweepStudy`] runs one map over several kinds of data and numbers of workers.
-//! * [`profile_report`] is the report of a profile of costs.
+//! * [`profile_report()`] is the report of a profile of costs.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and writes its tables as Markdown and a report.
 //!
 //! Response times account for coordinated omission. With open arrivals, they begin when a request was due, whether or not a connection was
