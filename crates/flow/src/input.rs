@@ -750,9 +750,14 @@ impl QueueFrom {
         };
         // Messages that were given back come first in their order.
         for _ in 0..keys.returned.len() {
-            let Some((key, id)) = keys.returned.pop_front() else { break };
             let mut unit = run.store.begin()?;
-            match self.queue.poll_get(&mut unit, Select::Id(id), context.waker())? {
+            let Some((key, id)) = keys.returned.pop_front() else { break };
+            let polled = self.queue.poll_get(&mut unit, Select::Id(id), context.waker());
+            if polled.is_err() {
+                // Otherwise its key would stay busy.
+                keys.returned.push_front((Arc::clone(&key), id));
+            }
+            match polled? {
                 Polled::Message(message) => return Ok(Some(self.claim(run, node, unit, *message, Some(key)))),
                 Polled::Nothing { due_ms: at_ms @ Some(_) } => {
                     comes_at(at_ms);

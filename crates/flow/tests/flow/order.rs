@@ -161,3 +161,22 @@ fn several_messages_share_a_unit_of_work() {
     assert!(committed < 40, "units of work of ten messages, one by one after a failure: {committed}");
     assert!((1..=2).contains(&rolled_back), "{rolled_back}");
 }
+
+/// A message that was given back was forgotten if its unit of work could not begin, and its key stayed busy until the flow was loaded again.
+#[test]
+fn a_message_that_cannot_be_taken_again_keeps_its_place() {
+    let world = World::with_few_units();
+    let input = world.queue_with(QueueDefinition { retry_ms: 300, ..QueueDefinition::local("IN") });
+    let out = world.queue("OUT");
+    let engine = world.engine(&flow("order = \"by_key\"\norder_key = \"envelope.property_key\"", 3));
+    world.put(&input, &message(1, 0, true));
+    until("the first attempt fails", || ended(&engine).1 == 1);
+    world.put(&input, &message(1, 1, false));
+    let mut units = world.all_units();
+    until("the message is refused", || {
+        units.extend(world.all_units());
+        world.errors().contains("units_open_max")
+    });
+    drop(units);
+    assert_eq!([world.get_text(&out), world.get_text(&out)], ["1 0", "1 1"], "{}", world.errors());
+}
