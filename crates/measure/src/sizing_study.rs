@@ -203,7 +203,7 @@ impl SizingStudy {
                 name: if *name == "read" { "flow that reads" } else { "flow that updates" },
                 rate: drive.rate(),
                 cost: *cost,
-                source: "CPU time of the process with one application; the application is a part of it".to_owned(),
+                source: "CPU time of the process with one application, including the application".to_owned(),
             });
         }
         self.beside.push(Beside {
@@ -293,7 +293,7 @@ impl SizingStudy {
         let is_off = error > options.tolerance;
         let (verdict, judged) = match (is_off, is_quiet) {
             (true, true) => (Verdict::OutOfTolerance, ", beyond the tolerance."),
-            (_, false) => (Verdict::Good, ". Other programs used the machine, so there is no verdict."),
+            (_, false) => (Verdict::Good, ". Other programs used the machine, so the run has no verdict."),
             (false, true) => (Verdict::Good, ", within the tolerance."),
         };
         let (sized, chosen) = self.machines_section()?;
@@ -327,7 +327,7 @@ impl SizingStudy {
             title: "Predicted and measured".to_owned(),
             notes: vec![
                 format!(
-                    "Other programs used at most {:.0} % of the machine during a run. Above {:.0} %, there is no verdict.",
+                    "Other programs used at most {:.0} % of the machine during a run. Above {:.0} %, a run has no verdict.",
                     100.0 * self.outside,
                     100.0 * OUTSIDE_MAX
                 ),
@@ -395,7 +395,7 @@ impl SizingStudy {
         );
         let section = Section {
             id: "sized".to_owned(),
-            title: "Machine for all of it at once".to_owned(),
+            title: "Machine for all workloads together".to_owned(),
             notes: vec![result.clone()],
             table: Table {
                 columns: vec![

@@ -12,7 +12,7 @@
 //! - **Segments without an interruption** are CPU time as they are. Their time stamps become seconds by the batch's own length, so no clock needs
 //!   calibration.
 //! - **Interrupted segments** have the mean of the others of their phase; if most of a phase is interrupted, they have the CPU share of the whole batch.
-//! - **The cost is limited.** After each batch, the line chooses how many documents to mark, so that the marks take about half a percent of it.
+//! - **The cost is limited.** After each batch, the line chooses how many documents to mark, so that the marks take about 0.5 % of the CPU time.
 //!   A batch in which not every document was marked gives estimates.
 //!
 //! The line belongs to the thread, because the code between the lane and the marks is compiled for each pair of formats and does not know
@@ -223,7 +223,7 @@ pub(crate) fn close(base: Phase, times: Times) -> Option<Division> {
     })
 }
 
-/// Divides a batch of `times` and `whole` ticks. Each marked document stands for `scale` documents.
+/// Divides a batch of `times` and `whole` ticks. Each marked document represents `scale` documents.
 fn divide(base: Phase, times: Times, whole: u64, tallies: &PhaseTable<Tally>, scale: f64) -> Division {
     let mut division = Division { is_estimate: scale > 1.0, ..Division::default() };
     let second = times.wall.as_secs_f64() / (whole.max(1)) as f64;

@@ -133,7 +133,7 @@ pub fn change_partners(
                     || "`quayline partner list` lists partners".to_owned(),
                     |meant| format!("did you mean `{meant}`?"),
                 );
-                found.push(wrong(format!("there is no partner `{name}`"), &hint));
+                found.push(wrong(format!("partner `{name}` does not exist"), &hint));
             }
         }
     }
@@ -365,7 +365,7 @@ fn chosen(project: &Path, names: &[String]) -> Result<Vec<Known>, Findings> {
     let missing = names.iter().filter(|name| all.iter().all(|known| known.name != **name));
     let missing: Vec<Finding> = missing
         .map(|name| {
-            let finding = Finding::error(codes::ROSTER, Fault::Caller, format!("there is no partner `{name}`"));
+            let finding = Finding::error(codes::ROSTER, Fault::Caller, format!("partner `{name}` does not exist"));
             finding.hint("`quayline partner list` lists partners")
         })
         .collect();

@@ -253,7 +253,7 @@ impl Desk<'_> {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => "`quayline partner list` lists partners".to_owned(),
                 };
-                let message = format!("there is no partner `{name}`");
+                let message = format!("partner `{name}` does not exist");
                 Findings::from(Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint(hint))
             })?),
         };

@@ -51,7 +51,7 @@ fn named(book: &Book, name: &str) -> Result<usize, Stop> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "`quayline partner list` lists partners".to_owned(),
         };
-        argument(format!("there is no partner `{name}`")).hint(hint).into()
+        argument(format!("partner `{name}` does not exist")).hint(hint).into()
     })
 }
 

@@ -139,7 +139,7 @@ fn partners_are_added_exported_imported_and_removed() {
     assert!(ran(&world, &format!("partner import {P} all.json"), 0).err().contains("acme unchanged"));
     assert!(ran(&world, &format!("partner remove {P} acme"), 0).err().contains("acme removed"));
     let err = ran(&world, &format!("partner remove {P} acme ALDR"), 2).err();
-    assert!(err.contains("there is no partner `acme`") && err.contains("did you mean `ALDER`?"), "{err}");
+    assert!(err.contains("partner `acme` does not exist") && err.contains("did you mean `ALDER`?"), "{err}");
     let changes = String::from_utf8(world.read("partners/partners/changes.jsonl")).expect("text");
     assert!(
         changes
