@@ -14,7 +14,6 @@ use quayline_measure::{
     StudyOptions, SweepStudy, SweepStudyOptions, partner_study, process, translator_study,
 };
 use quayline_project::job::{EventSettings, JobSettings};
-use quayline_report::Report;
 use quayline_server::{
     AdminPart, Beside, EarlySignals, ServeConfig, ServeError, StoreDurability, StorePart, backout_misfits,
     queue_misfits, store_misfits,
@@ -26,7 +25,7 @@ use quayline_workload::Accounting;
 use crate::args::{
     DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs,
     MeasureFlowArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs,
-    ReportArgs, ServeArgs,
+    ServeArgs,
 };
 use crate::capacity::CAP_UNTRUSTWORTHY;
 use crate::console::Console;
@@ -266,16 +265,7 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
     };
     let study = GatewayStudy::run(&options)
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
-    crate::console::write_stdout(study.tables().as_bytes())?;
-    finish_tables(study.report(), account, &args.report, console)
-}
-
-/// Finishes a report whose tables are printed, with the account of this process.
-fn finish_tables(report: Report, account: Accounting, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
-    let (mut report, account) = (report, account.end());
-    crate::console::write_stdout(format!("{}\n", account.line()).as_bytes())?;
-    account.add_to(&mut report);
-    crate::capacity::finish_measured(report, args, console)
+    crate::capacity::finish_measured(study.report(), Some(study.tables()), account, &args.report, console)
 }
 
 fn measure_sweep(args: &MeasureSweepArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -291,7 +281,7 @@ fn measure_sweep(args: &MeasureSweepArgs, account: Accounting, console: &Console
     };
     let study = SweepStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed)?;
     drop(scratch);
-    crate::capacity::finish_printed(study.report(&options).map_err(failed)?, account, &args.report, console)
+    crate::capacity::finish_measured(study.report(&options).map_err(failed)?, None, account, &args.report, console)
 }
 
 fn measure_sizing(args: &MeasureSizingArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -308,7 +298,7 @@ fn measure_sizing(args: &MeasureSizingArgs, account: Accounting, console: &Conso
     };
     let study = SizingStudy::run(&options, &|what| eprintln!("{what}")).map_err(failed)?;
     drop(scratch);
-    crate::capacity::finish_printed(study.report(&options).map_err(failed)?, account, &args.report, console)
+    crate::capacity::finish_measured(study.report(&options).map_err(failed)?, None, account, &args.report, console)
 }
 
 fn measure_net(args: &MeasureNetArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -316,7 +306,7 @@ fn measure_net(args: &MeasureNetArgs, account: Accounting, console: &Console) ->
     let study = NetStudy::run(options, &mut |what| eprintln!("{what}")).map_err(|why| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check that loopback connections are allowed")
     })?;
-    crate::capacity::finish_printed(study.report(), account, &args.report, console)
+    crate::capacity::finish_measured(study.report(), None, account, &args.report, console)
 }
 
 fn measure_store(args: &MeasureStoreArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -336,7 +326,7 @@ fn measure_store(args: &MeasureStoreArgs, account: Accounting, console: &Console
     };
     let study = StoreStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed)?;
     drop(scratch);
-    crate::capacity::finish_printed(study.report(), account, &args.report, console)
+    crate::capacity::finish_measured(study.report(), None, account, &args.report, console)
 }
 
 fn measure_crypto(args: &MeasureCryptoArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -344,7 +334,7 @@ fn measure_crypto(args: &MeasureCryptoArgs, account: Accounting, console: &Conso
     let time = Duration::from_secs_f64(args.seconds);
     let study = CryptoStudy::run(threads, time, &mut |what| eprintln!("{what}"))
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("use fewer threads"))?;
-    crate::capacity::finish_printed(study.report(), account, &args.report, console)
+    crate::capacity::finish_measured(study.report(), None, account, &args.report, console)
 }
 
 fn measure_batch(args: &MeasureBatchArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -359,7 +349,7 @@ fn measure_batch(args: &MeasureBatchArgs, account: Accounting, console: &Console
         Finding::error(CLI_MEASURE, Fault::Environment, why)
             .hint("see what is missing above; --in store needs no database")
     })?;
-    crate::capacity::finish_printed(study.report(), account, &args.report, console)
+    crate::capacity::finish_measured(study.report(), None, account, &args.report, console)
 }
 
 fn measure_flow(args: &MeasureFlowArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -383,8 +373,7 @@ fn measure_flow(args: &MeasureFlowArgs, account: Accounting, console: &Console) 
     };
     let study = FlowStudy::run(&options, &|what| eprintln!("{what}")).map_err(failed)?;
     drop(scratch);
-    crate::console::write_stdout(study.tables().as_bytes())?;
-    finish_tables(study.report(&options), account, &args.report, console)
+    crate::capacity::finish_measured(study.report(&options), Some(study.tables()), account, &args.report, console)
 }
 
 fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {

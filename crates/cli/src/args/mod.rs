@@ -52,7 +52,7 @@ pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};
 pub(crate) use serve::{
     ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs,
     MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs,
-    ServeArgs, ServiceArgs, ServiceCommand,
+    MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,

@@ -153,7 +153,18 @@ pub(crate) struct MeasureSweepArgs {
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
+}
+
+/// How a measurement is written.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MeasuredArgs {
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) files: ReportArgs,
 }
 
 /// Arguments of `quayline measure sizing`.
@@ -179,7 +190,7 @@ pub(crate) struct MeasureSizingArgs {
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Arguments of `quayline measure mix`.
@@ -203,7 +214,7 @@ pub(crate) struct MeasureMixArgs {
     pub(crate) process: Option<u32>,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 const MEASURE_MIX_EXAMPLES: &str = "\
@@ -256,7 +267,7 @@ pub(crate) struct MeasureStoreArgs {
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Arguments of `quayline measure net`.
@@ -271,7 +282,7 @@ pub(crate) struct MeasureNetArgs {
     pub(crate) seconds: f64,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Arguments of `quayline measure crypto`.
@@ -288,7 +299,7 @@ pub(crate) struct MeasureCryptoArgs {
     pub(crate) seconds: f64,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 /// A time of a run that ends.
@@ -327,7 +338,7 @@ pub(crate) struct MeasureBatchArgs {
     pub(crate) deletes: String,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Arguments of `quayline measure flow`.
@@ -355,11 +366,11 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Write the 65,145 records of the samples to a file instead, 32 bytes each
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["report", "baseline"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "report", "baseline"])]
     pub(crate) write_records: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Arguments of `quayline measure gateway`.
@@ -382,7 +393,7 @@ pub(crate) struct MeasureGatewayArgs {
     pub(crate) short: bool,
     /// Files of the report, and the earlier run to compare with.
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Propose a service for a copybook.

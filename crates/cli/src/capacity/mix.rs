@@ -35,7 +35,7 @@ pub(crate) fn measure_mix(args: &MeasureMixArgs, account: Accounting, console: &
         Finding::error(CLI_MEASURE, Fault::Environment, message)
             .hint("start the server, or name its address with --address")
     })?;
-    super::report::finish_printed(run.report(), account, &args.report, console)
+    super::report::finish_measured(run.report(), None, account, &args.report, console)
 }
 
 fn wrong(path: &Path, what: &str, hint: &str) -> Stop {

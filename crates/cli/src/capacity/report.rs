@@ -8,7 +8,7 @@ use quayline_report::{Cell, Column, Report, Section, Table, Verdict, compare};
 use quayline_workload::Accounting;
 
 use super::{BasisWire, CAP_OBJECTIVE, CAP_REGRESSION, CAP_UNLIKE, CAP_UNTRUSTWORTHY, text_of};
-use crate::args::ReportArgs;
+use crate::args::{MeasuredArgs, ReportArgs};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop};
 
@@ -19,10 +19,15 @@ const NAMED_MAX: usize = 5;
 
 /// Compares with the baseline, writes the files and reports the verdict. Without `--report` and `--baseline` only the verdict counts.
 pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+    conclude(&mut report, args, console)
+}
+
+/// Does the same, and leaves the report with its verdict and comparison.
+fn conclude(report: &mut Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut findings = Vec::new();
     if let Some(path) = &args.baseline {
         let baseline = baseline(path)?;
-        let found = compare(&baseline, &report, args.tolerance.0.0).map_err(|error| {
+        let found = compare(&baseline, report, args.tolerance.0.0).map_err(|error| {
             Finding::error(CAP_UNLIKE, Fault::Caller, format!("{} cannot be the baseline: {error}", shown(path)))
                 .hint("run the same command under the same conditions, and keep its JSON as the baseline")
         })?;
@@ -68,7 +73,7 @@ pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
         Verdict::Good | Verdict::Regression | Verdict::OutOfTolerance => {}
     }
     if let Some(name) = &args.report {
-        write(&report, name)?;
+        write(report, name)?;
     }
     console.findings(&findings);
     Ok(match report.verdict {
@@ -139,8 +144,21 @@ pub(super) fn basis_section(basis: &BasisWire) -> Section {
     }
 }
 
-/// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
-pub(crate) fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+/// Adds the account of this process and the facts of this machine and build, without which two runs cannot be compared. Prints the report, or
+/// `tables` in its place, and finishes it.
+pub(crate) fn finish_measured(
+    mut report: Report,
+    tables: Option<String>,
+    account: Accounting,
+    args: &MeasuredArgs,
+    console: &Console,
+) -> Result<Exit, Stop> {
+    let account = account.end();
+    account.add_to(&mut report);
+    if !args.json {
+        let text = tables.map_or_else(|| report.text(), |tables| format!("{tables}{}\n", account.line()));
+        write_stdout(text.as_bytes())?;
+    }
     let host = quayline_calibrate::host();
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
     report.conditions.extend([
@@ -149,17 +167,9 @@ pub(crate) fn finish_measured(mut report: Report, args: &ReportArgs, console: &C
         ("system".to_owned(), host.system),
         ("build".to_owned(), build.to_owned()),
     ]);
-    finish(report, args, console)
-}
-
-/// Adds the account of this process to a report, prints it and finishes it.
-pub(crate) fn finish_printed(
-    mut report: Report,
-    account: Accounting,
-    args: &ReportArgs,
-    console: &Console,
-) -> Result<Exit, Stop> {
-    account.end().add_to(&mut report);
-    write_stdout(report.text().as_bytes())?;
-    finish_measured(report, args, console)
+    let exit = conclude(&mut report, &args.files, console)?;
+    if args.json {
+        write_stdout(report.json().as_bytes())?;
+    }
+    Ok(exit)
 }

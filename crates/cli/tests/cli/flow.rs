@@ -237,6 +237,8 @@ fn the_samples_are_measured_and_their_records_are_written() {
     for row in ["| 4 Update | not persistent | 2 |", "| 4 Update | persistent | 2 |"] {
         assert!(ran.out().contains(row), "{}", ran.out());
     }
+    let json = world.run("measure crypto --threads 1 --seconds 0.01 --json --report crypto");
+    assert_eq!(json.out().as_bytes(), world.read("crypto.json"), "the same report, and nothing else");
     assert_eq!(world.run(&format!("measure flow {project} --write-records records")).code, Some(0));
     let records = world.read("records");
     assert_eq!(records.len(), 65_145 * 32);
