@@ -30,7 +30,8 @@ pub(crate) enum FlowCommand {
     #[command(after_long_help = "Examples:\n  quayline flow pages --out docs/flows")]
     Pages(FlowPagesArgs),
     /// List the flows of a project with their queues and record files
-    List(FlowNamesArgs),
+    #[command(after_long_help = "Examples:\n  quayline flow list\n  quayline flow list --live --admin 127.0.0.1:9090")]
+    List(FlowListArgs),
     /// Define the queues that flows use and that do not exist
     Define(FlowDefineArgs),
     /// Run flows until Ctrl-C, or until they have nothing to do
@@ -87,6 +88,20 @@ pub(crate) struct FlowShowArgs {
     pub(crate) svg: bool,
     /// Show state, messages and last failure of each node, of the flow that a server runs
     #[arg(long, conflicts_with = "svg")]
+    pub(crate) live: bool,
+    /// Listener for operators of the server [default: that of the project]
+    #[arg(long, value_name = "ADDRESS", requires = "live")]
+    pub(crate) admin: Option<SocketAddr>,
+}
+
+/// Arguments of `quayline flow list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FlowListArgs {
+    /// The flows.
+    #[command(flatten)]
+    pub(crate) flows: FlowNamesArgs,
+    /// Show state, messages and last failure of each flow that a server runs
+    #[arg(long)]
     pub(crate) live: bool,
     /// Listener for operators of the server [default: that of the project]
     #[arg(long, value_name = "ADDRESS", requires = "live")]

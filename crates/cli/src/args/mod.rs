@@ -30,8 +30,8 @@ pub(crate) use convert::{
     KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
 pub(crate) use flow::{
-    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowPagesArgs, FlowRunArgs, FlowShowArgs,
-    FlowTraceArgs,
+    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowListArgs, FlowNamesArgs, FlowPagesArgs, FlowRunArgs,
+    FlowShowArgs, FlowTraceArgs,
 };
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, GuideListArgs, ImportArgs, ShowArgs};

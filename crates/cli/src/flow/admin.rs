@@ -14,7 +14,7 @@ use quayline_server::{AdminPart, ServeConfig};
 use quayline_store::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
-use crate::args::{FlowAdminArgs, FlowTraceArgs};
+use crate::args::{FlowAdminArgs, FlowListArgs, FlowTraceArgs};
 use crate::console::write_stdout;
 use crate::exit::{CLI_INPUT, Exit, Stop};
 use crate::interrupt::stop_flag;
@@ -145,14 +145,49 @@ pub(crate) fn figures(args: &FlowAdminArgs) -> Result<BTreeMap<String, String>, 
     let figures = |node: &Value| {
         let mut text = format!("{}, {} messages", node["state"].as_str().unwrap_or("?"), node["messages"]);
         if let Some(failures) = node["failures"].as_u64().filter(|failures| *failures > 0) {
-            let last = &node["last_failure"];
-            let (code, message) =
-                (last["code"].as_str().unwrap_or_default(), last["message"].as_str().unwrap_or_default());
-            let _ = write!(text, ", {failures} failed, last {code}: {message}");
+            let _ = write!(text, ", {failures} failed, last {}", failure_line(&node["last_failure"]));
         }
         Some((node["name"].as_str()?.to_owned(), text))
     };
     Ok(answer["nodes"].as_array().into_iter().flatten().filter_map(figures).collect())
+}
+
+fn failure_line(last: &Value) -> String {
+    let text = |name: &str| last[name].as_str().unwrap_or_default();
+    format!("{}: {}", text("code"), text("message"))
+}
+
+/// Implements `quayline flow list --live`.
+pub(crate) fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
+    let (status, body) = asked(listener_of(args.admin, &args.flows.project)?, "GET", "/flows")?;
+    let wrong = |what: String| Finding::error(CLI_INPUT, Fault::Caller, what);
+    let all: Vec<Value> = match serde_json::from_str(&body) {
+        Ok(all) if status == 200 => all,
+        _ => return Err(wrong("the server runs no flows".to_owned()).hint("see `quayline serve --check`").into()),
+    };
+    let name = |flow: &Value| flow["name"].as_str().unwrap_or_default().to_owned();
+    let names = &args.flows.names;
+    if let Some(missing) = names.iter().find(|wanted| !all.iter().any(|flow| name(flow) == **wanted)) {
+        let known = all.iter().map(name).collect::<Vec<_>>().join(", ");
+        return Err(wrong(format!("the server has no flow `{missing}`")).hint(format!("its flows: {known}")).into());
+    }
+    let mut text = String::new();
+    for flow in all.iter().filter(|flow| names.is_empty() || names.contains(&name(flow))) {
+        let state = match (&flow["ended"], &flow["waits_for"]) {
+            (Value::String(why), _) => format!("ended: {why}"),
+            _ if flow["running"] != true => "stopped".to_owned(),
+            (_, Value::String(what)) => format!("waiting for {what}"),
+            _ => "running".to_owned(),
+        };
+        let (received, committed, back) = (&flow["received"], &flow["committed"], &flow["rolled_back"]);
+        let _ = write!(text, "{}  {state}; {received} received, {committed} committed, {back} rolled back", name(flow));
+        if !flow["last_failure"].is_null() {
+            let _ = write!(text, "; last failure {}", failure_line(&flow["last_failure"]));
+        }
+        text.push('\n');
+    }
+    write_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
 }
 
 /// Returns the operators' listener of a project.

@@ -16,7 +16,8 @@ use quayline_store::queue::{DEAD_LETTER, QueueDefinition};
 use quayline_store::{Clock, Store, SystemClock};
 
 use crate::args::{
-    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowPagesArgs, FlowRunArgs, FlowShowArgs,
+    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowListArgs, FlowNamesArgs, FlowPagesArgs, FlowRunArgs,
+    FlowShowArgs,
 };
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
@@ -154,9 +155,12 @@ fn pages(args: &FlowPagesArgs) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-fn list(args: &FlowNamesArgs) -> Result<Exit, Stop> {
+fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
+    if args.live {
+        return admin::list(args);
+    }
     let mut text = String::new();
-    for flow in open(args)? {
+    for flow in open(&args.flows)? {
         let join = |names: BTreeSet<&str>| {
             if names.is_empty() { "-".to_owned() } else { names.into_iter().collect::<Vec<_>>().join(", ") }
         };

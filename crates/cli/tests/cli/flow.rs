@@ -132,6 +132,10 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
           get [queue_input] IN (running, 0 messages)
             out -> put [queue_output] OUT (running, 0 messages)
     "#]]);
+    let listed = |state: &str| format!("copy  {state}; 0 received, 0 committed, 0 rolled back\n");
+    assert_eq!(world.run("flow list --live").out(), listed("running"));
+    let unknown = world.run("flow list --live copy other").code(2).err();
+    assert!(unknown.contains("the server has no flow `other`") && unknown.contains("its flows: copy"), "{unknown}");
     let metrics = metrics_of(admin);
     for line in [
         "quayline_flow_running{flow=\"copy\"} 1",
@@ -145,6 +149,7 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     assert!(world.run("flow stop copy").out().contains("\"running\":false"));
     assert!(world.run("flow show copy --live").out().contains("put [queue_output] OUT (stopped, 0 messages)"));
     assert!(world.run("flow stats copy").out().contains("\"running\":false"));
+    assert_eq!(world.run("flow list --live copy").out(), listed("stopped"));
     assert!(world.run("flow start copy").out().contains("\"running\":true"));
     assert_eq!(world.run("flow stop other").code, Some(1));
     // A flow that is new is loaded without a restart, and one that is removed ends.
