@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use quayline_core::{Fault, Finding};
-use quayline_flow::{Engine, FlowState, LastError, NodeStats, TraceEvent};
+use quayline_flow::Engine;
 use quayline_server::{AdminPart, ServeConfig};
 use quayline_store::{Clock as _, SystemClock};
 use serde_json::{Value, json};
@@ -29,94 +29,17 @@ pub(crate) struct FlowsPart(pub(crate) Arc<Engine>);
 
 impl AdminPart for FlowsPart {
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)> {
-        let rest = path.strip_prefix("/flows")?;
-        let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
-        let answer = match (method, parts.as_slice()) {
-            ("GET", []) => (200, Value::from(self.0.flows().iter().map(state).collect::<Vec<_>>())),
-            ("GET", [name]) => match self.0.flows().iter().find(|flow| flow.flow.name() == *name) {
-                Some(flow) => (200, state(flow)),
-                None => unknown(name),
-            },
-            (method @ ("GET" | "POST"), [name, "trace"]) => {
-                match self.0.flows().iter().find(|flow| flow.flow.name() == *name) {
-                    Some(flow) => (200, trace_of(flow, method == "POST")),
-                    None => unknown(name),
-                }
-            }
-            ("POST", [name, "stop"]) if self.0.stop(name) => (200, json!({ "flow": name, "running": false })),
-            ("POST", [name, "start"]) if self.0.restart(name) => (200, json!({ "flow": name, "running": true })),
-            ("POST", [name, "start" | "stop"]) => unknown(name),
-            _ => return None,
-        };
-        Some((answer.0, format!("{}\n", answer.1)))
+        let (status, answer) = quayline_flow::answer(&self.0, SystemClock.now_ms(), method, path)?;
+        Some((status, format!("{answer}\n")))
     }
 
     fn not_ready(&self) -> Vec<(String, String)> {
-        let why = |flow: &FlowState| flow.broken.clone().or_else(|| flow.stats.not_begun().filter(|_| flow.is_running));
-        self.0.flows().iter().filter_map(|flow| Some((format!("flow {}", flow.flow.name()), why(flow)?))).collect()
+        quayline_flow::not_ready(&self.0.flows())
     }
 
     fn metrics(&self) -> String {
         quayline_flow::metrics(&self.0.flows())
     }
-}
-
-fn count(of: &AtomicU64) -> u64 {
-    of.load(Ordering::Relaxed)
-}
-
-fn unknown(name: &str) -> (u16, Value) {
-    (404, json!({ "status": "no such flow", "flow": name }))
-}
-
-fn failure(error: Option<LastError>) -> Value {
-    error.map_or(Value::Null, |error| {
-        json!({ "at_ms": error.at_ms, "code": error.finding.code.0, "message": error.finding.message, "place": error.finding.place.to_string() })
-    })
-}
-
-/// Returns the steps of messages since the last request. The first request, with POST, begins the trace.
-fn trace_of(flow: &FlowState, begins: bool) -> Value {
-    let now_ms = SystemClock.now_ms();
-    if begins {
-        flow.stats.begin_trace(now_ms);
-    }
-    let (events, lost) = flow.stats.take_trace(now_ms);
-    let event = |event: TraceEvent| {
-        json!({
-            "at_ms": event.at_ms, "message": event.message, "part": event.part, "node": event.node, "terminal": event.terminal,
-            "bytes": event.bytes, "trace_id": event.trace_id, "failure": event.failure,
-        })
-    };
-    json!({ "flow": flow.flow.name(), "lost": lost, "events": events.into_iter().map(event).collect::<Vec<_>>() })
-}
-
-/// Returns the current state of a node.
-fn node_state(flow: &FlowState, node: &NodeStats) -> &'static str {
-    match flow {
-        FlowState { broken: Some(_), .. } => "ended",
-        FlowState { is_running: false, .. } => "stopped",
-        _ if node.is_elsewhere.load(Ordering::Relaxed) => "elsewhere",
-        _ if flow.stats.not_begun().is_some() => "waiting",
-        _ => "running",
-    }
-}
-
-fn state(flow: &FlowState) -> Value {
-    let nodes = flow.flow.file.nodes.iter().zip(&flow.stats.nodes).map(|(node, stats)| {
-        json!({
-            "name": node.name, "type": node.kind.name, "messages": count(&stats.messages),
-            "failures": count(&stats.failures), "last_failure": failure(stats.last_error()),
-            "warnings": count(&stats.warnings), "last_warning": failure(stats.last_warning()),
-            "state": node_state(flow, stats), "elsewhere": stats.is_elsewhere.load(Ordering::Relaxed),
-        })
-    });
-    let stats = &flow.stats;
-    json!({
-        "name": flow.flow.name(), "running": flow.is_running, "received": count(&stats.received),
-        "committed": count(&stats.committed), "rolled_back": count(&stats.rolled_back), "open": count(&stats.open),
-        "ended": flow.broken, "waits_for": flow.stats.not_begun(), "last_failure": failure(stats.last_error()), "nodes": nodes.collect::<Vec<_>>(),
-    })
 }
 
 /// Implements `quayline flow stats`, `stop` and `start`: sends a request to the server of a project.
