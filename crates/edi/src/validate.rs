@@ -146,13 +146,15 @@ impl Validator {
         }
         let header = pass.transaction();
         let chosen = guides.and_then(|guides| Some((guides, guides.choose(header, pass.group())?)));
-        // Acknowledgments have built-in guides. A guide that a user wrote takes precedence; an imported one does only for a
-        // longer version, since dictionaries contain less about acknowledgments than the built-in guides.
+        // Acknowledgments have built-in guides. A guide that a user wrote takes precedence. One that comes from a schema does for a longer version,
+        // and one from a dictionary of a whole standard never: dictionaries contain less about acknowledgments than the built-in guides.
         let shipped = acknowledgment_guide(header, pass.group());
         let chosen = chosen.filter(|(guides, number)| {
             let is_longer =
                 |shipped: &Arc<CompiledGuide>| guides.compiled(*number).version().len() > shipped.version().len();
-            shipped.is_none_or(|shipped| guides.guide(*number).source.is_none() || is_longer(shipped))
+            shipped.is_none_or(|shipped| {
+                guides.guide(*number).source.is_none() || is_longer(shipped) && !guides.is_from_dictionary(*number)
+            })
         });
         if let Some(guide) = chosen.map(|(guides, number)| guides.compiled(number)).or(shipped) {
             let guide = Arc::clone(guide);

@@ -104,6 +104,31 @@ fn b9_the_guide_is_named() {
     assert!(ran.code(0).err().contains("checked by guide 850"), "{}", ran.err());
 }
 
+/// The dictionary of a whole standard has AK103 in an older form and took the place of the guide that comes with Quayline.
+#[test]
+fn b9_an_imported_dictionary_does_not_judge_acknowledgments() {
+    let world = World::new();
+    world.write(
+        "ack.x12",
+        "ISA*00*          *00*          *ZZ*A              *ZZ*B              *260101*0101*^*00501*000000001*0*P*:~\
+         GS*FA*A*B*20260101*0101*1*X*005010~ST*997*0001~AK1*PO*1*005010~AK9*A*1*1*1~SE*4*0001~GE*1*1~IEA*1*000000001~",
+    );
+    let guide = |source: &str| {
+        format!(
+            "guide IMPORTED \"Acknowledgment\"\nstandard X12\nversion 005010\ntransaction 997 group FA\n{source}element 28 N0 1..9 \"Number\"\n\
+             element 479 ID 2 \"Group\"\nelement 715 ID 1 \"Outcome\"\nelement 97 N0 1..6 \"Sets\"\n\
+             segment AK1 \"Group\"\n  479 M\n  28 M\nsegment AK9 \"Outcome\"\n  715 M\n  97 M\n  97 M\n  97 M\n\
+             structure\n  segment AK1 M 1\n  segment AK9 M 1\n"
+        )
+    };
+    for (source, code) in [("source \"x12-types 0.12.0, MIT OR Apache-2.0\"\n", 0), ("", 1)] {
+        world.write("imported.guide", guide(source));
+        for guides in ["imported.guide", "imported.guide --guide builtin:"] {
+            world.run(&format!("validate ack.x12 --guide {guides}")).code(code);
+        }
+    }
+}
+
 #[test]
 fn b12_a_segment_of_another_guide_is_not_unknown_to_the_standard() {
     let world = examples();

@@ -149,6 +149,11 @@ impl GuideSet {
         self.guides[number].guide()
     }
 
+    /// Returns true if a guide was imported from a dictionary of a whole standard.
+    pub(crate) fn is_from_dictionary(&self, number: usize) -> bool {
+        Origin::of(self.guide(number)) == Origin::Dictionary
+    }
+
     /// Returns a compiled guide by its number, from 0.
     ///
     /// # Panics
