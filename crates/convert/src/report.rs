@@ -31,6 +31,8 @@ pub struct Report {
     pub repeated: Vec<Finding>,
     /// Number of findings of this run by code.
     pub findings_by_code: Vec<(Code, u64)>,
+    /// Names of the guides by which transactions were read or checked, in order. In this run.
+    pub guides: Vec<String>,
     /// Probable cause if many of the first records were rejected and look like another framing or copybook.
     pub misfit: Option<Finding>,
     /// Set when this run went on from a checkpoint: the first record of this run.

@@ -26,7 +26,7 @@ pub(crate) use crate::progress::Bar;
 pub(crate) use definitions::{level, output_check};
 pub(crate) use jobs::{check_compression, check_interchanges, foreign, no_folder};
 pub(crate) use recognise::{extension_of, source_format, target_format};
-pub(crate) use stats::{stats_json, stats_text};
+use stats::{stats_json, stats_text};
 
 use definitions::Definitions;
 use jobs::{Job, jobs};
@@ -212,15 +212,7 @@ fn tell(
     if let Some(misfit) = &report.misfit {
         console.findings(std::slice::from_ref(misfit));
     }
-    let rejected = report.tally.records_rejected;
-    if rejected > 0 {
-        let of = count_of(report.tally.records_in, unit);
-        let place = report.rejects.as_ref().map_or_else(String::new, |path| {
-            let path = shown(path);
-            format!(": {path} contains the rejected ones, {path}.findings.jsonl the reasons")
-        });
-        console.paragraph(&format!("{} of {of} rejected{place}", grouped(rejected)));
-    }
+    let rejected = tell_rejected(report, unit, console);
     if args.stats {
         tell_stats(source, report, console);
     }
@@ -273,7 +265,26 @@ fn without_records(findings: &mut [Finding]) {
     findings.iter_mut().for_each(|finding| finding.place.record = None);
 }
 
-fn tell_stats(source: &str, report: &Report, console: &Console) {
+/// Prints and returns the number of rejected documents, with the guides that judged and the files.
+pub(crate) fn tell_rejected(report: &Report, unit: &str, console: &Console) -> u64 {
+    let rejected = report.tally.records_rejected;
+    if rejected > 0 {
+        let of = count_of(report.tally.records_in, unit);
+        let guides = match &report.guides[..] {
+            [] => String::new(),
+            [one] => format!(", checked by guide {one}"),
+            many => format!(", checked by guides {}", many.join(", ")),
+        };
+        let place = report.rejects.as_ref().map_or_else(String::new, |path| {
+            let path = shown(path);
+            format!(": {path} contains the rejected ones, {path}.findings.jsonl the reasons")
+        });
+        console.paragraph(&format!("{} of {of} rejected{guides}{place}", grouped(rejected)));
+    }
+    rejected
+}
+
+pub(crate) fn tell_stats(source: &str, report: &Report, console: &Console) {
     if console.json() {
         console.line(&stats_json(source, report));
     } else {

@@ -44,6 +44,9 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
             ),
         );
     }
+    if !report.guides.is_empty() {
+        line("guides", report.guides.join(", "));
+    }
     line("bytes", format!("{} in, {} out", grouped(report.source_bytes), grouped(report.output_bytes)));
     let threads = count_of(u64::from(cost.lanes), "thread");
     line("time", format!("{} s, {} s CPU, {threads}", seconds(cost.wall), seconds(cost.process.cpu)));
@@ -122,6 +125,7 @@ struct StatsWire<'a> {
     cpu_us_per_record: f64,
     peak_memory_bytes: Option<u64>,
     findings_by_code: BTreeMap<&'a str, u64>,
+    guides: &'a [String],
 }
 
 impl<'a> StatsWire<'a> {
@@ -157,6 +161,7 @@ impl<'a> StatsWire<'a> {
             cpu_us_per_record: micros_each(cost.process.cpu, records_of_run(report)),
             peak_memory_bytes: cost.process.resident_bytes_max,
             findings_by_code: report.findings_by_code.iter().map(|(code, count)| (code.0, *count)).collect(),
+            guides: &report.guides,
         }
     }
 }

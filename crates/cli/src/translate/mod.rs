@@ -27,14 +27,14 @@ use quayline_project::{
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, foreign, keep_profile, level, stats_json, stats_text};
+use crate::convert::{Bar, foreign, keep_profile, level, tell_rejected, tell_stats};
 use crate::copybook::unreadable;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::input::with_suffix;
 use crate::input::{self, Opened};
 use crate::interrupt;
 use crate::named::charset_named;
-use crate::render::{count_of, grouped};
+
 use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 
 use acknowledge::Acknowledging;
@@ -502,7 +502,7 @@ impl Shared<'_> {
         }
         self.console.findings(&findings);
         if let (true, Some(report)) = (self.args.stats, early) {
-            self.stats(name, report);
+            tell_stats(name, report, self.console);
         }
         exit
     }
@@ -517,17 +517,9 @@ impl Shared<'_> {
         if let Some(misfit) = &report.misfit {
             self.console.findings(std::slice::from_ref(misfit));
         }
-        let rejected = report.tally.records_rejected;
-        if rejected > 0 {
-            let place = report.rejects.as_ref().map_or_else(String::new, |path| {
-                let path = shown(path);
-                format!(": {path} contains the rejected ones, {path}.findings.jsonl the reasons")
-            });
-            let of = count_of(report.tally.records_in, "document");
-            self.console.paragraph(&format!("{} of {of} rejected{place}", grouped(rejected)));
-        }
+        let rejected = tell_rejected(report, "document", self.console);
         if self.args.stats {
-            self.stats(name, report);
+            tell_stats(name, report, self.console);
         }
         let unwritten = keep_profile("translate", "document", report, self.args.profile.as_deref(), self.console);
         if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }
@@ -539,14 +531,6 @@ impl Shared<'_> {
             let message = "the output holds several XML documents in sequence, which is not an XML document";
             let finding = Finding { severity: Severity::Warning, ..argument(message) };
             self.console.findings(&[finding.hint("give each a file of its own: --split DIR")]);
-        }
-    }
-
-    fn stats(&self, name: &str, report: &Report) {
-        if self.console.json() {
-            self.console.line(&stats_json(name, report));
-        } else {
-            self.console.paragraph(&stats_text(name, report));
         }
     }
 }

@@ -102,6 +102,14 @@ fn b9_the_guide_is_named() {
     let world = examples();
     let ran = world.run("validate 850.x12 --guide 850.guide");
     assert!(ran.code(0).err().contains("checked by guide 850"), "{}", ran.err());
+    // Both directions, with statistics and with rejects.
+    let ran = world.run("convert 850.x12 --guide 850.guide --stats -o good.jsonl");
+    assert!(ran.code(0).err().lines().any(|line| line == "guides    850"), "{}", ran.err());
+    let ran = world.run("convert good.jsonl --guide 850.guide --stats --json -o back.x12");
+    assert!(ran.code(0).err().contains("\"guides\":[\"850\"]"), "{}", ran.err());
+    world.write("bad.x12", order("BEG*00*", "BEG*0099*"));
+    let ran = world.run("convert bad.x12 --guide 850.guide --rejects rejects.x12 -o out.jsonl");
+    assert!(ran.code(1).err().contains("rejected, checked by guide 850: rejects.x12"), "{}", ran.err());
 }
 
 /// The dictionary of a whole standard has AK103 in an older form and took the place of the guide that comes with Quayline.

@@ -103,7 +103,7 @@ fn documents_that_break_the_guide_are_rejected_with_both_places() {
 
         hint: the rule is in the guide's `rules`
 
-        3 of 5 documents rejected: bad.csv contains the rejected ones, bad.csv.findings.jsonl the reasons
+        3 of 5 documents rejected, checked by guide 810: bad.csv contains the rejected ones, bad.csv.findings.jsonl the reasons
     "#]]
     .assert_eq(&ran.err());
     expect!["ST*810*0001~BIG*20260415*A1*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0001~ST*810*0002~BIG*20260415*A5*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0002~"].assert_eq(&transactions(&ran));

@@ -116,7 +116,7 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
 
             hint: write 42, or look for what is missing or superfluous
 
-            1 of 2 documents rejected: bad.x12 contains the rejected ones, bad.x12.findings.jsonl the reasons
+            1 of 2 documents rejected, checked by guide 837P-ACME: bad.x12 contains the rejected ones, bad.x12.findings.jsonl the reasons
         "#]]);
     world.shell("cat claims.jsonl; grep -c . bad.x12; cat bad.x12.findings.jsonl; grep -o 'IK5.[A-Z]' claims.999; cat trace.jsonl").check(expect![[r#"
         exit 0

@@ -1,5 +1,6 @@
 //! The course of a run: open, convert, commit.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -461,6 +462,7 @@ impl Run {
             findings: Vec::new(),
             repeated: Vec::new(),
             findings_by_code: Vec::new(),
+            guides: Vec::new(),
             misfit: None,
             resumed_at: Some(checkpoint.next),
             cost: self.meter.report(&clock.finish()),
@@ -489,11 +491,27 @@ impl Run {
             findings,
             repeated: state.repeats.findings(),
             findings_by_code: state.counts.clone().sorted(),
+            guides: guides_used(&self.conversion),
             misfit: state.misfit.clone(),
             resumed_at: self.resumed.as_ref().map(|checkpoint| checkpoint.next),
             cost: self.meter.report(totals),
         }
     }
+}
+
+/// Returns the names of the guides that were chosen for transactions of the source and the outputs.
+fn guides_used(conversion: &Conversion) -> Vec<String> {
+    let more = conversion.map.iter().flat_map(|stage| &stage.more);
+    let targets = core::iter::once(&conversion.target).chain(more).filter_map(|target| match &target.format {
+        TargetFormat::Edi(options) => options.guides.as_ref(),
+        _ => None,
+    });
+    let source = match &conversion.source.format {
+        SourceFormat::Edi(read) => read.guides.as_ref(),
+        _ => None,
+    };
+    let names = source.into_iter().chain(targets).flat_map(|documents| documents.guides().used());
+    names.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Findings at the source.

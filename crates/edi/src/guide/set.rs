@@ -1,6 +1,7 @@
 //! Selection of the guide for a transaction.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use quayline_core::{Code, Fault, Finding, Findings, Packed, Place, Severity, Unpacker, pack_bytes};
@@ -43,6 +44,8 @@ struct Entry {
     guide: OnceLock<Guide>,
     packed: Box<[u8]>,
     compiled: Arc<CompiledGuide>,
+    /// True if a transaction was read or checked by this guide.
+    is_used: AtomicBool,
 }
 
 /// Standard, transaction, version and functional group.
@@ -118,6 +121,7 @@ impl GuideSet {
                     guide: guide.into(),
                     packed: Box::default(),
                     compiled: Arc::new(compiled),
+                    is_used: AtomicBool::new(false),
                 })),
                 Err(found) => findings.extend(found.0),
             }
@@ -166,7 +170,15 @@ impl GuideSet {
     /// Returns the number of the guide for a transaction, by its header and that of its group.
     #[must_use]
     pub fn choose(&self, transaction: &Header, group: Option<&Header>) -> Option<usize> {
-        self.choose_asked(&Asked::of(transaction, group))
+        let chosen = self.choose_asked(&Asked::of(transaction, group))?;
+        self.guides[chosen].is_used.store(true, Ordering::Relaxed);
+        Some(chosen)
+    }
+
+    /// Returns the names of the guides that [`GuideSet::choose`] has returned for a transaction since the set was made.
+    pub fn used(&self) -> impl Iterator<Item = &str> {
+        let used = self.guides.iter().filter(|entry| entry.is_used.load(Ordering::Relaxed));
+        used.map(|entry| entry.compiled.name())
     }
 
     /// Returns the number of the guide for a transaction set with another functional group (GS01): one that matches otherwise.
@@ -240,7 +252,7 @@ impl Packed for GuideSet {
         let entry = |_| {
             let packed = from.bytes()?.into();
             let compiled = Packed::unpack(from)?;
-            Some(Arc::new(Entry { guide: OnceLock::new(), packed, compiled }))
+            Some(Arc::new(Entry { guide: OnceLock::new(), packed, compiled, is_used: AtomicBool::new(false) }))
         };
         Some(GuideSet { guides: (0..count).map(entry).collect::<Option<_>>()? })
     }
