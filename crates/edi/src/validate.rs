@@ -25,7 +25,7 @@ use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::guide::compile::{ItemId, ItemKind, reference};
 use crate::guide::rules::Asks;
 use crate::guide::walk::{Mark, StructureFault, StructureKind};
-use crate::guide::{CompiledGuide, GuideSet, Placement, Walk};
+use crate::guide::{Asked, CompiledGuide, GuideSet, Placement, Walk};
 use crate::position::Position;
 use crate::segment::Segment;
 use characters::CharacterCheck;
@@ -161,6 +161,8 @@ impl Validator {
             self.begin(Some(&guide), pass);
             return Some(guide);
         }
+        // Without a group or its version, no guide can be found. The fault of the group is the only one.
+        let guides = guides.filter(|_| !Asked::of(header, pass.group()).versions.is_empty());
         let fault = guides.map(|guides| (guides.none_for(header, pass.group()), header.position()));
         // If the group is of another kind, the guide is still unambiguous.
         let other =

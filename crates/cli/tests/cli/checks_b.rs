@@ -191,13 +191,43 @@ fn b10_a_missing_terminator_is_one_finding() {
 #[test]
 fn b11_that_no_guide_is_there_is_told_once_a_group() {
     let world = examples();
-    world.write("in.x12", order("*X*005010~", "*X*~"));
+    world.write("in.x12", order("*X*005010~", "*X*003010~"));
     for jobs in ["", " -j 3"] {
         let ran = world.run(&format!("validate in.x12 --guide 850.guide{jobs}"));
         let told = ran.code(1).out();
         assert_eq!(told.matches("error[EDI-044]").count(), 1, "{told}");
-        assert!(told.contains("none of the guides is for 850, so the transaction cannot be read or checked by one; so are 2 more in the group"), "{told}");
-        assert!(ran.err().contains("2 errors, 0 warnings, 3 of the transactions with errors"), "{}", ran.err());
+        assert!(told.contains("none of the guides is for 850 003010, so the transaction cannot be read or checked by one; so are 2 more in the group"), "{told}");
+        assert!(ran.err().contains("1 error, 0 warnings, 3 of the transactions with errors"), "{}", ran.err());
+    }
+}
+
+/// N104 without N103 breaks P0304, and R0203 without a name too: N103 alone mends both.
+#[test]
+fn b10_one_absent_element_breaks_one_note() {
+    let world = examples();
+    let text = order("N1*BY*ALDER TRADING CO*92*10042", "N1*BY***10042");
+    world.write("in.x12", text);
+    let told = world.run("validate in.x12 --guide 850.guide").code(1).out();
+    assert!(told.contains("P0304") && !told.contains("R0203"), "{told}");
+}
+
+/// Each of these also had the finding that no guide was found.
+#[test]
+fn b10_a_group_without_a_version_and_none_at_all_are_one_finding() {
+    let world = examples();
+    let orders = String::from_utf8(world.read("850.x12")).expect("ASCII");
+    let without = |tag: &str| {
+        let lines = orders.lines().filter(|line| !tag.split(' ').any(|tag| line.starts_with(tag)));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    for (text, code) in [(order("*X*005010~", "*X*~"), "EDI-037"), (without("GS* GE*"), "EDI-040")] {
+        world.write("in.x12", text);
+        for jobs in ["", " -j 3"] {
+            let ran = world.run(&format!("validate in.x12 --guide 850.guide{jobs}"));
+            let told = ran.code(1).out();
+            assert_eq!(told.matches("error[").count(), 1, "{told}");
+            assert!(told.starts_with(&format!("error[{code}]")), "{told}");
+        }
     }
 }
 

@@ -216,7 +216,13 @@ fn a_signal_ends_commands_whose_input_never_ends() {
     let inputs: [(&str, &str); 3] = [(&head, "PO1*1*5*EA~"), (&head, " \n"), ("{\"a\":[", "1,")];
     for signal in ["-INT", "-TERM"] {
         for (head, unit) in inputs {
-            for command in ["translate -m orders.qmap - -o out.jsonl", "inspect -"] {
+            for command in [
+                "translate -m orders.qmap - -o out.jsonl",
+                "inspect -",
+                "convert - -o out.json",
+                "validate -",
+                "infer /dev/stdin",
+            ] {
                 ends_by(&world, command, signal, head, unit);
             }
         }

@@ -431,7 +431,14 @@ impl fmt::Display for ContentError {
             ContentErrorKind::LoopTooMany { .. } | ContentErrorKind::LoopMissing { .. } => "loop ",
             _ => "",
         };
-        write!(f, "{what}{}", self.reference)?;
+        let subject = match &self.kind {
+            // The reference names the first element that is too many. Its segment is what has them.
+            ContentErrorKind::ElementsTooMany { max, .. } => {
+                self.reference.strip_suffix(&format!("{:02}", max + 1)).unwrap_or(&self.reference)
+            }
+            _ => &*self.reference,
+        };
+        write!(f, "{what}{subject}")?;
         if let Some(name) = &self.name {
             write!(f, " ({name})")?;
         }

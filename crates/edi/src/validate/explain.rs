@@ -98,8 +98,7 @@ impl Explanation<'_, '_> {
         }
         if self.notes {
             let notes = &tables.notes[layout.notes.0 as usize..layout.notes.1 as usize];
-            for note in notes.iter().filter(|note| !note.holds(present)) {
-                let (kind, element) = blame(note, present);
+            for (note, kind, element) in violated(notes, present) {
                 // A missing mandatory element is reported once, and a note about an element that must be absent does not apply to the others.
                 let is_told = |fault: &ElementFault| {
                     let named = note.elements.iter().any(|named| usize::from(*named) == fault.element);
@@ -201,8 +200,7 @@ impl Explanation<'_, '_> {
         }
         if self.notes {
             let notes = &self.tables.notes[spec.notes.0 as usize..spec.notes.1 as usize];
-            for note in notes.iter().filter(|note| !note.holds(present)) {
-                let (kind, component) = blame(note, present);
+            for (_, kind, component) in violated(notes, present) {
                 if faults.iter().any(|fault| fault.element == place && fault.component == component) {
                     continue;
                 }
@@ -282,6 +280,22 @@ fn code_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8]) ->
             Some(Kind::Code { listed })
         }
     }
+}
+
+/// Returns the violated notes with the elements to which they are attributed. A note that asks for one of several elements is left out if another note
+/// already asks for one of them: with that element, both hold.
+fn violated(notes: &[Note], present: u64) -> Vec<(&Note, Kind, usize)> {
+    let all: Vec<_> =
+        notes.iter().filter(|note| !note.holds(present)).map(|note| (note, blame(note, present))).collect();
+    let is_asked = |one: &Note| {
+        all.iter().any(|(other, (kind, element))| {
+            other.kind != NoteKind::OneOrMore
+                && matches!(kind, Kind::Required { .. })
+                && one.elements.iter().any(|named| usize::from(*named) == *element)
+        })
+    };
+    let told = all.iter().filter(|(note, _)| note.kind != NoteKind::OneOrMore || !is_asked(note));
+    told.map(|(note, (kind, element))| (*note, kind.clone(), *element)).collect()
 }
 
 /// Returns the element to which a violated note is attributed.

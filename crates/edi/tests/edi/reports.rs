@@ -155,7 +155,7 @@ fn acknowledgments_out_of_order_are_read() {
         EDI-111 at interchange 1, group 1, transaction 1, segment 3, element 3: AK403 (Data element error) in loop AK2/AK3 is missing
         EDI-102 at interchange 1, group 1, transaction 1, segment 4: CTX in loop AK2/AK3 is not part of this transaction
         EDI-104 at interchange 1, group 1, transaction 1, segment 6: AK1 is in the wrong order
-        EDI-120 at interchange 1, group 1, transaction 1, segment 8, element 5: AK305 in loop AK2/AK3 has 5 elements, expected at most 4
+        EDI-120 at interchange 1, group 1, transaction 1, segment 8, element 5: AK3 in loop AK2/AK3 has 5 elements, expected at most 4
         EDI-114 at interchange 1, group 1, transaction 1, segment 9, element 1: AK501 (Outcome of the transaction set) in loop AK2 is not in its code list
         EDI-105 at interchange 1, group 1, transaction 1, segment 12: AK9 is here more than 1 time"#]].assert_eq(&faults.join("\n"));
     let Some(Report::Group(group)) = reports.last() else { panic!("a group") };

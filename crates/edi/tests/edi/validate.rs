@@ -227,7 +227,7 @@ fn elements_missing_superfluous_and_not_used() {
             EDI-111 2.1 8/1 13: AAA01 (Text) is missing
             EDI-119 3.2 8/I10 15: CCC02 (Text) is present, but not used by the guide
             EDI-119 4.2 8/I10 15: CCC02 (Text) is present, but not used by the guide
-            EDI-120 4.3 8/3 16: CCC03 has 3 elements, expected at most 2
+            EDI-120 4.3 8/3 16: CCC has 3 elements, expected at most 2
             warning EDI-123 5 -/- 45: AAA has separators after its last value
             EDI-104 5 7/- 15: AAA is in the wrong order
             warning EDI-123 6 -/- 45: AAA has separators after its last value

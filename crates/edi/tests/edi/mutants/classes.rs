@@ -1,6 +1,6 @@
 //! Classes of faults: each puts one into a valid file.
 
-use quayline_edi::guide::{DataType, ElementOf, ItemId, NoteKind, Qualifier, Requirement, SegmentUse};
+use quayline_edi::guide::{DataType, ElementOf, ItemId, NoteKind, Qualifier, Requirement, SegmentUse, SyntaxNote};
 
 use super::{Dice, Line, Mutant, Place, Subject};
 
@@ -628,7 +628,9 @@ fn note_required(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
             let all = note.elements.iter().all(|n| there(*n));
             let takes = matches!(note.kind, NoteKind::AllOrNone | NoteKind::IfFirstThenAll);
             let last = *note.elements.last().expect("a note has elements");
-            let others = subject.notes(usage).iter().filter(|other| other.elements.contains(&last)).count();
+            // Another note may only ask for one of several elements: it is silent if this one asks for one of them.
+            let asks = |other: &&SyntaxNote| other.elements.contains(&last) && other.kind != NoteKind::OneOrMore;
+            let others = subject.notes(usage).iter().filter(asks).count();
             let qualifies = subject.is_qualifier(usage, usize::from(last), 1);
             let mandatory = subject.requirement(usage, usize::from(last)) == Requirement::Mandatory;
             if all && takes && others == 1 && !mandatory && !qualifies {
