@@ -58,6 +58,50 @@ fn interchanges_go_through_a_map() {
     assert!(!first.is_empty() && first == second, "each interchange makes the same records");
 }
 
+/// An interchange that its guide refuses is an exception of its item: here it is skipped, and the others are written.
+#[test]
+fn interchanges_that_a_map_makes_are_checked_by_their_guide() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi/850.guide");
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("in.shape", "in\n  no text(22)\n  purpose text(2)\n");
+    write(
+        "in.jsonl",
+        "{\"no\":\"1\",\"purpose\":\"00\"}\n{\"no\":\"2\",\"purpose\":\"7Z\"}\n{\"no\":\"3\",\"purpose\":\"00\"}\n",
+    );
+    let map = format!(
+        "map \"m\"\nsource \"in.shape\"\ntarget o \"{}\"\ninterchange.sender = \"A\"\ninterchange.receiver = \"B\"\nomit standard\n\
+         make BEG {{ BEG01 = purpose BEG02 = \"NE\" BEG03 = no BEG05 = \"20260101\" }}\n\
+         make PO1 {{ make PO1 {{ PO101 = \"1\" PO102 = 1 PO103 = \"EA\" PO104 = 1 PO106 = \"VP\" PO107 = \"X\" }} }}\nomit CTT\n",
+        guide.display()
+    );
+    write("m.qmap", &map);
+    let processor = format!(
+        "<processor ref=\"quayline.mapProcessor\">{}</processor>",
+        properties(&[("map", &folder.path().join("m.qmap").display().to_string())])
+    );
+    let step = |more: &str| {
+        let writer = [("file", "out.x12"), ("framing", "edi")];
+        let step = chunk(&[("file", "in.jsonl")], &processor, &writer);
+        step.replace("</chunk>", &format!("{more}</chunk>"))
+    };
+    let process = process(folder.path());
+    let refused = process.start(&step(""), &[]);
+    assert_eq!(refused.status, BatchStatus::Failed);
+    let cause = refused.cause.unwrap_or_default();
+    assert!(cause.contains("EDI-114") && cause.contains("BEG01"), "{cause}");
+    let skipping = "<skippable-exception-classes><include class=\"EDI-114\"/></skippable-exception-classes>";
+    let execution = process.start(&step(skipping), &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write, counts.process_skip), (3, 2, 1));
+    let written = std::fs::read_to_string(folder.path().join("out.x12")).unwrap();
+    assert!(
+        written.contains("BEG*00*NE*1*") && written.contains("BEG*00*NE*3*") && !written.contains("7Z"),
+        "{written}"
+    );
+}
+
 #[test]
 fn a_command_gives_its_code_as_exit_status() {
     let folder = tempfile::tempdir().unwrap();

@@ -513,18 +513,46 @@ fn a_map_node_has_the_tables_of_its_map_and_its_warnings_are_counted() {
     }
 }
 
-/// An EDI header without a date gets the time of the flow's message; it had that of 1970.
-#[test]
-fn interchanges_that_a_flow_makes_have_a_date() {
-    let world = World::new();
+/// Writes a map from a number to a purchase order. `purpose` is its expression for BEG01.
+fn map_of_orders(world: &World, purpose: &str) {
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");
     world.write("in.shape", "in\n  no text(22)\n");
     world.write(
         "m.qmap",
         &format!(
-            "map \"m\"\nsource \"in.shape\"\ntarget o \"{guide}\"\ninterchange.sender = \"A\"\ninterchange.receiver = \"B\"\nomit standard\nmake BEG {{ BEG01 = \"00\" BEG02 = \"NE\" BEG03 = no BEG05 = \"20260101\" }}\nmake PO1 {{ make PO1 {{ PO101 = \"1\" PO102 = 1 PO103 = \"EA\" PO104 = 1 PO106 = \"VP\" PO107 = \"X\" }} }}\nomit CTT\n"
+            "map \"m\"\nsource \"in.shape\"\ntarget o \"{guide}\"\ninterchange.sender = \"A\"\ninterchange.receiver = \"B\"\nomit standard\nmake BEG {{ BEG01 = {purpose} BEG02 = \"NE\" BEG03 = no BEG05 = \"20260101\" }}\nmake PO1 {{ make PO1 {{ PO101 = \"1\" PO102 = 1 PO103 = \"EA\" PO104 = 1 PO106 = \"VP\" PO107 = \"X\" }} }}\nomit CTT\n"
         ),
     );
+}
+
+/// An interchange that its guide refuses is not sent, as `translate` does not write it.
+#[test]
+fn interchanges_that_a_flow_makes_are_checked_by_their_guide() {
+    let world = World::new();
+    map_of_orders(&world, "no");
+    let input = world.queue_with(QueueDefinition {
+        backout_threshold: 1,
+        backout_queue: "BAD".into(),
+        ..QueueDefinition::local("IN")
+    });
+    let (output, bad) = (world.queue("OUT"), world.queue("BAD"));
+    let _engine = world.engine(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"in.shape\"\nout = \"name\"\n[node.name]\ntype = \"map\"\nmap = \"m.qmap\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+    );
+    world.put(&input, &Message::new(*br#"{"no":"7Z"}"#));
+    let refused = world.get(&bad);
+    assert_eq!(refused.payload, *br#"{"no":"7Z"}"#);
+    assert!(refused.reason.contains("EDI-114") && refused.reason.contains("BEG01"), "{}", refused.reason);
+    world.put(&input, &Message::new(*br#"{"no":"00"}"#));
+    assert!(world.get_text(&output).contains("BEG*00*NE*00*"));
+    assert_eq!(output.facts().expect("facts").depth, 0);
+}
+
+/// An EDI header without a date gets the time of the flow's message; it had that of 1970.
+#[test]
+fn interchanges_that_a_flow_makes_have_a_date() {
+    let world = World::new();
+    map_of_orders(&world, "\"00\"");
     let (input, output) = (world.queue("IN"), world.queue("OUT"));
     let _engine = world.engine(
         "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"in.shape\"\nout = \"name\"\n[node.name]\ntype = \"map\"\nmap = \"m.qmap\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
@@ -539,14 +567,7 @@ fn interchanges_that_a_flow_makes_have_a_date() {
 fn interchanges_that_a_flow_makes_are_numbered_without_gap_or_repetition() {
     const COUNT: usize = 60;
     let world = World::new();
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");
-    world.write("in.shape", "in\n  no text(22)\n");
-    world.write(
-        "m.qmap",
-        &format!(
-            "map \"m\"\nsource \"in.shape\"\ntarget o \"{guide}\"\ninterchange.sender = \"A\"\ninterchange.receiver = \"B\"\nomit standard\nmake BEG {{ BEG01 = \"00\" BEG02 = \"NE\" BEG03 = no BEG05 = \"20260101\" }}\nmake PO1 {{ make PO1 {{ PO101 = \"1\" PO102 = 1 PO103 = \"EA\" PO104 = 1 PO106 = \"VP\" PO107 = \"X\" }} }}\nomit CTT\n"
-        ),
-    );
+    map_of_orders(&world, "\"00\"");
     let input = world.queue_with(QueueDefinition {
         backout_threshold: 1,
         backout_queue: "BAD".into(),

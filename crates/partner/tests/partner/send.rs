@@ -227,6 +227,17 @@ fn documents_for_nobody_are_refused_and_kept() {
     assert_eq!(world.entries(Kind::Transaction)[0].state, State::Rejected);
 }
 
+/// What the guide of the partner refuses is kept with its finding, and not sent.
+#[test]
+fn a_document_that_the_guide_refuses_is_not_sent() {
+    let world = World::new();
+    let report = world.send(Some("ACME"), "order", &order("A1").replace("SA", "QQ")).expect("kept");
+    let found: Vec<String> = report.findings.iter().map(|(_, finding)| finding.to_string()).collect();
+    assert!(report.rejected == 1 && found[0].contains("EDI-114") && found[0].contains("BEG02"), "{found:?}");
+    assert!(world.files("outbox/ACME").is_empty());
+    assert_eq!(world.entries(Kind::Transaction)[0].state, State::Rejected);
+}
+
 /// A document that names one partner is not sent to another, even by command.
 #[test]
 fn a_document_for_another_partner_is_not_sent() {
