@@ -25,6 +25,13 @@ pub(super) const BARS: &[Bar] = &[
     ratio("837P to JSON by guide, checked, by a scalar translate", 0.021, |_| {
         alone(&Interchange::claims()?, Interchange::guide_json)
     }),
+    ratio("837P to JSON by guide, by checked", 0.75, |_| {
+        let subject = Interchange::claims()?;
+        let found = compare(|| subject.validated(), || subject.guide_json());
+        Ok(Measured { value: found.ratio, detail: format!("{} and {}", rate(found.ceiling), rate(found.subject)) })
+    }),
+    ratio("837P to a row a segment in CSV, by generic JSON", 0.5, |bench| by_json(bench, "csv")),
+    ratio("837P to a row a segment in Parquet, by generic JSON", 0.5, |bench| by_json(bench, "parquet")),
     ratio("837P to generic JSON, by a scalar translate", 0.053, |_| {
         alone(&Interchange::claims()?, Interchange::to_json)
     }),
@@ -62,12 +69,7 @@ pub(super) const BARS: &[Bar] = &[
     Bar {
         unit: "exponent",
         ..cost("CPU time by size, 10 MB to 1 GB, claims to JSON", 1.02, |bench| {
-            let time = |claims, times: usize| -> Result<f64, String> {
-                let runs: Result<Vec<f64>, String> =
-                    (0..times).map(|_| Ok(convert(bench, Claims::new(claims), "jsonl")?.cpu.as_secs_f64())).collect();
-                Ok(median(runs?.into_iter()))
-            };
-            let (small, large) = (time(10_560, 9)?, time(1_056_000, 1)?);
+            let (small, large) = (cpu(bench, 10_560, "jsonl", 9)?, cpu(bench, 1_056_000, "jsonl", 1)?);
             let detail = format!("{:.1} ms and {:.0} ms", small * 1e3, large * 1e3);
             Ok(Measured { value: (large / small).ln() / 100.0f64.ln(), detail })
         })
@@ -124,6 +126,19 @@ fn convert_on(bench: &Bench, claims: Claims, to: &str, threads: usize) -> Result
     let file = claims_file(bench, claims)?;
     let jobs = format!("--jobs={threads}");
     quayline(bench, [OsStr::new("convert"), file.as_ref(), "--to".as_ref(), to.as_ref(), jobs.as_ref()], None)
+}
+
+/// Compares the CPU time of two conversions of 10,000 claims: to JSON, and to another format.
+fn by_json(bench: &Bench, to: &str) -> Result<Measured, String> {
+    let (json, other) = (cpu(bench, 10_000, "jsonl", 5)?, cpu(bench, 10_000, to, 5)?);
+    Ok(Measured { value: json / other, detail: format!("{:.0} ms and {:.0} ms", json * 1e3, other * 1e3) })
+}
+
+/// Returns the median of the CPU seconds of some conversions.
+fn cpu(bench: &Bench, claims: u64, to: &str, times: usize) -> Result<f64, String> {
+    let runs: Result<Vec<f64>, String> =
+        (0..times).map(|_| Ok(convert(bench, Claims::new(claims), to)?.cpu.as_secs_f64())).collect();
+    Ok(median(runs?.into_iter()))
 }
 
 /// Runs `quayline validate --ack 999` on a file of claims and discards the acknowledgments.

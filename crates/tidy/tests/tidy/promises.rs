@@ -187,3 +187,20 @@ fn what_is_packaged_exists() {
     }
     assert!(count >= 3, "{count}");
 }
+
+/// systemd reads the unit without a complaint.
+#[test]
+fn the_unit_is_one_that_systemd_takes() {
+    let files = tracked_files();
+    let folder = tempfile::tempdir().expect("a folder");
+    let unit = folder.path().join("quayline.service");
+    // The command is not installed where this test runs.
+    std::fs::write(&unit, file(&files, "packaging/quayline.service").replace("/usr/bin/quayline", "/bin/true"))
+        .expect("a file");
+    let Ok(ran) = std::process::Command::new("systemd-analyze").arg("verify").arg(&unit).output() else {
+        eprintln!("skipped: the_unit_is_one_that_systemd_takes: systemd-analyze is not installed");
+        return;
+    };
+    let told = String::from_utf8(ran.stderr).expect("text");
+    assert!(ran.status.success() && !told.contains("quayline"), "{told}");
+}
