@@ -2,6 +2,13 @@
 //!
 //! A rule applies only if all of its metrics were measured, so all advice has evidence.
 
+/// Names chapter and line of the capacity reference. Lines are those of its text, counted from 1.
+macro_rules! capabilities {
+    ($place:literal) => {
+        concat!("IBM iSeries Performance Capabilities Reference V5R3, ", $place)
+    };
+}
+
 mod feed;
 mod laws;
 mod metric;

@@ -13,7 +13,7 @@ pub struct Rule {
     pub recommendation: &'static str,
     /// Expected effect of the action.
     pub effect: &'static str,
-    /// Document and chapter, or author and year.
+    /// Document with chapter and line of its text, or author and year.
     pub source: &'static str,
 }
 

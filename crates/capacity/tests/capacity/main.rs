@@ -6,4 +6,5 @@ mod graph;
 mod laws;
 mod oracles;
 mod printed;
+mod rules;
 mod simulation;
