@@ -35,6 +35,13 @@ impl Recording {
         self.times.iter().map(|(_, count)| count).sum()
     }
 
+    /// Returns the mean of the times; `None` for an empty recording.
+    #[must_use]
+    pub fn mean(&self) -> Option<Seconds> {
+        let total: f64 = self.times.iter().map(|(time, count)| time * *count as f64).sum();
+        (self.count() > 0).then(|| Seconds(total / self.count() as f64))
+    }
+
     /// Returns the smallest time that a share of the responses does not exceed; `None` for an empty recording.
     #[must_use]
     pub fn percentile(&self, share: Share) -> Option<Seconds> {
@@ -58,15 +65,18 @@ impl Recording {
         let step = positive("interval", interval.0)?;
         let mut times = self.times.clone();
         for (time, count) in &self.times {
-            let mut left = time - step;
-            while left >= step * (1.0 - 1e-12) {
+            // Each time is calculated from the first: repeated subtraction loses the last request of a long stall.
+            for omitted in 1_u32.. {
+                let left = time - f64::from(omitted) * step;
+                if left < step - time * 1e-12 {
+                    break;
+                }
                 if times.len() >= ENTRIES_MAX {
                     let needed = self.times.iter().map(|(time, _)| time / step).sum();
                     let limit = ENTRIES_MAX as f64;
                     return Err(ModelError::TooLarge { what: "entries of a corrected recording", needed, limit });
                 }
                 times.push((left, *count));
-                left -= step;
             }
         }
         times.sort_by(|a, b| a.0.total_cmp(&b.0));

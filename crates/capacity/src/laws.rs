@@ -14,6 +14,16 @@ pub fn utilization(throughput: PerSecond, demand: Seconds, servers: u32) -> Resu
     Ok(Estimate::exact(Method::OperationalLaws, Share(throughput * demand / f64::from(servers))))
 }
 
+/// Calculates throughput: `X = C / T`, for `completions` in an interval.
+///
+/// # Errors
+/// [`ModelError`] for a negative number of completions or an interval that is not positive.
+pub fn throughput(completions: f64, interval: Seconds) -> Result<Estimate<PerSecond>, ModelError> {
+    not_negative("completions", completions)?;
+    positive("interval", interval.0)?;
+    Ok(Estimate::exact(Method::OperationalLaws, PerSecond(completions / interval.0)))
+}
+
 /// Calculates the number of customers by Little's law: `Q = X R`.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ use crate::ModelError;
 /// Number of passes of the Linearizer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Passes {
-    /// This many passes: 3 by Chandy and Neuse, 2 in JMT.
+    /// This many passes: 3 by Chandy and Neuse, 2 in JMT, 4 in LINE.
     Fixed(usize),
     /// Passes until the estimates of `F` no longer change.
     Converged,

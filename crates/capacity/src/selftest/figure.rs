@@ -47,6 +47,8 @@ pub struct Outcome {
     pub allowed: f64,
     /// Error of the model, if it computed no figure.
     pub error: Option<ModelError>,
+    /// Every expected figure of the case; `expected` is the one with the largest relative difference.
+    pub compared: Vec<f64>,
 }
 
 impl Outcome {
@@ -54,6 +56,25 @@ impl Outcome {
     #[must_use]
     pub fn passed(&self) -> bool {
         self.found.is_some_and(|found| (found - self.expected).abs() <= self.allowed)
+    }
+
+    /// Returns one figure with the largest difference that passes.
+    pub(super) fn of(
+        group: &'static str,
+        name: String,
+        source: &'static str,
+        kind: Kind,
+        expected: f64,
+        allowed: f64,
+        found: Result<f64, ModelError>,
+    ) -> Outcome {
+        let (found, error) = match found {
+            Ok(found) => (Some(found), None),
+            Err(error) => (None, Some(error)),
+        };
+        // A figure that is exact in decimals is not exact in binary.
+        let allowed = allowed.max(1e-12 * expected.abs());
+        Outcome { group, name, source, kind, found, expected, allowed, error, compared: vec![expected] }
     }
 
     /// Returns the pair with the largest relative difference.
@@ -65,32 +86,22 @@ impl Outcome {
         relative: f64,
         pairs: Result<Vec<(f64, f64)>, ModelError>,
     ) -> Outcome {
-        let blank = Outcome {
-            group,
-            name: name.to_owned(),
-            source,
-            kind,
-            found: None,
-            expected: f64::NAN,
-            allowed: 0.0,
-            error: None,
+        let outcome = |expected: f64, found| {
+            let allowed = relative * expected.abs().max(1e-12);
+            Outcome::of(group, name.to_owned(), source, kind, expected, allowed, found)
         };
-        match pairs {
-            Err(error) => Outcome { error: Some(error), ..blank },
-            Ok(pairs) => {
-                let apart = |(found, expected): (f64, f64)| {
-                    let difference = (found - expected).abs() / expected.abs().max(1e-12);
-                    if difference.is_nan() { f64::INFINITY } else { difference }
-                };
-                let worst = pairs.into_iter().max_by(|a, b| apart(*a).total_cmp(&apart(*b)));
-                worst.map_or(blank.clone(), |(found, expected)| Outcome {
-                    found: Some(found),
-                    expected,
-                    allowed: relative * expected.abs().max(1e-12),
-                    ..blank
-                })
-            }
-        }
+        let pairs = match pairs {
+            Err(error) => return outcome(f64::NAN, Err(error)),
+            Ok(pairs) => pairs,
+        };
+        let apart = |(found, expected): (f64, f64)| {
+            let difference = (found - expected).abs() / expected.abs().max(1e-12);
+            if difference.is_nan() { f64::INFINITY } else { difference }
+        };
+        let compared = pairs.iter().map(|(_, expected)| *expected).collect();
+        let worst = pairs.into_iter().max_by(|a, b| apart(*a).total_cmp(&apart(*b)));
+        let (found, expected) = worst.unwrap_or((f64::NAN, f64::NAN));
+        Outcome { compared, ..outcome(expected, Ok(found)) }
     }
 }
 
@@ -108,20 +119,7 @@ pub(super) struct Figure {
 
 impl Figure {
     pub(super) fn run(&self) -> Outcome {
-        let (found, error) = match (self.compute)() {
-            Ok(found) => (Some(found), None),
-            Err(error) => (None, Some(error)),
-        };
-        Outcome {
-            group: self.group,
-            name: self.name.to_owned(),
-            source: self.source,
-            kind: self.kind,
-            found,
-            expected: self.expected,
-            // A figure that is exact in decimals is not exact in binary.
-            allowed: self.allowed.max(1e-12 * self.expected.abs()),
-            error,
-        }
+        let name = self.name.to_owned();
+        Outcome::of(self.group, name, self.source, self.kind, self.expected, self.allowed, (self.compute)())
     }
 }

@@ -2,7 +2,9 @@
 
 mod derived;
 mod figure;
+mod network_case;
 mod networks;
+mod oracles;
 mod planning;
 mod planning_inputs;
 mod ratios;
@@ -11,27 +13,12 @@ mod stations;
 
 pub use figure::{Kind, Outcome};
 
-use crate::fit::{LoadPoint, fit_usl};
+use crate::fit::{LoadPoint, UslFit, fit_usl};
+use crate::laws;
 use crate::{
-    BlockingNetwork, Class, ManyServers, ModelError, Network, Passes, PerSecond, Seconds, Servers, Station, erlang_b,
-    erlang_c, limited_queue, single_server_general,
+    BlockingNetwork, ManyServers, ModelError, PerSecond, Seconds, erlang_b, erlang_c, limited_queue,
+    single_server_general,
 };
-
-/// A network and its answers.
-struct NetworkCase {
-    name: &'static str,
-    source: &'static str,
-    published: bool,
-    demands: &'static [&'static [f64]],
-    servers: &'static [u32],
-    population: &'static [Option<u32>],
-    think: &'static [f64],
-    arrivals: &'static [f64],
-    throughput: &'static [f64],
-    response: &'static [f64],
-    schweitzer: &'static [f64],
-    linearizer: &'static [f64],
-}
 
 /// A network with bounded queues and the residence times of a visit.
 struct BlockingCase {
@@ -40,6 +27,10 @@ struct BlockingCase {
     routing: &'static [&'static [f64]],
     customers: u32,
     residence: &'static [f64],
+    queue: &'static [f64],
+    throughput: &'static [f64],
+    /// Residence times as printed.
+    printed: &'static [f64],
 }
 
 /// A series and its coefficients.
@@ -50,6 +41,10 @@ struct ScalabilityCase {
     gamma: f64,
     alpha: f64,
     beta: f64,
+    peak: f64,
+    peak_throughput: f64,
+    limit: f64,
+    explained: f64,
 }
 
 /// Computes every figure of the self-test.
@@ -57,62 +52,18 @@ struct ScalabilityCase {
 pub fn run() -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for case in networks::NETWORKS {
-        network_figures(case, &mut outcomes);
+        case.figures(&mut outcomes);
     }
     station_figures(&mut outcomes);
     for case in series::BLOCKING {
-        outcomes.push(blocking_figure(case));
+        blocking_figures(case, &mut outcomes);
     }
     for case in series::SCALABILITY {
-        outcomes.push(scalability_figure(case));
+        scalability_figures(case, &mut outcomes);
     }
-    outcomes.extend(planning::FIGURES.iter().chain(derived::FIGURES).chain(ratios::FIGURES).map(figure::Figure::run));
+    let figures = planning::FIGURES.iter().chain(derived::FIGURES).chain(ratios::FIGURES).chain(oracles::FIGURES);
+    outcomes.extend(figures.map(figure::Figure::run));
     outcomes
-}
-
-impl NetworkCase {
-    fn network(&self) -> Result<Network, ModelError> {
-        let stations = self.demands.iter().zip(self.servers).zip(1_u32..).map(|((demands, servers), number)| Station {
-            name: format!("station {number}"),
-            servers: if *servers == 0 { Servers::Delay } else { Servers::Count(*servers) },
-            demands: demands.iter().copied().map(Seconds).collect(),
-        });
-        let classes =
-            self.population.iter().zip(self.think).zip(self.arrivals).map(
-                |((population, think), rate)| match population {
-                    Some(population) => Class::Closed { population: *population, think: Seconds(*think) },
-                    None => Class::Open { arrivals: PerSecond(*rate) },
-                },
-            );
-        Network::new(stations.collect(), classes.collect())
-    }
-}
-
-fn network_figures(case: &NetworkCase, outcomes: &mut Vec<Outcome>) {
-    let kind = if case.published { Kind::Published } else { Kind::OtherSolver };
-    let many = case.servers.iter().any(|servers| *servers > 1);
-    let exact = || -> Result<Vec<(f64, f64)>, ModelError> {
-        let solved = case.network()?.solve()?.value;
-        let throughput = solved.throughput.iter().map(|rate| rate.0).zip(case.throughput.iter().copied());
-        let response =
-            (0..case.response.len()).map(|class| solved.response(class).0).zip(case.response.iter().copied());
-        Ok(throughput.chain(response).collect())
-    };
-    let tolerance = if many { 1e-8 } else { 1e-9 };
-    outcomes.push(Outcome::worst("network", case.name, case.source, kind, tolerance, exact()));
-    let approximate = |expected: &'static [f64], solved: Result<crate::Estimate<crate::Solution>, ModelError>| {
-        solved.map(|solved| solved.value.throughput.iter().map(|rate| rate.0).zip(expected.iter().copied()).collect())
-    };
-    if !case.schweitzer.is_empty() {
-        let solved = case.network().and_then(|network| network.solve_schweitzer());
-        let pairs = approximate(case.schweitzer, solved);
-        outcomes.push(Outcome::worst("Schweitzer", case.name, case.source, Kind::OtherSolver, 1e-8, pairs));
-    }
-    if !case.linearizer.is_empty() {
-        let solved = case.network().and_then(|network| network.solve_linearizer(Passes::Converged));
-        let pairs = approximate(case.linearizer, solved);
-        outcomes.push(Outcome::worst("Linearizer", case.name, case.source, Kind::OtherSolver, 1e-8, pairs));
-    }
 }
 
 fn station_figures(outcomes: &mut Vec<Outcome>) {
@@ -131,17 +82,29 @@ fn station_figures(outcomes: &mut Vec<Outcome>) {
         add("Erlang", &row[..2], pairs);
     }
     for row in stations::MANY_SERVERS {
-        let [servers, load, response, empty, waiting] = *row;
+        let [servers, load, utilization, response, present, throughput, empty, waiting] = *row;
         let station = ManyServers::new(servers_of(servers), PerSecond(load * servers), Seconds(1.0));
         let pairs = station.map(|station| {
-            vec![(station.response().value.0, response), (station.empty().0, empty), (station.waiting().0, waiting)]
+            vec![
+                (station.utilization().0, utilization),
+                (station.response().value.0, response),
+                (station.present(), present),
+                (station.utilization().0 * servers, throughput),
+                (station.empty().0, empty),
+                (station.waiting().0, waiting),
+            ]
         });
         add("M/M/m", &row[..2], pairs);
     }
     for row in stations::GENERAL {
-        let [load, variation, response] = *row;
-        let pairs = single_server_general(PerSecond(load), Seconds(1.0), variation);
-        add("M/G/1", &row[..2], pairs.map(|found| vec![(found.value.0, response)]));
+        let [load, variation, utilization, response, present, throughput] = *row;
+        let rate = PerSecond(load);
+        let pairs = single_server_general(rate, Seconds(1.0), variation).and_then(|found| {
+            let busy = laws::utilization(rate, Seconds(1.0), 1)?.value.0;
+            let inside = laws::little(rate, found.value)?.value;
+            Ok(vec![(found.value.0, response), (inside, present), (busy, utilization), (rate.0, throughput)])
+        });
+        add("M/G/1", &row[..2], pairs);
     }
     for row in stations::LIMITED {
         let [servers, room, load, utilization, response, present, throughput, empty, full] = *row;
@@ -165,24 +128,48 @@ fn servers_of(value: f64) -> u32 {
     u32::try_from(crate::quantity::count_down(value)).unwrap_or(u32::MAX)
 }
 
-fn blocking_figure(case: &BlockingCase) -> Outcome {
+fn blocking_figures(case: &BlockingCase, outcomes: &mut Vec<Outcome>) {
+    let source = "Akyildiz 1988, pp. 422 to 424";
     let network = BlockingNetwork {
         service: case.service.iter().copied().map(Seconds).collect(),
         capacity: case.capacity.to_vec(),
         routing: case.routing.iter().map(|row| row.to_vec()).collect(),
         customers: case.customers,
     };
-    let pairs = network
-        .solve()
-        .map(|solved| solved.value.residence.iter().map(|time| time.0).zip(case.residence.iter().copied()).collect());
+    let solved = network.solve().map(|solved| solved.value);
     let name = format!("{} customers, {:?} places", case.customers, case.capacity);
-    Outcome::worst("blocking", &name, "Akyildiz 1988, pp. 422 to 424", Kind::Published, 1e-9, pairs)
+    let pairs = solved.clone().map(|solved| {
+        let residence = solved.residence.iter().map(|time| time.0).zip(case.residence.iter().copied());
+        let queue = solved.queue.iter().copied().zip(case.queue.iter().copied());
+        let throughput = solved.throughput.iter().map(|rate| rate.0).zip(case.throughput.iter().copied());
+        residence.chain(queue).chain(throughput).collect()
+    });
+    outcomes.push(Outcome::worst("blocking", &name, source, Kind::OtherSolver, 1e-9, pairs));
+    for (station, printed) in case.printed.iter().enumerate() {
+        let name = format!("{name}, station {}", station + 1);
+        let found = solved.clone().map(|solved| solved.residence[station].0);
+        // The source cuts digits off instead of rounding.
+        let digits = if case.customers == 27 { 0.01 } else { 0.001 };
+        outcomes.push(Outcome::of("blocking", name, source, Kind::Published, *printed, digits, found));
+    }
 }
 
-fn scalability_figure(case: &ScalabilityCase) -> Outcome {
+fn scalability_figures(case: &ScalabilityCase, outcomes: &mut Vec<Outcome>) {
     let points: Vec<LoadPoint> =
         case.points.iter().map(|(load, throughput)| LoadPoint { load: *load, throughput: *throughput }).collect();
-    let pairs = fit_usl(&points)
-        .map(|fit| vec![(fit.value.gamma, case.gamma), (fit.value.alpha, case.alpha), (fit.value.beta, case.beta)]);
-    Outcome::worst("scalability", case.name, case.source, Kind::OtherSolver, 1e-5, pairs)
+    let fit = fit_usl(&points).map(|fit| fit.value);
+    let mut add = |name: String, relative, pairs: Result<Vec<(f64, f64)>, ModelError>| {
+        outcomes.push(Outcome::worst("scalability", &name, case.source, Kind::OtherSolver, relative, pairs));
+    };
+    let coefficients = |fit: UslFit| vec![(fit.gamma, case.gamma), (fit.alpha, case.alpha), (fit.beta, case.beta)];
+    add(case.name.to_owned(), 1e-5, fit.clone().map(coefficients));
+    // The second solver stops at a larger residual.
+    let peak = |fit: UslFit| {
+        let [load, throughput] = [fit.peak_load(), fit.peak_throughput().map(|rate| rate.0)];
+        let limit = fit.limit().map(|rate| rate.0);
+        let or_none = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let at_peak = [(or_none(load), case.peak), (or_none(throughput), case.peak_throughput)];
+        at_peak.into_iter().chain([(or_none(limit), case.limit), (fit.r_squared, case.explained)]).collect()
+    };
+    add(format!("{}, peak and limit", case.name), 1e-5, fit.map(peak));
 }

@@ -22,12 +22,13 @@ pub(super) const CH11: &str = "IBM iSeries Performance Capabilities Reference V5
 pub(super) const CH13: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 13";
 pub(super) const CH14: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 14";
 pub(super) const CH15: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 15";
-const LSPR: &str = "IBM IA13 performance report, p. 8";
-const RMF: &str = "IBM z/OS Connect performance report, figure 2";
-const JAIN: &str = "Jain 1991, ch. 33";
+pub(super) const LSPR: &str = "IBM IA13 performance report, p. 8";
+pub(super) const RMF: &str = "IBM z/OS Connect performance report, figure 2";
+pub(super) const JAIN: &str = "Jain 1991, ch. 33";
 const QSP: &str = "Lazowska et al. 1984, ch. 3";
+pub(super) const QSP117: &str = "Lazowska et al. 1984, p. 117";
 pub(super) const LIBERTY: &str = "IBM WebSphere Liberty batch performance report, item counts";
-const WDI: &str = "IBM WebSphere Data Interchange performance tables";
+pub(super) const WDI: &str = "IBM WebSphere Data Interchange performance tables";
 const ERLANG: &str = "Erlang C, evaluated with 60 digits";
 
 pub(super) type Answer = Result<f64, ModelError>;
@@ -263,7 +264,7 @@ fn first_knee() -> Result<KneeState, ModelError> {
     knee_of(100.0, KneeRule::Both { knee: Units(29.2), most: Units(34.0) }, 32.1)
 }
 
-fn second_knee() -> Result<KneeState, ModelError> {
+pub(super) fn second_knee() -> Result<KneeState, ModelError> {
     knee_of(100.0, KneeRule::Both { knee: Units(4.0), most: Units(11.0) }, 9.0)
 }
 
@@ -411,7 +412,7 @@ fn predicted_item_counts() -> Answer {
     Ok(worst * 100.0)
 }
 
-fn months(now: f64, target: f64, growth: f64) -> Answer {
+pub(super) fn months(now: f64, target: f64, growth: f64) -> Answer {
     Ok(match exhaustion(Share(now), Share(target), PerMonth(growth))?.value {
         Exhaustion::After { months } => months,
         Exhaustion::Now | Exhaustion::Never => f64::NAN,
@@ -426,7 +427,7 @@ fn room(servers: u32) -> Result<crate::Headroom, ModelError> {
     Ok(headroom(servers, 2.0, Share(0.95), 5.0)?.value)
 }
 
-fn omission(share: f64, corrected: bool) -> Answer {
+pub(super) fn omission(share: f64, corrected: bool) -> Answer {
     let recording = crate::Recording::new(&[(Seconds(0.001), 10_000), (Seconds(100.0), 1)])?;
     let recording = if corrected { recording.corrected(Seconds(0.01))?.value } else { recording };
     Ok(recording.percentile(Share(share)).map_or(f64::NAN, |time| time.0))

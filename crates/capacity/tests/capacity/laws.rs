@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use quayline_capacity::fit::{ChunkModel, CostModel, CostSample, LoadPoint, Work, fit_usl};
 use quayline_capacity::{
-    Bytes, Class, Network, Passes, PerSecond, Seconds, Servers, Share, Station, Validity, asymptotic_bounds,
+    Bytes, Class, Network, Passes, PerSecond, Recording, Seconds, Servers, Share, Station, Validity, asymptotic_bounds,
     balanced_bounds,
 };
 
@@ -252,9 +252,12 @@ fn the_linearizer_differs_by_its_passes() {
     let network = Network::new(stations, classes).expect("valid");
     let first = |solved: Solved| solved.expect("solvable").value.throughput[0].0;
     assert!((first(network.solve()) - 3.0 / 19.0).abs() < 1e-12);
-    for (passes, expected) in
-        [(Passes::Fixed(2), 0.158_977), (Passes::Fixed(3), 0.157_494), (Passes::Converged, 0.157_895)]
-    {
+    for (passes, expected) in [
+        (Passes::Fixed(2), 0.158_977),
+        (Passes::Fixed(3), 0.157_494),
+        (Passes::Fixed(4), 0.158_014),
+        (Passes::Converged, 0.157_895),
+    ] {
         let found = first(network.solve_linearizer(passes));
         assert!((found - expected).abs() < 1e-6, "{passes:?}: {found}");
     }
@@ -390,4 +393,18 @@ fn calibrated_servers_are_close_with_several_classes() {
     }
     assert!(worst.abs() < 0.05 && seidmann < -0.15, "{worst} {seidmann}");
     assert!(settled * 100 >= tried * 95, "{settled} of {tried}");
+}
+
+/// The correction of a stall of 100 s in steps of 10 ms lost one omitted request. Each time was the former minus the step, so after 9,999
+/// subtractions the last one was below the step by more than the tolerance, which was relative to the step. Each time is now calculated from
+/// the first, and the tolerance is relative to it. All divisors here give a whole number of omitted requests.
+#[test]
+fn a_long_stall_keeps_its_last_omitted_request() {
+    for (stall, step, omitted) in [(100.0, 0.01, 9_999), (1.0, 0.001, 999), (3600.0, 0.1, 35_999), (0.02, 0.01, 1)] {
+        let recording = Recording::new(&[(Seconds(stall), 1)]).expect("positive");
+        let corrected = recording.corrected(Seconds(step)).expect("few entries").value;
+        assert_eq!(corrected.count(), 1 + omitted, "{stall} s by {step} s");
+        let mean = corrected.mean().expect("entries").0;
+        assert!((mean - (stall + step) / 2.0).abs() < 1e-6 * stall, "{mean}");
+    }
 }

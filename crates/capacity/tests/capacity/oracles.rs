@@ -293,3 +293,101 @@ fn exponents_of_size_agree() {
     let no_pamm = fit(&inputs["no_pamm"]["mb"], &inputs["no_pamm"]["seconds"]);
     close("cliff", no_pamm.local[1], wanted["local_exponent_75_to_100MB"].as_f64().unwrap(), 1e-9);
 }
+
+/// Numbers of the oracles that are not figures of the self-test, with the reason. The path ends so.
+const NOT_FIGURES: &[(&str, &str)] = &[
+    ("prose_also_says", "a stale figure that check-report names"),
+    ("total15", "a total that differs from its parts, which check-report names"),
+    ("total_hour", "a total that differs from its parts, which check-report names"),
+    ("x4/", "rows of the column that is four times another"),
+    ("rel_tol", "a tolerance"),
+    ("abs_tol", "a tolerance"),
+    ("se_gamma", "standard errors are those of the local linearization; the crate has profile intervals"),
+    ("se_alpha", "standard errors are those of the local linearization; the crate has profile intervals"),
+    ("se_beta", "standard errors are those of the local linearization; the crate has profile intervals"),
+];
+
+/// Adds the numbers below `value` with their paths.
+fn leaves(path: &str, value: &Value, found: &mut Vec<(String, f64)>) {
+    match value {
+        Value::Array(values) => {
+            for (at, value) in values.iter().enumerate() {
+                leaves(&format!("{path}/{at}"), value, found);
+            }
+        }
+        Value::Object(values) => {
+            for (key, value) in values {
+                leaves(&format!("{path}/{key}"), value, found);
+            }
+        }
+        other => found.extend(other.as_f64().map(|number| (path.to_owned(), number))),
+    }
+}
+
+/// Every number that the oracles expect is a figure of the self-test, which needs no corpus.
+#[test]
+fn the_self_test_holds_every_oracle() {
+    let Some(oracles) = oracles() else { return };
+    let mut wanted = Vec::new();
+    for case in oracles["networks"].as_array().expect("networks") {
+        let id = case["id"].as_str().expect("an id");
+        for key in ["expected_exact", "linearizer_reference_X", "published"] {
+            leaves(&format!("{id}/{key}"), &case[key], &mut wanted);
+        }
+        for solver in ["LINE pfqn_bs (Bard-Schweitzer, tol 1e-13)", "LINE pfqn_linearizer (Chandy-Neuse, tol 1e-13)"] {
+            leaves(&format!("{id}/{solver}"), &case["solvers"][solver]["X"], &mut wanted);
+        }
+        let without_think = case["inputs"]["Z"][0] == 0.0;
+        for bound in ["qncsaba", "qncsbsb"] {
+            leaves(&format!("{id}/{bound}"), &case["bounds_octave"][bound], &mut wanted);
+        }
+        if without_think {
+            for side in ["X_lower", "X_upper"] {
+                leaves(&format!("{id}/{side}"), &case["bounds_octave"]["qncspb"][side], &mut wanted);
+            }
+        }
+    }
+    for (table, rows) in oracles["single_station"].as_object().expect("tables") {
+        let rows = rows["rows"].as_array().map_or(&[][..], Vec::as_slice);
+        for row in rows {
+            let (name, expected) = if table == "mg1" { (2, 2..6) } else { (2, 2..numbers(row).len()) };
+            let inputs = format!("{:?}", &numbers(row)[..name]);
+            for column in expected {
+                leaves(&format!("{table}{inputs}/{column}"), &row[column], &mut wanted);
+            }
+        }
+    }
+    for case in oracles["blocking_mvablo"]["cases"].as_array().expect("cases") {
+        leaves("blocking/published_R", &case["published_R"], &mut wanted);
+        for key in ["R", "Q", "X"] {
+            leaves(&format!("blocking/{key}"), &case["computed"][key], &mut wanted);
+        }
+    }
+    for (name, case) in oracles["usl"].as_object().expect("fits") {
+        leaves(name, &case["solvers"]["R 4.2.2 nls(algorithm=port)"], &mut wanted);
+        let second = &case["solvers"]["scipy 1.17.1 least_squares (bounded trf, multi-start)"];
+        for key in ["n_peak", "x_peak", "amdahl_limit", "r2"] {
+            leaves(&format!("{name}/{key}"), &second[key], &mut wanted);
+        }
+    }
+    for (name, case) in oracles["conversions_percentiles_growth"].as_object().expect("conversions") {
+        for key in ["published", "computed", "solvers"] {
+            leaves(&format!("{name}/{key}"), &case[key], &mut wanted);
+        }
+    }
+    for (end, reason) in NOT_FIGURES {
+        assert!(wanted.iter().any(|(path, _)| path.contains(end)), "no number is {reason}: {end}");
+    }
+    wanted.retain(|(path, _)| !NOT_FIGURES.iter().any(|(end, _)| path.contains(end)));
+
+    let outcomes = quayline_capacity::selftest::run();
+    let held: Vec<f64> = outcomes.iter().flat_map(|outcome| outcome.compared.iter().copied()).collect();
+    // A share may be a figure in percent, a time in microseconds one in seconds.
+    let is_held = |number: f64| {
+        [1.0, 100.0, 1e-6].iter().any(|unit| held.iter().any(|held| (held - number * unit).abs() <= 1e-9 * held.abs()))
+    };
+    assert!(!is_held(0.123_456_789), "a number that no oracle has");
+    let missing: Vec<&(String, f64)> = wanted.iter().filter(|(_, number)| !is_held(*number)).collect();
+    assert!(missing.is_empty(), "{} of {} are missing: {missing:#?}", missing.len(), wanted.len());
+    assert!(wanted.len() >= 800, "{} numbers", wanted.len());
+}
