@@ -13,6 +13,8 @@ pub struct Estimate<T> {
     pub validity: Validity,
     /// Origin of the number.
     pub origin: Origin,
+    /// Passes of an approximation whose answer depends on their number; none for other methods.
+    pub passes: Option<usize>,
 }
 
 /// Reliability of a result.
@@ -120,7 +122,7 @@ impl<T> Estimate<T> {
     /// Creates a result of `method`.
     #[must_use]
     pub fn new(method: Method, validity: Validity, value: T) -> Self {
-        Estimate { value, method, validity, origin: Origin::Derived }
+        Estimate { value, method, validity, origin: Origin::Derived, passes: None }
     }
 
     /// Creates a result that is exact under the assumptions of `method`.
@@ -146,6 +148,7 @@ impl<T> Estimate<T> {
     /// Converts the value and keeps method, validity and origin.
     #[must_use]
     pub fn map<U>(self, next: impl FnOnce(T) -> U) -> Estimate<U> {
-        Estimate { value: next(self.value), method: self.method, validity: self.validity, origin: self.origin }
+        let Estimate { value, method, validity, origin, passes } = self;
+        Estimate { value: next(value), method, validity, origin, passes }
     }
 }

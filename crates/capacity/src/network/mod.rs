@@ -126,6 +126,11 @@ const CALIBRATED: &str = "several servers are calibrated: within 5 % of the exac
 /// Known accuracy of the Linearizer with Seidmann's approximation.
 const SEIDMANN: &str = "several servers are approximated: throughput is up to 21 % low where the customers just saturate them, up to 6 % at half or twice as many";
 
+/// Creates the estimate of an approximation with its number of passes.
+fn approximate(method: Method, text: &'static str, solution: Solution) -> Estimate<Solution> {
+    Estimate { passes: solution.passes, ..Estimate::new(method, Validity::Approximate(text), solution) }
+}
+
 impl Network {
     /// Checks and keeps stations and classes.
     ///
@@ -283,7 +288,7 @@ impl Network {
     pub fn solve_schweitzer(&self) -> Result<Estimate<Solution>, ModelError> {
         let solution = linearizer::solve(self, Passes::Fixed(1))?;
         let text = "throughput of small classes is up to 7 % low; use the Linearizer or an exact solver for these";
-        Ok(Estimate::new(Method::Schweitzer, Validity::Approximate(text), solution))
+        Ok(approximate(Method::Schweitzer, text, solution))
     }
 
     /// Solves with the Linearizer and the given passes; the solution has the number of passes made.
@@ -299,7 +304,7 @@ impl Network {
         } else {
             (Method::Linearizer, "usually within 1 % of the exact solution")
         };
-        Ok(Estimate::new(method, Validity::Approximate(text), solution))
+        Ok(approximate(method, text, solution))
     }
 
     /// Solves by the Linearizer, with each station of several servers calibrated by the exact solution of all classes as one.
@@ -308,7 +313,7 @@ impl Network {
     /// [`ModelError::NoConvergence`] where an iteration does not settle, [`ModelError::TooLarge`] if even one class is too large.
     pub fn solve_calibrated(&self) -> Result<Estimate<Solution>, ModelError> {
         let solution = linearizer::calibrated(self)?;
-        Ok(Estimate::new(Method::CalibratedLinearizer, Validity::Approximate(CALIBRATED), solution))
+        Ok(approximate(Method::CalibratedLinearizer, CALIBRATED, solution))
     }
 
     fn solve_open(&self) -> Estimate<Solution> {

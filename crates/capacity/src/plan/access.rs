@@ -1,7 +1,7 @@
 //! Number of reads of a selection, and memory that it may use.
 
 use crate::error::{positive, within};
-use crate::{Bytes, Estimate, Method, ModelError, Share, Validity};
+use crate::{Bytes, Estimate, Method, ModelError, Seconds, Share, Validity};
 
 /// Bytes that one read of a scan takes.
 const READ_BYTES: f64 = 131_072.0;
@@ -75,10 +75,58 @@ pub struct CheckRange {
     pub most: f64,
 }
 
-/// Returns true if a selection of values above `above` contradicts the check constraint, so that nothing needs to be read.
+/// Tells whether a selection of values above `above` contradicts the check constraint, so that nothing needs to be read.
 #[must_use]
-pub fn pruned_by_check(check: CheckRange, above: f64) -> bool {
-    above >= check.most
+pub fn pruned_by_check(check: CheckRange, above: f64) -> Estimate<bool> {
+    Estimate::exact(Method::CheckConstraint, above >= check.most)
+}
+
+/// Measured ways to select records of one file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AccessTimes {
+    /// Time of a scan of the whole file.
+    pub scan: Seconds,
+    /// Time of a selection by probes of an index.
+    pub probe: Seconds,
+    /// Share of the records that the probes selected.
+    pub probed: Share,
+}
+
+/// A way to select records of one file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Access {
+    /// Read the whole file.
+    Scan,
+    /// Read the index, and then the records that it names.
+    Probe,
+}
+
+/// The faster way to select records, and the share at which it changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AccessChoice {
+    /// The faster way.
+    pub access: Access,
+    /// Time of that way.
+    pub time: Seconds,
+    /// Share of the records from which a scan is faster; 1 if it never is.
+    pub crossover: Share,
+}
+
+/// Chooses between a scan and probes for a selection of `selected` of the records. A scan takes the same time for every selection. The time of probes
+/// is proportional to the records that they select.
+///
+/// # Errors
+/// [`ModelError`] for times that are not positive, or shares outside 0 to 1.
+pub fn access_choice(times: &AccessTimes, selected: Share) -> Result<Estimate<AccessChoice>, ModelError> {
+    let scan = positive("time of the scan", times.scan.0)?;
+    let probe = positive("time of the probes", times.probe.0)?;
+    let probed = within("share that the probes selected", times.probed.0, f64::MIN_POSITIVE, 1.0)?;
+    let selected = within("selected share", selected.0, 0.0, 1.0)?;
+    let by_probes = probe * selected / probed;
+    let (access, time) = if by_probes < scan { (Access::Probe, by_probes) } else { (Access::Scan, scan) };
+    let choice = AccessChoice { access, time: Seconds(time), crossover: Share((probed * scan / probe).min(1.0)) };
+    let text = "probes in proportion to the records; the source prints one selection of each way";
+    Ok(Estimate::new(Method::AccessPlan, Validity::OurRule(text), choice))
 }
 
 /// Bytes of an encoded vector index: one code per row, of 1, 2 or 4 bytes by the number of distinct keys.

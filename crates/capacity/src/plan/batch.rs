@@ -20,10 +20,25 @@ pub fn batch_run_time(
     Ok(Estimate::new(Method::BatchTime, Validity::OurRule(text), Seconds(cpu.0 * ratio + io.0)))
 }
 
-/// Returns true if a read cache shortens a batch step: the disk is the limit, CPU is below 60 % and memory is free.
-#[must_use]
-pub fn cache_pays(disk_limits: bool, cpu: Share, memory_free: Bytes) -> bool {
-    disk_limits && cpu.0 < 0.6 && memory_free.0 > 0.0
+/// What limits a batch step.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StepLimit {
+    /// The disk.
+    Disk,
+    /// Processors, locks or other work.
+    Other,
+}
+
+/// Tells whether a read cache shortens a batch step: the disk is the limit, CPU is below 60 % and memory is free.
+///
+/// # Errors
+/// [`ModelError`] for a share outside 0 to 1 or negative memory.
+pub fn cache_pays(limit: StepLimit, cpu: Share, memory_free: Bytes) -> Result<Estimate<bool>, ModelError> {
+    let has_processor = within("CPU utilization", cpu.0, 0.0, 1.0)? < 0.6;
+    let has_memory = not_negative("free memory", memory_free.0)? > 0.0;
+    let text = "all three conditions; the commercial mix of the source had no gain without them";
+    let pays = limit == StepLimit::Disk && has_processor && has_memory;
+    Ok(Estimate::new(Method::ReadCache, Validity::RuleOfSource(text), pays))
 }
 
 /// Computes the time of a transfer in blocks. Each block has a fixed cost, so small blocks pay it more often.

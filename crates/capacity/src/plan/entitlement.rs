@@ -111,12 +111,19 @@ pub fn operating_target(rule: KneeRule) -> Result<Estimate<CapacityUnits>, Model
     Ok(Estimate::new(Method::OperatingTarget, Validity::RuleOfSource(text), CapacityUnits(target)))
 }
 
-/// Returns true if a trend requires an upgrade: no overhead at the lower load, some overhead at the higher.
-#[must_use]
-pub fn trend_needs_upgrade(samples: &[(Share, Share)]) -> bool {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
-    sorted.windows(2).any(|pair| pair[0].1.0 <= 0.0 && pair[1].1.0 > 0.0)
+/// Tells whether a trend of load and overhead requires an upgrade: no overhead at the lower load, some overhead at the higher.
+///
+/// # Errors
+/// [`ModelError`] for shares outside 0 to 1.
+pub fn trend_needs_upgrade(samples: &[(Share, Share)]) -> Result<Estimate<bool>, ModelError> {
+    let mut sorted = Vec::with_capacity(samples.len());
+    for (load, overhead) in samples {
+        sorted.push((within("load", load.0, 0.0, 1.0)?, within("overhead", overhead.0, 0.0, 1.0)?));
+    }
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let needed = sorted.windows(2).any(|pair| pair[0].1 <= 0.0 && pair[1].1 > 0.0);
+    let text = "the source has two loads, 60 % and 65 % of the feature; two samples are the least";
+    Ok(Estimate::new(Method::Trend, Validity::RuleOfSource(text), needed))
 }
 
 /// The rule by which a migration is sized.

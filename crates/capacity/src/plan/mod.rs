@@ -19,10 +19,12 @@ mod transfer;
 mod users;
 
 pub use access::{
-    AccessPlan, CheckRange, Selectivity, access_plan, memory_share, pruned_by_check, scan_reads, vector_index_bytes,
+    Access, AccessChoice, AccessPlan, AccessTimes, CheckRange, Selectivity, access_choice, access_plan, memory_share,
+    pruned_by_check, scan_reads, vector_index_bytes,
 };
 pub use batch::{
-    BatchWindow, StreamLimits, WorkKind, batch_run_time, batch_window, block_time, cache_pays, serial_switches, streams,
+    BatchWindow, StepLimit, StreamLimits, WorkKind, batch_run_time, batch_window, block_time, cache_pays,
+    serial_switches, streams,
 };
 pub use cache::{CacheVerdict, definition_cache};
 pub use compression::{CompressionAdvice, compress_record, compressed_length, compression_advice, decompress_record};
@@ -33,7 +35,7 @@ pub use entitlement::{
     pro_rata, share_check, trend_needs_upgrade,
 };
 pub use features::{Combine, Feature, feature_cost, field_cost_ratio, page_fields, pregeneration_saving};
-pub use journal::{Protection, journal_entries, protect};
+pub use journal::{Protection, RecoveryObjective, journal_entries, protect};
 pub use layout::{StoredVariable, store_variable};
 pub use layout::{
     TopologyKind, connections, fixed_receiver, host_headroom, mtu_matches, rows_per_block, share_rounded,
@@ -42,11 +44,14 @@ pub use layout::{
 pub use line::{
     Duplex, LineKind, LineLoad, LineVerdict, line_load, line_utilization, line_verdict, port_pairs, wire_time,
 };
-pub use minimum::{Minimum, MinimumVerdict, minimum_check, worker_threads};
+pub use minimum::{MachineSize, Minimum, MinimumOutcome, MinimumVerdict, minimum_check, worker_threads};
 pub use network::{
     MixItem, SizeFit, TlsPlan, added_cost, capacity_rate, mix_need, required_utilization, size_fit, tls_plan,
 };
 pub use regulator::{BAND_EDGES, Band, BandRegulator, Job, Regulated, regulate, regulator_is_effective};
 pub use report::{ComponentFigures, ComponentRow, charged_back, component_figures, transaction_cost};
 pub use transfer::{TransferRate, transfer_rate};
-pub use users::{OperatingPoint, UserRatings, active_utilization, faster_servers_gain, operating_point, user_ratings};
+pub use users::{
+    OperatingPoint, UserLimit, UserPace, UserRatings, active_utilization, faster_servers_gain, operating_point,
+    user_limit, user_ratings,
+};

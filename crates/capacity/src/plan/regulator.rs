@@ -62,10 +62,11 @@ impl BandRegulator {
     }
 }
 
-/// Returns true if the regulator can keep a class to its share: only if other work has a priority number of at most 35, best 20 to 35.
+/// Tells whether the regulator can keep a class to its share: only if other work has a priority number of at most 35, best 20 to 35.
 #[must_use]
-pub fn regulator_is_effective(other_priority: u8) -> bool {
-    other_priority <= 35
+pub fn regulator_is_effective(other_priority: u8) -> Estimate<bool> {
+    let text = "above 35 the source calls the effect greatly reduced, not absent";
+    Estimate::new(Method::Regulator, Validity::RuleOfSource(text), other_priority <= 35)
 }
 
 /// Returns the bands of a job while its class exceeds its share for `overload`.

@@ -1,7 +1,7 @@
 //! Users, their weights and the load that they cause on a machine.
 
 use crate::error::{not_negative, positive, within};
-use crate::{CapacityUnits, Estimate, Method, ModelError, PerSecond, Seconds, Share, Validity};
+use crate::{CapacityUnits, Estimate, ManyServers, Method, ModelError, PerSecond, Seconds, Share, Validity};
 
 /// CPU utilization at which ratings in users are stated.
 const RATED_AT: f64 = 0.7;
@@ -79,6 +79,57 @@ pub fn operating_point(
         cycle: Seconds(users / rate.0),
     };
     Ok(Estimate::exact(Method::OperationalLaws, point))
+}
+
+/// Pace of a user, and the response time that a server must keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UserPace {
+    /// Time between two requests of a user.
+    pub between: Seconds,
+    /// Largest mean response time of the server.
+    pub response_most: Seconds,
+}
+
+impl UserPace {
+    /// A user who requests a screen every 15 s, from a server that answers within 1.5 s.
+    pub const SCREENS: UserPace = UserPace { between: Seconds(15.0), response_most: Seconds(1.5) };
+}
+
+/// Users that a server supports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UserLimit {
+    /// Largest number of users.
+    pub users: u64,
+    /// Their requests a second.
+    pub rate: PerSecond,
+    /// Utilization that they cause.
+    pub utilization: Share,
+}
+
+/// Halvings of a search for a rate: the digits of a number.
+const HALVINGS: u32 = 60;
+
+/// Computes the largest number of users whose requests keep the response time, with `demand` seconds of CPU for each: the rate at which M/M/m reaches the
+/// response time, times the pace.
+///
+/// # Errors
+/// [`ModelError`] for a demand, a number of servers or a pace that is not positive.
+pub fn user_limit(demand: Seconds, servers: u32, pace: UserPace) -> Result<Estimate<UserLimit>, ModelError> {
+    positive("demand", demand.0)?;
+    let between = positive("time between requests", pace.between.0)?;
+    let most = positive("response time", pace.response_most.0)?;
+    let full = positive("servers", f64::from(servers))? / demand.0;
+    let (mut kept, mut missed) = (0.0, full);
+    for _ in 0..HALVINGS {
+        let rate = f64::midpoint(kept, missed);
+        let keeps = rate < full && ManyServers::new(servers, PerSecond(rate), demand)?.response().value.0 <= most;
+        if keeps { kept = rate } else { missed = rate }
+    }
+    // The search ends just below the limit, which may be a whole number.
+    let users = crate::quantity::count_down(kept * between + 1e-6);
+    let limit = UserLimit { users, rate: PerSecond(kept), utilization: Share(kept / full) };
+    let text = "pace and response time are the source's; the curve between load and response time is M/M/m";
+    Ok(Estimate::new(Method::UserPace, Validity::OurRule(text), limit))
 }
 
 /// Computes the gain of one server twice as fast over two servers, as a share of the response time: `1 - (1 + rho) / 2`. The gain shrinks with load.

@@ -64,7 +64,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("line", "large transfers may fill it", CH5, Printed, 1.0, 0.0, || line(LineKind::Bulk, 0.95, LineVerdict::Good)),
     figure("quota", "one of 16 processors %", CH13, Printed, 6.25, 0.0, || Ok(one_job_share(16)?.value.percent())),
     figure("migration", "21 % of 66.7, custom", CH2, Derived, 14.0, 0.01, || Ok(migrate(Share(0.21), Units(66.7), MigrationRule::Custom)?.value.0)),
-    figure("regulator", "other work at priority 36 is out of reach", CH2, Printed, 0.0, 0.0, || Ok(f64::from(u8::from(regulator_is_effective(36))))),
+    figure("regulator", "other work at priority 36 is out of reach", CH2, Printed, 0.0, 0.0, || Ok(f64::from(u8::from(regulator_is_effective(36).value)))),
     figure("regulator", "the band returns when the load falls", CH2, Printed, 2.0, 0.0, returned),
     figure("report", "seven rows, other %: largest difference", CH2, Derived, 0.0, 0.05, || components(|row, found| found.other.percent() - row[5])),
     figure("report", "seven rows, CPU a transaction: largest difference", CH2, Derived, 0.0, 0.0006, || components(|row, found| found.cpu.0 - row[6])),

@@ -1,5 +1,6 @@
 //! The self-test: published answers and other solvers' answers, computed again by this build.
 
+mod choices;
 mod derived;
 mod figure;
 mod network_case;
@@ -62,6 +63,7 @@ pub fn run() -> Vec<Outcome> {
         scalability_figures(case, &mut outcomes);
     }
     let figures = planning::FIGURES.iter().chain(derived::FIGURES).chain(ratios::FIGURES).chain(oracles::FIGURES);
+    let figures = figures.chain(choices::FIGURES);
     outcomes.extend(figures.map(figure::Figure::run));
     outcomes
 }

@@ -74,7 +74,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("knee", "custom 1000/700 at 650, left", CH2, Derived, 200.0, 1e-6, || Ok(custom_knee()?.left.0)),
     figure("target", "240/70", CH2, Derived, 49.0, 1e-9, || Ok(operating_target(KneeRule::PublishedKnee(Units(70.0)))?.value.0)),
     figure("target", "240/70, % of the machine", CH2, Derived, 20.4, 0.1, || Ok(operating_target(KneeRule::PublishedKnee(Units(70.0)))?.value.0 / 2.4)),
-    figure("target", "a trend from no to some overhead", CH2, Printed, 1.0, 0.0, || Ok(yes(trend_needs_upgrade(&[(Share(0.6), Share(0.0)), (Share(0.65), Share(0.02))])))),
+    figure("target", "a trend from no to some overhead", CH2, Printed, 1.0, 0.0, || Ok(yes(trend_needs_upgrade(&[(Share(0.6), Share(0.0)), (Share(0.65), Share(0.02))])?.value))),
     figure("migration", "21 % of 66.7", CH2, Printed, 42.02, 0.1, || Ok(migrate(Share(0.21), Units(66.7), MigrationRule::OneThird)?.value.0)),
     figure("migration", "smallest machine of the catalogue", CH2, Printed, 49.7, 0.0, || Ok(smallest(&[35.8, 49.7, 66.7, 81.6], migrate(Share(0.21), Units(66.7), MigrationRule::OneThird)?.value.0))),
     figure("migration", "custom below 85 %", CH2, Derived, 84.0, 1e-9, || Ok(migrate(Share(0.84), Units(100.0), MigrationRule::Custom)?.value.0)),
@@ -102,16 +102,16 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("access", "reads of 0.1 GiB", CH4, Printed, 819.0, 0.0, || Ok(scan_reads(Bytes(GIB / 10.0))?.value)),
     figure("access", "plan without statistics, reads", CH4, Printed, 11_792.0, 0.0, || plan_reads(Selectivity::Unknown)),
     figure("access", "plan with statistics, reads", CH4, Printed, 830.0, 1.0, || plan_reads(Selectivity::Rows(10.0))),
-    figure("access", "a check contradicts the selection", CH4, Printed, 1.0, 0.0, || Ok(yes(pruned_by_check(CheckRange { least: 1.0, most: 100.0 }, 100.0)))),
+    figure("access", "a check contradicts the selection", CH4, Printed, 1.0, 0.0, || Ok(yes(pruned_by_check(CheckRange { least: 1.0, most: 100.0 }, 100.0).value))),
     figure("index", "a million rows of 50 states, MB", CH4, Derived, 1.0, 0.0, || Ok(vector_index_bytes(1_000_000, 50)?.value.0 / 1e6)),
     figure("journal", "10 changes in one unit of work", CH4, Printed, 12.0, 0.0, || entries(10, 10)),
     figure("journal", "10 million changes, commit after 1000", CH4, Derived, 10_020_000.0, 0.0, || entries(10_000_000, 1000)),
     figure("journal", "10 million changes, commit after 25", CH4, Derived, 10_800_000.0, 0.0, || entries(10_000_000, 25)),
     figure("journal", "10 million changes, commit after 7000", CH4, Derived, 10_002_858.0, 0.0, || entries(10_000_000, 7000)),
-    figure("recovery", "indexes journalled for 50 s", CH4, Derived, 2.0, 0.0, || Ok(protection(50.0)?.journalled.len() as f64)),
-    figure("recovery", "exposure at 50 s", CH4, Derived, 45.0, 1e-9, || Ok(protection(50.0)?.exposure.0)),
-    figure("recovery", "all for 0 s", CH4, Derived, 5.0, 0.0, || Ok(protection(0.0)?.journalled.len() as f64)),
-    figure("recovery", "none for 225 s", CH4, Derived, 0.0, 0.0, || Ok(protection(225.0)?.journalled.len() as f64)),
+    figure("recovery", "indexes journalled for 50 s", CH4, Derived, 2.0, 0.0, || journalled(50.0)),
+    figure("recovery", "exposure at 50 s", CH4, Derived, 45.0, 1e-9, || exposure(RecoveryObjective::Within(Seconds(50.0)))),
+    figure("recovery", "all for 0 s", CH4, Derived, 5.0, 0.0, || journalled(0.0)),
+    figure("recovery", "none for 225 s", CH4, Derived, 0.0, 0.0, || journalled(225.0)),
     figure("length", "20 of 50 with 20 in place, spilled", CH4, Printed, 0.0, 0.0, || spilled(20)),
     figure("length", "21 of 50 with 20 in place, spilled", CH4, Derived, 21.0, 0.0, || spilled(21)),
     figure("length", "35 of 50 with 20 in place, spilled", CH4, Printed, 35.0, 0.0, || spilled(35)),
@@ -142,9 +142,9 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("fields", "100 rows of 6 columns", CH6, Derived, 600.0, 0.0, || Ok(page_fields(100, 6).value as f64)),
     figure("cache", "161 hits, 19 misses %", CH6, Printed, 89.4, 0.1, || Ok(definition_cache(19.0, 500.0, 161.0, 19.0)?.value.0.percent())),
     figure("cache", "it is warming up", CH6, Derived, 1.0, 0.0, || Ok(yes(definition_cache(19.0, 500.0, 161.0, 19.0)?.value.1 == CacheVerdict::Warming))),
-    figure("minimum", "250 units and 512 MB", CH6, Printed, 0.0, 0.0, || minimum(250.0, 512.0, &[(300.0, 512.0)])),
-    figure("minimum", "300 units and 512 MB", CH6, Printed, 1.0, 0.0, || minimum(300.0, 512.0, &[(300.0, 512.0)])),
-    figure("minimum", "300 units and 512 MB with a console", CH6, Printed, 0.0, 0.0, || minimum(300.0, 512.0, &[(300.0, 512.0), (0.0, 256.0)])),
+    figure("minimum", "250 units and 512 MB", CH6, Printed, 0.0, 0.0, || Ok(yes(minimum(250.0, 512.0, &[Minimum::EXPRESS])? == MinimumOutcome::Enough))),
+    figure("minimum", "300 units and 512 MB", CH6, Printed, 1.0, 0.0, || Ok(yes(minimum(300.0, 512.0, &[Minimum::EXPRESS])? == MinimumOutcome::Enough))),
+    figure("minimum", "300 units and 512 MB with a console", CH6, Printed, 0.0, 0.0, || Ok(yes(minimum(300.0, 512.0, &[Minimum::EXPRESS, Minimum::CONSOLE])? == MinimumOutcome::Enough))),
     figure("compression", "60 KB at 256 kbit/s, seconds on the wire", CH6, Derived, 1.92, 1e-9, || Ok(compression(256e3)?.wire.0)),
     figure("compression", "at 256 kbit/s it pays", CH6, Printed, 1.0, 0.0, || Ok(yes(compression(256e3)?.compress))),
     figure("compression", "on a LAN it does not", CH6, Printed, 0.0, 0.0, || Ok(yes(compression(100e6)?.compress))),
@@ -212,8 +212,8 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("partition", "0.29 rounded", CH13, Printed, 0.3, 1e-12, || Ok(share_rounded(0.29)?.value)),
     figure("partition", "0.65 rounded", CH13, Printed, 0.7, 1e-12, || Ok(share_rounded(0.65)?.value)),
     figure("partition", "0.30 stays", CH13, Derived, 0.3, 1e-12, || Ok(share_rounded(0.3)?.value)),
-    figure("partition", "frames 9000 and 8996 match", CH13, Printed, 1.0, 0.0, || Ok(yes(mtu_matches(9000, 8996)))),
-    figure("partition", "frames 9000 and 1496 do not", CH13, Derived, 0.0, 0.0, || Ok(yes(mtu_matches(9000, 1496)))),
+    figure("partition", "frames 9000 and 8996 match", CH13, Printed, 1.0, 0.0, || Ok(yes(mtu_matches(9000, 8996).value))),
+    figure("partition", "frames 9000 and 1496 do not", CH13, Derived, 0.0, 0.0, || Ok(yes(mtu_matches(9000, 1496).value))),
     figure("block", "rows of 100 bytes in 32 KiB", CH10, Derived, 327.0, 0.0, || Ok(rows_per_block(32, Bytes(100.0))?.value as f64)),
     figure("block", "rows of 30,128 bytes in 32 KiB", CH10, Derived, 1.0, 0.0, || Ok(rows_per_block(32, Bytes(30_128.0))?.value as f64)),
     figure("block", "rows of 30,128 bytes in 512 KiB", CH10, Derived, 17.0, 0.0, || Ok(rows_per_block(512, Bytes(30_128.0))?.value as f64)),
@@ -248,7 +248,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("omission", "p75 of a stalled driver, corrected", "Tene, HdrHistogram", Published, 50.0, 0.05, || omission(0.75, true)),
 ];
 
-fn yes(value: bool) -> f64 {
+pub(super) fn yes(value: bool) -> f64 {
     f64::from(u8::from(value))
 }
 
@@ -307,8 +307,17 @@ fn entries(changes: u64, interval: u64) -> Answer {
     Ok(journal_entries(changes, interval)?.value as f64)
 }
 
-fn protection(target: f64) -> Result<Protection, ModelError> {
-    Ok(protect(&[120.0, 60.0, 30.0, 10.0, 5.0].map(Seconds), Seconds(target))?.value)
+pub(super) fn protection(objective: RecoveryObjective) -> Result<Protection, ModelError> {
+    Ok(protect(&[120.0, 60.0, 30.0, 10.0, 5.0].map(Seconds), objective)?.value)
+}
+
+/// Returns the seconds of rebuilding after a failure; not a number if nobody knows.
+pub(super) fn exposure(objective: RecoveryObjective) -> Answer {
+    Ok(protection(objective)?.exposure.map_or(f64::NAN, |time| time.0))
+}
+
+fn journalled(target: f64) -> Answer {
+    Ok(protection(RecoveryObjective::Within(Seconds(target)))?.journalled.len() as f64)
 }
 
 fn spilled(length: u32) -> Answer {
@@ -327,10 +336,9 @@ fn mix() -> Answer {
     Ok(mix_need(&[item(825.0, 0.57), item(100.0, 0.67), item(20.0, 2.71)])?.value.0)
 }
 
-fn minimum(rating: f64, megabytes: f64, needs: &[(f64, f64)]) -> Answer {
-    let of = |(rating, memory): (f64, f64)| Minimum { rating: Units(rating), memory: Bytes(memory * 1048576.0) };
-    let needs: Vec<Minimum> = needs.iter().copied().map(of).collect();
-    Ok(yes(minimum_check(&of((rating, megabytes)), &needs)?.value.enough))
+pub(super) fn minimum(rating: f64, megabytes: f64, needs: &[Minimum]) -> Result<MinimumOutcome, ModelError> {
+    let machine = MachineSize { rating: Units(rating), memory: Bytes(megabytes * 1_048_576.0) };
+    Ok(minimum_check(&machine, needs)?.value.outcome)
 }
 
 fn compression(bits: f64) -> Result<CompressionAdvice, ModelError> {

@@ -59,7 +59,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("disk", "18 GB at 40 %, operations a second", CH14, Derived, 51.0, 0.5, || rate(4.9)),
     figure("disk", "35 GB at 40 %, operations a second", CH14, Derived, 52.0, 0.5, || rate(4.7)),
     figure("partition", "a shared processor leaves", CH13, Printed, 0.92, 1e-9, || Ok(usable_processors(1.0)?.value)),
-    figure("partition", "frames 1500 and 1496 match", CH13, Printed, 1.0, 0.0, || Ok(f64::from(u8::from(mtu_matches(1500, 1496))))),
+    figure("partition", "frames 1500 and 1496 match", CH13, Printed, 1.0, 0.0, || Ok(f64::from(u8::from(mtu_matches(1500, 1496).value)))),
 ];
 
 fn usl(series: &[(f64, f64)], of: fn(&UslFit) -> f64) -> Answer {

@@ -4,6 +4,7 @@ mod advice;
 mod audit;
 mod graph;
 mod laws;
+mod models;
 mod oracles;
 mod printed;
 mod rules;
