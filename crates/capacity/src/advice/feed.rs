@@ -150,6 +150,8 @@ const REPORTS: &[(&[M], &str)] = &[
     ),
     (&[M::BatchTime], "the window of the batch, over the elapsed time that quayline job show prints"),
     (&[M::Findings], "quayline validate"),
+    (&[M::RunQueueWait, M::RoomWait], "quayline report component"),
+    (&[M::LargestResponse, M::RequestInterval, M::IntendedTimes], "the report of a load driver"),
     (&[M::Authenticated, M::ImmutableAnswers], "the access log"),
     (&[M::UserResponse, M::ServerShareOfResponse], "a measurement at the client"),
     (

@@ -75,7 +75,7 @@ pub struct CheckRange {
     pub most: f64,
 }
 
-/// Tells whether a selection of values above `above` contradicts the check constraint, so that nothing needs to be read.
+/// Checks whether a selection of values above `above` contradicts the check constraint, so that nothing needs to be read.
 #[must_use]
 pub fn pruned_by_check(check: CheckRange, above: f64) -> Estimate<bool> {
     Estimate::exact(Method::CheckConstraint, above >= check.most)

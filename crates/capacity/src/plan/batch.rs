@@ -29,7 +29,7 @@ pub enum StepLimit {
     Other,
 }
 
-/// Tells whether a read cache shortens a batch step: the disk is the limit, CPU is below 60 % and memory is free.
+/// Checks whether a read cache shortens a batch step: the disk is the limit, CPU is below 60 % and memory is free.
 ///
 /// # Errors
 /// [`ModelError`] for a share outside 0 to 1 or negative memory.

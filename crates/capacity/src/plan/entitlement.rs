@@ -111,7 +111,7 @@ pub fn operating_target(rule: KneeRule) -> Result<Estimate<CapacityUnits>, Model
     Ok(Estimate::new(Method::OperatingTarget, Validity::RuleOfSource(text), CapacityUnits(target)))
 }
 
-/// Tells whether a trend of load and overhead requires an upgrade: no overhead at the lower load, some overhead at the higher.
+/// Checks whether a trend of load and overhead requires an upgrade: no overhead at the lower load, some overhead at the higher.
 ///
 /// # Errors
 /// [`ModelError`] for shares outside 0 to 1.

@@ -52,7 +52,7 @@ pub fn share_rounded(share: f64) -> Result<Estimate<f64>, ModelError> {
     Ok(Estimate::new(Method::Partitioning, Validity::OurRule("rounded up to a tenth"), rounded))
 }
 
-/// Tells whether the frame sizes of the two ends of a virtual line match: that of the host is four bytes smaller.
+/// Checks whether the frame sizes of the two ends of a virtual line match: that of the host is four bytes smaller.
 #[must_use]
 pub fn mtu_matches(guest: u32, host: u32) -> Estimate<bool> {
     let text = "9000 with 8996 and 1500 with 1496 on the source's machines";

@@ -62,7 +62,7 @@ impl BandRegulator {
     }
 }
 
-/// Tells whether the regulator can keep a class to its share: only if other work has a priority number of at most 35, best 20 to 35.
+/// Checks whether the regulator can keep a class to its share: only if other work has a priority number of at most 35, best 20 to 35.
 #[must_use]
 pub fn regulator_is_effective(other_priority: u8) -> Estimate<bool> {
     let text = "above 35 the source calls the effect greatly reduced, not absent";

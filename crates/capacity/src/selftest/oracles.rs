@@ -3,14 +3,14 @@
 use super::figure::Figure;
 use super::figure::Kind::{Derived, OtherSolver, Printed, Published};
 use super::planning::{
-    Answer, CH2, CH5, CH6, CH8, JAIN, LSPR, QSP117, RMF, WDI, figure, months, omission, second_knee,
+    Answer, CH2, CH5, CH6, CH8, JAIN, LSPR, QSP117, RMF, WDI, exponent, figure, months, omission, second_knee, stalled,
 };
 use crate::check::{self, Printed as Digits, Statement};
 use crate::fit::{checkpoint_interval_daly, checkpoint_interval_young, fit_power};
 use crate::plan::*;
 use crate::{
-    Bytes, CapacityUnits as Units, Class, Network, PerSecond, Recording, Seconds, Share, Solution, Station,
-    asymptotic_bounds, laws, proportional_bounds,
+    Bytes, CapacityUnits as Units, Class, Network, PerSecond, Seconds, Share, Solution, Station, asymptotic_bounds,
+    laws, proportional_bounds,
 };
 
 /// Every figure, by group.
@@ -123,11 +123,6 @@ const FITTED: f64 = 0.003_329_299_736_366_608_7;
 const DAY: f64 = 86_400.0;
 const MONTH: f64 = 30.0 * DAY;
 
-fn stalled(corrected: bool) -> Result<Recording, crate::ModelError> {
-    let recording = Recording::new(&[(Seconds(0.001), 10_000), (Seconds(100.0), 1)])?;
-    Ok(if corrected { recording.corrected(Seconds(0.01))?.value } else { recording })
-}
-
 fn one(rating: f64) -> HostRating {
     HostRating { rating, engines: 1 }
 }
@@ -161,10 +156,6 @@ fn paced() -> Answer {
         most = most.max(laws::interactive_response(users, PerSecond(2.0 * users), Seconds(0.5))?.value.0);
     }
     Ok(most)
-}
-
-fn exponent(points: &[(f64, f64)]) -> Answer {
-    Ok(fit_power(points)?.value.exponent.value)
 }
 
 fn cliff(points: &[(f64, f64)]) -> Answer {

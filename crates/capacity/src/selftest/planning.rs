@@ -427,7 +427,7 @@ pub(super) fn months(now: f64, target: f64, growth: f64) -> Answer {
     })
 }
 
-fn exponent(points: &[(f64, f64)]) -> Answer {
+pub(super) fn exponent(points: &[(f64, f64)]) -> Answer {
     Ok(fit_power(points)?.value.exponent.value)
 }
 
@@ -435,8 +435,12 @@ fn room(servers: u32) -> Result<crate::Headroom, ModelError> {
     Ok(headroom(servers, 2.0, Share(0.95), 5.0)?.value)
 }
 
-pub(super) fn omission(share: f64, corrected: bool) -> Answer {
+/// Returns the recording of a driver that waited 100 s for one of its answers.
+pub(super) fn stalled(corrected: bool) -> Result<crate::Recording, ModelError> {
     let recording = crate::Recording::new(&[(Seconds(0.001), 10_000), (Seconds(100.0), 1)])?;
-    let recording = if corrected { recording.corrected(Seconds(0.01))?.value } else { recording };
-    Ok(recording.percentile(Share(share)).map_or(f64::NAN, |time| time.0))
+    Ok(if corrected { recording.corrected(Seconds(0.01))?.value } else { recording })
+}
+
+pub(super) fn omission(share: f64, corrected: bool) -> Answer {
+    Ok(stalled(corrected)?.percentile(Share(share)).map_or(f64::NAN, |time| time.0))
 }

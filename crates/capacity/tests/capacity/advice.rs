@@ -149,6 +149,9 @@ const CASES: &[(&str, Values, Values)] = &[
     ("unaccounted-time", &[(M::UnaccountedTime, 0.024)], &[(M::UnaccountedTime, 0.016)]),
     ("checkpoint-too-often", &[(M::CheckpointShare, 0.12)], &[(M::CheckpointShare, 0.08)]),
     ("beyond-scalability-peak", &[(M::ScalabilityPeak, 10.0), (M::Workers, 12.0)], &[(M::ScalabilityPeak, 10.0), (M::Workers, 8.0)]),
+    ("demands-under-contention", &[(M::RunQueueWait, 0.12)], &[(M::RunQueueWait, 0.08)]),
+    ("blocked-by-the-next-step", &[(M::RoomWait, 0.12)], &[(M::RoomWait, 0.08)]),
+    ("stalls-hide-requests", &[(M::IntendedTimes, 0.0), (M::LargestResponse, 2.0), (M::RequestInterval, 0.01)], &[(M::IntendedTimes, 1.0), (M::LargestResponse, 2.0), (M::RequestInterval, 0.01)]),
     ("below-percentile-headroom", &[(M::Cpu, 12.0), (M::Headroom, 10.0)], &[(M::Cpu, 8.0), (M::Headroom, 10.0)]),
 ];
 
