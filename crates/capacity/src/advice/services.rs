@@ -188,7 +188,7 @@ pub(super) const SERVICES: &[Rule] = &[
         "each stream runs at full speed", capabilities!("ch. 15, line 8830")),
     rule("window-by-save", &[is(M::RecoveryWindowBySaveRate)],
         "size the recovery window on restore rates",
-        "restores were up to four times slower than saves", capabilities!("ch. 15, line 8751")),
+        "restores were up to four times slower than saves", capabilities!("ch. 15, line 8750")),
     rule("compression-per-stream", &[is(M::SoftwareCompression), above(M::Cpu, 0.9)],
         "compress only where line or disk limits, after making blocks larger",
         "a stream takes a whole processor", capabilities!("ch. 15, line 8367")),

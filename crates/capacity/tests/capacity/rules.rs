@@ -133,6 +133,9 @@ const WORDS: &[(&str, &str)] = &[
     ("batch-priority-outside-regulator", "value of 35 or less"),
     ("single-job-throttled", "only a single interactive job"),
     ("recovery-sweep-busy", "JORECRA"),
+    ("recovery-protection-off", "NOT be turned off"),
+    ("index-always-protected", "show up at the top"),
+    ("window-by-save", "69 135 150 176"),
     ("spill-too-large", "70-100%"),
     ("large-frames-with-errors", "errors are common"),
     ("buffers-for-small-files", "10K"),
@@ -216,6 +219,11 @@ fn the_lines_say_what_the_rules_cite() {
     for (number, first) in (1_usize..).zip(&CHAPTERS[..15]) {
         let title = lines[*first as usize - 1];
         assert!(title.trim_start().starts_with(&format!("Chapter {number}.")), "line {first}: {title}");
+    }
+    for rule in rules() {
+        for (_, line) in places(rule.source) {
+            assert!(!lines[line as usize - 1].trim().is_empty(), "{}: line {line} is blank", rule.code);
+        }
     }
     for (code, words) in WORDS {
         let rule = rules().find(|rule| rule.code == *code).unwrap_or_else(|| panic!("no rule {code}"));
