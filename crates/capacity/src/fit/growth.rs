@@ -83,6 +83,18 @@ pub enum Exhaustion {
     Never,
 }
 
+impl Exhaustion {
+    /// Returns the months until the utilization is reached: 0 if it is reached now, `None` if it never is.
+    #[must_use]
+    pub fn months(&self) -> Option<f64> {
+        match self {
+            Exhaustion::Now => Some(0.0),
+            Exhaustion::After { months } => Some(*months),
+            Exhaustion::Never => None,
+        }
+    }
+}
+
 /// Computes the time in which compound growth takes utilization from `now` to `target`: `ln(target / now) / ln(1 + growth)` months.
 ///
 /// # Errors

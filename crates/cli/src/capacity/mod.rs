@@ -130,6 +130,9 @@ fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
 struct BasisWire {
     method: &'static str,
     source: &'static str,
+    /// Passes of the Linearizer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passes: Option<usize>,
     validity: String,
     origin: &'static str,
     assumptions: Vec<&'static str>,
@@ -140,15 +143,21 @@ impl BasisWire {
         BasisWire {
             method: estimate.method.name(),
             source: estimate.method.source(),
+            passes: estimate.passes,
             validity: estimate.validity.to_string(),
             origin: estimate.origin.name(),
             assumptions: estimate.method.assumptions().iter().map(|assumption| assumption.text()).collect(),
         }
     }
 
+    /// Formats the number of passes as an addition to the method.
+    fn passes_text(&self) -> String {
+        self.passes.map_or_else(String::new, |passes| format!(", {passes} passes"))
+    }
+
     /// Formats the basis as lines of text.
     fn text(&self) -> String {
-        let mut text = format!("Method: {} ({})\n", self.method, self.source);
+        let mut text = format!("Method: {}{} ({})\n", self.method, self.passes_text(), self.source);
         text.push_str(&format!("Validity: {}; inputs: {}\n", self.validity, self.origin));
         for assumption in &self.assumptions {
             text.push_str(&format!("Assumes: {assumption}\n"));

@@ -204,16 +204,8 @@ struct Growth {
 }
 
 impl Growth {
-    fn months(&self) -> Option<f64> {
-        match self.exhaustion {
-            Exhaustion::Now => Some(0.0),
-            Exhaustion::After { months } => Some(months),
-            Exhaustion::Never => None,
-        }
-    }
-
     fn date(&self) -> Option<String> {
-        Some(self.from?.after_months(self.months()?).to_string())
+        Some(self.from?.after_months(self.exhaustion.months()?).to_string())
     }
 
     fn text(&self) -> String {
@@ -330,6 +322,7 @@ impl Answer<'_> {
                 p99_s: percentiles[2].0,
                 utilization: utilization.iter().map(|share| share.0).collect(),
                 method: row.method.name(),
+                passes: row.passes,
                 validity: row.validity.to_string(),
             }
         };
@@ -342,7 +335,7 @@ impl Answer<'_> {
             bottleneck: self.workload.bottleneck().map(|k| self.workload.stations[k].name.as_str()),
             saturation_users: Some(self.workload.saturation_users()).filter(|users| users.is_finite()),
             users_max: self.most,
-            exhausted_months: self.growth.as_ref().and_then(Growth::months),
+            exhausted_months: self.growth.as_ref().and_then(|growth| growth.exhaustion.months()),
             exhausted: self.growth.as_ref().and_then(Growth::date),
             basis: &self.basis,
         }
@@ -375,6 +368,8 @@ struct RowWire {
     p99_s: f64,
     utilization: Vec<f64>,
     method: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passes: Option<usize>,
     validity: String,
 }
 

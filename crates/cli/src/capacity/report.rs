@@ -130,7 +130,7 @@ fn with_extension(name: &Path, extension: &str) -> PathBuf {
 /// Builds the section about the basis of the figures.
 pub(super) fn basis_section(basis: &BasisWire) -> Section {
     let mut rows = vec![
-        vec![Cell::text("method"), Cell::text(format!("{} ({})", basis.method, basis.source))],
+        vec![Cell::text("method"), Cell::text(format!("{}{} ({})", basis.method, basis.passes_text(), basis.source))],
         vec![Cell::text("validity"), Cell::text(&basis.validity)],
         vec![Cell::text("inputs"), Cell::text(basis.origin)],
     ];

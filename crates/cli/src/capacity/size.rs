@@ -396,11 +396,7 @@ impl Answer<'_> {
             machine: machine.map(|at| self.question.catalogue[at].name.as_str()),
             utilization_now: utilization.map(|(now, _)| now.0),
             utilization_then: utilization.map(|(_, then)| then.0),
-            exhausted_months: match exhausted {
-                Some(Exhaustion::After { months }) => Some(*months),
-                Some(Exhaustion::Now) => Some(0.0),
-                Some(Exhaustion::Never) | None => None,
-            },
+            exhausted_months: exhausted.as_ref().and_then(Exhaustion::months),
             machines: self.question.catalogue.iter().enumerate().map(candidate).collect(),
             basis: &self.basis,
         }

@@ -95,6 +95,24 @@ fn a_prediction_needs_no_file() {
     assert!(world.run("predict --users 5 --cpu 2").code(2).err().contains("500ms"));
 }
 
+/// Other programs stop after two, three or four passes and have other figures.
+#[test]
+fn an_answer_of_the_linearizer_names_its_passes() {
+    let world = World::new();
+    // Too many servers and users for the exact method.
+    let many = "predict --users 1000000 --think 600s --cpu 100ms --cores 400";
+    let json: Value = serde_json::from_str(&world.run(&format!("{many} --json")).code(0).out()).expect("JSON");
+    let passes = json["basis"]["passes"].as_u64().expect("a number of passes");
+    assert!(passes > 1 && json["predictions"][0]["passes"] == passes, "{json}");
+    let text = world.run(many).code(0).out();
+    assert!(text.contains(&format!(", {passes} passes (Chandy & Neuse 1982")), "{text}");
+    // Exact methods have none.
+    let few = "predict --users 100 --think 500ms --cpu 2ms --cores 4";
+    let json: Value = serde_json::from_str(&world.run(&format!("{few} --json")).code(0).out()).expect("JSON");
+    assert!(json["basis"].get("passes").is_none() && json["predictions"][0].get("passes").is_none(), "{json}");
+    assert!(!world.run(few).code(0).out().contains("passes"));
+}
+
 #[test]
 fn sizing_names_the_smallest_machine_that_fits() {
     let world = World::with([("web.toml", &example("web.toml")[..])]);
