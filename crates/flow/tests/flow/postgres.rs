@@ -119,8 +119,17 @@ impl Postgres {
             if matches!(process.try_wait(), Ok(Some(_))) {
                 *process = Postgres::run(&self.folder, &self.binaries, self.port);
             }
-            std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+            // Without a server, a connection from this port to itself is possible. The server could also end right after.
+            std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok() && matches!(process.try_wait(), Ok(None))
         });
+    }
+
+    /// Starts it again if it has ended.
+    pub(crate) fn again_if_ended(&self) {
+        let has_ended = !matches!(self.process.lock().expect("no panic").try_wait(), Ok(None));
+        if has_ended {
+            self.again();
+        }
     }
 
     pub(crate) fn port(&self) -> u16 {

@@ -380,7 +380,10 @@ fn killed(postgres: &Postgres, properties: &str) {
         let first = round * ROWS + 1;
         let rows =
             format!("INSERT INTO orders SELECT n, n / 4.0 FROM generate_series({first}, {}) n", first + ROWS - 1);
-        until("the rows are there", || postgres.sql(&rows).is_some());
+        until("the rows are there", || {
+            postgres.again_if_ended();
+            postgres.sql(&rows).is_some()
+        });
         let mark = place.path().join("running");
         let _ = std::fs::remove_file(&mark);
         let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
@@ -393,7 +396,12 @@ fn killed(postgres: &Postgres, properties: &str) {
         until("the child runs the flow", || mark.exists());
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         std::thread::sleep(Duration::from_millis(u64::from((seed >> 16) % 40)));
-        postgres.kill();
+        if round % 3 == 2 {
+            // The other processes continue for a while.
+            postgres.stop("-KILL");
+        } else {
+            postgres.kill();
+        }
         postgres.again();
         child.kill().expect("kill -9");
         child.wait().expect("the child ended");
