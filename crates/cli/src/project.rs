@@ -6,6 +6,7 @@ use std::path::Path;
 use quayline_core::{Finding, Findings, Severity};
 use quayline_flow::Flow;
 use quayline_gateway::Definitions;
+use quayline_partner::Book;
 use quayline_project::{FileKind, ShapeOptions, check_files, expect_project, project_files, write_starter};
 use quayline_server::ServeConfig;
 use serde::Serialize;
@@ -22,7 +23,10 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
     expect_project(root)?;
     let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
     let mut found = Found::default();
-    found.add_result(ServeConfig::load(root).map_err(|found| in_project(root, found)));
+    let config = found.add_result(ServeConfig::load(root).map_err(|found| in_project(root, found)));
+    let is_served = config.is_some_and(|config| config.partners.is_some());
+    let partners = crate::partner::for_check(root, is_served, console)?;
+    let store = partners.as_ref().map(|opened| &opened.store);
     for file in check_files(root, &options)? {
         found.count(file.kind.word());
         found.add(file.findings);
@@ -33,16 +37,17 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
     }
     for path in quayline_flow::flow_files(root)? {
         found.count("flow");
-        found.add_result(Flow::open(&path, root, cache()));
+        found.add_result(Flow::open_with(&path, root, cache(), store));
     }
     for path in project_files(&root.join("jobs"), &["xml"])? {
         found.count("job");
         found.add(crate::job::findings_of(&path, root));
     }
     found.add_result(quayline_project::job::EventSettings::open(root));
-    let (partners, findings) = crate::partner::findings_of(root);
-    (0..partners).for_each(|_| found.count("partner"));
+    let (number, findings) = Book::findings_of(root, store, options);
+    (0..number).for_each(|_| found.count("partner"));
     found.add(findings);
+    partners.map_or(Ok(Exit::Done), |opened| opened.close(Exit::Done))?;
     console.findings(&found.findings);
     let answer = CheckWire {
         schema: "quayline.check/1",
@@ -99,7 +104,8 @@ impl Found {
     fn add(&mut self, findings: Vec<Finding>) {
         for finding in findings {
             // A file that others name is named in several ways.
-            let file = finding.place.file.as_deref().map(|file| Path::new(file).canonicalize().unwrap_or_default());
+            let file = finding.place.file.as_deref().map(Path::new);
+            let file = file.map(|file| file.canonicalize().unwrap_or_else(|_| file.to_owned()));
             let mut same = finding.clone();
             same.place.file = file.map(|file| file.display().to_string().into());
             if self.seen.insert(crate::render::finding_json(&same)) {

@@ -13,6 +13,7 @@ use quayline_measure::{
     FlowStudy, FlowStudyOptions, GatewayStudy, Scratch, SizingStudy, SizingStudyOptions, StoreStudy, StoreStudyOptions,
     StudyOptions, SweepStudy, SweepStudyOptions, partner_study, process, translator_study,
 };
+use quayline_partner::has_stored;
 use quayline_project::job::{EventSettings, JobSettings};
 use quayline_server::{
     AdminPart, Beside, EarlySignals, ServeConfig, ServeError, StoreDurability, StorePart, backout_misfits,
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     };
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
     let is_asked = config.admin.listen.is_some() || config.partners.is_some();
-    let has_partners = is_asked && root.join("partners").is_dir();
+    let has_partners = is_asked && (root.join("partners").is_dir() || config.partners.is_some());
     let has_jobs = config.admin.listen.is_some() && has_jobs(&root);
     let has_queues = config.amqp.is_some() || config.queues.is_some();
     if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners && !has_jobs {
@@ -72,7 +73,10 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
             findings.extend(EventSettings::open(&root).err().into_iter().flat_map(|wrong| wrong.0));
             findings.extend(JobSettings::open(&root).err().into_iter().flat_map(|wrong| wrong.0));
         }
-        let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref())?;
+        let partners = crate::partner::for_flows(&quayline_flow::flow_files(&root)?, &folder, &Console::plain())?;
+        let store = partners.as_ref().map(|opened| &opened.store);
+        let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref(), store)?;
+        partners.map_or(Ok(Exit::Done), |opened| opened.close(Exit::Done))?;
         let listeners = config.listeners().into_iter().map(|(key, address)| (format!("serve.{key}"), address));
         let listeners: Vec<_> = listeners.collect();
         findings.extend(quayline_flow::shared_modules(&flows, []));
@@ -129,7 +133,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     if let Some(flows) = &flows {
         parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
     }
-    if let Some(store) = store.as_ref().filter(|_| has_partners) {
+    if let Some(store) = store.as_ref().filter(|store| has_partners || is_asked && has_stored(store)) {
         let ledger = crate::partner::ledger_of(store)?;
         let part = Arc::new(PartnersPart::new(root.clone(), ledger, Arc::clone(&workload)));
         partners = Some(ServedPartners::start(&part, &root, config.partners.as_ref())?);

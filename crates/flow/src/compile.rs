@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codes;
 use crate::expression::{self, Expressions, Gives, Written, same_shape};
 use crate::program::Program;
-use crate::trading::{REPORT_OUTLINE, Trading, trades};
+use crate::trading::{REPORT_OUTLINE, Trading, uses_partners};
 
 /// A flow, compiled. It never changes; threads share it.
 #[derive(Debug)]
@@ -38,6 +38,9 @@ pub struct Flow {
     pub findings: Vec<Finding>,
     /// Every file that the flow was made of, to see whether it changed.
     pub files: Vec<PathBuf>,
+    /// Number of changes of partners in the store that the flow was compiled with ([`quayline_partner::stored_version`]); `None` if it does not use
+    /// partners, or was compiled without a store.
+    pub stored_partners: Option<u64>,
     /// Cache of compiled guides and maps.
     pub(crate) cache: Option<Arc<Cache>>,
 }
@@ -91,7 +94,20 @@ impl Flow {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn open(path: &Path, root: &Path, cache: Option<Arc<Cache>>) -> Result<Flow, Findings> {
-        Flow::compile(FlowFile::open(path)?, root, cache)
+        Flow::open_with(path, root, cache, None)
+    }
+
+    /// Reads and compiles a flow file as [`Flow::open`] does. Its partners may also be in `store`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn open_with(
+        path: &Path,
+        root: &Path,
+        cache: Option<Arc<Cache>>,
+        store: Option<&Store>,
+    ) -> Result<Flow, Findings> {
+        Flow::compile_with(FlowFile::open(path)?, root, cache, store)
     }
 
     /// Compiles a flow file.
@@ -99,6 +115,15 @@ impl Flow {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn compile(file: FlowFile, root: &Path, cache: Option<Arc<Cache>>) -> Result<Flow, Findings> {
+        Flow::compile_with(file, root, cache, None)
+    }
+
+    fn compile_with(
+        file: FlowFile,
+        root: &Path,
+        cache: Option<Arc<Cache>>,
+        store: Option<&Store>,
+    ) -> Result<Flow, Findings> {
         let options = ShapeOptions { cache: cache.clone(), ..ShapeOptions::default() };
         let mut compiler = Compiler {
             root,
@@ -116,10 +141,12 @@ impl Flow {
         compiler.self_feeding();
         compiler.unanswered();
         let Compiler { mut findings, mut files, .. } = compiler;
-        if file.nodes.iter().any(trades) {
-            let partners = Trading::check(&file, root, cache.clone());
+        let mut stored_partners = None;
+        if uses_partners(&file) {
+            let partners = Trading::check(&file, root, cache.clone(), store);
             findings.extend(partners.findings);
             files.extend(partners.files);
+            stored_partners = partners.stored_version;
         }
         findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -128,7 +155,7 @@ impl Flow {
         files.sort();
         files.dedup();
         let nodes = nodes.into_iter().flatten().collect();
-        Ok(Flow { file, root: root.to_owned(), nodes, findings, files, cache })
+        Ok(Flow { file, root: root.to_owned(), nodes, findings, files, stored_partners, cache })
     }
 
     /// Name of the flow.
@@ -137,15 +164,15 @@ impl Flow {
         &self.file.name
     }
 
-    /// Compiles every flow in the folder `flows` of a project, sorted by name.
+    /// Compiles every flow in the folder `flows` of a project, sorted by name. Partners may also be in `store`.
     ///
     /// # Errors
     /// Every error in any of the flows.
-    pub fn open_all(root: &Path, cache: Option<&Arc<Cache>>) -> Result<Vec<Flow>, Findings> {
+    pub fn open_all(root: &Path, cache: Option<&Arc<Cache>>, store: Option<&Store>) -> Result<Vec<Flow>, Findings> {
         let mut flows = Vec::new();
         let mut findings = Vec::new();
         for path in flow_files(root)? {
-            match Flow::open(&path, root, cache.cloned()) {
+            match Flow::open_with(&path, root, cache.cloned(), store) {
                 Ok(flow) => flows.push(flow),
                 Err(Findings(found)) => findings.extend(found),
             }

@@ -72,3 +72,4 @@ pub use program::shared_modules;
 pub use run::Observer;
 pub use stats::{CpuPart, CpuSplit, FlowStats, LastError, NodeStats};
 pub use trace::TraceEvent;
+pub use trading::uses_partners;

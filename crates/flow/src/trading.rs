@@ -1,8 +1,8 @@
 //! Nodes of trading partners: interchanges and documents, in the unit of work of their message.
 //!
 //! ```text
-//! partners/*.toml ─ Book ─┐
-//! store: PARTNER.* ─ Ledger ─▶ Desk (one for each thread) ─ in_unit ─▶ the Unit of the message: entries, numbers, acknowledgments, outputs
+//! partners/*.toml, store: PARTNER.PARTNERS ─ Book ─┐
+//! store: PARTNER.* ─ Ledger ──────────────────────────▶ Desk (one for each thread) ─ in_unit ─▶ the Unit of the message: entries, numbers, acknowledgments, outputs
 //! ```
 //!
 //! `partner` never waits here: while another unit of work has a lock, the node undoes its work, waits as a future, and repeats it (`Run::locked`).
@@ -40,6 +40,12 @@ pub(crate) fn trades(node: &FlowNode) -> bool {
     node.kind.name.starts_with("partner_")
 }
 
+/// Returns true if a flow needs the partners of the project, which may be in the store.
+#[must_use]
+pub fn uses_partners(file: &FlowFile) -> bool {
+    file.nodes.iter().any(trades)
+}
+
 /// The partners of a flow on one thread.
 pub(crate) struct Trading {
     book: Book,
@@ -54,13 +60,16 @@ pub(crate) struct Checked {
     pub(crate) findings: Vec<Finding>,
     /// Every file that partners, rules, maps and guides consist of.
     pub(crate) files: Vec<PathBuf>,
+    /// Number of changes of partners in the store, if they were checked too.
+    pub(crate) stored_version: Option<u64>,
 }
 
 impl Trading {
-    /// Checks partners, rules, maps and guides, and the names that nodes use.
-    pub(crate) fn check(file: &FlowFile, root: &Path, cache: Option<Arc<Cache>>) -> Checked {
-        let failed = |Findings(findings)| Checked { findings, files: vec![root.join("partners")] };
-        let book = match Book::open(root, ShapeOptions { cache, ..ShapeOptions::default() }, 0, 0) {
+    /// Checks partners, rules, maps and guides, and the names that nodes use. Without a store, partners are only those in files.
+    pub(crate) fn check(file: &FlowFile, root: &Path, cache: Option<Arc<Cache>>, store: Option<&Store>) -> Checked {
+        let failed =
+            |Findings(findings)| Checked { findings, files: vec![root.join("partners")], stored_version: None };
+        let book = match Book::open_with(root, store, ShapeOptions { cache, ..ShapeOptions::default() }, 0, 0) {
             Ok(book) => book,
             Err(findings) => return failed(findings),
         };
@@ -90,7 +99,7 @@ impl Trading {
                 wrong("document", message, "add a rule with direction = \"send\" and this `document`");
             }
         }
-        Checked { findings, files: book.files() }
+        Checked { findings, files: book.files(), stored_version: book.stored_version() }
     }
 
     /// Opens partners and the transaction store for a flow on one thread. Threads do not share maps, whose clock and ids are those of one unit of work.
@@ -102,7 +111,7 @@ impl Trading {
     ) -> Result<Trading, Findings> {
         let now_us = i64::try_from(clock.now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
         let options = ShapeOptions { cache, ..ShapeOptions::default() };
-        let book = Book::open(root, options, now_us, clock.random())?;
+        let book = Book::open_with(root, Some(store), options, now_us, clock.random())?;
         let ledger = Ledger::open_with(store, StoreKey::from_environment()?)?;
         Ok(Trading { book, ledger })
     }

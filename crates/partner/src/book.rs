@@ -12,12 +12,14 @@ use quayline_frame::FramingSpec;
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
 use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
 use quayline_project::{LookupTable, MapFile, ShapeFile, ShapeOptions, TargetFormat, read_guides};
-use xxhash_rust::xxh3::xxh3_64;
+use quayline_store::Store;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::codes;
 use crate::condition::Conditions;
 use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
 use crate::send_rule::has_conditions;
+use crate::stored::{StoredPartners, has_stored};
 
 /// The partners of a project, prepared for look-up.
 pub struct Book {
@@ -42,6 +44,10 @@ pub struct Book {
     options: ShapeOptions,
     world: (i64, u64),
     findings: Vec<Finding>,
+    /// Number of changes of partners in the store, if the book has them.
+    stored_version: Option<u64>,
+    /// Digests of the partners' texts, by number.
+    versions: Vec<u128>,
 }
 
 struct MapSlot {
@@ -136,15 +142,57 @@ pub struct Layer<'b> {
 }
 
 impl Book {
-    /// Reads the folder `partners` of a project. Maps and guides are compiled when they are first used; [`Book::check`] compiles all.
+    /// Reads the folder `partners` of a project, without partners in a store. Maps and guides are compiled when they are first used; [`Book::check`]
+    /// compiles all.
     ///
     /// `options` gives limits and the cache; `now_us` and `seed` are the clock and the source of ids of maps.
     ///
     /// # Errors
     /// Everything that is wrong with the files.
     pub fn open(project: &Path, options: ShapeOptions, now_us: i64, seed: u64) -> Result<Book, Findings> {
-        let folder = PartnerFolder::read(&project.join("partners"), project)?;
-        Book::of(folder, project, options, (now_us, seed))
+        Book::open_with(project, None, options, now_us, seed)
+    }
+
+    /// Reads the partners of a project as [`Book::open`] does, in the folder `partners` and in a store. The folder may be missing if the store has
+    /// partners.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the partners, and errors of the store.
+    pub fn open_with(
+        project: &Path,
+        store: Option<&Store>,
+        options: ShapeOptions,
+        now_us: i64,
+        seed: u64,
+    ) -> Result<Book, Findings> {
+        let folder = project.join("partners");
+        let stored = store.map(StoredPartners::read).transpose()?;
+        let stored_version = stored.as_ref().map(|stored| stored.version);
+        let stored = stored.map(|stored| stored.texts).unwrap_or_default();
+        let (mut texts, found) =
+            if stored.is_empty() || folder.exists() { PartnerFolder::texts(&folder)? } else { Default::default() };
+        texts.extend(stored);
+        let versions = texts.iter().map(|(_, text)| xxh3_128(text.as_bytes())).collect();
+        let folder = PartnerFolder::of_texts(&texts, &folder, project, found)?;
+        Ok(Book { stored_version, versions, ..Book::of(folder, project, options, (now_us, seed))? })
+    }
+
+    /// Returns the number of partners of a project, and all findings about them. A project without partners has none.
+    #[must_use]
+    pub fn findings_of(project: &Path, store: Option<&Store>, options: ShapeOptions) -> (usize, Vec<Finding>) {
+        let is_stored = store.is_some_and(has_stored);
+        if !project.join("partners").is_dir() && !is_stored {
+            return (0, Vec::new());
+        }
+        let book = match Book::open_with(project, store, options, 0, 0) {
+            Ok(book) => book,
+            Err(Findings(findings)) => return (0, findings),
+        };
+        let mut findings = book.findings.clone();
+        if let Err(Findings(found)) = book.check() {
+            findings.extend(found);
+        }
+        (book.partners.len(), findings)
     }
 
     /// Creates a book from partner files that were read, or that would result from a change.
@@ -175,6 +223,8 @@ impl Book {
             options,
             world,
             findings,
+            stored_version: None,
+            versions: Vec::new(),
             partners,
         };
         for (number, partner) in book.partners.iter().enumerate() {
@@ -310,12 +360,25 @@ impl Book {
         wrong(message, "deliver it to a folder or queue, or choose an EDI target")
     }
 
+    /// Returns the number of changes of partners in the store that the book has; see [`crate::stored_version`]. `None` without a store.
+    #[must_use]
+    pub fn stored_version(&self) -> Option<u64> {
+        self.stored_version
+    }
+
+    /// Returns the version of a partner: a digest of its text; see [`crate::RosterText::version`].
+    #[must_use]
+    pub fn version(&self, number: usize) -> Option<String> {
+        self.versions.get(number).map(|digest| version_text(*digest))
+    }
+
     /// Returns the folder of partner files, these files, and the files of the maps and guides that were used so far, after [`Book::check`] of all. They
     /// show whether the book is up to date.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         let mut files = vec![self.project.join("partners")];
-        files.extend(self.partners.iter().map(|partner| partner.path.clone()));
+        let in_files = self.partners.iter().filter(|partner| !partner.is_stored());
+        files.extend(in_files.map(|partner| partner.path.clone()));
         let maps = self.maps.values().filter_map(|slot| slot.loaded.get()?.as_ref().ok());
         files.extend(maps.flat_map(|map| map.files.iter().cloned()));
         let guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
@@ -606,6 +669,11 @@ impl Book {
                 .into()
         })
     }
+}
+
+/// Formats the digest of a partner's text.
+pub(crate) fn version_text(digest: u128) -> String {
+    format!("{digest:032x}")
 }
 
 fn identity_key(standard: Standard, qualifier: &[u8], id: &[u8]) -> u128 {

@@ -22,6 +22,8 @@ pub(crate) const CONDITION: Code = Code("PTN-016");
 pub const ROSTER: Code = Code("PTN-017");
 /// A partner file that cannot be changed.
 pub(crate) const ROSTER_FILE: Code = Code("PTN-018");
+/// A partner that was changed since the caller read it.
+pub const VERSION: Code = Code("PTN-019");
 
 /// The sender is not a partner.
 pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");

@@ -18,6 +18,8 @@ pub struct Explanation {
     pub own: Option<String>,
     /// The partner, by name; `None` where the sender is not one.
     pub partner: Option<String>,
+    /// Places of our identity and the partner: their files, or `store:NAME`.
+    pub sources: [Option<String>; 2],
     /// True if the interchange is a test.
     pub test: bool,
     /// Rules in the order in which they are tried: file and name, and the reason if the rule does not match.
@@ -174,6 +176,7 @@ impl Book {
             document: (query.document.to_owned(), query.version.to_owned()),
             own: own.map(|own| self.partner(own).name.clone()),
             partner: partner.map(|partner| self.partner(partner).name.clone()),
+            sources: [own, partner].map(|number| number.map(|number| self.partner(number).path.display().to_string())),
             test: query.test,
             rules,
             outcome,

@@ -1,7 +1,7 @@
 //! Trading partners: rules, receiving, enveloping, acknowledgments and the transaction store.
 //!
 //! ```text
-//!  partners/*.toml ─▶ Book: identities, rules, settings, maps, guides
+//!  partners/*.toml, PARTNER.PARTNERS ─▶ Book: identities, rules, settings, maps, guides
 //!                      │
 //!  file, stdin ─▶ survey ─▶ receive: envelope ─▶ validate ─▶ rule ─▶ map ─▶ deliver (folder, queue)
 //!                      │        └─▶ TA1, 997, 999, CONTRL ─▶ numbered ─▶ deliver
@@ -47,6 +47,7 @@ mod search;
 mod send;
 mod send_other;
 mod send_rule;
+mod stored;
 mod story;
 mod survey;
 mod time;
@@ -59,7 +60,7 @@ mod write;
 
 pub use advice::AdviceOutcome;
 pub use book::{Book, Layer, LoadedGuides, LoadedMap, OutputFacts};
-pub use codes::{NO_BYTES, NO_ENTRY, ROSTER, SAME_FILE, STATE};
+pub use codes::{NO_BYTES, NO_ENTRY, ROSTER, SAME_FILE, STATE, VERSION};
 pub use desk::{Desk, DeskLimits};
 pub use entry::{Details, Entry, EntryId, FINDINGS_KEPT_MAX, HistoryLine, Kind, State, StoredFinding, Way, context_of};
 pub use explain::Explanation;
@@ -67,13 +68,12 @@ pub use ledger::{Ledger, Part};
 pub use lent::{InUnit, PendingFiles};
 pub use outputs::{HandedOutput, OutputKind};
 pub use receive::{Again, ReceiveReport, Source};
-pub use roster::{
-    CHANGES_FILE, Existing, RosterChange, RosterLine, change_partners, export_partners, is_partner, partner_text,
-};
+pub use roster::{CHANGES_FILE, Existing, Expected, Kept, Roster, RosterChange, RosterLine, RosterText, is_partner};
 pub use rules::{Query, RuleId, RuleIndex};
 pub use seal::{STORE_KEY_VARIABLE, StoreKey};
 pub use search::{Corrected, Filter, Found};
 pub use send::{SendReport, SendRequest};
+pub use stored::{has_stored, stored_version};
 pub use story::{Story, StorySegment, StoryTrace};
 pub use time::{time_of, time_text};
 pub use waiting::{Release, Waiting};

@@ -1,10 +1,13 @@
-//! Changes of partner files by command and over HTTP.
+//! Changes of partners by command and over HTTP.
 //!
-//! Files in `partners/` are the only place where partners are, so an editor, version control, commands and HTTP see the same. A change is checked
-//! with all other files, maps, guides and conditions before anything is written. A lock on `partners/changes.jsonl` serializes changes. Quayline first
-//! writes all new files next to the old ones. It then appends a line to `changes.jsonl` that records who changes what, and replaces each file
-//! atomically. A crash between two replacements leaves some files old and some new: import the files again. A running server needs no
-//! restart, because it reads the files for each request and each round.
+//! A partner is a file in `partners/`, or the same text in the store ([`crate::stored`]), never both. Files suit an editor and version control, the
+//! store suits servers without a writable project. A change is checked with all other partners, maps, guides and conditions before anything is
+//! written. A lock on `partners/changes.jsonl` serializes changes of files, and a lock in the store those of all processes that use it.
+//!
+//! A change of partners in the store is one unit of work. For files, Quayline first writes all new files next to the old ones. It then appends a line
+//! to `changes.jsonl` that records who changes what, commits the part in the store, and replaces each file atomically. A crash between two
+//! replacements leaves some files old and some new: import the files again. A running server needs no restart, because it reads the partners for
+//! each request and each round.
 
 use std::fs::{self, TryLockError};
 use std::io::{self, Write as _};
@@ -13,31 +16,110 @@ use std::time::{Duration, Instant};
 
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_project::ShapeOptions;
-use quayline_project::partner::{PartnerFile, PartnerFolder, json_of, toml_of};
+use quayline_project::partner::{PartnerFile, PartnerFolder, default_name, is_stored, json_of, stored_path, toml_of};
+use quayline_store::Store;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::book::Book;
+use crate::book::{Book, version_text};
 use crate::codes;
+use crate::stored::{self, StoredChange, StoredPartners};
+
+/// The partners of a project, to change and to export.
+pub struct Roster<'r> {
+    /// Folder of the project.
+    pub project: &'r Path,
+    /// The store; without one, only files are seen.
+    pub store: Option<&'r Store>,
+    /// Limits and the cache for the check of a change.
+    pub options: ShapeOptions,
+}
 
 /// Treatment of partners that exist already.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Existing {
-    /// The partner's file is replaced.
+    /// The partner is replaced.
     Replaced,
     /// The change is refused.
     Refused,
 }
 
+/// Place of a partner.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kept {
+    /// A file in the folder `partners`.
+    Files,
+    /// A record in the store.
+    Store,
+}
+
+impl Kept {
+    /// Words for the places, in the order of the type.
+    pub const WORDS: [&'static str; 2] = ["files", "store"];
+
+    /// Reads one of [`Kept::WORDS`].
+    #[must_use]
+    pub fn named(word: &str) -> Option<Kept> {
+        match word {
+            "files" => Some(Kept::Files),
+            "store" => Some(Kept::Store),
+            _ => None,
+        }
+    }
+
+    fn of(path: &Path) -> Kept {
+        if is_stored(path) { Kept::Store } else { Kept::Files }
+    }
+}
+
+/// What each partner of a change must be before the change. It detects changes of others.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Expected {
+    /// Anything.
+    #[default]
+    Anything,
+    /// There is no such partner.
+    Nothing,
+    /// There is such a partner, of any version.
+    Something,
+    /// The partner has one of these versions; see [`RosterText::version`].
+    OneOf(Vec<String>),
+}
+
+impl Expected {
+    /// Reads the conditions `If-Match` and `If-None-Match` of a request (RFC 9110, section 13.1). A weak tag keeps its prefix, so it matches no version.
+    ///
+    /// # Errors
+    /// Both are given, or `If-None-Match` is not `*`: a change replaces at most the version that it names.
+    pub fn of_conditions(if_match: Option<&str>, if_none_match: Option<&str>) -> Result<Expected, Findings> {
+        match (if_match, if_none_match) {
+            (None, None) => Ok(Expected::Anything),
+            (None, Some("*")) => Ok(Expected::Nothing),
+            (Some("*"), None) => Ok(Expected::Something),
+            (Some(tags), None) => {
+                Ok(Expected::OneOf(tags.split(',').map(|tag| tag.trim().trim_matches('"').to_owned()).collect()))
+            }
+            (_, Some(_)) => {
+                let message = "`If-None-Match` of a change is not `*` alone";
+                Err(wrong(message.to_owned(), "send If-Match with a version, or If-None-Match: *").into())
+            }
+        }
+    }
+}
+
 /// A change of the partners of a project.
 #[derive(Clone, Debug)]
 pub struct RosterChange<'c> {
-    /// Partner files to write: the source of each text, which findings and the default name use, and the text in TOML or JSON.
+    /// Partners to write: the source of each text, which findings and the default name use, and the text in TOML or JSON.
     pub put: Vec<(PathBuf, String)>,
     /// Names of partners to remove.
     pub remove: Vec<String>,
     /// Treatment of partners that exist already.
     pub existing: Existing,
+    /// Place of the partners. `None` is where each of them is, and the folder for new ones.
+    pub kept: Option<Kept>,
+    /// State before the change.
+    pub expected: Expected,
     /// Name of the person who makes the change, for the record of changes.
     pub by: &'c str,
 }
@@ -49,46 +131,68 @@ pub struct RosterLine {
     pub name: String,
     /// `added`, `replaced`, `unchanged` or `removed`.
     pub what: &'static str,
-    /// File of the partner.
+    /// File of the partner, or its place in the store.
     pub path: PathBuf,
+    /// Version of the partner after the change; empty if it is removed.
+    pub version: String,
+}
+
+/// The text of a partner.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RosterText {
+    /// Name of the partner.
+    pub name: String,
+    /// File of the partner, or its place in the store.
+    pub path: PathBuf,
+    /// The text in TOML, as it was written.
+    pub text: String,
+}
+
+impl RosterText {
+    /// Returns the version of the partner: a digest of its text, as the record of changes has it.
+    #[must_use]
+    pub fn version(&self) -> String {
+        version_of(&self.text)
+    }
 }
 
 /// The file that records changes, in the folder `partners`.
 pub const CHANGES_FILE: &str = "changes.jsonl";
 
-/// A partner file of the project.
-struct Known {
-    name: String,
-    path: PathBuf,
-    text: String,
+fn version_of(text: &str) -> String {
+    version_text(xxh3_128(text.as_bytes()))
 }
 
 /// Lists the partner files of a project. A file that is not a valid partner has its file name as its name.
-fn known(project: &Path) -> Result<Vec<Known>, Findings> {
+fn in_files(project: &Path) -> Result<Vec<RosterText>, Findings> {
     let folder = project.join("partners");
     if !folder.exists() {
         return Ok(Vec::new());
     }
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).map_err(|error| unwritable(&path, &error))?;
-        Ok(Known { name: name_of(&path, &text), path, text })
+        Ok(RosterText { name: name_of(&path, &text), path, text })
     };
     PartnerFolder::files(&folder)?.into_iter().map(read).collect()
+}
+
+fn in_store(texts: Vec<(PathBuf, String)>) -> impl Iterator<Item = RosterText> {
+    // The key of the record is the name.
+    texts.into_iter().map(|(path, text)| RosterText { name: default_name(&path), path, text })
 }
 
 /// Returns the partner's name from the text of its file.
 fn name_of(path: &Path, text: &str) -> String {
     let named = json_of(path, text).ok().and_then(|form| Some(form.get("name")?.as_str()?.to_owned()));
-    named.unwrap_or_else(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
+    named.unwrap_or_else(|| default_name(path))
 }
 
-/// Checks that a new text describes exactly one partner, with this name. Leaves unreadable text to [`change_partners`].
+/// Checks that a new text describes exactly one partner, with this name. Leaves unreadable text to [`Roster::change`].
 ///
 /// # Errors
 /// The text describes another partner, several partners or none.
 pub fn is_partner(name: &str, source: &Path, text: &str) -> Result<(), Findings> {
     let Ok(texts) = texts_of(source, text) else { return Ok(()) };
-    let wrong = |message: String, hint: &str| Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint);
     if texts.is_empty() {
         return Err(wrong("the body has no partner".to_owned(), "send one partner, in TOML or JSON").into());
     }
@@ -97,136 +201,318 @@ pub fn is_partner(name: &str, source: &Path, text: &str) -> Result<(), Findings>
     Err(wrong(format!("the body is partner `{other}`, and the path names `{name}`"), hint).into())
 }
 
-/// Changes the partners of a project. Checks all changes before it writes any. A crash or a full disk in the middle may leave some files old.
-///
-/// # Errors
-/// Everything that would be wrong after the change; then nothing is changed. A file that cannot be written.
-pub fn change_partners(
-    project: &Path,
-    options: ShapeOptions,
-    change: &RosterChange<'_>,
-    now_ms: u64,
-) -> Result<Vec<RosterLine>, Findings> {
-    let folder = project.join("partners");
-    if !change.put.is_empty() {
-        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+fn wrong(message: String, hint: &str) -> Finding {
+    Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint)
+}
+
+/// The partners that result from a change, while it is made.
+struct Changed<'c> {
+    change: &'c RosterChange<'c>,
+    folder: PathBuf,
+    has_store: bool,
+    before: Vec<RosterText>,
+    after: Vec<(PathBuf, String)>,
+    lines: Vec<RosterLine>,
+    found: Vec<Finding>,
+}
+
+impl Changed<'_> {
+    /// Returns the partner with a name as it is before the change, in the place of the change if it is in both.
+    fn known(&self, name: &str) -> Option<&RosterText> {
+        let in_place = |known: &&RosterText| self.change.kept.is_none_or(|kept| kept == Kept::of(&known.path));
+        let mut named = self.before.iter().filter(|known| known.name == name);
+        named.clone().find(in_place).or_else(|| named.next())
     }
-    let _alone = if folder.is_dir() { Some(locked(&folder)?) } else { None };
-    let before = known(project)?;
-    let mut after: Vec<(PathBuf, String)> =
-        before.iter().map(|known| (known.path.clone(), known.text.clone())).collect();
-    let mut lines: Vec<RosterLine> = Vec::new();
-    let mut found: Vec<Finding> = Vec::new();
-    let wrong = |message: String, hint: &str| Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint);
-    for name in &change.remove {
-        if lines.iter().any(|line| line.name == *name) {
-            continue;
-        }
-        match before.iter().find(|known| known.name == *name) {
-            Some(known) => {
-                after.retain(|(path, _)| *path != known.path);
-                lines.push(RosterLine { name: name.clone(), what: "removed", path: known.path.clone() });
+
+    /// Checks that a partner is as the caller expects.
+    fn check_version(&mut self, name: &str) {
+        let known = self.known(name).map(|known| (known.version(), known.path.display().to_string()));
+        let message = match (&self.change.expected, known) {
+            (Expected::Anything, _) | (Expected::Nothing, None) | (Expected::Something, Some(_)) => return,
+            (Expected::OneOf(versions), Some((version, _))) if versions.contains(&version) => return,
+            (Expected::OneOf(_), Some((version, path))) => {
+                format!("partner `{name}` in {path} was changed: its version is {version}")
             }
-            None => {
-                let names = before.iter().map(|known| known.name.as_str());
+            (Expected::Nothing, Some((_, path))) => format!("there is a partner `{name}` already, in {path}"),
+            (Expected::Something | Expected::OneOf(_), None) => format!("partner `{name}` does not exist any more"),
+        };
+        let finding = Finding::error(codes::VERSION, Fault::Caller, message);
+        self.found
+            .push(finding.hint("read the partner again, repeat the change in it, and send it with its new version"));
+    }
+
+    fn remove(&mut self, name: &str) {
+        if self.lines.iter().any(|line| line.name == *name) {
+            return;
+        }
+        self.check_version(name);
+        let named = self.before.iter().filter(|known| known.name == name);
+        let mut named = named.filter(|known| self.change.kept.is_none_or(|kept| kept == Kept::of(&known.path)));
+        match (named.next(), named.next()) {
+            (Some(known), None) => {
+                let path = known.path.clone();
+                self.after.retain(|(other, _)| *other != path);
+                self.lines.push(RosterLine { name: name.to_owned(), what: "removed", path, version: String::new() });
+            }
+            (Some(known), Some(other)) => {
+                let (one, other) = (known.path.display(), other.path.display());
+                let message = format!("partner `{name}` is in {one} and in {other}");
+                self.found.push(wrong(message, "name the place to remove it from: --in-store, or delete the file"));
+            }
+            (None, _) => {
+                let names = self.before.iter().map(|known| known.name.as_str()).filter(|known| *known != name);
                 let hint = quayline_core::nearest(name, names).map_or_else(
                     || "`quayline partner list` lists partners".to_owned(),
                     |meant| format!("did you mean `{meant}`?"),
                 );
-                found.push(wrong(format!("partner `{name}` does not exist"), &hint));
+                let place = if self.change.kept == Some(Kept::Store) { " in the store" } else { "" };
+                self.found.push(wrong(format!("partner `{name}` does not exist{place}"), &hint));
             }
         }
     }
-    for (source, given) in &change.put {
+
+    fn put(&mut self, source: &Path, given: &str) {
         let texts = match texts_of(source, given) {
             Ok(texts) => texts,
-            Err(Findings(more)) => {
-                found.extend(more);
-                continue;
-            }
+            Err(Findings(more)) => return self.found.extend(more),
         };
         for text in texts {
             // What is wrong with a file is reported at the place where the user has it.
-            let name = match PartnerFile::parse(source, &text) {
+            match PartnerFile::parse(source, &text) {
                 // The name of the standard input is not a partner name.
-                Ok((file, _)) if file.name == "-" => {
-                    found.push(wrong(
-                        "the partner has no `name`, and its source provides none".to_owned(),
-                        "add name = \"NAME\"",
-                    ));
-                    continue;
-                }
-                Ok((file, _)) => file.name,
+                Ok((file, _)) if file.name == "-" => self.found.push(wrong(
+                    "the partner has no `name`, and its source provides none".to_owned(),
+                    "add name = \"NAME\"",
+                )),
+                Ok((file, _)) => self.put_one(file.name, text),
                 Err(Findings(more)) => {
                     let is_converted = is_json(given);
-                    found.extend(
-                        more.into_iter().map(|finding| if is_converted { of_json(finding, &text) } else { finding }),
-                    );
-                    continue;
+                    let placed = |finding| if is_converted { of_json(finding, &text) } else { finding };
+                    self.found.extend(more.into_iter().map(placed));
                 }
-            };
-            if lines.iter().any(|line| line.name == name) {
-                found.push(wrong(format!("partner `{name}` is in the change twice"), "leave one of them out"));
-                continue;
             }
-            let old = before.iter().find(|known| known.name == name);
-            if let (Some(known), Existing::Refused) = (old, change.existing) {
-                let message = format!("there is a partner `{name}` already, in {}", known.path.display());
-                found.push(wrong(message, "replace it with `quayline partner import`, or choose another name"));
-                continue;
-            }
-            let path = old.map_or_else(|| folder.join(format!("{name}.toml")), |known| known.path.clone());
-            if old.is_none() && after.iter().any(|(other, _)| *other == path) {
-                let message = format!("{} is the file of another partner", path.display());
-                found.push(wrong(message, "rename that file, or choose another name for the partner"));
-                continue;
-            }
-            // The file's name is the partner's unless the text has one.
-            let text = if name_of(&path, &text) == name {
-                text
-            } else {
-                format!("name = {}\n{text}", Value::from(name.as_str()))
-            };
-            let what = match old {
-                None => "added",
-                Some(known) if known.text == text => "unchanged",
-                Some(_) => "replaced",
-            };
-            after.retain(|(other, _)| *other != path);
-            after.push((path.clone(), text));
-            lines.push(RosterLine { name, what, path });
         }
     }
-    if !found.is_empty() {
-        return Err(Findings(found));
+
+    fn put_one(&mut self, name: String, text: String) {
+        if self.lines.iter().any(|line| line.name == name) {
+            self.found.push(wrong(format!("partner `{name}` is in the change twice"), "leave one of them out"));
+            return;
+        }
+        self.check_version(&name);
+        let old = self.known(&name).map(|known| (known.path.clone(), known.text.clone()));
+        if let (Some((path, _)), Existing::Refused) = (&old, self.change.existing) {
+            let message = format!("there is a partner `{name}` already, in {}", path.display());
+            self.found.push(wrong(message, "replace it with `quayline partner import`, or choose another name"));
+            return;
+        }
+        let path = match (&old, self.change.kept) {
+            (Some((path, _)), kept) if kept.is_none_or(|kept| kept == Kept::of(path)) => path.clone(),
+            (Some((path, _)), _) => {
+                let message = format!("there is a partner `{name}` already, in {}", path.display());
+                let hint = match Kept::of(path) {
+                    Kept::Store => "replace it there, or remove it from the store before you add the file",
+                    Kept::Files => {
+                        "replace it there, or move the file out of `partners` before you add it to the store"
+                    }
+                };
+                self.found.push(wrong(message, hint));
+                return;
+            }
+            (None, Some(Kept::Store)) => stored_path(&name),
+            (None, _) => self.folder.join(format!("{name}.toml")),
+        };
+        if is_stored(&path) {
+            if let Some(finding) = stored::check_size(&text) {
+                self.found.push(finding);
+                return;
+            }
+            if !self.has_store {
+                self.found.push(wrong("there is no store for the partner".to_owned(), "name its folder with --store"));
+                return;
+            }
+        }
+        if old.is_none() && self.after.iter().any(|(other, _)| *other == path) {
+            let message = format!("{} is the file of another partner", path.display());
+            self.found.push(wrong(message, "rename that file, or choose another name for the partner"));
+            return;
+        }
+        // The file's name is the partner's unless the text has one.
+        let text =
+            if name_of(&path, &text) == name { text } else { format!("name = {}\n{text}", Value::from(name.as_str())) };
+        let what = match &old {
+            None => "added",
+            Some((_, known)) if *known == text => "unchanged",
+            Some(_) => "replaced",
+        };
+        self.lines.push(RosterLine { name, what, path: path.clone(), version: version_of(&text) });
+        self.after.retain(|(other, _)| *other != path);
+        self.after.push((path, text));
     }
-    after.sort();
-    let now_us = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
-    let all = PartnerFolder::of_texts(&after, &folder, project, Vec::new())?;
-    Book::of(all, project, options, (now_us, 0))?.check()?;
-    let mut partials = Partials::default();
-    for (path, text) in &after {
-        let is_new = |line: &RosterLine| line.path == *path && matches!(line.what, "added" | "replaced");
-        if lines.iter().any(is_new) {
-            partials.write(path, text).map_err(|error| unwritable(path, &error))?;
+
+    /// Returns the lines of partners that change in a place.
+    fn changing(&self, kept: Kept) -> impl Iterator<Item = &RosterLine> {
+        self.lines.iter().filter(move |line| line.what != "unchanged" && Kept::of(&line.path) == kept)
+    }
+
+    fn text(&self, path: &Path) -> Option<&str> {
+        self.after.iter().find(|(other, _)| other == path).map(|(_, text)| text.as_str())
+    }
+
+    /// Returns the line of JSON that records a change.
+    fn line(&self, line: &RosterLine, now_ms: u64) -> String {
+        let old = self.before.iter().find(|known| known.path == line.path).map(RosterText::version);
+        let new = self.text(&line.path).map(version_of);
+        let file = if is_stored(&line.path) {
+            Some(line.path.display().to_string())
+        } else {
+            line.path.file_name().map(|name| name.to_string_lossy().into_owned())
+        };
+        json!({ "time": crate::time_text(now_ms), "by": self.change.by, "what": line.what, "partner": line.name,
+            "file": file, "before": old, "after": new })
+        .to_string()
+    }
+
+    /// Writes the part of the change that is in the store.
+    fn store(&self, mut unit: StoredChange, now_ms: u64) -> Result<(), Findings> {
+        for line in self.changing(Kept::Store) {
+            match self.text(&line.path) {
+                Some(text) => unit.put(&line.name, text)?,
+                None => unit.remove(&line.name)?,
+            }
+            unit.record(&self.line(line, now_ms))?;
+        }
+        unit.commit()
+    }
+}
+
+impl Roster<'_> {
+    /// Changes partners. Checks all changes before it writes any. The part in the store is one unit of work; a crash or a full disk in the middle may
+    /// leave some files old.
+    ///
+    /// # Errors
+    /// Everything that would be wrong after the change; then nothing is changed. A file that cannot be written, and errors of the store.
+    pub fn change(&self, change: &RosterChange<'_>, now_ms: u64) -> Result<Vec<RosterLine>, Findings> {
+        let folder = self.project.join("partners");
+        let makes_files = !change.put.is_empty() && change.kept != Some(Kept::Store);
+        if makes_files {
+            fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+        }
+        let _alone = if folder.is_dir() { locked(&folder, makes_files)? } else { None };
+        // Partners in the store are part of the check of every change, so they must not change either.
+        let unit = self.store.map(StoredChange::begin).transpose()?;
+        let mut before = in_files(self.project)?;
+        before.extend(
+            unit.iter().map(StoredChange::texts).collect::<Result<Vec<_>, _>>()?.into_iter().flat_map(in_store),
+        );
+        let after = before.iter().map(|known| (known.path.clone(), known.text.clone())).collect();
+        let has_store = unit.is_some();
+        let (lines, found) = (Vec::new(), Vec::new());
+        let mut changed = Changed { change, folder, has_store, before, after, lines, found };
+        change.remove.iter().for_each(|name| changed.remove(name));
+        change.put.iter().for_each(|(source, given)| changed.put(source, given));
+        if !changed.found.is_empty() {
+            return Err(Findings(changed.found));
+        }
+        changed.after.sort();
+        let now_us = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let all = PartnerFolder::of_texts(&changed.after, &changed.folder, self.project, Vec::new())?;
+        Book::of(all, self.project, self.options.clone(), (now_us, 0))?.check()?;
+        let mut partials = Partials::default();
+        for line in changed.changing(Kept::Files) {
+            if let Some(text) = changed.text(&line.path) {
+                partials.write(&line.path, text).map_err(|error| unwritable(&line.path, &error))?;
+            }
+        }
+        let in_files: Vec<&RosterLine> = changed.changing(Kept::Files).collect();
+        record(&changed, in_files.iter().copied(), now_ms)?;
+        let stored = unit.map_or(Ok(()), |unit| changed.store(unit, now_ms));
+        let removed = || in_files.iter().filter(|line| line.what == "removed");
+        let applied = stored.and_then(|()| partials.rename_all()).and_then(|()| {
+            removed().try_for_each(|line| fs::remove_file(&line.path).map_err(|error| unwritable(&line.path, &error)))
+        });
+        if let Err(findings) = applied {
+            let is_left =
+                |line: &&&RosterLine| partials.has(&line.path) || line.what == "removed" && line.path.exists();
+            let left: Vec<RosterLine> =
+                in_files.iter().filter(is_left).map(|line| RosterLine { what: "failed", ..(*line).clone() }).collect();
+            // The reason why the change failed matters more than that this cannot be recorded.
+            let _ = record(&changed, left.iter(), now_ms);
+            return Err(findings);
+        }
+        if !in_files.is_empty() {
+            let folder = &changed.folder;
+            fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| unwritable(folder, &error))?;
+        }
+        Ok(changed.lines)
+    }
+
+    /// Returns partners with their texts: all, or those with these names, in a place or in both.
+    ///
+    /// # Errors
+    /// A name without a partner, a file that cannot be read, and errors of the store.
+    pub fn texts(&self, names: &[String], kept: Option<Kept>) -> Result<Vec<RosterText>, Findings> {
+        let mut all = if kept == Some(Kept::Store) { Vec::new() } else { in_files(self.project)? };
+        if let Some(store) = self.store.filter(|_| kept != Some(Kept::Files)) {
+            all.extend(in_store(StoredPartners::read(store)?.texts));
+        }
+        // Files are sorted by their path, which may differ from the name.
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        let missing = names.iter().filter(|name| all.iter().all(|known| known.name != **name));
+        let missing: Vec<Finding> = missing
+            .map(|name| wrong(format!("partner `{name}` does not exist"), "`quayline partner list` lists partners"))
+            .collect();
+        if !missing.is_empty() {
+            return Err(Findings(missing));
+        }
+        Ok(all.into_iter().filter(|known| names.is_empty() || names.contains(&known.name)).collect())
+    }
+
+    /// Returns partners in JSON, for programs: those of [`Roster::texts`].
+    ///
+    /// # Errors
+    /// As [`Roster::texts`], and texts that are not TOML.
+    pub fn export(&self, names: &[String], kept: Option<Kept>) -> Result<Value, Findings> {
+        let all = self.texts(names, kept)?;
+        let forms = all.iter().map(|known| json_of(&known.path, &known.text)).collect::<Result<Vec<_>, _>>()?;
+        Ok(json!({ "partners": forms }))
+    }
+
+    /// Returns one partner with its text, in a place or in one of both.
+    ///
+    /// # Errors
+    /// The partner does not exist, or is in a file and in the store; as [`Roster::texts`].
+    pub fn text(&self, name: &str, kept: Option<Kept>) -> Result<RosterText, Findings> {
+        let mut all = self.texts(&[name.to_owned()], kept)?.into_iter();
+        match (all.next(), all.next()) {
+            (Some(one), None) => Ok(one),
+            (Some(one), Some(other)) => {
+                let (one, other) = (one.path.display(), other.path.display());
+                Err(wrong(format!("partner `{name}` is in {one} and in {other}"), "remove one of them").into())
+            }
+            (None, _) => Err(wrong(format!("partner `{name}` does not exist"), "").into()),
         }
     }
-    record(&folder, change.by, &lines, (&before, &after), now_ms)?;
-    let removed = || lines.iter().filter(|line| line.what == "removed");
-    let applied = partials.rename_all().and_then(|()| {
-        removed().try_for_each(|line| fs::remove_file(&line.path).map_err(|error| unwritable(&line.path, &error)))
-    });
-    if let Err(findings) = applied {
-        let is_left = |line: &&RosterLine| partials.has(&line.path) || line.what == "removed" && line.path.exists();
-        let left = lines.iter().filter(is_left).map(|line| RosterLine { what: "failed", ..line.clone() });
-        // The reason why the change failed matters more than that this cannot be recorded.
-        let _ = record(&folder, change.by, &left.collect::<Vec<_>>(), (&before, &after), now_ms);
-        return Err(findings);
+
+    /// Returns lines of both records of changes as JSON, the newest first, at most `count`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and errors of the store.
+    pub fn changes(&self, count: usize) -> Result<Vec<Value>, Findings> {
+        let path = self.project.join("partners").join(CHANGES_FILE);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| unwritable(&path, &error))?,
+        };
+        let stored = self.store.map(|store| stored::recorded(store, count)).transpose()?.unwrap_or_default();
+        let mut all: Vec<Value> =
+            text.lines().rev().take(count).filter_map(|line| serde_json::from_str(line).ok()).collect();
+        all.extend(stored);
+        // Times are texts in UTC of the same length. The sort is stable, so changes of one second keep their order.
+        all.sort_by(|one, other| other["time"].as_str().cmp(&one["time"].as_str()));
+        all.truncate(count);
+        Ok(all)
     }
-    if lines.iter().any(|line| line.what != "unchanged") {
-        fs::File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| unwritable(&folder, &error))?;
-    }
-    Ok(lines)
 }
 
 /// Returns the TOML of each partner in a text.
@@ -240,29 +526,13 @@ fn is_json(text: &str) -> bool {
     text.starts_with('{') || text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Appends a change to the record of changes before the change happens. Therefore nothing changes without a line.
-fn record(
-    folder: &Path,
-    by: &str,
-    lines: &[RosterLine],
-    (before, after): (&[Known], &[(PathBuf, String)]),
-    now_ms: u64,
-) -> Result<(), Findings> {
-    let mut text = String::new();
-    for line in lines.iter().filter(|line| line.what != "unchanged") {
-        let digest = |text: &str| format!("{:032x}", xxh3_128(text.as_bytes()));
-        let old = before.iter().find(|known| known.path == line.path).map(|known| digest(&known.text));
-        let new = after.iter().find(|(path, _)| *path == line.path).map(|(_, text)| digest(text));
-        let file = line.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let entry = json!({ "time": crate::time_text(now_ms), "by": by, "what": line.what, "partner": line.name,
-            "file": file, "before": old, "after": new });
-        text.push_str(&entry.to_string());
-        text.push('\n');
-    }
+/// Appends changes of files to the record of changes before they happen. Therefore nothing changes without a line.
+fn record<'l>(changed: &Changed<'_>, lines: impl Iterator<Item = &'l RosterLine>, now_ms: u64) -> Result<(), Findings> {
+    let text: String = lines.map(|line| changed.line(line, now_ms) + "\n").collect();
     if text.is_empty() {
         return Ok(());
     }
-    let path = folder.join(CHANGES_FILE);
+    let path = changed.folder.join(CHANGES_FILE);
     let append = || -> io::Result<()> {
         let mut file = fs::File::options().create(true).append(true).open(&path)?;
         file.write_all(text.as_bytes())?;
@@ -271,16 +541,25 @@ fn record(
     append().map_err(|error| unwritable(&path, &error))
 }
 
-/// Locks the record of changes until the returned file is closed. Network file systems lock only files that are open for writing.
-fn locked(folder: &Path) -> Result<fs::File, Findings> {
+/// Locks the record of changes until the returned file is closed. Network file systems lock only files that are open for writing. Files that cannot
+/// be written need no lock if the change makes none.
+fn locked(folder: &Path, makes_files: bool) -> Result<Option<fs::File>, Findings> {
     const WAIT: Duration = Duration::from_secs(5);
     let path = folder.join(CHANGES_FILE);
     let failed = |error: &io::Error| unwritable(&path, error);
-    let file = fs::File::options().create(true).append(true).open(&path).map_err(|error| failed(&error))?;
+    let file = match fs::File::options().create(true).append(true).open(&path) {
+        Err(error)
+            if !makes_files
+                && matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
+        {
+            return Ok(None);
+        }
+        opened => opened.map_err(|error| failed(&error))?,
+    };
     let end = Instant::now() + WAIT;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
+            Ok(()) => return Ok(Some(file)),
             Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
             Err(TryLockError::WouldBlock) => {
                 let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
@@ -339,40 +618,6 @@ fn of_json(mut finding: Finding, text: &str) -> Finding {
         finding.place.path = Some(format!("partner {name}"));
     }
     finding
-}
-
-/// Returns partner files of a project in JSON, for programs: all, or those with these names.
-///
-/// # Errors
-/// A name without a partner, or a file that cannot be read.
-pub fn export_partners(project: &Path, names: &[String]) -> Result<Value, Findings> {
-    let all = chosen(project, names)?;
-    let forms = all.iter().map(|known| json_of(&known.path, &known.text)).collect::<Result<Vec<_>, _>>()?;
-    Ok(json!({ "partners": forms }))
-}
-
-/// Returns the text of a partner's file.
-///
-/// # Errors
-/// The partner does not exist, or its file cannot be read.
-pub fn partner_text(project: &Path, name: &str) -> Result<String, Findings> {
-    let all = chosen(project, &[name.to_owned()])?;
-    Ok(all.into_iter().next().map(|known| known.text).unwrap_or_default())
-}
-
-fn chosen(project: &Path, names: &[String]) -> Result<Vec<Known>, Findings> {
-    let all = known(project)?;
-    let missing = names.iter().filter(|name| all.iter().all(|known| known.name != **name));
-    let missing: Vec<Finding> = missing
-        .map(|name| {
-            let finding = Finding::error(codes::ROSTER, Fault::Caller, format!("partner `{name}` does not exist"));
-            finding.hint("`quayline partner list` lists partners")
-        })
-        .collect();
-    if !missing.is_empty() {
-        return Err(Findings(missing));
-    }
-    Ok(all.into_iter().filter(|known| names.is_empty() || names.contains(&known.name)).collect())
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Findings {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,7 +20,7 @@ use crate::shared::Shared;
 use crate::thread::Thread;
 
 /// A request that an operator sends to a part of the program.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AdminRequest<'r> {
     /// `GET`, `POST`.
     pub method: &'r str,
@@ -34,6 +34,10 @@ pub struct AdminRequest<'r> {
     pub operator: Option<&'r str>,
     /// True if the operator may see and change only its own jobs.
     pub owns_only: bool,
+    /// Value of `If-Match`: versions that the client expects.
+    pub if_match: Option<&'r str>,
+    /// Value of `If-None-Match`.
+    pub if_none_match: Option<&'r str>,
 }
 
 impl AdminRequest<'_> {
@@ -52,13 +56,15 @@ pub struct AdminAnswer {
     pub body: Vec<u8>,
     /// Methods that the path supports, for a 405.
     pub allow: Option<String>,
+    /// Version of what the answer shows, without quotes, for `ETag`.
+    pub version: Option<String>,
 }
 
 impl AdminAnswer {
     /// Returns an answer with a body of a media type.
     #[must_use]
     pub fn new(status: u16, media: &'static str, body: Vec<u8>) -> Self {
-        AdminAnswer { status, media, body, allow: None }
+        AdminAnswer { status, media, body, allow: None, version: None }
     }
 }
 
@@ -350,7 +356,8 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Oper
             let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
             let wants_stream = head.method == Method::GET
                 && header("accept").is_some_and(|accept| accept.contains("text/event-stream"));
-            let last = header("last-event-id");
+            let (last, if_match, if_none_match) =
+                (header("last-event-id"), header("if-match"), header("if-none-match"));
             if wants_stream && thread.streams.get() >= STREAMS_MAX {
                 let text = format!("{STREAMS_MAX} streams of events are open");
                 return json(StatusCode::SERVICE_UNAVAILABLE, &Status::new(text));
@@ -364,6 +371,8 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Oper
                     body: &body,
                     operator: operator.name.as_deref(),
                     owns_only: operator.owns_only,
+                    if_match: if_match.as_deref(),
+                    if_none_match: if_none_match.as_deref(),
                 };
                 let stream = |part: &Arc<dyn AdminPart>| part.stream(&request, last.as_deref());
                 match wants_stream.then(|| parts.iter().find_map(stream)).flatten() {
@@ -374,10 +383,14 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Oper
             });
             match answered.await {
                 Ok(Some(Ok(stream))) => streamed(thread, stream),
-                Ok(Some(Err(AdminAnswer { status, media, body, allow }))) => {
+                Ok(Some(Err(AdminAnswer { status, media, body, allow, version }))) => {
                     let mut response = response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body, media);
                     if let Some(allow) = allow.and_then(|methods| HeaderValue::from_str(&methods).ok()) {
                         response.headers_mut().insert(ALLOW, allow);
+                    }
+                    let tag = version.map(|version| HeaderValue::from_str(&format!("\"{version}\"")));
+                    if let Some(Ok(tag)) = tag {
+                        response.headers_mut().insert(ETAG, tag);
                     }
                     response
                 }

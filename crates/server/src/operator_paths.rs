@@ -34,6 +34,10 @@ pub struct OperatorPaths {
     pub body: &'static str,
     /// Operations whose answer is not JSON, with its media type.
     pub other_media: &'static [(&'static str, &'static str)],
+    /// Operations whose answer has the version of what it shows, in `ETag`.
+    pub versioned: &'static [&'static str],
+    /// Operations that compare `If-Match` and `If-None-Match` with the version before the change, and answer 412 if it differs.
+    pub conditional: &'static [&'static str],
     /// The operation that creates something.
     pub creates: Option<&'static str>,
     /// Answers with findings: the status and what it means.
@@ -111,6 +115,11 @@ impl OperatorPaths {
             let required = self.required.contains(name);
             json!({ "name": name, "in": "query", "required": required, "description": what, "schema": { "type": "string" } })
         }));
+        if self.conditional.contains(id) {
+            let header = |name: &str, what: &str| json!({ "name": name, "in": "header", "description": what, "schema": { "type": "string" } });
+            all.push(header("If-Match", "Versions of which the partner must have one, or `*` for any version"));
+            all.push(header("If-None-Match", "`*`: the change adds and never replaces"));
+        }
         let media =
             self.other_media.iter().find(|(known, _)| known == id).map_or("application/json", |(_, media)| media);
         let success = if self.creates == Some(id) { "201" } else { "200" };
@@ -121,7 +130,12 @@ impl OperatorPaths {
                 "401": { "description": "No valid credentials" }, "403": { "description": "None of the roles" },
             },
         });
-        for (status, what) in (self.refusals)(operation) {
+        if self.versioned.contains(id) {
+            let tag = json!({ "description": "The version", "schema": { "type": "string" } });
+            operation_json["responses"][success]["headers"] = json!({ "ETag": tag });
+        }
+        let changed = self.conditional.contains(id).then_some(("412", "It was changed since the client read it"));
+        for (status, what) in (self.refusals)(operation).into_iter().chain(changed) {
             let schema = json!({ "$ref": "#/components/schemas/Findings" });
             operation_json["responses"][status] =
                 json!({ "description": what, "content": { "application/json": { "schema": schema } } });

@@ -29,7 +29,7 @@ pub(crate) struct PartnerArgs {
 /// What to do with partners.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PartnerCommand {
-    /// Check all partner files, and the maps and guides that they name
+    /// Check all partners, and the maps and guides that they name
     Check(PartnerCheckArgs),
     /// List partners
     List(PartnerListArgs),
@@ -39,11 +39,13 @@ pub(crate) enum PartnerCommand {
     #[command(after_long_help = ADD_EXAMPLES)]
     Add(PartnerAddArgs),
     /// Add partners from files, and replace those that are there
-    Import(PartnerAddArgs),
+    Import(PartnerImportArgs),
     /// Print partners in the form that `import` reads
     Export(PartnerExportArgs),
     /// Remove partners
     Remove(PartnerRemoveArgs),
+    /// Print who changed which partner when, the newest first, one JSON object a line
+    Changes(PartnerChangesArgs),
     /// Explain which rule takes a document, and where each setting comes from
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
@@ -59,7 +61,7 @@ pub(crate) enum PartnerCommand {
 }
 
 const EXPLAIN_EXAMPLES: &str = "Examples:\n  quayline partner explain order.x12\n  quayline partner explain --partner ACME --document 850 --version 004010";
-const ADD_EXAMPLES: &str = "Examples:\n  quayline partner add us.toml acme.toml\n  quayline partner export > partners.json\n  quayline partner import partners.json";
+const ADD_EXAMPLES: &str = "Examples:\n  quayline partner add us.toml acme.toml\n  quayline partner export > partners.json\n  quayline partner import partners.json\n  quayline partner add --in-store us.toml acme.toml";
 const RECEIVE_EXAMPLES: &str =
     "Examples:\n  quayline partner receive inbox/order.x12\n  cat order.x12 | quayline partner receive -";
 const SEND_EXAMPLES: &str = "Examples:\n  quayline partner send --document invoice invoices.dat\n  quayline partner send --to ACME --document order-response response.json\n  quayline partner send --to ACME reply.x12";
@@ -74,6 +76,7 @@ impl PartnerCommand {
             | PartnerCommand::Add(_)
             | PartnerCommand::Import(_)
             | PartnerCommand::Export(_)
+            | PartnerCommand::Changes(_)
             | PartnerCommand::Remove(_) => false,
             PartnerCommand::List(args) => args.json,
             PartnerCommand::Show(args) => args.json,
@@ -99,6 +102,29 @@ pub(crate) struct PartnerAddArgs {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+    /// Keep the partners in the store, not in files [default: where they are, and new ones in files]
+    #[arg(long)]
+    pub(crate) in_store: bool,
+}
+
+/// Arguments of `quayline partner import`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerImportArgs {
+    #[command(flatten)]
+    pub(crate) files: PartnerAddArgs,
+    /// Change a partner only if it still has this version, which `show` prints
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) if_version: Option<String>,
+}
+
+/// Arguments of `quayline partner changes`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerChangesArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Maximum number of changes
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) count: usize,
 }
 
 /// Arguments of `quayline partner export`.
@@ -111,6 +137,9 @@ pub(crate) struct PartnerExportArgs {
     /// Print the file of one partner as it is, in TOML with its comments, instead of JSON
     #[arg(long)]
     pub(crate) toml: bool,
+    /// Print only partners in the store
+    #[arg(long)]
+    pub(crate) in_store: bool,
 }
 
 /// Arguments of `quayline partner remove`.
@@ -121,6 +150,12 @@ pub(crate) struct PartnerRemoveArgs {
     pub(crate) names: Vec<String>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+    /// Remove partners in the store only
+    #[arg(long)]
+    pub(crate) in_store: bool,
+    /// Remove a partner only if it still has this version, which `show` prints
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) if_version: Option<String>,
 }
 
 /// Arguments of `quayline partner list`.

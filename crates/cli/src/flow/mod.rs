@@ -16,8 +16,8 @@ use quayline_store::queue::{DEAD_LETTER, QueueDefinition};
 use quayline_store::{Clock, Store, SystemClock};
 
 use crate::args::{
-    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowListArgs, FlowNamesArgs, FlowPagesArgs, FlowRunArgs,
-    FlowShowArgs,
+    DurabilityOption, FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowListArgs, FlowNamesArgs, FlowPagesArgs,
+    FlowRunArgs, FlowShowArgs, FolderArg,
 };
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
@@ -57,16 +57,24 @@ fn named(args: &FlowAdminArgs) -> Result<&FlowAdminArgs, Stop> {
     Ok(args)
 }
 
-/// Opens the named flows, or all.
-fn open(args: &FlowNamesArgs) -> Result<Vec<Flow>, Stop> {
+/// Returns the default place of the store of a project.
+fn project_store(project: &Path) -> FolderArg {
+    FolderArg::new(project.join("data"), DurabilityOption::default())
+}
+
+/// Opens the named flows, or all, with the partners in the store of the project.
+fn open(args: &FlowNamesArgs, store: &FolderArg, console: &Console) -> Result<Vec<Flow>, Stop> {
     let mut flows = Vec::new();
     let mut findings = Vec::new();
-    for path in paths(&args.project, &args.names)? {
-        match Flow::open(&path, &args.project, cache()) {
+    let paths = paths(&args.project, &args.names)?;
+    let opened = crate::partner::for_flows(&paths, store, console)?;
+    for path in paths {
+        match Flow::open_with(&path, &args.project, cache(), opened.as_ref().map(|opened| &opened.store)) {
             Ok(flow) => flows.push(flow),
             Err(Findings(found)) => findings.extend(found),
         }
     }
+    opened.map_or(Ok(Exit::Done), |opened| opened.close(Exit::Done))?;
     if findings.is_empty() { Ok(flows) } else { Err(Findings(findings).into()) }
 }
 
@@ -98,7 +106,7 @@ fn paths(project: &Path, names: &[String]) -> Result<Vec<std::path::PathBuf>, St
 }
 
 fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
-    let flows = open(args)?;
+    let flows = open(args, &project_store(&args.project), console)?;
     let shared = quayline_flow::shared_addresses(&flows, &[], quayline_server::collide);
     let modules = quayline_flow::shared_modules(&flows, []);
     let wrong: Vec<_> = shared.into_iter().chain(modules).chain(flows.iter().flat_map(Flow::try_programs)).collect();
@@ -160,7 +168,7 @@ fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
         return admin::list(args);
     }
     let mut text = String::new();
-    for flow in open(&args.flows)? {
+    for flow in open(&args.flows, &project_store(&args.flows.project), &Console::plain())? {
         let join = |names: BTreeSet<&str>| {
             if names.is_empty() { "-".to_owned() } else { names.into_iter().collect::<Vec<_>>().join(", ") }
         };
@@ -179,8 +187,9 @@ fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
 }
 
 fn define(args: &FlowDefineArgs, console: &Console) -> Result<Exit, Stop> {
-    let flows = open(&args.flows)?;
-    let opened = Opened::open(&args.store.of(&args.flows.project), Missing::Create)?;
+    let store = args.store.of(&args.flows.project);
+    let flows = open(&args.flows, &store, console)?;
+    let opened = Opened::open(&store, Missing::Create)?;
     for name in define_queues(&opened.store, &flows)? {
         console.line(&format!("defined queue {name}"));
     }
@@ -223,7 +232,8 @@ impl Observer for Lines {
 }
 
 fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
-    let mut flows = open(&args.flows)?;
+    let store = args.store.of(&args.flows.project);
+    let mut flows = open(&args.flows, &store, console)?;
     let shared = quayline_flow::shared_modules(&flows, []);
     if !shared.is_empty() {
         return Err(Findings(shared).into());
@@ -231,7 +241,7 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     for flow in &mut flows {
         flow.make_programs()?.iter().for_each(|line| console.line(line));
     }
-    let opened = Opened::open(&args.store.of(&args.flows.project), Missing::Refuse)?;
+    let opened = Opened::open(&store, Missing::Refuse)?;
     missing(&opened.store, &flows)?;
     let interrupted = stop_flag().map_err(Stop::from)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

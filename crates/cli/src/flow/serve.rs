@@ -41,20 +41,22 @@ type Stamp = Vec<(PathBuf, Option<SystemTime>)>;
 /// The files of a flow as they were at the last look.
 struct Known {
     stamp: Stamp,
+    /// Number of changes of partners in the store, if the flow uses partners.
+    partners: Option<u64>,
     /// Obstacle to loading this version although its files are correct, and the number of checks until the next attempt.
     obstacle: Option<(String, u32)>,
 }
 
 impl Known {
-    fn new(files: &[PathBuf]) -> Known {
-        Known { stamp: stamp(files), obstacle: None }
+    fn new(files: &[PathBuf], partners: Option<u64>) -> Known {
+        Known { stamp: stamp(files), partners, obstacle: None }
     }
 
     /// Compiles the programs of a flow. Returns the state of its files before the compilation: the next check detects a change during that time.
     fn made(flow: &mut Flow) -> Result<Known, Findings> {
         let before: BTreeMap<_, _> = stamp(&flow.files).into_iter().collect();
         flow.make_programs()?.iter().for_each(|line| eprintln!("{line}"));
-        let mut known = Known::new(&flow.files);
+        let mut known = Known::new(&flow.files, flow.stored_partners);
         for (path, changed) in &mut known.stamp {
             if let Some(earlier) = before.get(path) {
                 *changed = *earlier;
@@ -68,14 +70,16 @@ impl Known {
     }
 
     /// Returns true if a check has nothing to do.
-    fn is_settled(&mut self) -> bool {
+    fn is_settled(&mut self, partners: Option<u64>) -> bool {
         if let Some((_, looks)) = &mut self.obstacle {
             *looks = looks.saturating_sub(1);
             if *looks == 0 {
                 return false;
             }
         }
-        stamp(&self.files()) == self.stamp
+        // A store that cannot be read now does not stop flows.
+        let has_same_partners = self.partners.is_none() || partners.is_none() || self.partners == partners;
+        has_same_partners && stamp(&self.files()) == self.stamp
     }
 }
 
@@ -93,10 +97,13 @@ impl ServedFlows {
         workload: &Arc<Workload>,
         listeners: Vec<(String, SocketAddr)>,
     ) -> Result<Option<ServedFlows>, Stop> {
-        let mut flows = Flow::open_all(root, cache().as_ref())?;
-        if flows.is_empty() {
+        if flow_files(root)?.is_empty() {
             return Ok(None);
         }
+        // Flows may use partners in the store. Errors in flows are reported first.
+        let opened = Opened::open(store, Missing::Refuse);
+        let of_store = opened.as_ref().ok().map(|opened| &opened.store);
+        let mut flows = Flow::open_all(root, cache().as_ref(), of_store)?;
         let mut known = BTreeMap::new();
         let shared = shared_modules(&flows, []);
         if !shared.is_empty() {
@@ -106,7 +113,7 @@ impl ServedFlows {
             let made = Known::made(flow)?;
             known.insert(flow.file.path.clone(), made);
         }
-        let opened = Opened::open(store, Missing::Refuse)?;
+        let opened = opened?;
         missing(&opened.store, &flows)?;
         let shared = shared_addresses(&flows, &listeners, quayline_server::collide);
         if !shared.is_empty() {
@@ -151,12 +158,13 @@ impl ServedFlows {
 /// Replaces flows whose files changed. A flow with an error stays as it was.
 fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known: &mut BTreeMap<PathBuf, Known>) {
     let Ok(paths) = flow_files(root) else { return };
+    let partners = quayline_partner::stored_version(engine.store()).ok();
     for path in &paths {
-        if known.get_mut(path).is_some_and(Known::is_settled) {
+        if known.get_mut(path).is_some_and(|known| known.is_settled(partners)) {
             continue;
         }
         let before = known.remove(path);
-        let made = Flow::open(path, root, cache()).and_then(|mut flow| {
+        let made = Flow::open_with(path, root, cache(), Some(engine.store())).and_then(|mut flow| {
             let flows: Vec<_> = engine.flows().into_iter().map(|state| state.flow).collect();
             let others = flows.iter().map(|other| &**other).filter(|other| other.name() != flow.name());
             let shared = shared_modules([&flow], others);
@@ -173,7 +181,8 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
             }
             Err(Findings(findings)) => {
                 let files = before.as_ref().map(Known::files).filter(|files| !files.is_empty());
-                (Known::new(&files.unwrap_or_else(|| vec![path.clone()])), findings)
+                let partners = before.as_ref().map_or(partners, |before| before.partners.and(partners));
+                (Known::new(&files.unwrap_or_else(|| vec![path.clone()]), partners), findings)
             }
         };
         if !wrong.is_empty() {

@@ -54,8 +54,7 @@ mod tests {
 
     #[test]
     fn requests_become_filters() {
-        let request =
-            AdminRequest { method: "GET", path: "", query: "", body: &[], operator: Some("sue"), owns_only: false };
+        let request = AdminRequest { method: "GET", operator: Some("sue"), ..AdminRequest::default() };
         let read = |text: &str| of(&Query::parse(text).expect("a query"), &request);
         let own = of(&Query::parse("submitter=karl").expect("a query"), &AdminRequest { owns_only: true, ..request });
         assert_eq!(own.expect("a filter").submitter.as_deref(), Some("sue"));

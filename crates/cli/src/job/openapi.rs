@@ -132,6 +132,8 @@ pub(super) const PATHS: OperatorPaths = OperatorPaths {
     required: &["action"],
     body: "application/json",
     other_media: &[("readLog", "text/plain")],
+    versioned: &[],
+    conditional: &[],
     creates: Some("startJob"),
     refusals,
 };

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::decode_path;
 use quayline_partner::{
-    AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, ROSTER,
-    Release, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, Way, export_partners, is_partner,
-    partner_text, time_of,
+    AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Expected, Filter, Kept, Kind, Ledger, NO_BYTES,
+    NO_ENTRY, ROSTER, Release, Roster, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, VERSION,
+    Way, is_partner, time_of,
 };
 use quayline_project::ShapeOptions;
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
@@ -52,11 +52,15 @@ impl PartnersPart {
         PartnersPart { project, ledger, desk: Mutex::new(()), workload }
     }
 
-    /// Reads the current partner files, so that a change needs no restart.
+    /// Reads the current partners in files and in the store, so that a change needs no restart.
     fn book(&self) -> Result<Book, Findings> {
         let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
         let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
-        Book::open(&self.project, options, now_us, SystemClock.random())
+        Book::open_with(&self.project, Some(self.ledger.store()), options, now_us, SystemClock.random())
+    }
+
+    fn roster(&self) -> Roster<'_> {
+        roster::roster(&self.project, Some(self.ledger.store()))
     }
 
     fn at_desk<T>(&self, work: impl FnOnce(&mut Desk<'_>) -> Result<T, Findings>) -> Result<T, Findings> {
@@ -100,10 +104,14 @@ impl PartnersPart {
                 (200, json!({ "partners": book.partners().iter().map(partner_line_json).collect::<Vec<_>>() }))
             }),
             ("GET", ["partners", name]) => self.partner(name),
-            ("PUT", ["partners", name]) => self.put_partner(name, request),
-            ("DELETE", ["partners", name]) => self.remove_partner(name, request),
+            ("PUT", ["partners", name]) => self.put_partner(name, &query, request),
+            ("DELETE", ["partners", name]) => self.remove_partner(name, &query, request),
             ("GET", ["export"]) => self.export(&query),
-            ("POST", ["import"]) => self.import(request),
+            ("POST", ["import"]) => self.put("the body".to_owned(), &query, request),
+            ("GET", ["changes"]) => query
+                .only(&["count"])
+                .and_then(|()| query.count())
+                .and_then(|count| Ok((200, json!({ "changes": self.roster().changes(count)? })))),
             ("POST", ["explain"]) => self.explain(request.body),
             ("GET", ["entries"]) => self.entries(&query),
             ("GET", ["entries", id]) => entry_id(id).and_then(|id| self.entry(id)),
@@ -136,18 +144,34 @@ impl PartnersPart {
         let book = self.book()?;
         match book.named(name) {
             Some(number) => Ok((200, partner_json(&book, number))),
-            None => Ok((404, json!({ "status": "no such partner", "partner": name }))),
+            None => Ok(no_partner(name)),
         }
     }
 
-    /// Changes the partner files. Each request and each round reads them, so the change takes effect with the next one.
+    /// Returns the text of a partner with its version; a partner that does not exist is 404.
+    fn text(&self, name: &str) -> AdminAnswer {
+        match self.roster().text(name, None) {
+            Ok(one) => AdminAnswer {
+                version: Some(one.version()),
+                ..AdminAnswer::new(200, "application/toml", one.text.into_bytes())
+            },
+            Err(Findings(found)) if found.iter().all(|one| one.code == ROSTER) => {
+                let (status, value) = no_partner(name);
+                answer(status, &value)
+            }
+            Err(findings) => failure(&findings),
+        }
+    }
+
+    /// Changes partners. Each request and each round reads them, so the change takes effect with the next one.
     fn change(&self, change: &RosterChange<'_>) -> Answer {
         let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines = roster::change(&self.project, change)?;
+        let lines = self.roster().change(change, now_ms())?;
         Ok((200, roster::lines_json(&lines)))
     }
 
-    fn put(&self, source: String, request: &AdminRequest<'_>) -> Answer {
+    fn put(&self, source: String, query: &Query, request: &AdminRequest<'_>) -> Answer {
+        query.only(&["in"])?;
         let text = std::str::from_utf8(request.body).map_err(|_| {
             wrong("the body is not UTF-8".to_owned(), "send the partner in TOML or JSON, in UTF-8".to_owned())
         })?;
@@ -155,36 +179,38 @@ impl PartnersPart {
             put: vec![(source.into(), text.to_owned())],
             remove: Vec::new(),
             existing: Existing::Replaced,
+            kept: place(query)?,
+            expected: expected(request)?,
             by: &by(request),
         })
     }
 
-    fn put_partner(&self, name: &str, request: &AdminRequest<'_>) -> Answer {
+    fn put_partner(&self, name: &str, query: &Query, request: &AdminRequest<'_>) -> Answer {
         let source = format!("{name}.toml");
         let text = std::str::from_utf8(request.body).unwrap_or_default();
         is_partner(name, Path::new(&source), text)?;
-        self.put(source, request)
+        self.put(source, query, request)
     }
 
-    fn import(&self, request: &AdminRequest<'_>) -> Answer {
-        self.put("the body".to_owned(), request)
-    }
-
-    fn remove_partner(&self, name: &str, request: &AdminRequest<'_>) -> Answer {
-        if let Err(Findings(found)) = partner_text(&self.project, name) {
+    fn remove_partner(&self, name: &str, query: &Query, request: &AdminRequest<'_>) -> Answer {
+        query.only(&["in"])?;
+        let (kept, expected) = (place(query)?, expected(request)?);
+        if expected == Expected::Anything
+            && let Err(Findings(found)) = self.roster().texts(&[name.to_owned()], kept)
+        {
             if found.iter().all(|one| one.code == ROSTER) {
-                return Ok((404, json!({ "status": "no such partner", "partner": name })));
+                return Ok(no_partner(name));
             }
             return Err(Findings(found));
         }
-        let remove = vec![name.to_owned()];
-        self.change(&RosterChange { put: Vec::new(), remove, existing: Existing::Refused, by: &by(request) })
+        let (put, remove, existing) = (Vec::new(), vec![name.to_owned()], Existing::Refused);
+        self.change(&RosterChange { put, remove, existing, kept, expected, by: &by(request) })
     }
 
     fn export(&self, query: &Query) -> Answer {
-        query.only(&["name"])?;
+        query.only(&["name", "in"])?;
         let names: Vec<String> = query.value("name").map(str::to_owned).into_iter().collect();
-        Ok((200, export_partners(&self.project, &names)?))
+        Ok((200, self.roster().export(&names, place(query)?)?))
     }
 
     fn explain(&self, body: &[u8]) -> Answer {
@@ -353,6 +379,9 @@ impl AdminPart for PartnersPart {
                 Err(findings) => failure(&findings),
             });
         }
+        if let ("GET", ["partners", name, "text"]) = (request.method, parts.as_slice()) {
+            return Some(self.text(name));
+        }
         let action = parts.last().copied().filter(|action| request.method == "POST" && ACTIONS.contains(action));
         let mut turn = action.map(|action| {
             let working = self.workload.join(Work::Translation, Some(action));
@@ -363,7 +392,15 @@ impl AdminPart for PartnersPart {
             turn.done(1, u64::from(routed.is_err()));
         }
         Some(match routed {
-            Ok((status, value)) => answer(status, &value),
+            Ok((status, value)) => {
+                // One partner is the answer, or what one partner is after its change.
+                let version = value.get("version").or_else(|| match value.get("changes")?.as_array()?.as_slice() {
+                    [one] => one.get("version"),
+                    _ => None,
+                });
+                let version = version.and_then(Value::as_str).filter(|version| !version.is_empty()).map(str::to_owned);
+                AdminAnswer { version, ..answer(status, &value) }
+            }
             Err(findings) => failure(&findings),
         })
     }
@@ -382,6 +419,21 @@ fn by(request: &AdminRequest<'_>) -> String {
     request.operator.map_or_else(|| "http".to_owned(), |operator| format!("http {operator}"))
 }
 
+/// Returns the place of partners that a request names.
+fn place(query: &Query) -> Result<Option<Kept>, Findings> {
+    let hint = || format!("write in={}", Kept::WORDS.join(" or in="));
+    let named = |word: &str| Kept::named(word).ok_or_else(|| wrong(format!("`in` is `{word}`"), hint()));
+    query.value("in").map(named).transpose()
+}
+
+fn expected(request: &AdminRequest<'_>) -> Result<Expected, Findings> {
+    Expected::of_conditions(request.if_match, request.if_none_match)
+}
+
+fn no_partner(name: &str) -> (u16, Value) {
+    (404, json!({ "status": "no such partner", "partner": name }))
+}
+
 /// Maximum bytes of an interchange in a response. The server keeps the response in memory.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
@@ -390,6 +442,7 @@ fn failure(findings: &Findings) -> AdminAnswer {
     let first = findings.0.first();
     let status = match first.map(|finding| (finding.code, finding.fault)) {
         Some((NO_ENTRY, _)) => 404,
+        Some((VERSION, _)) => 412,
         Some((NO_BYTES | SAME_FILE | STATE, _)) => 409,
         Some((_, Fault::Caller | Fault::Sender)) => 400,
         Some((_, Fault::Config)) => 422,

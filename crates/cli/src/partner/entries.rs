@@ -48,7 +48,7 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
                 let hint = format!("write one of {}", AdviceOutcome::WORDS.join(", "));
                 Stop::from(argument(format!("`{}` is not an outcome", args.outcome)).hint(hint))
             })?;
-            let book = book(project, console)?;
+            let book = book(project, &opened.store, console)?;
             let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let advice = desk.advise(EntryId(args.entry), outcome, &args.text)?;
             console.line(&format!("the partner is advised of entry {} in entry {advice}", args.entry));
@@ -62,7 +62,7 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
                 Some(path) => Some(std::fs::read(path).map_err(|error| unreadable(path, &error))?),
                 None => None,
             };
-            let book = book(project, console)?;
+            let book = book(project, &opened.store, console)?;
             let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let mut exit = Exit::Done;
             for id in &args.entries {
@@ -112,14 +112,14 @@ pub(crate) fn run_interchange(args: &InterchangeArgs, console: &Console) -> Resu
             if any { Exit::Rejected } else { Exit::Done }
         }
         InterchangeCommand::Resend(args) => {
-            let book = book(project, console)?;
+            let book = book(project, &opened.store, console)?;
             let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let place = desk.resend(EntryId(args.entry))?;
             console.line(&format!("entry {} sent again to {place}", args.entry));
             say_undelivered(&mut desk, Exit::Done, console)
         }
         InterchangeCommand::Reenvelope(args) => {
-            let book = book(project, console)?;
+            let book = book(project, &opened.store, console)?;
             let mut desk = desk_of(&book, &store, DeskLimits::default())?;
             let report = desk.reenvelope(EntryId(args.entry))?;
             console.line(&format!("{} sent in a new interchange", count_of(report.transactions, "document")));

@@ -253,7 +253,7 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
     let opened = open_store_to_receive(&args.project)?;
     let ledger = ledger(&opened)?;
     let mut exit = Exit::Done;
-    let mut book = book(&args.project, console)?;
+    let mut book = book(&args.project, &opened.store, console)?;
     loop {
         if !watcher.round(&mut book, &ledger, &stop, console)? {
             exit = Exit::Rejected;
@@ -365,7 +365,7 @@ impl Watcher {
         }
         // Definitions are read again for each round with work, so a change needs no restart. A file that is being saved does not block the round.
         if self.is_stale || !work.is_empty() || has_messages(ledger, &self.queues) {
-            let found = match super::read_book(&self.project) {
+            let found = match super::read_book(&self.project, Some(ledger.store())) {
                 Ok(new) => {
                     let warnings = new.findings().to_vec();
                     *book = new;

@@ -11,21 +11,22 @@ mod show;
 
 use std::fs::File;
 use std::io::{Cursor, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
     Again, Book, Desk, DeskLimits, Existing, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source, StoreKey,
     Waiting,
 };
-use quayline_project::ShapeOptions;
-use quayline_store::{Clock as _, Store, SystemClock};
+use quayline_project::{FlowFile, ShapeOptions};
+use quayline_store::{Clock as _, STO_IN_USE, Store, SystemClock};
 use quayline_store_embedded::Settings;
 use serde_json::json;
 
 use crate::admin::raw;
 use crate::args::{
-    EnvelopeArgs, EnvelopeCommand, FolderArg, PartnerArgs, PartnerCommand, ProjectArgs, ReceiveArgs, SendArgs,
+    DurabilityOption, EnvelopeArgs, EnvelopeCommand, FolderArg, PartnerArgs, PartnerCommand, ProjectArgs, ReceiveArgs,
+    SendArgs,
 };
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
@@ -44,35 +45,82 @@ pub(crate) fn now_ms() -> u64 {
     SystemClock.now_ms()
 }
 
-/// Returns the number of partners of a project, and all findings about them.
-pub(crate) fn findings_of(project: &Path) -> (usize, Vec<Finding>) {
-    if !project.join("partners").is_dir() {
-        return (0, Vec::new());
-    }
-    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
-    let book = match Book::open(project, options, 0, 0) {
-        Ok(book) => book,
-        Err(Findings(findings)) => return (0, findings),
-    };
-    let mut findings = book.findings().to_vec();
-    if let Err(Findings(found)) = book.check() {
-        findings.extend(found);
-    }
-    (book.partners().len(), findings)
+/// Reads the partners of a project.
+pub(crate) fn book(project: &ProjectArgs, store: &Store, console: &Console) -> Result<Book, Stop> {
+    let book = read_book(&project.project, Some(store))?;
+    console.findings(book.findings());
+    Ok(book)
 }
 
-/// Reads the partners of a project.
-pub(crate) fn book(project: &ProjectArgs, console: &Console) -> Result<Book, Stop> {
-    let book = read_book(&project.project)?;
+/// Reads the partners of a project for a command that needs nothing else of the store.
+fn book_to_read(project: &ProjectArgs, console: &Console) -> Result<Book, Stop> {
+    let opened = to_read(&folder(project), console)?;
+    let book = read_book(&project.project, opened.as_ref().map(|opened| &opened.store));
+    opened.map_or(Ok(Exit::Done), |opened| opened.close(Exit::Done))?;
+    let book = book?;
     console.findings(book.findings());
     Ok(book)
 }
 
 /// Reads the partners without reporting warnings.
-fn read_book(project: &Path) -> Result<Book, Findings> {
+fn read_book(project: &Path, store: Option<&Store>) -> Result<Book, Findings> {
     let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
     let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
-    Book::open(project, options, now_us, SystemClock.random())
+    Book::open_with(project, store, options, now_us, SystemClock.random())
+}
+
+/// Opens the store for a command that receives or sends, and reads the partners. In a project without a store, wrong partners create none.
+fn open_with_book(
+    project: &ProjectArgs,
+    open: impl FnOnce() -> Result<Opened, Stop>,
+    console: &Console,
+) -> Result<(Opened, Book), Stop> {
+    if !exists(&folder(project)) {
+        read_book(&project.project, None)?;
+    }
+    let opened = open()?;
+    let book = book(project, &opened.store, console)?;
+    Ok((opened, book))
+}
+
+/// Opens the store for a command that reads the partners in it. `None` if there is none, or if a server uses it.
+pub(crate) fn to_read(folder: &FolderArg, console: &Console) -> Result<Option<Opened>, Stop> {
+    if !exists(folder) {
+        return Ok(None);
+    }
+    match Opened::open_with(folder, Missing::RefuseToRead, alone()) {
+        Err(Stop::Findings(Findings(found))) if found.iter().any(|one| one.code == STO_IN_USE) => {
+            console
+                .line("the store is in use, so partners in it are not read; send requests to the server that uses it");
+            Ok(None)
+        }
+        opened => opened.map(Some),
+    }
+}
+
+/// Opens the store if one of the flows uses partners.
+pub(crate) fn for_flows(flows: &[PathBuf], store: &FolderArg, console: &Console) -> Result<Option<Opened>, Stop> {
+    let uses = |path: &PathBuf| FlowFile::open(path).is_ok_and(|flow| quayline_flow::uses_partners(&flow));
+    if flows.iter().any(uses) { to_read(store, console) } else { Ok(None) }
+}
+
+/// Opens the store of a project to check it, if it has partners or flows that use them.
+pub(crate) fn for_check(root: &Path, is_served: bool, console: &Console) -> Result<Option<Opened>, Stop> {
+    let store = FolderArg::new(root.join("data"), DurabilityOption::default());
+    if is_served || root.join("partners").is_dir() {
+        return to_read(&store, console);
+    }
+    for_flows(&quayline_flow::flow_files(root)?, &store, console)
+}
+
+fn exists(store: &FolderArg) -> bool {
+    store.address().is_some() || store.folder.join("store.redb").exists()
+}
+
+/// Returns the place of the store of a project.
+fn folder(project: &ProjectArgs) -> FolderArg {
+    let folder = project.store.clone().unwrap_or_else(|| project.project.join("data"));
+    FolderArg::new(folder, project.durability)
 }
 
 /// Reports documents that could not be delivered.
@@ -94,10 +142,9 @@ pub(crate) fn open_store_to_receive(project: &ProjectArgs) -> Result<Opened, Sto
 }
 
 fn open_store_with(project: &ProjectArgs, missing: Missing, cache_bytes: usize) -> Result<Opened, Stop> {
-    let folder = project.store.clone().unwrap_or_else(|| project.project.join("data"));
     // With 10,000 partners, 10,000 envelopes close within 64 MB.
     let settings = Settings { cache_bytes, ..alone() };
-    Opened::open_with(&FolderArg::new(folder, project.durability), missing, settings)
+    Opened::open_with(&folder(project), missing, settings)
 }
 
 /// Opens the transaction store of a project.
@@ -121,18 +168,25 @@ pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
     memory::keep_small_blocks();
     match &args.command {
         PartnerCommand::Check(args) => {
-            let book = book(&args.project, console)?;
+            let book = book_to_read(&args.project, console)?;
             book.check()?;
             let rules: usize = book.partners().iter().map(|partner| partner.rules.len()).sum();
             let (partners, rules) = (count_of(book.partners().len() as u64, "partner"), count_of(rules as u64, "rule"));
-            console.line(&format!("{partners} with {rules}: no errors"));
+            let stored = match book.partners().iter().filter(|partner| partner.is_stored()).count() {
+                0 => String::new(),
+                stored => format!(", {stored} of them in the store"),
+            };
+            console.line(&format!("{partners} with {rules}{stored}: no errors"));
             Ok(Exit::Done)
         }
         PartnerCommand::List(args) => show::list(args, console),
-        PartnerCommand::Add(args) => roster::add(args, Existing::Refused, console),
-        PartnerCommand::Import(args) => roster::add(args, Existing::Replaced, console),
-        PartnerCommand::Export(args) => roster::export(args),
+        PartnerCommand::Add(args) => roster::add(args, Existing::Refused, None, console),
+        PartnerCommand::Import(args) => {
+            roster::add(&args.files, Existing::Replaced, args.if_version.as_deref(), console)
+        }
+        PartnerCommand::Export(args) => roster::export(args, console),
         PartnerCommand::Remove(args) => roster::remove(args, console),
+        PartnerCommand::Changes(args) => roster::changes(args, console),
         PartnerCommand::Show(args) => show::show(args, console),
         PartnerCommand::Explain(args) => show::explain(args, console),
         PartnerCommand::Receive(args) => receive(args, console),
@@ -157,8 +211,7 @@ fn source(path: &Path) -> Result<(String, Box<dyn Source>), Stop> {
 }
 
 fn receive(args: &ReceiveArgs, console: &Console) -> Result<Exit, Stop> {
-    let book = book(&args.project, console)?;
-    let opened = open_store_to_receive(&args.project)?;
+    let (opened, book) = open_with_book(&args.project, || open_store_to_receive(&args.project), console)?;
     let ledger = ledger(&opened)?;
     let limits = DeskLimits { unit_transactions_max: args.commit_interval.into(), ..DeskLimits::default() };
     let mut desk = desk_of(&book, &ledger, limits)?;
@@ -220,8 +273,7 @@ fn receive_json(name: &str, report: &ReceiveReport) -> serde_json::Value {
 }
 
 fn send(args: &SendArgs, console: &Console) -> Result<Exit, Stop> {
-    let book = book(&args.project, console)?;
-    let opened = open_store(&args.project, Missing::Create)?;
+    let (opened, book) = open_with_book(&args.project, || open_store(&args.project, Missing::Create), console)?;
     let ledger = ledger(&opened)?;
     let mut desk = desk_of(&book, &ledger, DeskLimits::default())?;
     let mut exit = Exit::Done;
@@ -285,8 +337,7 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
         EnvelopeCommand::List(args) => &args.project,
         EnvelopeCommand::Release(args) => &args.project,
     };
-    let book = book(project, console)?;
-    let opened = open_store(project, Missing::Refuse)?;
+    let (opened, book) = open_with_book(project, || open_store(project, Missing::Refuse), console)?;
     let ledger = ledger(&opened)?;
     let mut desk = desk_of(&book, &ledger, DeskLimits::default())?;
     let mut exit = Exit::Done;

@@ -7,6 +7,8 @@ const PAGE: [(&str, &str); 2] = [
     ("after", "Where the page begins: `next` of the page before"),
 ];
 
+const PLACE: (&str, &str) = ("in", "`store` or `files`; by default where the partner is, and a new one in files");
+
 /// Every operation. Paths begin after `/partner`.
 pub(super) const OPERATIONS: &[Operation] = &[
     ("/openapi.json", "get", "describe", "This document", &[], None),
@@ -23,17 +25,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/partners/{name}",
         "put",
         "putPartner",
-        "Adds a partner, or replaces its file; checked with all others first",
-        &[],
+        "Adds a partner, or replaces it where it is; checked with all others first",
+        &[PLACE],
         Some("A partner file, in TOML or JSON"),
     ),
-    ("/partners/{name}", "delete", "removePartner", "Removes a partner", &[], None),
+    ("/partners/{name}", "delete", "removePartner", "Removes a partner", &[PLACE], None),
+    ("/partners/{name}/text", "get", "readPartner", "The text of a partner, as it was written", &[], None),
     (
         "/export",
         "get",
         "exportPartners",
         "Partners in the form that import reads",
-        &[("name", "Name of one partner; all by default")],
+        &[("name", "Name of one partner; all by default"), PLACE],
         None,
     ),
     (
@@ -41,8 +44,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "post",
         "importPartners",
         "Adds partners and replaces those that are there, all or none",
-        &[],
+        &[PLACE],
         Some("Partners in JSON, or one partner file"),
+    ),
+    (
+        "/changes",
+        "get",
+        "listChanges",
+        "Who changed which partner when, the newest first",
+        &[("count", "Maximum number of changes, 1 to 1000; 50 by default")],
+        None,
     ),
     (
         "/explain",
@@ -163,7 +174,9 @@ pub(super) const PATHS: OperatorPaths = OperatorPaths {
     integers: &["entry"],
     required: &[],
     body: "application/octet-stream",
-    other_media: &[("readBytes", "application/octet-stream")],
+    other_media: &[("readBytes", "application/octet-stream"), ("readPartner", "application/toml")],
+    versioned: &["showPartner", "readPartner", "putPartner"],
+    conditional: &["putPartner", "removePartner"],
     creates: None,
     refusals,
 };

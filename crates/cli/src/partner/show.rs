@@ -7,7 +7,7 @@ use quayline_partner::{Book, Explanation, Query};
 use quayline_project::partner::{Direction, PartnerFile};
 use serde_json::{Value, json};
 
-use super::book;
+use super::book_to_read;
 use crate::args::{ExplainArgs, PartnerListArgs, PartnerShowArgs};
 use crate::console::{Console, write_stdout};
 use crate::copybook::unreadable;
@@ -15,7 +15,7 @@ use crate::exit::{Exit, Stop, argument};
 use crate::render::count_of;
 
 pub(super) fn list(args: &PartnerListArgs, console: &Console) -> Result<Exit, Stop> {
-    let book = book(&args.project, console)?;
+    let book = book_to_read(&args.project, console)?;
     let width = book.partners().iter().map(|partner| partner.name.len()).max().unwrap_or(0);
     let mut out = String::new();
     for partner in book.partners() {
@@ -25,7 +25,8 @@ pub(super) fn list(args: &PartnerListArgs, console: &Console) -> Result<Exit, St
             let identities = identities(partner);
             let own = if partner.is_own { "own, " } else { "" };
             let rules = count_of(partner.rules.len() as u64, "rule");
-            let _ = writeln!(out, "{:width$}  {own}{}; {rules}", partner.name, identities.join(", "));
+            let stored = if partner.is_stored() { "; in the store" } else { "" };
+            let _ = writeln!(out, "{:width$}  {own}{}; {rules}{stored}", partner.name, identities.join(", "));
         }
     }
     write_stdout(out.as_bytes())?;
@@ -35,7 +36,7 @@ pub(super) fn list(args: &PartnerListArgs, console: &Console) -> Result<Exit, St
 /// Formats a partner in a list as JSON.
 pub(super) fn partner_line_json(partner: &PartnerFile) -> Value {
     json!({"name": partner.name, "own": partner.is_own, "identities": identities(partner), "rules": partner.rules.len(),
-        "description": partner.description, "contact": partner.contact})
+        "description": partner.description, "contact": partner.contact, "source": partner.path.display().to_string()})
 }
 
 fn identities(partner: &PartnerFile) -> Vec<String> {
@@ -56,7 +57,7 @@ fn named(book: &Book, name: &str) -> Result<usize, Stop> {
 }
 
 pub(super) fn show(args: &PartnerShowArgs, console: &Console) -> Result<Exit, Stop> {
-    let book = book(&args.project, console)?;
+    let book = book_to_read(&args.project, console)?;
     let number = named(&book, &args.name)?;
     if args.json {
         write_stdout(format!("{}\n", partner_json(&book, number)).as_bytes())?;
@@ -65,6 +66,8 @@ pub(super) fn show(args: &PartnerShowArgs, console: &Console) -> Result<Exit, St
     let partner = book.partner(number);
     let mut out = String::new();
     let _ = writeln!(out, "{}{}", partner.name, if partner.is_own { " (own)" } else { "" });
+    let version = book.version(number).unwrap_or_default();
+    let _ = writeln!(out, "  from {}, version {version}", partner.path.display());
     for text in [&partner.description, &partner.contact].into_iter().flatten() {
         let _ = writeln!(out, "  {text}");
     }
@@ -137,7 +140,8 @@ pub(super) fn partner_json(book: &Book, number: usize) -> Value {
     let settings: Vec<_> =
         settings.iter().map(|(key, value, from)| json!({"key": key, "value": value, "from": from})).collect();
     json!({"name": partner.name, "own": partner.is_own, "description": partner.description, "contact": partner.contact,
-        "identities": identities(partner), "settings": settings, "rules": rules})
+        "identities": identities(partner), "settings": settings, "rules": rules, "source": partner.path.display().to_string(),
+        "version": book.version(number)})
 }
 
 fn write_settings(out: &mut String, settings: &[(&str, String, String)]) {
@@ -147,7 +151,7 @@ fn write_settings(out: &mut String, settings: &[(&str, String, String)]) {
 }
 
 pub(super) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Stop> {
-    let book = book(&args.project, console)?;
+    let book = book_to_read(&args.project, console)?;
     let all = match &args.file {
         Some(path) => {
             let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
@@ -197,7 +201,9 @@ pub(super) fn explanation_json(one: &Explanation) -> Value {
     let settings: Vec<_> =
         one.settings.iter().map(|(key, value, from)| json!({"key": key, "value": value, "from": from})).collect();
     let outcome = one.outcome.as_ref().map(|(map, deliver)| json!({"map": map, "deliver": deliver}));
+    let [own_source, partner_source] = &one.sources;
     json!({"document": one.document.0, "version": one.document.1, "own": one.own, "partner": one.partner, "test": one.test,
+        "own_source": own_source, "partner_source": partner_source,
         "rules": rules, "outcome": outcome, "settings": settings})
 }
 
@@ -205,8 +211,10 @@ fn write_explanation(out: &mut String, one: &Explanation) {
     let test = if one.test { ", a test" } else { "" };
     let document = format!("{} {}", one.document.0, one.document.1);
     let _ = writeln!(out, "{}{test}", document.trim());
-    let _ = writeln!(out, "  partner: {}", one.partner.as_deref().unwrap_or("unknown"));
-    let _ = writeln!(out, "  own: {}", one.own.as_deref().unwrap_or("unknown"));
+    for (what, name, source) in [("partner", &one.partner, &one.sources[1]), ("own", &one.own, &one.sources[0])] {
+        let source = source.as_ref().map(|path| format!("  ({path})")).unwrap_or_default();
+        let _ = writeln!(out, "  {what}: {}{source}", name.as_deref().unwrap_or("unknown"));
+    }
     for (name, why) in &one.rules {
         match why {
             Some(why) => {

@@ -134,7 +134,10 @@ fn partners_are_added_exported_imported_and_removed() {
     let exported = ran(&world, &format!("partner export {P}"), 0).out();
     world.write("all.json", &exported);
     assert!(ran(&world, &format!("partner import {P} all.json"), 0).err().contains("acme replaced"));
-    assert_eq!(ran(&world, &format!("partner show {P} acme --json"), 0).out(), before);
+    // JSON has no comments, so the text and its version differ.
+    let after = ran(&world, &format!("partner show {P} acme --json"), 0).out();
+    let known = |shown: &str| shown.split("\"version\"").next().map(str::to_owned);
+    assert_eq!((known(&after), after != before), (known(&before), true));
     assert_eq!(ran(&world, &format!("partner export {P}"), 0).out(), exported);
     assert!(ran(&world, &format!("partner import {P} all.json"), 0).err().contains("acme unchanged"));
     assert!(ran(&world, &format!("partner remove {P} acme"), 0).err().contains("acme removed"));
@@ -152,6 +155,63 @@ fn partners_are_added_exported_imported_and_removed() {
     // The last own file cannot be removed.
     let err = ran(&world, &format!("partner remove {P} QUAYSIDE"), 2).err();
     assert!(err.contains("no partner file is your own"), "{err}");
+}
+
+/// The same commands keep partners in the store, and every command that reads partners sees them there.
+#[test]
+fn partners_are_kept_in_the_store_by_command() {
+    let world = examples();
+    fs::rename(world.path("partners/partners"), world.path("files")).expect("moved");
+    let err = ran(&world, &format!("partner receive {P} edi/850.x12"), 2).err();
+    assert!(err.contains("PTN-004") && !world.path("partners/data").exists(), "no store for nothing: {err}");
+    let added =
+        ran(&world, &format!("partner add {P} --in-store files/alder.toml files/birch.toml files/quayside.toml"), 0);
+    assert!(added.err().contains("ALDER added in the store"), "{}", added.err());
+    assert!(!world.path("partners/partners").exists());
+    let checked = ran(&world, &format!("partner check {P}"), 0).err();
+    assert!(checked.contains("3 partners with 3 rules, 3 of them in the store: no errors"), "{checked}");
+    world.write("partners/quayline.toml", "[serve.partners]\n");
+    assert!(ran(&world, "check partners", 0).out().contains("3 partners"));
+    assert!(ran(&world, &format!("partner list {P}"), 0).out().contains("; in the store"));
+    let shown = ran(&world, &format!("partner show {P} ALDER"), 0).out();
+    let version = shown.split("version ").nth(1).and_then(|rest| rest.lines().next()).expect("a version").to_owned();
+    assert!(shown.contains("from store:ALDER, version "), "{shown}");
+    let explained = ran(&world, &format!("partner explain {P} edi/850.x12"), 0).out();
+    assert!(explained.contains("  partner: ALDER  (store:ALDER)\n  own: QUAYSIDE  (store:QUAYSIDE)\n"), "{explained}");
+    let received = ran(&world, &format!("partner receive {P} edi/850.x12"), 0);
+    assert!(received.err().contains("3 delivered, 1 acknowledgment sent"), "{}", received.err());
+    world.run(&format!("partner send {P} --document invoice maps/data/invoices.dat")).code(0);
+    assert!(ran(&world, &format!("envelope list {P}"), 0).out().contains("ALDER X12: 2 documents"));
+    world.run(&format!("envelope release {P} --all")).code(0);
+    // The same bytes come out, and a changed version is detected.
+    let alder = String::from_utf8(world.read("files/alder.toml")).expect("text");
+    assert_eq!(ran(&world, &format!("partner export {P} --in-store --toml ALDER"), 0).out(), alder);
+    world.write("alder.toml", format!("{alder}# changed\n"));
+    let import = format!("partner import {P} alder.toml --if-version {version}");
+    assert!(ran(&world, &import, 0).err().contains("ALDER replaced in the store"));
+    world.write("alder.toml", format!("{alder}# changed again\n"));
+    let err = ran(&world, &import, 2).err();
+    assert!(err.contains("error[PTN-019]: partner `ALDER` in store:ALDER was changed"), "{err}");
+    assert!(ran(&world, &format!("partner remove {P} ALDER --if-version {version}"), 2).err().contains("PTN-019"));
+    // A name in both places.
+    world.write("partners/partners/alder.toml", &alder);
+    for command in
+        [format!("partner check {P}"), "check partners".to_owned(), format!("partner receive {P} edi/850.x12")]
+    {
+        let err = ran(&world, &command, 2).err();
+        assert!(
+            err.contains("PTN-003") && err.contains("store:ALDER") && err.contains("alder.toml"),
+            "{command}: {err}"
+        );
+    }
+    let err = ran(&world, &format!("partner remove {P} ALDER"), 2).err();
+    assert!(err.contains("is in partners/partners/alder.toml and in store:ALDER"), "{err}");
+    assert!(ran(&world, &format!("partner remove {P} ALDER --in-store"), 0).err().contains("ALDER removed"));
+    world.run(&format!("partner check {P}")).code(0);
+    let changes = ran(&world, &format!("partner changes {P}"), 0).out();
+    let told: Vec<bool> = changes.lines().map(|line| line.contains("\"file\":\"store:")).collect();
+    assert_eq!(told, [true; 5], "three added, one replaced, one removed: {changes}");
+    assert!(changes.lines().next().is_some_and(|line| line.contains("\"what\":\"removed\"")), "{changes}");
 }
 
 #[test]

@@ -57,11 +57,23 @@ impl Server {
 
     /// Returns status and body; `None` if no server listens.
     fn ask(&self, method: &str, path: &str, key: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
+        self.ask_with(method, path, key, "", body).map(|(status, _, body)| (status, body))
+    }
+
+    /// Returns status, head and body of a request with further headers, each with its line end.
+    fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        key: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> Option<(u16, String, Vec<u8>)> {
         let mut stream = TcpStream::connect(self.admin).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
         let key = if key.is_empty() { String::new() } else { format!("x-api-key: {key}\r\n") };
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{key}content-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{key}{headers}content-length: {}\r\n\r\n",
             self.admin,
             body.len()
         );
@@ -70,8 +82,16 @@ impl Server {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).ok()?;
         let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
-        let status = std::str::from_utf8(&answer[..end]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
-        Some((status, answer[end + 4..].to_vec()))
+        let head = std::str::from_utf8(&answer[..end]).ok()?.to_owned();
+        let status = head.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some((status, head, answer[end + 4..].to_vec()))
+    }
+
+    /// Sends an operator's request with further headers. Returns status, tag and body.
+    fn tagged(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> (u16, String, String) {
+        let (status, head, body) = self.ask_with(method, path, "keeper", headers, body).expect("an answer");
+        let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap_or_default().to_owned();
+        (status, tag, String::from_utf8(body).expect("UTF-8"))
     }
 
     fn json(&self, method: &str, path: &str, body: &[u8], status: u16) -> Value {
@@ -125,6 +145,124 @@ fn partners_are_changed_over_http_without_a_restart() {
     assert_eq!(server.json("DELETE", "/partner/partners/ACME", b"", 404)["partner"], "ACME");
     let changes = String::from_utf8(world.read("partners/partners/changes.jsonl")).expect("text");
     assert!(changes.lines().all(|line| line.contains("\"by\":\"http karl\"")), "{changes}");
+}
+
+/// A partner in the store is like one in a file: it takes effect at once, and two operators do not lose a change.
+#[test]
+fn partners_in_the_store_are_changed_over_http_without_a_restart() {
+    let world = examples();
+    let server = Server::start(&world);
+    let acme = "# by hand\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ACME\"\n[[rule]]\ndirection = \"receive\"\ndocument = \"850\"\ndeliver = \"folder:acme\"\n";
+    let path = "/partner/partners/ACME";
+    let into_store = format!("{path}?in=store");
+    let order =
+        String::from_utf8(world.read("edi/850.x12")).expect("text").replace("ALDER          ", "ACME           ");
+    assert_eq!(server.post("/partner/receive?name=early", order.as_bytes())["unrouted"], 3);
+    // Roles: the auditor may read and not write.
+    assert_eq!(server.ask("PUT", &into_store, "reader", acme.as_bytes()).expect("an answer").0, 403);
+    let wrong = server.json("PUT", "/partner/partners/ACME?in=attic", acme.as_bytes(), 400);
+    assert_eq!(wrong["findings"][0]["hint"], "write in=files or in=store", "{wrong}");
+    // All findings at once, and nothing is kept.
+    let faulty = acme.replace("folder:acme", "disk:acme").replace("[[rule]]", "[settings]\nusage = \"x\"\n[[rule]]");
+    let wrong = server.json("PUT", &into_store, faulty.as_bytes(), 422);
+    assert_eq!(wrong["findings"].as_array().map(Vec::len), Some(2), "{wrong}");
+    assert_eq!(server.tagged("GET", path, "", b"").0, 404);
+
+    let (status, first, _) = server.tagged("PUT", &into_store, "if-none-match: *\r\n", acme.as_bytes());
+    assert_eq!((status, first.len()), (200, 34), "{first}");
+    assert!(!world.path("partners/partners/ACME.toml").exists());
+    assert_eq!(server.tagged("PUT", &into_store, "if-none-match: *\r\n", acme.as_bytes()).0, 412);
+    let received = server.post("/partner/receive?name=late&again=true", order.as_bytes());
+    assert_eq!(received["delivered"], 3, "{received}");
+    let explained = server.post("/partner/explain", order.as_bytes());
+    assert_eq!(explained["documents"][0]["partner_source"], "store:ACME", "{explained}");
+    let (status, tag, shown) = server.tagged("GET", path, "", b"");
+    assert_eq!((status, &tag), (200, &first));
+    assert!(shown.contains("\"source\":\"store:ACME\""), "{shown}");
+    let (status, tag, text) = server.tagged("GET", &format!("{path}/text"), "", b"");
+    assert_eq!((status, &tag, text.as_str()), (200, &first, acme), "the same bytes, with the comment");
+
+    // Two operators have read the same version: the second one learns that it is not the newest.
+    let matching = format!("if-match: {first}\r\n");
+    let one = acme.replace("by hand", "by one");
+    let (status, second, _) = server.tagged("PUT", path, &matching, one.as_bytes());
+    assert!(status == 200 && second != first, "{status} {second}");
+    let (status, _, body) = server.tagged("PUT", path, &matching, acme.replace("by hand", "by two").as_bytes());
+    assert!(status == 412 && body.contains("PTN-019"), "{status} {body}");
+    assert_eq!(server.tagged("DELETE", path, &matching, b"").0, 412);
+    assert_eq!(server.tagged("GET", &format!("{path}/text"), "", b"").2, one);
+
+    // A name has one place.
+    let twice = server.json("PUT", &format!("{path}?in=files"), acme.as_bytes(), 400);
+    assert!(twice.to_string().contains("in store:ACME"), "{twice}");
+    let twice = server.json("PUT", "/partner/partners/ALDER?in=store", acme.replace("ACME", "ALDER").as_bytes(), 400);
+    assert!(twice.to_string().contains("alder.toml"), "{twice}");
+    // The store of a running server belongs to it; a command that reads says so and shows the files.
+    let listed = world.run("partner list --project partners");
+    assert!(listed.code(0).err().contains("the store is in use") && !listed.out().contains("ACME"), "{}", listed.err());
+    let exported = server.get("/partner/export?in=store");
+    assert_eq!(exported["partners"].as_array().map(Vec::len), Some(1), "{exported}");
+    assert_eq!(server.tagged("DELETE", path, &format!("if-match: {second}\r\n"), b"").0, 200);
+    assert_eq!(server.tagged("DELETE", path, "", b"").0, 404);
+    let gone = server.post("/partner/receive?name=last&again=true", order.as_bytes());
+    assert_eq!(gone["unrouted"], 3, "{gone}");
+    let changes = server.get("/partner/changes?count=2");
+    let told = |at: usize| {
+        format!(
+            "{} {} {}",
+            changes["changes"][at]["what"], changes["changes"][at]["by"], changes["changes"][at]["file"]
+        )
+    };
+    assert_eq!([told(0), told(1)], [r#""removed" "http karl" "store:ACME""#, r#""replaced" "http karl" "store:ACME""#]);
+}
+
+/// A flow that runs gets a partner that somebody adds to the store, as it gets a changed file.
+#[test]
+fn a_running_flow_is_loaded_again_with_a_partner_in_the_store() {
+    let world = examples();
+    // The partner is in the store only, and the flow names it.
+    let alder = world.read("partners/partners/alder.toml");
+    std::fs::remove_file(world.path("partners/partners/alder.toml")).expect("a file");
+    let birch = String::from_utf8(world.read("partners/partners/birch.toml")).expect("text");
+    world.write("birch.toml", &birch);
+    std::fs::remove_file(world.path("partners/partners/birch.toml")).expect("a file");
+    world.run("partner add --project partners --in-store birch.toml").code(0);
+    world.write(
+        "partners/flows/orders.toml",
+        "title = \"Orders\"\n[node.requests]\ntype = \"http_input\"\nlisten = \"ADDRESS\"\npath = \"/edi\"\nout = \"receive\"\n\
+         [node.receive]\ntype = \"partner_receive\"\nout = \"done\"\nrejected = \"left\"\n\
+         [node.done]\ntype = \"queue_output\"\nqueue = \"DONE\"\n[node.left]\ntype = \"queue_output\"\nqueue = \"LEFT\"\n",
+    );
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+    let flow = String::from_utf8(world.read("partners/flows/orders.toml")).expect("text");
+    world.write("partners/flows/orders.toml", flow.replace("ADDRESS", &free.to_string()));
+    let defined = world.run("flow define --project partners");
+    defined.code(0);
+    assert!(world.run("flow check --project partners").code(0).err().contains("no errors"));
+    let server = Server::start(&world);
+    let edi = world.read("edi/850.x12");
+    let deliver = || {
+        let mut stream = TcpStream::connect(free).ok()?;
+        let head =
+            format!("POST /edi HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", edi.len());
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&edi)).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    };
+    let end = Instant::now() + Duration::from_secs(60);
+    while deliver().is_none_or(|answer| !answer.starts_with("HTTP/1.1 20")) {
+        assert!(Instant::now() < end, "the flow does not answer");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let orders = || std::fs::read_dir(world.path("partners/orders")).map_or(0, |all| all.count());
+    assert_eq!(orders(), 0, "the sender is unknown");
+    server.json("PUT", "/partner/partners/ALDER?in=store", &alder, 200);
+    while orders() == 0 {
+        assert!(Instant::now() < end, "the flow does not know the partner");
+        deliver();
+        std::thread::sleep(Duration::from_millis(200));
+    }
 }
 
 #[test]
@@ -242,7 +380,7 @@ fn the_openapi_document_has_every_path() {
             operations += 1;
         }
     }
-    assert_eq!(operations, 21);
+    assert_eq!(operations, 23);
     for (method, path, expected) in [("POST", "/partner/entries", 405), ("POST", "/partner/entry", 404)] {
         let (status, body) = server.ask(method, path, "keeper", b"").expect("an answer");
         let body = std::str::from_utf8(&body).expect("UTF-8");

@@ -135,6 +135,51 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
     eprintln!("{kills} kills in {rounds} rounds");
 }
 
+/// A change of many partners in the store is one unit of work: after a kill, all are old or all are new.
+#[test]
+fn a_killed_change_of_partners_in_the_store_is_whole_or_nothing() {
+    const PARTNERS: usize = 150;
+    let world = examples();
+    let partners = |round: usize| {
+        let one = |at: usize| {
+            format!(
+                r#"{{"name": "P{at}", "description": "{round}", "identity": [{{"standard": "x12", "qualifier": "ZZ", "id": "P{at}"}}]}}"#
+            )
+        };
+        format!("{{\"partners\": [{}]}}", (0..PARTNERS).map(one).collect::<Vec<_>>().join(","))
+    };
+    world.write("all.json", partners(0));
+    let import = "partner import --project partners --in-store all.json";
+    world.run(import).code(0);
+    // The command may live as long as one that ends.
+    let begin = std::time::Instant::now();
+    world.run(import).code(0);
+    let whole_ms = u64::try_from(begin.elapsed().as_millis()).expect("short");
+    let mut dice = Dice(0xc0de);
+    let (mut kills, mut done) = (0, 0);
+    for round in 1..=2 * KILLS as usize {
+        world.write("all.json", partners(round));
+        let mut child = world.command(import.split_whitespace()).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(dice.below(whole_ms + whole_ms / 4)));
+        kills += u32::from(child.try_wait().expect("a child").is_none());
+        let _ = child.kill();
+        child.wait().expect("ended");
+        let exported = world.run("partner export --project partners --in-store").out();
+        let rounds: BTreeSet<&str> =
+            after(std::slice::from_ref(&exported), "\"description\": \"", '"').into_iter().collect();
+        assert_eq!(exported.matches("\"id\"").count(), PARTNERS);
+        assert_eq!(rounds.len(), 1, "all partners are of one round: {rounds:?}");
+        done += usize::from(rounds.contains(round.to_string().as_str()));
+        // The record of changes agrees with the texts.
+        let last = world.run(&format!("partner changes --project partners -n {PARTNERS}")).out();
+        let lines: BTreeSet<&str> =
+            last.lines().filter_map(|line| line.split("\"time\":\"").nth(1)?.get(..19)).collect();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+    }
+    eprintln!("{kills} kills, {done} changes");
+    world.run("store check --store partners/data").code(0);
+}
+
 /// Small files share units of work; the next run completes the work that a kill interrupted.
 #[test]
 fn a_watched_folder_that_is_killed_takes_every_file_once() {

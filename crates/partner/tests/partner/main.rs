@@ -13,6 +13,7 @@ mod record_files;
 mod roster;
 mod send;
 mod store;
+mod stored;
 mod story;
 mod waiting;
 mod whole;

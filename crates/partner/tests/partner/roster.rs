@@ -1,30 +1,38 @@
-//! Changes of partner files.
+//! Changes of partners in files and in the store.
 
+use std::path::Path;
 use std::sync::Barrier;
 
 use quayline_core::Findings;
-use quayline_partner::{CHANGES_FILE, Existing, RosterChange, RosterLine, change_partners};
+use quayline_partner::{CHANGES_FILE, Existing, Expected, Roster, RosterChange, RosterLine};
 use quayline_project::ShapeOptions;
 
 use crate::world::{NOON_MS, World};
 
+/// A change that replaces what is there.
+pub(crate) const CHANGE: RosterChange<'_> = RosterChange {
+    put: Vec::new(),
+    remove: Vec::new(),
+    existing: Existing::Replaced,
+    kept: None,
+    expected: Expected::Anything,
+    by: "test",
+};
+
+fn in_files(project: &Path, change: &RosterChange<'_>) -> Result<Vec<RosterLine>, Findings> {
+    Roster { project, store: None, options: ShapeOptions::default() }.change(change, NOON_MS)
+}
+
 fn put(world: &World, source: &str, text: &str) -> Result<Vec<RosterLine>, Findings> {
-    let change = RosterChange {
-        put: vec![(source.into(), text.to_owned())],
-        remove: Vec::new(),
-        existing: Existing::Replaced,
-        by: "test",
-    };
-    change_partners(&world.path(""), ShapeOptions::default(), &change, NOON_MS)
+    in_files(&world.path(""), &RosterChange { put: vec![(source.into(), text.to_owned())], ..CHANGE })
 }
 
 fn remove(world: &World, names: &[&str]) -> Result<Vec<RosterLine>, Findings> {
     let remove = names.iter().map(|name| (*name).to_owned()).collect();
-    let change = RosterChange { put: Vec::new(), remove, existing: Existing::Refused, by: "test" };
-    change_partners(&world.path(""), ShapeOptions::default(), &change, NOON_MS)
+    in_files(&world.path(""), &RosterChange { remove, ..CHANGE })
 }
 
-fn partner(name: &str) -> String {
+pub(crate) fn partner(name: &str) -> String {
     format!("name = \"{name}\"\n\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"{name}\"\n")
 }
 
@@ -45,14 +53,9 @@ fn changes_happen_one_after_the_other() {
                     // Each round uses one identity, so exactly one of the threads gets it.
                     let shared =
                         format!("{text}\n[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"R{round}\"\n");
-                    let change = RosterChange {
-                        put: vec![("p.toml".into(), shared)],
-                        remove: Vec::new(),
-                        existing: Existing::Refused,
-                        by: "test",
-                    };
+                    let put = vec![("p.toml".into(), shared)];
                     // Quayline refuses the change if another thread was first.
-                    let _ = change_partners(world, ShapeOptions::default(), &change, NOON_MS);
+                    let _ = in_files(world, &RosterChange { put, existing: Existing::Refused, ..CHANGE });
                 }
             });
         }

@@ -18,7 +18,7 @@ pub fn json_of(path: &Path, text: &str) -> Result<Value, Findings> {
     let file = UserFile::new(&path.display().to_string(), text);
     let table: toml::Table = TomlFile::parse(&file.text, codes::PARTNER_SYNTAX, super::DOCUMENT)?
         .read(codes::PARTNER_SYNTAX, super::DOCUMENT)?;
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = super::default_name(path);
     let mut object = Map::new();
     object.insert("name".to_owned(), Value::String(stem));
     object.extend(table.into_iter().map(|(key, value)| (key, json_value(value))));

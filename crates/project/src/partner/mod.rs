@@ -38,7 +38,7 @@ const DOCUMENT: &str = "docs/reference/partners.md";
 pub struct PartnerFile {
     /// Name; the file's name without its extension unless the file says otherwise.
     pub name: String,
-    /// The file.
+    /// The file, or the place in the store; see [`stored_path`].
     pub path: PathBuf,
     /// True if the file describes us.
     pub is_own: bool,
@@ -211,6 +211,9 @@ impl core::fmt::Display for Delivery {
     }
 }
 
+/// Path and text of partners.
+pub type PartnerTexts = Vec<(PathBuf, String)>;
+
 /// All partner files of a folder.
 #[derive(Clone, Debug, Default)]
 pub struct PartnerFolder {
@@ -221,11 +224,11 @@ pub struct PartnerFolder {
 }
 
 impl PartnerFolder {
-    /// Reads every `*.toml` of a folder. Paths in the files are relative to `project`, the enclosing folder.
+    /// Reads the text of every `*.toml` of a folder, sorted by name. Returns findings about files that cannot be read.
     ///
     /// # Errors
-    /// Every error in any of the files, and every contradiction among them.
-    pub fn read(folder: &Path, project: &Path) -> Result<PartnerFolder, Findings> {
+    /// The folder cannot be read.
+    pub fn texts(folder: &Path) -> Result<(PartnerTexts, Vec<Finding>), Findings> {
         let mut texts = Vec::new();
         let mut found = Vec::new();
         for path in PartnerFolder::files(folder)? {
@@ -234,7 +237,7 @@ impl PartnerFolder {
                 Err(error) => found.extend(unreadable(&path, &error).0),
             }
         }
-        PartnerFolder::of_texts(&texts, folder, project, found)
+        Ok((texts, found))
     }
 
     /// Lists the partner files of a folder, sorted by name.
@@ -254,7 +257,8 @@ impl PartnerFolder {
         Ok(paths)
     }
 
-    /// Checks given texts of partner files, for example after a change. `findings` are the findings so far.
+    /// Checks the texts of all partners, in files of `folder` and in the store. Paths in them are relative to `project`. `findings` are the
+    /// findings so far.
     ///
     /// # Errors
     /// Every error in any of the files, and every contradiction among them.
@@ -312,11 +316,40 @@ impl PartnerFile {
         Ok((partner, file.findings))
     }
 
+    /// Returns true if the partner is in the store and has no file.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        is_stored(&self.path)
+    }
+
     /// Returns the partner's identity in a standard; the first if there are several.
     #[must_use]
     pub fn identity(&self, standard: Standard) -> Option<&Identity> {
         self.identities.iter().find(|identity| identity.standard == standard)
     }
+}
+
+/// Begin of the path of a partner in the store. Findings and lists print the path.
+const STORED: &str = "store:";
+
+/// Returns the path of a partner in the store: `store:NAME`.
+#[must_use]
+pub fn stored_path(name: &str) -> PathBuf {
+    PathBuf::from(format!("{STORED}{name}"))
+}
+
+/// Returns true for the path of a partner in the store.
+#[must_use]
+pub fn is_stored(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(STORED))
+}
+
+/// Returns the name of a partner whose text has none: its name in the store, or that of its file without the extension.
+#[must_use]
+pub fn default_name(path: &Path) -> String {
+    let stored = path.to_str().and_then(|path| path.strip_prefix(STORED));
+    let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    stored.map_or_else(stem, str::to_owned)
 }
 
 /// Parses the delimiters setting of a standard: element, component, repetition or a space, terminator and, for EDIFACT, the release

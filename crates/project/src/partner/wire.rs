@@ -166,7 +166,7 @@ struct WireRange {
 const NAME_BYTES_MAX: usize = 32;
 
 pub(super) fn partner(file: &mut UserFile, path: &Path, wire: File) -> PartnerFile {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = super::default_name(path);
     let name = match &wire.name {
         Some(name) => {
             check_name(file, name);
