@@ -4,34 +4,19 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use quayline_flow::{Engine, EngineOptions, Flow, Observer};
-use quayline_project::FlowFile;
 use quayline_store::queue::{DEAD_LETTER, GetWait, Message, QueueDefinition, Select};
-use quayline_store::{Clock, Store, StoreError, SystemClock};
+use quayline_store::{Store, StoreError};
 
 use crate::crash::open;
-use crate::support::{PATIENCE, Said, until};
-
-/// Runs a flow over a store.
-pub(crate) fn run(store: &Store, project: &Path, text: &str) -> (Engine, Arc<Said>) {
-    let said = Arc::new(Said::default());
-    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
-    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
-    let file = FlowFile::parse("bridge.toml", text).expect("a flow file");
-    engine.deploy(Flow::compile(file, project, None).unwrap_or_else(|findings| panic!("{findings}")));
-    (engine, said)
-}
+use crate::support::{PATIENCE, run, until};
 
 /// Runs the flow of a folder in the child process until it is killed.
 pub(crate) fn child(folder: &Path) {
     let text = std::fs::read_to_string(folder.join("flow.toml")).expect("a file");
     let (store, _engine) = open(&folder.join("data"));
-    let _running = run(&store, folder, &text);
+    let _running = run(&store, folder, &text, 2);
     std::fs::write(folder.join("running"), "").expect("a file");
     std::thread::sleep(PATIENCE);
 }
@@ -181,7 +166,7 @@ impl Bridge {
     /// Runs the flow while `work` waits for its end. Its second argument returns the errors of the flow.
     pub(crate) fn ends(&self, work: impl FnOnce(&Store, &dyn Fn() -> String)) {
         self.in_store(|store| {
-            let (flows, said) = run(store, self.place.path(), &self.text);
+            let (flows, said) = run(store, self.place.path(), &self.text, 2);
             let failed =
                 || said.failed.lock().expect("no panic").iter().map(|(f, _)| f.to_string()).collect::<String>();
             work(store, &failed);

@@ -3,16 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use quayline_flow::{Engine, EngineOptions, Flow, Observer};
-use quayline_project::FlowFile;
 use quayline_store::queue::{GetWait, QueueDefinition, Select};
-use quayline_store::{Clock, Store, SystemClock};
 
 use crate::crash::open;
-use crate::support::{PATIENCE, Said, kills, until};
+use crate::support::{PATIENCE, kills, run, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_CRASH_FILES_FOLDER";
 /// Files of one round.
@@ -22,23 +18,12 @@ const FLOW: &str = "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\ninter
                     [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n\
                     [node.file]\ntype = \"file_output\"\nfolder = \"out\"\nname.from = 'envelope.file_name & \".\" & envelope.message_id'\n";
 
-fn run(store: &Store, place: &Path) -> (Engine, Arc<Said>) {
-    let said = Arc::new(Said::default());
-    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions { threads: 1, ..EngineOptions::default() };
-    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
-    let file = FlowFile::parse("files.toml", FLOW).expect("a flow file");
-    engine.deploy(Flow::compile(file, place, None).expect("a flow"));
-    (engine, said)
-}
-
 /// The child process. Without the variable, this test does nothing.
 #[test]
 fn child_that_moves_files() {
     let Some(place) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     let (store, _engine) = open(&place.join("data"));
-    let _running = run(&store, &place);
+    let _running = run(&store, &place, FLOW, 1);
     std::fs::write(place.join("running"), "").expect("a file");
     std::thread::sleep(PATIENCE);
 }
@@ -89,7 +74,7 @@ fn every_file_is_a_message_and_a_file_once_however_often_the_process_is_killed()
         interrupted += u32::from(!names(&input).is_empty());
     }
     let (store, engine) = open(&data);
-    let (flows, said) = run(&store, place.path());
+    let (flows, said) = run(&store, place.path(), FLOW, 1);
     let count = (rounds * FILES) as usize;
     let (done, out) = (input.join("done"), place.path().join("out"));
     // Many kills leave thousands of files, each with a sync or two.

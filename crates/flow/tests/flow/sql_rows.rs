@@ -1,19 +1,16 @@
 //! Rows of a database as messages: a real PostgreSQL, with both sides killed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use quayline_flow::{Engine, EngineOptions, Flow, Observer};
-use quayline_project::FlowFile;
 use quayline_store::queue::{DEAD_LETTER, GetWait, QueueDefinition, Select};
-use quayline_store::{Clock, Direction, KeyRange, Page, PageLimit, Space, Store, SystemClock};
+use quayline_store::{Direction, KeyRange, Page, PageLimit, Space};
 
 use crate::crash::open;
 use crate::postgres::Postgres;
-use crate::support::{PATIENCE, Said, World, bridge_kills, ended, until};
+use crate::support::{PATIENCE, World, bridge_kills, ended, run, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_SQL_ROWS_FOLDER";
 const ROWS: usize = 5_000;
@@ -335,24 +332,13 @@ fn a_reader_by_key_does_not_become_one_that_removes() {
     drop(engine);
 }
 
-fn run(store: &Store, project: &Path, text: &str) -> (Engine, Arc<Said>) {
-    let said = Arc::new(Said::default());
-    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
-    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
-    let file = FlowFile::parse("rows.toml", text).expect("a flow file");
-    engine.deploy(Flow::compile(file, project, None).expect("a flow"));
-    (engine, said)
-}
-
 /// The child. Without the variable this is no test of its own.
 #[test]
 fn child_that_reads_rows() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     let text = std::fs::read_to_string(folder.join("flow")).expect("a file");
     let (store, _engine) = open(&folder.join("data"));
-    let _running = run(&store, &folder, &text);
+    let _running = run(&store, &folder, &text, 2);
     std::fs::write(folder.join("running"), "").expect("a file");
     std::thread::sleep(PATIENCE);
 }
@@ -413,7 +399,7 @@ fn killed(postgres: &Postgres, properties: &str) {
     }
     assert!(with_work * 2 >= rounds, "only {with_work} of {rounds} kills left work");
     let (store, engine) = open(&folder);
-    let (flows, said) = run(&store, place.path(), &text);
+    let (flows, said) = run(&store, place.path(), &text, 2);
     let out = store.queue("OUT").expect("a queue");
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     let mut last = 0;

@@ -148,6 +148,18 @@ impl World {
     }
 }
 
+/// Runs a flow over a store, on this number of threads.
+pub(crate) fn run(store: &Store, project: &Path, text: &str, threads: usize) -> (Engine, Arc<Said>) {
+    let said = Arc::new(Said::default());
+    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let options = EngineOptions { threads, ..EngineOptions::default() };
+    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
+    let file = FlowFile::parse("test.toml", text).expect("a flow file");
+    engine.deploy(Flow::compile(file, project, None).unwrap_or_else(|findings| panic!("{findings}")));
+    (engine, said)
+}
+
 /// A record of 32 bytes.
 pub(crate) fn record(key: &str) -> Vec<u8> {
     let mut record = key.as_bytes().to_vec();

@@ -2,17 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use quayline_flow::{Engine, EngineOptions, Flow, Observer};
-use quayline_partner::{Entry, Filter, Kind, Ledger, State};
-use quayline_project::FlowFile;
+use quayline_flow::Flow;
+use quayline_partner::{Entry, Existing, Expected, Filter, Kept, Kind, Ledger, Roster, RosterChange, State};
+use quayline_project::ShapeOptions;
 use quayline_store::queue::{GetWait, Message, Queue, QueueDefinition, Select};
-use quayline_store::{Clock, Store, SystemClock};
 
 use crate::crash::open;
-use crate::support::{PATIENCE, Said, World, ended, kills, until};
+use crate::support::{PATIENCE, World, ended, kills, run, until};
 
 const OWN: &str = r#"
 own = true
@@ -91,58 +89,105 @@ fn project(root: &Path, settings: &str, deliver: &str) {
     write("maps/out.qmap", OUT);
 }
 
-fn world(settings: &str, deliver: &str) -> World {
-    let world = World::new();
-    project(world.path(), settings, deliver);
-    world
+/// Queues that the flows of these tests use.
+const QUEUES: [&str; 7] = ["IN", "DONE", "BAD", "ORDERS", "ANSWERS", "REPORTS", "EDI"];
+
+/// A project with a partner, and the queues.
+struct Traded {
+    world: World,
+    queues: [Queue; 7],
 }
 
-const RECEIVE: &str = r#"additional_instances = 3
-[node.get]
-type = "queue_input"
-queue = "IN"
-out = "receive"
+impl Traded {
+    /// Creates a project whose partner has these settings, and whose orders go to a place.
+    fn new(settings: &str, deliver: &str) -> Traded {
+        let world = World::new();
+        project(world.path(), settings, deliver);
+        let queues = QUEUES.map(|name| world.queue(name));
+        Traded { world, queues }
+    }
 
-[node.receive]
-type = "partner_receive"
-out = "put-done"
-rejected = "why"
-output = "put-order"
-acknowledgment = "put-answer"
-report = "put-report"
+    fn queue(&self, name: &str) -> &Queue {
+        let at = QUEUES.iter().position(|known| *known == name);
+        &self.queues[at.expect("one of the queues")]
+    }
 
-[node.why]
-type = "trace"
-text.from = 'envelope.error_code & " " & envelope.error_text'
-out = "put-bad"
+    /// Puts a message that the flow receives.
+    fn put(&self, content: &str) {
+        self.world.put(self.queue("IN"), &Message::new(content.as_bytes().to_vec()));
+    }
 
-[node.put-done]
-type = "queue_output"
-queue = "DONE"
+    /// Puts a message that the flow sends to a partner.
+    fn put_for(&self, partner: &str, content: &str) {
+        let properties = vec![("partner".to_owned(), partner.as_bytes().to_vec())];
+        let message = Message { properties, ..Message::new(content.as_bytes().to_vec()) };
+        self.world.put(self.queue("IN"), &message);
+    }
 
-[node.put-bad]
-type = "queue_output"
-queue = "BAD"
+    /// Waits for the next message on a queue.
+    fn get(&self, queue: &str) -> String {
+        self.world.get_text(self.queue(queue))
+    }
 
-[node.put-order]
-type = "queue_output"
-queue = "ORDERS"
+    fn depth(&self, queue: &str) -> u64 {
+        depth(self.queue(queue))
+    }
 
-[node.put-answer]
-type = "queue_output"
-queue = "ANSWERS"
+    /// Entries of the transaction store, the oldest first.
+    fn entries(&self, kind: Kind) -> Vec<Entry> {
+        let ledger = Ledger::open(&self.world.store).expect("files");
+        let filter = Filter { kind: Some(kind), limit: 10_000, ..Filter::default() };
+        let mut entries = ledger.search(&filter).expect("a search").entries;
+        entries.reverse();
+        entries
+    }
 
-[node.put-report]
-type = "queue_output"
-queue = "REPORTS"
-"#;
+    fn states(&self, kind: Kind) -> Vec<State> {
+        self.entries(kind).iter().map(|entry| entry.state).collect()
+    }
 
-/// Nodes by which the first attempt of each message fails.
-const FAILS_FIRST: &str = "[node.first]\ntype = \"filter\"\nwhen = 'envelope.backout_count = \"0\"'\nout = \"fail\"\nno_match = \"put-done\"\n\
-                           [node.fail]\ntype = \"throw\"\ntext = \"the first attempt\"\n";
+    /// Files of a folder of the project.
+    fn files(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.world.path().join(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| std::fs::read_to_string(entry.path()).expect("text")).collect()
+    }
+}
 
-/// Queues of the flow above.
-const QUEUES: [&str; 6] = ["IN", "DONE", "BAD", "ORDERS", "ANSWERS", "REPORTS"];
+/// Node of a flow that receives, with the terminals of its output.
+const RECEIVE: &str = "type = \"partner_receive\"";
+const RECEIVED: [(&str, &str); 3] = [("output", "ORDERS"), ("acknowledgment", "ANSWERS"), ("report", "REPORTS")];
+
+/// Node of a flow that sends, with the terminal of its output.
+const SEND: &str = "type = \"partner_send\"\ndocument = \"order\"\nto.from = 'envelope.property_partner'";
+const SENT: [(&str, &str); 1] = [("interchange", "EDI")];
+
+/// Returns a flow that gets messages from `IN`. Messages leave a node `trade` to `DONE`, or through a trace of their reason to `BAD`; what it makes
+/// leaves by `wires`, each a terminal and its queue.
+fn flow(node: &str, wires: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "additional_instances = 3\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"trade\"\n\
+         [node.trade]\n{node}\nout = \"put-DONE\"\nrejected = \"why\"\n"
+    );
+    for (terminal, queue) in wires {
+        text.push_str(&format!("{terminal} = \"put-{queue}\"\n"));
+    }
+    text.push_str("[node.why]\ntype = \"trace\"\ntext.from = 'envelope.error_code & \" \" & envelope.error_text'\nout = \"put-BAD\"\n");
+    let queues =
+        ["DONE", "BAD"].into_iter().chain(wires.iter().map(|(_, queue)| *queue).filter(|queue| *queue != "BAD"));
+    for queue in queues {
+        text.push_str(&format!("[node.put-{queue}]\ntype = \"queue_output\"\nqueue = \"{queue}\"\n"));
+    }
+    text
+}
+
+/// Changes a flow so that the first attempt of each message for which `when` holds fails after the node.
+fn first_fails(flow: &str, when: &str) -> String {
+    let flow = flow.replace("out = \"put-DONE\"", "out = \"first\"");
+    flow + &format!(
+        "[node.first]\ntype = \"filter\"\nwhen = 'envelope.backout_count = \"0\"{when}'\nout = \"fail\"\nno_match = \"put-DONE\"\n\
+         [node.fail]\ntype = \"throw\"\ntext = \"the first attempt\"\n"
+    )
+}
 
 const TO_OUTPUT: &str = "acknowledge-to = \"output\"";
 
@@ -164,19 +209,6 @@ fn order(number: &str) -> String {
     format!("{{\"number\":\"{number}\",\"kind\":\"SA\"}}\n")
 }
 
-/// Entries, the oldest first.
-fn entries(store: &Store, kind: Kind) -> Vec<Entry> {
-    let ledger = Ledger::open(store).expect("files");
-    let filter = Filter { kind: Some(kind), limit: 10_000, ..Filter::default() };
-    let mut entries = ledger.search(&filter).expect("a search").entries;
-    entries.reverse();
-    entries
-}
-
-fn states(world: &World, kind: Kind) -> Vec<State> {
-    entries(&world.store, kind).iter().map(|entry| entry.state).collect()
-}
-
 fn depth(queue: &Queue) -> u64 {
     queue.facts().expect("facts").depth
 }
@@ -186,43 +218,37 @@ fn number_of(edi: &str) -> String {
     edi.split('*').nth(13).expect("ISA13").to_owned()
 }
 
-fn files(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| std::fs::read_to_string(entry.path()).expect("text")).collect()
-}
-
 #[test]
 fn an_interchange_is_received_in_the_unit_of_work_of_its_message() {
-    let world = world(TO_OUTPUT, "output");
-    let [queue, done, bad, orders, answers, reports] = QUEUES.map(|name| world.queue(name));
-    let engine = world.engine(RECEIVE);
+    let traded = Traded::new(TO_OUTPUT, "output");
+    let engine = traded.world.engine(&flow(RECEIVE, &RECEIVED));
     let text = interchange(7, &["PO1", "PO2"]);
-    world.put(&queue, &Message::new(text.clone().into_bytes()));
-    assert_eq!(world.get_text(&done), text);
-    let mut made = [world.get_text(&orders), world.get_text(&orders)];
+    traded.put(&text);
+    assert_eq!(traded.get("DONE"), text);
+    let mut made = [traded.get("ORDERS"), traded.get("ORDERS")];
     made.sort();
     assert_eq!(made, [order("PO1"), order("PO2")]);
-    let answer = world.get_text(&answers);
+    let answer = traded.get("ANSWERS");
     for part in ["*ZZ*US             *01*ACME ", "*000000001*", "AK1*PO*7", "AK5*A", "AK9*A*2*2*2"] {
         assert!(answer.contains(part), "{part}: {answer}");
     }
-    let report = world.get_text(&reports);
+    let report = traded.get("REPORTS");
     for part in
-        ["\"node\":\"receive\"", "\"interchanges\":1", "\"documents\":2", "\"delivered\":2", "\"acknowledgments\":1"]
+        ["\"node\":\"trade\"", "\"interchanges\":1", "\"documents\":2", "\"delivered\":2", "\"acknowledgments\":1"]
     {
         assert!(report.contains(part), "{part}: {report}");
     }
-    let received = entries(&world.store, Kind::Transaction);
+    let received = traded.entries(Kind::Transaction);
     assert!(received.iter().all(|entry| entry.details.source.starts_with("flow:test/")), "{received:?}");
     // The same interchange again is a duplicate by its number; what holds no interchange is kept.
     for content in [text, "hello".to_owned()] {
-        world.put(&queue, &Message::new(content.clone().into_bytes()));
-        assert_eq!(world.get_text(&bad), content);
+        traded.put(&content);
+        assert_eq!(traded.get("BAD"), content);
     }
-    let said = world.said.traced.lock().expect("no panic").join("\n");
+    let said = traded.world.said.traced.lock().expect("no panic").join("\n");
     assert!(said.contains("why: PTN-103") && said.contains("why: PTN-110"), "{said}");
-    assert_eq!((depth(&orders), ended(&engine).1), (0, 0));
-    let mut found = states(&world, Kind::Interchange);
+    assert_eq!((traded.depth("ORDERS"), ended(&engine).1), (0, 0));
+    let mut found = traded.states(Kind::Interchange);
     found.retain(|state| *state != State::Sent);
     // Each thread takes numbers of entries in advance.
     found.sort_by_key(|state| state.name());
@@ -232,195 +258,169 @@ fn an_interchange_is_received_in_the_unit_of_work_of_its_message() {
 /// A rollback after the node undoes entries, numbers, acknowledgments and outputs, and the next attempt makes them once.
 #[test]
 fn a_message_that_is_rolled_back_is_received_once() {
-    let world = world(TO_OUTPUT, "output");
-    let [queue, done, _, orders, answers, _] = QUEUES.map(|name| world.queue(name));
-    let text = RECEIVE.replace("out = \"put-done\"\nrejected", "out = \"first\"\nrejected");
-    let engine = world.engine(&format!("{text}{FAILS_FIRST}"));
+    let traded = Traded::new(TO_OUTPUT, "output");
+    let engine = traded.world.engine(&first_fails(&flow(RECEIVE, &RECEIVED), ""));
     for number in 1..=5 {
-        world.put(&queue, &Message::new(interchange(number, &["A", "B"]).into_bytes()));
+        traded.put(&interchange(number, &["A", "B"]));
     }
     let mut numbers = Vec::new();
     for _ in 1..=5 {
-        world.get_text(&done);
-        numbers.push(number_of(&world.get_text(&answers)));
+        traded.get("DONE");
+        numbers.push(number_of(&traded.get("ANSWERS")));
     }
     numbers.sort();
     assert_eq!(numbers, ["000000001", "000000002", "000000003", "000000004", "000000005"]);
     until("all units of work end", || ended(&engine) == (5, 5));
-    assert_eq!(depth(&orders), 10);
-    assert_eq!(states(&world, Kind::Transaction), [State::Delivered; 10]);
+    assert_eq!(traded.depth("ORDERS"), 10);
+    assert_eq!(traded.states(Kind::Transaction), [State::Delivered; 10]);
 }
 
 /// The name of a file has the number of its entry, which each attempt takes anew: files of the first attempt would be more files.
 #[test]
 fn files_are_written_after_the_commit_only() {
-    let world = world("", "folder:orders");
-    let [queue, done, ..] = QUEUES.map(|name| world.queue(name));
-    let text = RECEIVE.replace("output = \"put-order\"\nacknowledgment = \"put-answer\"\n", "");
-    let [order_node, answer_node] = [("put-order", "ORDERS"), ("put-answer", "ANSWERS")]
-        .map(|(node, queue)| format!("[node.{node}]\ntype = \"queue_output\"\nqueue = \"{queue}\"\n\n"));
-    let text = text.replace(&order_node, "").replace(&answer_node, "");
-    let text = text.replace("out = \"put-done\"\nrejected", "out = \"first\"\nrejected") + FAILS_FIRST;
-    let engine = world.engine(&text);
-    world.put(&queue, &Message::new(interchange(1, &["PO1"]).into_bytes()));
-    world.get_text(&done);
-    until("the document is in its folder", || files(&world.path().join("orders")) == [order("PO1")]);
-    until("the acknowledgment is in its folder", || files(&world.path().join("outbox/ACME")).len() == 1);
+    let traded = Traded::new("", "folder:orders");
+    let engine = traded.world.engine(&first_fails(&flow(RECEIVE, &[("report", "REPORTS")]), ""));
+    traded.put(&interchange(1, &["PO1"]));
+    traded.get("DONE");
+    until("the document is in its folder", || traded.files("orders") == [order("PO1")]);
+    until("the acknowledgment is in its folder", || traded.files("outbox/ACME").len() == 1);
     until("the files are out of the store", || {
-        let unit = world.store.begin().expect("a unit");
-        let outbox = world.store.file(&unit, "PARTNER.OUTBOX").expect("a file");
+        let unit = traded.world.store.begin().expect("a unit");
+        let outbox = traded.world.store.file(&unit, "PARTNER.OUTBOX").expect("a file");
         outbox.browse().next(&unit).is_err()
     });
-    assert_eq!((ended(&engine), world.errors().matches("FLO-044").count()), ((1, 1), 1), "{}", world.errors());
-    assert_eq!(files(&world.path().join("orders")).len(), 1);
+    let errors = traded.world.errors();
+    assert_eq!((ended(&engine), errors.matches("FLO-044").count()), ((1, 1), 1), "{errors}");
+    assert_eq!(traded.files("orders").len(), 1);
 }
 
 #[test]
 fn output_without_a_wire_is_refused_and_nothing_is_lost() {
-    let settings = "acknowledge = []";
-    let world = world(settings, "output");
-    let [queue, _, bad, ..] = QUEUES.map(|name| world.queue(name));
-    let flow = RECEIVE.replace("output = \"put-order\"\n", "");
-    let flow = flow.replace("[node.put-order]\ntype = \"queue_output\"\nqueue = \"ORDERS\"\n\n", "");
-    let engine = world.engine(&flow);
+    let traded = Traded::new("acknowledge = []", "output");
+    let engine = traded.world.engine(&flow(RECEIVE, &[("acknowledgment", "ANSWERS"), ("report", "REPORTS")]));
     let text = interchange(1, &["PO1"]);
-    world.put(&queue, &Message::new(text.clone().into_bytes()));
-    assert_eq!(world.get_text(&bad), text);
-    let found = entries(&world.store, Kind::Transaction);
+    traded.put(&text);
+    assert_eq!(traded.get("BAD"), text);
+    let found = traded.entries(Kind::Transaction);
     assert_eq!(found[0].state, State::Rejected);
     let why = &found[0].details.findings[0];
     assert!(why.code == "PTN-300" && why.message.contains("nothing takes output here"), "{why:?}");
     engine.drain();
     // An acknowledgment cannot be rejected, so the node fails and the message stays.
-    project(world.path(), TO_OUTPUT, "folder:orders");
-    let flow = flow.replace("acknowledgment = \"put-answer\"\n", "failure = \"put-bad\"\n");
-    let flow = flow.replace("[node.put-answer]\ntype = \"queue_output\"\nqueue = \"ANSWERS\"\n\n", "");
-    let _engine = world.engine(&flow);
+    project(traded.world.path(), TO_OUTPUT, "folder:orders");
+    let _engine = traded.world.engine(&flow(RECEIVE, &[("failure", "BAD"), ("report", "REPORTS")]));
     let text = interchange(2, &["PO2"]);
-    world.put(&queue, &Message::new(text.clone().into_bytes()));
-    assert_eq!(world.get_text(&bad), text);
-    assert!(world.errors().contains("the acknowledgment goes to `output`"), "{}", world.errors());
-    assert_eq!(entries(&world.store, Kind::Transaction).len(), 1, "what the node did is undone");
-    assert!(files(&world.path().join("orders")).is_empty());
-}
-
-const SEND: &str = r#"additional_instances = 3
-[node.get]
-type = "queue_input"
-queue = "IN"
-out = "send"
-
-[node.send]
-type = "partner_send"
-document = "order"
-to.from = 'envelope.property_partner'
-out = "put-done"
-rejected = "put-bad"
-interchange = "put-edi"
-
-[node.put-done]
-type = "queue_output"
-queue = "DONE"
-
-[node.put-bad]
-type = "queue_output"
-queue = "BAD"
-
-[node.put-edi]
-type = "queue_output"
-queue = "EDI"
-"#;
-
-fn to(partner: &str, content: &str) -> Message {
-    let properties = vec![("partner".to_owned(), partner.as_bytes().to_vec())];
-    Message { properties, ..Message::new(content.as_bytes().to_vec()) }
+    traded.put(&text);
+    assert_eq!(traded.get("BAD"), text);
+    let errors = traded.world.errors();
+    assert!(errors.contains("the acknowledgment goes to `output`"), "{errors}");
+    assert_eq!(traded.entries(Kind::Transaction).len(), 1, "what the node did is undone");
+    assert!(traded.files("orders").is_empty());
 }
 
 /// Units of work on several threads wait for the numbers of each other, without a gap or a repetition, also after rollbacks.
 #[test]
 fn documents_are_sent_with_numbers_without_a_gap() {
-    let world = world("send-to = \"output\"", "folder:orders");
-    let [queue, done, bad, edi] = ["IN", "DONE", "BAD", "EDI"].map(|name| world.queue(name));
-    let fails = "[node.first]\ntype = \"filter\"\nwhen = 'envelope.backout_count = \"0\" and number = \"A3\"'\nout = \"fail\"\nno_match = \"put-done\"\n\
-                 [node.fail]\ntype = \"throw\"\ntext = \"the first attempt\"\n";
-    let text = SEND.replace("out = \"put-done\"\nrejected", "out = \"first\"\nrejected");
-    let text = text.replace("queue = \"IN\"\n", "queue = \"IN\"\nmessage = \"order.json\"\n") + fails;
-    let engine = world.engine(&text);
+    let traded = Traded::new("send-to = \"output\"", "folder:orders");
+    let text = first_fails(&flow(SEND, &SENT), " and number = \"A3\"");
+    let engine = traded.world.engine(&text.replace("queue = \"IN\"\n", "queue = \"IN\"\nmessage = \"order.json\"\n"));
     for number in 1..=40 {
-        world.put(&queue, &to("ACME", &order(&format!("A{number}"))));
+        traded.put_for("ACME", &order(&format!("A{number}")));
     }
     let mut numbers = Vec::new();
     for _ in 1..=40 {
-        world.get_text(&done);
-        let text = world.get_text(&edi);
+        traded.get("DONE");
+        let text = traded.get("EDI");
         assert!(text.contains("BEG*00*SA*A"), "{text}");
         numbers.push(number_of(&text).parse::<u32>().expect("a number"));
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=40).collect::<Vec<_>>());
     // An unknown partner, and content that the map does not take.
-    world.put(&queue, &to("NOBODY", &order("B1")));
-    assert_eq!(world.get_text(&bad), order("B1"));
+    traded.put_for("NOBODY", &order("B1"));
+    assert_eq!(traded.get("BAD"), order("B1"));
     until("all units of work end", || ended(&engine).0 == 41);
-    let rejected: Vec<Entry> =
-        entries(&world.store, Kind::Transaction).into_iter().filter(|entry| entry.state == State::Rejected).collect();
+    let mut rejected = traded.entries(Kind::Transaction);
+    rejected.retain(|entry| entry.state == State::Rejected);
     assert_eq!(rejected.len(), 1);
     assert_eq!(rejected[0].details.findings[0].code, "PTN-200", "{rejected:?}");
-    assert!(depth(&edi) == 0 && ended(&engine).1 >= 1, "{:?}", ended(&engine));
+    assert!(traded.depth("EDI") == 0 && ended(&engine).1 >= 1, "{:?}", ended(&engine));
 }
 
 #[test]
 fn a_delayed_envelope_closes_by_its_count_in_the_unit_of_work_of_the_last_document() {
-    let world = world("send-to = \"output\"\nenvelope = \"delayed\"\nclose = { count = 3 }", "folder:orders");
-    let [queue, done, _, edi] = ["IN", "DONE", "BAD", "EDI"].map(|name| world.queue(name));
-    let _engine = world.engine(SEND);
-    for number in ["A1", "A2"] {
-        world.put(&queue, &to("ACME", &order(number)));
-        world.get_text(&done);
-    }
-    assert_eq!((depth(&edi), states(&world, Kind::Transaction)), (0, vec![State::Waiting; 2]));
-    world.put(&queue, &to("ACME", &order("A3")));
-    world.get_text(&done);
-    let text = world.get_text(&edi);
+    let traded = Traded::new("send-to = \"output\"\nenvelope = \"delayed\"\nclose = { count = 3 }", "folder:orders");
+    let _engine = traded.world.engine(&flow(SEND, &SENT));
+    let send = |number: &str| {
+        traded.put_for("ACME", &order(number));
+        traded.get("DONE");
+    };
+    ["A1", "A2"].into_iter().for_each(send);
+    assert_eq!((traded.depth("EDI"), traded.states(Kind::Transaction)), (0, vec![State::Waiting; 2]));
+    send("A3");
+    let text = traded.get("EDI");
     assert_eq!(text.matches("ST*850*").count(), 3, "{text}");
-    assert_eq!(states(&world, Kind::Transaction), [State::Sent; 3]);
+    assert_eq!(traded.states(Kind::Transaction), [State::Sent; 3]);
 }
 
 #[test]
 fn what_cannot_work_is_found_by_the_check() {
-    let world = world("", "folder:orders");
+    let Traded { world, .. } = Traded::new("", "folder:orders");
     let found = |text: String| world.compile(&text).map(|_| ()).expect_err("a finding").to_string();
-    let sends = SEND.replace("to.from = 'envelope.property_partner'", "to = \"NOBODY\"");
-    let told = found(sends.replace("document = \"order\"", "document = \"invoice\"\nfrom = \"ACME\""));
+    let sends = flow(SEND, &SENT);
+    let wrong = sends.replace("to.from = 'envelope.property_partner'", "to = \"NOBODY\"");
+    let told = found(wrong.replace("document = \"order\"", "document = \"invoice\"\nfrom = \"ACME\""));
     for part in ["`NOBODY` is not a partner", "no rule to send is for `invoice`", "`ACME` is not one of your own files"]
     {
         assert!(told.contains(&format!("error[FLO-077]: {part}")), "{part}: {told}");
     }
-    let flow = world.compile(SEND).expect("a good flow");
-    assert!(flow.files.contains(&world.path().join("partners/acme.toml")), "{:?}", flow.files);
-    assert!(flow.files.contains(&world.path().join("maps/in.qmap")), "{:?}", flow.files);
-    let guarantees: Vec<_> = flow.edges().map(|edge| (edge.kind, edge.guarantee)).collect();
+    let compiled = world.compile(&sends).expect("a good flow");
+    assert!(compiled.files.contains(&world.path().join("partners/acme.toml")), "{:?}", compiled.files);
+    assert!(compiled.files.contains(&world.path().join("maps/in.qmap")), "{:?}", compiled.files);
+    let guarantees: Vec<_> = compiled.edges().map(|edge| (edge.kind, edge.guarantee)).collect();
     assert!(matches!(guarantees[..], [("partner_send", text)] if text.starts_with("exactly once: ")), "{guarantees:?}");
     world.write("maps/in.qmap", &IN.replace("BEG.BEG03", "BEG.BEG99"));
-    assert!(found(SEND.to_owned()).contains("BEG99"));
+    assert!(found(sends).contains("BEG99"));
     std::fs::remove_dir_all(world.path().join("partners")).expect("removed");
-    assert!(found(RECEIVE.to_owned()).contains("partners"));
+    assert!(found(flow(RECEIVE, &RECEIVED)).contains("partners"));
+}
+
+/// Partners in the store are those of a flow: the check knows them, a flow says which of their changes it has, and a node receives from them.
+#[test]
+fn partners_in_the_store_are_received_from() {
+    let traded = Traded::new(TO_OUTPUT, "output");
+    let world = &traded.world;
+    let texts = ["us.toml", "acme.toml"].map(|name| {
+        let path = world.path().join("partners").join(name);
+        (PathBuf::from(name), std::fs::read_to_string(path).expect("a file"))
+    });
+    std::fs::remove_dir_all(world.path().join("partners")).expect("removed");
+    let change = RosterChange {
+        put: texts.to_vec(),
+        remove: Vec::new(),
+        existing: Existing::Refused,
+        kept: Some(Kept::Store),
+        expected: Expected::Anything,
+        by: "test",
+    };
+    let roster = Roster { project: world.path(), store: Some(&world.store), options: ShapeOptions::default() };
+    roster.change(&change, 0).expect("added");
+    let text = flow(RECEIVE, &RECEIVED);
+    assert!(world.compile(&text).is_err(), "without the store, there are no partners");
+    world.write("flows/test.toml", &text);
+    let path = world.path().join("flows/test.toml");
+    let flow = Flow::open_with(&path, world.path(), None, Some(&world.store)).expect("a flow");
+    assert_eq!(flow.stored_partners, Some(1));
+    assert!(flow.files.iter().all(|file| !file.display().to_string().contains("store:")), "{:?}", flow.files);
+    let engine = world.empty_engine(2);
+    engine.deploy(flow);
+    traded.put(&interchange(1, &["PO1"]));
+    assert_eq!((traded.get("ORDERS"), number_of(&traded.get("ANSWERS"))), (order("PO1"), "000000001".to_owned()));
 }
 
 const FOLDER: &str = "QUAYLINE_TEST_CRASH_TRADING_FOLDER";
 /// Interchanges of one round.
 const INTERCHANGES: u32 = 30;
-
-fn run(store: &Store, place: &Path) -> (Engine, Arc<Said>) {
-    let said = Arc::new(Said::default());
-    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
-    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
-    let file = FlowFile::parse("test.toml", RECEIVE).expect("a flow file");
-    engine.deploy(Flow::compile(file, place, None).expect("a flow"));
-    (engine, said)
-}
 
 /// The child process. Without the variable, this test does nothing.
 #[test]
@@ -435,7 +435,7 @@ fn child_that_receives() {
         queue.put(&mut unit, &Message::new(text.into_bytes())).expect("a put");
     }
     unit.commit().expect("a commit");
-    let _running = run(&store, &place);
+    let _running = run(&store, &place, &flow(RECEIVE, &RECEIVED), 2);
     std::fs::write(place.join("running"), "").expect("a file");
     std::thread::sleep(PATIENCE);
 }
@@ -480,7 +480,7 @@ fn every_interchange_has_its_effect_once_however_often_the_process_is_killed() {
         engine.close().expect("closed");
     }
     let (store, engine) = open(&data);
-    let (flows, said) = run(&store, place.path());
+    let (flows, said) = run(&store, place.path(), &flow(RECEIVE, &RECEIVED), 2);
     let queue = store.queue("IN").expect("a queue");
     until("no message is left", || depth(&queue) == 0);
     flows.drain();
