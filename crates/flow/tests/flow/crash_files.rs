@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use quayline_store::queue::{GetWait, QueueDefinition, Select};
 
 use crate::crash::open;
-use crate::support::{PATIENCE, kills, run, until};
+use crate::support::{PATIENCE, kills, run, running, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_CRASH_FILES_FOLDER";
 /// Files of one round.
@@ -51,22 +50,13 @@ fn every_file_is_a_message_and_a_file_once_however_often_the_process_is_killed()
     let mut seed = 0x5eed_u32;
     let mut interrupted = 0;
     for round in 0..rounds {
-        let mark = place.path().join("running");
-        let _ = std::fs::remove_file(&mark);
         for number in round * FILES..(round + 1) * FILES {
             // Complete when it appears, as `settle` is 0.
             let part = place.path().join("part");
             std::fs::write(&part, format!("content of {number}")).expect("a file");
             std::fs::rename(part, input.join(format!("{number:05}"))).expect("a name");
         }
-        let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
-            .args(["--exact", "crash_files::child_that_moves_files", "--test-threads", "1"])
-            .env(FOLDER, place.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a child");
-        until("the child runs the flow", || mark.exists());
+        let mut child = running("crash_files::child_that_moves_files", FOLDER, place.path());
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         std::thread::sleep(Duration::from_micros(u64::from((seed >> 8) % 100_000)));
         child.kill().expect("kill -9");

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use quayline_store::queue::{DEAD_LETTER, GetWait, QueueDefinition, Select};
@@ -10,7 +9,7 @@ use quayline_store::{Direction, KeyRange, Page, PageLimit, Space};
 
 use crate::crash::open;
 use crate::postgres::Postgres;
-use crate::support::{PATIENCE, World, bridge_kills, ended, run, until};
+use crate::support::{PATIENCE, World, bridge_kills, ended, run, running, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_SQL_ROWS_FOLDER";
 const ROWS: usize = 5_000;
@@ -370,16 +369,7 @@ fn killed(postgres: &Postgres, properties: &str) {
             postgres.again_if_ended();
             postgres.sql(&rows).is_some()
         });
-        let mark = place.path().join("running");
-        let _ = std::fs::remove_file(&mark);
-        let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
-            .args(["--exact", "sql_rows::child_that_reads_rows", "--test-threads", "1"])
-            .env(FOLDER, place.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a child");
-        until("the child runs the flow", || mark.exists());
+        let mut child = running("sql_rows::child_that_reads_rows", FOLDER, place.path());
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         std::thread::sleep(Duration::from_millis(u64::from((seed >> 16) % 40)));
         if round % 3 == 2 {

@@ -1,6 +1,7 @@
 //! A project in a temporary folder, a store in memory or in a folder, and an engine that runs flows over it.
 
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -158,6 +159,21 @@ pub(crate) fn run(store: &Store, project: &Path, text: &str, threads: usize) -> 
     let file = FlowFile::parse("test.toml", text).expect("a flow file");
     engine.deploy(Flow::compile(file, project, None).unwrap_or_else(|findings| panic!("{findings}")));
     (engine, said)
+}
+
+/// Starts a test of this binary as a child process, with its folder in a variable of the environment. Returns when the child has written `running`.
+pub(crate) fn running(test: &str, variable: &str, place: &Path) -> Child {
+    let mark = place.join("running");
+    let _ = std::fs::remove_file(&mark);
+    let child = Command::new(std::env::current_exe().expect("this test has a path"))
+        .args(["--exact", test, "--test-threads", "1"])
+        .env(variable, place)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a child");
+    until("the child runs the flow", || mark.exists());
+    child
 }
 
 /// A record of 32 bytes.

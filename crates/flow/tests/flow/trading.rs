@@ -1,7 +1,6 @@
 //! Nodes of trading partners: everything is in the unit of work of the message, and each message has its effect once.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use quayline_flow::Flow;
@@ -10,7 +9,7 @@ use quayline_project::ShapeOptions;
 use quayline_store::queue::{GetWait, Message, Queue, QueueDefinition, Select};
 
 use crate::crash::open;
-use crate::support::{PATIENCE, World, ended, kills, run, until};
+use crate::support::{PATIENCE, World, ended, kills, run, running, until};
 
 const OWN: &str = r#"
 own = true
@@ -459,17 +458,8 @@ fn every_interchange_has_its_effect_once_however_often_the_process_is_killed() {
     let rounds = kills(6);
     let (mut seed, mut interrupted) = (0x7ade_u32, 0);
     for round in 0..rounds {
-        let mark = place.path().join("running");
-        let _ = std::fs::remove_file(&mark);
         std::fs::write(place.path().join("round"), round.to_string()).expect("a file");
-        let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
-            .args(["--exact", "trading::child_that_receives", "--test-threads", "1"])
-            .env(FOLDER, place.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a child");
-        until("the child runs the flow", || mark.exists());
+        let mut child = running("trading::child_that_receives", FOLDER, place.path());
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         std::thread::sleep(Duration::from_micros(u64::from((seed >> 8) % 60_000)));
         child.kill().expect("kill -9");
