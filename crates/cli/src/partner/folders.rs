@@ -364,7 +364,8 @@ impl Watcher {
             }
         }
         // Definitions are read again for each round with work, so a change needs no restart. A file that is being saved does not block the round.
-        if self.is_stale || !work.is_empty() || has_messages(ledger, &self.queues) {
+        let is_changed = quayline_partner::stored_version(ledger.store()).ok() != book.stored_version();
+        if self.is_stale || is_changed || !work.is_empty() || has_messages(ledger, &self.queues) {
             let found = match super::read_book(&self.project, Some(ledger.store())) {
                 Ok(new) => {
                     let warnings = new.findings().to_vec();
