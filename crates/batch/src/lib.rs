@@ -103,4 +103,4 @@ pub use external::{FUNCTION_TIME, FunctionProgram};
 pub use repository::{ExecutionFilter, LeftBehind, PartitionProgress, Relay, Repository, Slow, StepProgress};
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;
-pub use work::{Backend, Entry, Fence, PageOf, Pending, Work, WorkMark};
+pub use work::{Backend, Confirm, Entry, Fence, PageOf, Pending, Work, WorkMark};

@@ -152,7 +152,8 @@ pub trait Work {
     ///
     /// # Errors
     /// A write was refused.
-    fn confirm(&mut self) -> Result<(), Thrown> {
+    fn confirm(&mut self, what: Confirm) -> Result<(), Thrown> {
+        let _ = what;
         Ok(())
     }
 
@@ -198,6 +199,15 @@ pub struct Fence {
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
+
+/// What [`Work::confirm`] confirms.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Confirm {
+    /// The answers to the writes.
+    Writes,
+    /// Also the constraints that are otherwise checked with the commit.
+    Constraints,
+}
 
 /// A point in a unit of work.
 #[derive(Debug)]

@@ -214,10 +214,9 @@ pub trait Writer {
         false
     }
 
-    /// Returns whether the engine may roll a chunk back and repeat it item by item to find the items that fail. Otherwise the engine skips all items of
-    /// the chunk together, unless [`Writer::isolates`] is true.
-    fn isolates_by_rollback(&self) -> bool {
-        false
+    /// Reports that the engine skips the next `count` items of the chunk, after [`Writer::write`] refused them.
+    fn skipped(&mut self, count: usize) {
+        let _ = count;
     }
 
     /// Returns true if several partitions may write to the same target, because all output is part of the unit of work.

@@ -31,7 +31,7 @@ use crate::work::{Backend, Work};
 use owner::Owner;
 use work::DatabaseWork;
 
-pub(crate) use work::{NO_ROW, WHOLE, thrown};
+pub(crate) use work::{NO_ROW, WHOLE, check_constraints, thrown};
 
 /// Version of the tables.
 const VERSION: i64 = 2;

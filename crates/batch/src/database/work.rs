@@ -8,7 +8,7 @@ use quayline_store::Unit;
 use crate::error::{BatchError, Thrown};
 use crate::event::EventPosition;
 use crate::store_backend::after_prefix;
-use crate::work::{Entry, Fence, PageOf, Pending, Work, WorkMark};
+use crate::work::{Confirm, Entry, Fence, PageOf, Pending, Work, WorkMark};
 
 const GET: &str = "SELECT value FROM quayline_jobs.record WHERE key = $1::bytea";
 const GET_FOR_UPDATE: &str = "SELECT value FROM quayline_jobs.record WHERE key = $1::bytea FOR UPDATE";
@@ -179,8 +179,11 @@ impl Work for DatabaseWork {
         true
     }
 
-    fn confirm(&mut self) -> Result<(), Thrown> {
-        self.transaction.answers().map(|_| ()).map_err(|error| thrown(error, 0))
+    fn confirm(&mut self, what: Confirm) -> Result<(), Thrown> {
+        if what == Confirm::Constraints {
+            check_constraints(&mut self.transaction);
+        }
+        self.transaction.answers().map(|_| ()).map_err(thrown)
     }
 
     fn set_by_item(&mut self) {
@@ -216,16 +219,22 @@ impl Work for DatabaseWork {
     }
 }
 
-/// Converts the error of a writer's statement, whose tag is the number of its item from 1, to an exception; `before` items of the chunk were not
-/// sent.
-pub(crate) fn thrown(error: SqlError, before: usize) -> Thrown {
+/// Adds statements that check deferred constraints. The rollback to the savepoint defers the constraints again.
+pub(crate) fn check_constraints(transaction: &mut Transaction) {
+    for text in ["SAVEPOINT quayline_check", "SET CONSTRAINTS ALL IMMEDIATE", "ROLLBACK TO SAVEPOINT quayline_check"] {
+        transaction.change(&Statement::new(text), &[], 0);
+    }
+}
+
+/// Converts the error of a writer's statement, whose tag is the number of its item from 1, to an exception.
+pub(crate) fn thrown(error: SqlError) -> Thrown {
     let item = match &error {
         // A trigger of the table may raise the same SQLSTATE, so the message must contain the text of the statement.
         SqlError::Refused(refusal) if refusal.tag == WHOLE && refusal.message.contains(NO_ROW) => {
             let classes = ["SQLSTATE-02000", "SQLSTATE-02", "java.sql.SQLException", "quayline.Rejected"];
             return Thrown::of(&classes, "SQLSTATE 02000: an item of the chunk has no row");
         }
-        SqlError::Refused(refusal) if refusal.tag > 0 && refusal.tag < WHOLE => Some(refusal.tag as usize + before),
+        SqlError::Refused(refusal) if refusal.tag > 0 && refusal.tag < WHOLE => Some(refusal.tag),
         _ => None,
     };
     let thrown = Thrown::from(error);
@@ -242,7 +251,7 @@ fn outcome(error: SqlError, fence: Option<&Fence>) -> BatchError {
             BatchError::Fenced { execution: fence.execution, token: fence.token }
         }
         // A unit of work with a checkpoint is a chunk, so a refusal concerns its writer.
-        (SqlError::Refused(_), Some(_)) if !error.is_lost() => BatchError::Deferred(Box::new(thrown(error, 0))),
+        (SqlError::Refused(_), Some(_)) if !error.is_lost() => BatchError::Deferred(Box::new(thrown(error))),
         _ => error.into(),
     }
 }
@@ -258,7 +267,7 @@ mod tests {
     fn only_the_statement_itself_says_that_an_item_has_no_row() {
         let of = |sqlstate: &str, message: String| {
             let refusal = Refusal { sqlstate: sqlstate.to_owned(), message, tag: WHOLE, ..Refusal::default() };
-            thrown(SqlError::Refused(Box::new(refusal)), 0).lineage
+            thrown(SqlError::Refused(Box::new(refusal))).lineage
         };
         let no_row = of("22P02", format!("invalid input syntax for type integer: \"{NO_ROW} 3\""));
         assert!(no_row.iter().any(|class| class == "SQLSTATE-02000"), "{no_row:?}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quayline_batch::event::EventPosition;
 use quayline_batch::record::Lease;
-use quayline_batch::{Backend, BatchError, Fence, PageOf, Pending, Thrown, Work, WorkMark};
+use quayline_batch::{Backend, BatchError, Confirm, Fence, PageOf, Pending, Thrown, Work, WorkMark};
 use quayline_postgres::Transaction;
 use quayline_store::Unit;
 use quayline_store::queue::Queue;
@@ -143,8 +143,8 @@ impl Work for AroundWork {
     fn defers(&self) -> bool {
         self.inner.as_ref().is_some_and(|inner| inner.defers())
     }
-    fn confirm(&mut self) -> Result<(), Thrown> {
-        self.inner().confirm()
+    fn confirm(&mut self, what: Confirm) -> Result<(), Thrown> {
+        self.inner().confirm(what)
     }
     fn set_by_item(&mut self) {
         self.inner().set_by_item();

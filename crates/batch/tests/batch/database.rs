@@ -15,6 +15,7 @@ use quayline_store::queue::{GetWait, QueueDefinition, Select};
 use crate::kit::{Process, given, job};
 
 mod crash;
+mod elsewhere;
 mod shared;
 
 /// Starts the server, or returns `None` if PostgreSQL is not installed: the test is then counted as skipped.
@@ -105,6 +106,7 @@ fn jobs_in_a_database() {
     repeated_and_missing_keys(&server, folder.path());
     columns_keep_what_items_say(&server, folder.path());
     refused_rows_are_processed_once(&server, folder.path());
+    elsewhere::refused_rows_elsewhere(&server, folder.path());
     a_last_chunk_that_is_refused(&server, folder.path());
     a_commit_that_is_refused(&server, folder.path());
     tokens_belong_to_one_run_of_a_step(&server, folder.path());
@@ -372,7 +374,7 @@ fn a_last_chunk_that_is_refused(server: &OwnServer, folder: &Path) {
     assert_eq!(value(server, "SELECT count(*) FROM keyed"), "2");
 }
 
-/// For a constraint that is checked at commit, the item at fault is found and skipped, or the step fails.
+/// For a constraint that is checked at commit, the item at fault is found and skipped without reading the chunk again, or the step fails.
 fn a_commit_that_is_refused(server: &OwnServer, folder: &Path) {
     sql(server, "CREATE TABLE late (id int, CONSTRAINT late_key UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)");
     std::fs::write(folder.join("late.json"), "{\"id\":1}\n{\"id\":2}\n{\"id\":1}\n{\"id\":4}\n{\"id\":5}\n").unwrap();
@@ -387,10 +389,14 @@ fn a_commit_that_is_refused(server: &OwnServer, folder: &Path) {
     }
     let skip = "<skippable-exception-classes><include class=\"SQLSTATE-23505\"/></skippable-exception-classes>";
     for count in [10, 3, 2, 1] {
-        let execution = process.start(&chunk(count, &in_file("late.json"), &writer, skip), &[]);
+        let processor = artifact("processor", "commandProcessor", &[("command", "echo >> late; cat")]);
+        let artifacts = format!("{processor}{writer}");
+        let execution = process.start(&chunk(count, &in_file("late.json"), &artifacts, skip), &[]);
         completed(&process, &execution);
         let counts = process.steps(execution.id)[0].counts;
         assert_eq!((counts.read, counts.write, counts.write_skip), (5, 4, 1), "item-count {count}: {counts:?}");
+        assert_eq!(std::fs::read(folder.join("late")).unwrap().len(), 5, "item-count {count}");
+        std::fs::remove_file(folder.join("late")).unwrap();
         assert_eq!(value(server, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM late"), "1 2 4 5", "{count}");
         sql(server, "TRUNCATE late");
     }

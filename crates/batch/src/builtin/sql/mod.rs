@@ -5,6 +5,7 @@
 
 mod batchlet;
 mod exact;
+mod other;
 mod reader;
 mod statement;
 mod writer;

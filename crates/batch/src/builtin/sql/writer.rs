@@ -1,19 +1,18 @@
 //! `quayline.sqlWriter`: writes items as rows, a chunk in one statement or in one for each item, all in one round trip.
 //!
 //! - **In the repository's database** the statements are part of the chunk's transaction, together with the checkpoint.
-//! - **In another database** each chunk is a separate transaction, with a row in `quayline_chunk` that identifies the chunk. A restart finds
-//!   the row and does not write the chunk twice.
+//! - **In another database** each chunk is a separate transaction ([`Other`]).
 
 use std::sync::Arc;
 
-use quayline_postgres::{Param, Pool, Statement, Transaction};
+use quayline_postgres::{Pool, Statement, Transaction};
 
 use super::exact::Exact;
+use super::other::Other;
 use super::statement::{Mode, Target};
 use super::{items_of, names, pool_of};
 use crate::artifact::{Answer, Injected, Item, Writer};
-use crate::builtin::file_reader::{damaged, numbers};
-use crate::database::{WHOLE, thrown};
+use crate::database::WHOLE;
 use crate::error::{Kind, Thrown};
 use crate::record::ExecutionId;
 use crate::work::Work;
@@ -37,6 +36,8 @@ pub(in crate::builtin) struct SqlWriter {
     /// Identification of this step in `quayline_chunk`.
     origin: String,
     open: Option<Open>,
+    /// The writer's own database, if that is not the repository's.
+    other: Option<Other>,
 }
 
 /// State of an open writer.
@@ -45,28 +46,7 @@ struct Open {
     row: Statement,
     /// Precisions of the columns.
     exact: Exact,
-    /// The writer's own database, if that is not the repository's.
-    other: Option<Other>,
 }
-
-struct Other {
-    pool: Arc<Pool>,
-    /// Number of the chunk that is written next.
-    chunk: u64,
-    /// Items of this chunk that checkpoints have passed: chunks may be smaller after a restart.
-    passed: u64,
-    /// Further items of this chunk that the database already has.
-    there: u64,
-    /// Items of this chunk that the step's current chunk contributes, once that is written.
-    now: u64,
-}
-
-const TOKENS: &str =
-    "CREATE TABLE IF NOT EXISTS quayline_chunk (origin text PRIMARY KEY, chunk bigint NOT NULL, items bigint NOT NULL)";
-const TOKEN: &str = "SELECT chunk, items FROM quayline_chunk WHERE origin = $1::text";
-const REMOVE_TOKEN: &str = "DELETE FROM quayline_chunk WHERE origin = $1::text";
-const SET_TOKEN: &str = "INSERT INTO quayline_chunk VALUES ($1::text, $2::bigint, $3::bigint) \
-    ON CONFLICT (origin) DO UPDATE SET chunk = excluded.chunk, items = excluded.items";
 
 impl SqlWriter {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
@@ -106,11 +86,12 @@ impl SqlWriter {
             pool: pool_of(with)?,
             origin: format!("{}/{}/{}/{step}{partition}{began}", job.job, job.instance, job.created_ms),
             open: None,
+            other: None,
         })
     }
 
-    /// Adds the statements for items to a transaction.
-    fn add(&self, items: &[Item], send: Send, transaction: &mut Transaction) -> Answer<()> {
+    /// Adds the statements for items to a transaction. `first` is the number of the first item.
+    fn add(&self, items: &[Item], first: u32, send: Send, transaction: &mut Transaction) -> Answer<()> {
         let open = self.open.as_ref().expect("the writer is open");
         if send == Send::Set {
             let mut values = self.target.values(items, &open.exact)?;
@@ -121,7 +102,7 @@ impl SqlWriter {
             transaction.change(&open.set, &params, if self.target.must_exist { WHOLE } else { 0 });
             return Ok(transaction.make_room()?);
         }
-        for (number, item) in (1u32..).zip(items) {
+        for (number, item) in (first..).zip(items) {
             let values = self.target.values(std::slice::from_ref(item), &open.exact).map_err(|thrown| Thrown {
                 message: thrown.message.replacen("item 1 ", &format!("item {number} "), 1),
                 ..thrown
@@ -136,39 +117,12 @@ impl SqlWriter {
         Ok(())
     }
 
-    /// Writes a chunk into a database that is not the repository's, with its token.
-    fn write_there(&mut self, items: &[Item]) -> Answer<()> {
-        let Some(other) = self.open.as_ref().and_then(|open| open.other.as_ref()) else { return Ok(()) };
-        // A chunk that the database has already, from before a restart, is passed over, item by item.
-        let passed = usize::try_from(other.there).unwrap_or(usize::MAX).min(items.len());
-        let now = other.now + items.len() as u64;
-        if passed < items.len() {
-            let (pool, chunk, count) = (Arc::clone(&other.pool), other.chunk, other.passed + now);
-            self.send_there(&items[passed..], &pool, (chunk, count), passed)?;
-        }
-        if let Some(other) = self.open.as_mut().and_then(|open| open.other.as_mut()) {
-            other.there -= passed as u64;
-            other.now = now;
-        }
-        Ok(())
-    }
-
-    /// Writes items and the token of their chunk in a transaction. `passed` items of the chunk are before them.
-    fn send_there(&self, items: &[Item], pool: &Arc<Pool>, (chunk, count): (u64, u64), passed: usize) -> Answer<()> {
-        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes();
-        let (chunk, count) = (number(chunk), number(count));
-        let attempt = |send: Send| -> Answer<()> {
-            let mut transaction = Transaction::new(pool);
-            self.add(items, send, &mut transaction)?;
-            transaction.change(&Statement::new(SET_TOKEN), &[self.origin.as_bytes(), &chunk, &count], 0);
-            transaction.answers().map_err(|error| thrown(error, passed))?;
-            transaction.commit().map_err(|error| thrown(error, passed))
-        };
-        match attempt(self.send) {
-            // Send the chunk again with one statement for each item, to find the wrong item.
-            Err(failed) if self.send == Send::Set && failed.kind == Kind::Plain => attempt(Send::Rows),
-            done => done,
-        }
+    /// Writes items into a database that is not the repository's.
+    fn write_there(&self, items: &[Item], send: Send, other: &mut Other) -> Answer<()> {
+        other.write(items.len(), |range, transaction| {
+            let first = u32::try_from(range.start + 1).unwrap_or(u32::MAX);
+            self.add(&items[range], first, send, transaction)
+        })
     }
 }
 
@@ -190,36 +144,32 @@ impl Writer for SqlWriter {
         let must_exist = self.target.must_exist;
         let set = Statement::new(&self.target.text(&types, must_exist));
         let row = if must_exist { Statement::new(&self.target.text(&types, false)) } else { set.clone() };
-        let other = if is_other {
-            let [chunk, passed] = match checkpoint {
-                None => [0, 0],
-                Some(bytes) => match numbers(bytes) {
-                    Some([chunk]) => [chunk, 0],
-                    None => numbers(bytes).ok_or_else(damaged)?,
-                },
-            };
-            connection.script(TOKENS)?;
-            let found = connection.query(TOKEN, &[Param::Binary(self.origin.as_bytes())])?;
-            let there = found.row(0).and_then(|row| Some((row.int8(0)?, row.int8(1)?)));
-            let there = there.filter(|(at, _)| u64::try_from(*at) == Ok(chunk));
-            let there = there.and_then(|(_, items)| u64::try_from(items).ok()).unwrap_or(0).saturating_sub(passed);
-            Some(Other { pool: Arc::clone(&pool), chunk, passed, there, now: 0 })
+        self.other = if is_other {
+            Some(Other::open(Arc::clone(&pool), self.origin.clone(), checkpoint, &mut connection)?)
         } else {
             None
         };
         pool.put(connection);
-        self.open = Some(Open { set, row, exact, other });
+        self.open = Some(Open { set, row, exact });
         Ok(())
     }
 
     fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
-        if self.open.as_ref().is_some_and(|open| open.other.is_some()) {
-            return self.write_there(items);
-        }
         // After a refusal, the items are sent one by one, so that the error names one.
         let send = if work.by_item() { Send::Rows } else { self.send };
-        let transaction = work.transaction().expect("the writer's database is the repository's");
-        self.add(items, send, transaction)
+        let Some(mut other) = self.other.take() else {
+            let transaction = work.transaction().expect("the writer's database is the repository's");
+            return self.add(items, 1, send, transaction);
+        };
+        let written = match self.write_there(items, send, &mut other) {
+            // A repository in a database makes the engine write again.
+            Err(refused) if refused.kind == Kind::Plain && send == Send::Set && !work.defers() => {
+                self.write_there(items, Send::Rows, &mut other)
+            }
+            written => written,
+        };
+        self.other = Some(other);
+        written
     }
 
     fn takes_several(&self) -> bool {
@@ -227,42 +177,19 @@ impl Writer for SqlWriter {
     }
 
     fn isolates(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| open.other.is_none())
-    }
-
-    fn isolates_by_rollback(&self) -> bool {
         true
     }
 
+    fn skipped(&mut self, count: usize) {
+        self.other.iter_mut().for_each(|other| other.skip(count));
+    }
+
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        let Some(other) = self.open.as_mut().and_then(|open| open.other.as_mut()) else { return Ok(None) };
-        if other.there > 0 {
-            other.passed += std::mem::take(&mut other.now);
-            return Ok(Some([other.chunk, other.passed].map(u64::to_le_bytes).concat()));
-        }
-        other.chunk += 1;
-        (other.passed, other.now) = (0, 0);
-        Ok(Some(other.chunk.to_le_bytes().to_vec()))
+        self.other.as_mut().map(Other::checkpoint).transpose()
     }
 
     fn close(&mut self, complete: bool) -> Answer<()> {
-        match self.open.take().and_then(|open| open.other) {
-            Some(Other { there, .. }) if complete && there > 0 => {
-                let message = format!("the database has {there} more items of this chunk than the reader read again");
-                Err(Thrown::of(&["quayline.Configuration"], message).hint(
-                    "the input changed since the execution before: restore it, or start a new instance of the job with an empty table",
-                ))
-            }
-            // The last checkpoint covers all chunks, so no restart needs the token. If the database does not answer, the row stays.
-            Some(Other { pool, .. }) if complete => {
-                if let Ok(mut connection) = pool.take()
-                    && connection.query(REMOVE_TOKEN, &[Param::Binary(self.origin.as_bytes())]).is_ok()
-                {
-                    pool.put(connection);
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+        self.open = None;
+        self.other.take().filter(|_| complete).map_or(Ok(()), Other::complete)
     }
 }

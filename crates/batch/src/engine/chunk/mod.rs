@@ -30,7 +30,7 @@ use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
 use crate::record::{Counts, Pace, PartitionState, Position, Progress, Reject, Stage, StepState, Times};
 use crate::repository::Large;
-use crate::work::{Pending, Work};
+use crate::work::{Confirm, Pending, Work};
 
 /// Outcome of the loop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -754,7 +754,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
             }
             let mut answer = self.writer.write(items, work.as_mut());
             if confirms && answer.is_ok() {
-                answer = work.confirm();
+                // A constraint that is checked now is found like all other refusals.
+                let finds = self.confirms || self.is_tracking || self.can_retry;
+                answer = work.confirm(if finds { Confirm::Constraints } else { Confirm::Writes });
             }
             self.times.write_ns += ns(begin);
             let thrown = match answer {
@@ -791,10 +793,6 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     self.write_items(work, left, left_from)?;
                     return self.write_items(work, right, right_from);
                 }
-                Remedy::Skip if items.len() > 1 && self.writer.isolates_by_rollback() => {
-                    self.faults.take_back_skip();
-                    return Err(Broken::RollBack(thrown));
-                }
                 Remedy::Skip => return self.skip_written(items, from, &thrown),
                 Remedy::Retry => self.listeners.each(|listener| listener.on_retry_write(items, &thrown))?,
                 Remedy::RollBack => {
@@ -808,6 +806,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Leaves out items that cannot be written.
     fn skip_written(&mut self, items: &[Item], from: &[Origin], thrown: &Thrown) -> Result<(), Broken> {
         self.listeners.each(|listener| listener.on_skip_write(items, thrown))?;
+        self.writer.skipped(items.len());
         self.context.count(|counts| counts.write_skip += 1);
         for (at, item) in items.iter().enumerate() {
             self.reject(Stage::Write, Some(item), from.get(at), thrown);

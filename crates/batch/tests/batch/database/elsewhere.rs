@@ -1,0 +1,187 @@
+//! Rows in another database than the job repository: refused rows are found by halves of their chunk, and each row is written once.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_batch::{Backend, BatchStatus};
+use quayline_postgres::server::OwnServer;
+use quayline_postgres::{Connection, Endpoint};
+
+use super::{artifact, backend, chunk, completed, in_file, sql};
+use crate::around::{Around, AroundBackend};
+use crate::crash::Ending;
+use crate::kit::{Process, given, job, medium};
+
+const ITEMS: u64 = 60;
+const REFUSED: u64 = 2;
+
+/// Another database of the server.
+struct Elsewhere(String);
+
+impl Elsewhere {
+    fn new(server: &OwnServer) -> Elsewhere {
+        sql(server, "CREATE DATABASE elsewhere");
+        let elsewhere = Elsewhere(server.url().replacen("/postgres", "/elsewhere", 1));
+        assert_ne!(elsewhere.0, server.url());
+        let url = Endpoint::parse(&elsewhere.0).unwrap();
+        Connection::open(&url)
+            .unwrap()
+            .script("CREATE TABLE rows (id int PRIMARY KEY); CREATE TABLE late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+            .unwrap();
+        elsewhere
+    }
+
+    fn value(&self, query: &str) -> String {
+        let mut connection = Connection::open(&Endpoint::parse(&self.0).unwrap()).unwrap();
+        let answers = connection.query(&format!("SELECT ({query})::text"), &[]).unwrap();
+        answers.row(0).and_then(|row| row.text(0)).unwrap_or("null").to_owned()
+    }
+
+    fn truncate(&self) {
+        Connection::open(&Endpoint::parse(&self.0).unwrap()).unwrap().script("TRUNCATE rows, late").unwrap();
+    }
+
+    /// Returns a step that writes to a table. Its processor adds a line to the file `calls` for each item.
+    fn counted(&self, count: u32, table: &str, send: &str, classes: &str) -> String {
+        let processor = artifact("processor", "commandProcessor", &[("command", "echo >> calls; cat")]);
+        self.step(count, (table, send), &processor, classes)
+    }
+
+    fn step(&self, count: u32, (table, send): (&str, &str), processor: &str, classes: &str) -> String {
+        let writer = [("table", table), ("columns", "id"), ("send", send), ("database", &self.0)];
+        let artifacts = format!("{processor}{}", artifact("writer", "sqlWriter", &writer));
+        chunk(count, &in_file("elsewhere.json"), &artifacts, classes).replace(
+            "<step id=\"s\">",
+            "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"keep\"/></properties>",
+        )
+    }
+}
+
+fn classes(element: &str) -> String {
+    format!("<{element}><include class=\"SQLSTATE-23505\"/></{element}>")
+}
+
+/// Items 25 and 50 have the number of the first one.
+fn write_items(folder: &Path) {
+    let ids = (1..=ITEMS).map(|n| if n % 25 == 0 { 1 } else { n });
+    let text: String = ids.map(|id| format!("{{\"id\":{id}}}\n")).collect();
+    std::fs::write(folder.join("elsewhere.json"), text).unwrap();
+}
+
+pub(super) fn refused_rows_elsewhere(server: &OwnServer, folder: &Path) {
+    let elsewhere = Elsewhere::new(server);
+    write_items(folder);
+    // Of the test before.
+    calls(folder);
+    refused_rows_are_processed_once(server, folder, &elsewhere);
+    a_retry_elsewhere_rolls_back(folder, &elsewhere);
+    a_crash_at_every_commit_writes_or_skips_each_item_once(folder, &elsewhere);
+}
+
+fn calls(folder: &Path) -> u64 {
+    let count = std::fs::read(folder.join("calls")).map_or(0, |calls| calls.len() as u64);
+    let _ = std::fs::remove_file(folder.join("calls"));
+    count
+}
+
+/// No item is read or processed again, wherever the repository is. The same holds for a constraint that the database checks with the commit.
+fn refused_rows_are_processed_once(server: &OwnServer, folder: &Path, elsewhere: &Elsewhere) {
+    let skip = classes("skippable-exception-classes");
+    let no_rollback = classes("retryable-exception-classes") + &classes("no-rollback-exception-classes");
+    let places: [Arc<dyn Backend>; 2] = [crate::kit::backend(&medium()), backend(server)];
+    for place in places {
+        let process = Process::new(place, folder.to_owned());
+        for (table, send) in [("rows", "set"), ("rows", "rows"), ("late", "set"), ("late", "rows")] {
+            for retry in ["", &no_rollback] {
+                let step = elsewhere.counted(20, table, send, &format!("{skip}{retry}"));
+                let xml = step.replace("item-count=\"20\"", "item-count=\"20\" retry-limit=\"1\"");
+                let execution = process.start(&xml, &[]);
+                completed(&process, &execution);
+                let counts = process.steps(execution.id)[0].counts;
+                let found = (counts.read, counts.write, counts.write_skip, counts.rollback);
+                assert_eq!(found, (ITEMS, ITEMS - REFUSED, REFUSED, 0), "{table}, {send}: {counts:?}");
+                assert_eq!(counts.commit, 4, "one commit for each chunk");
+                let rejects = process.engine.repository.rejects(execution.id, None, 10).unwrap();
+                let numbers: Vec<_> = rejects.iter().map(|(reject, _)| reject.number).collect();
+                assert_eq!(numbers, [Some(25), Some(50)], "{table}, {send}");
+                assert_eq!(elsewhere.value(&format!("SELECT count(*) FROM {table}")), "58");
+                assert_eq!(elsewhere.value("SELECT count(*) FROM quayline_chunk"), "0");
+                assert_eq!(calls(folder), ITEMS, "{table}, {send}");
+                elsewhere.truncate();
+            }
+        }
+    }
+}
+
+/// A retry with a rollback reads and processes the items of the chunk again, one by one (section 8.2.1.4.4).
+fn a_retry_elsewhere_rolls_back(folder: &Path, elsewhere: &Elsewhere) {
+    let process = Process::new(crate::kit::backend(&medium()), folder.to_owned());
+    let both = classes("skippable-exception-classes") + &classes("retryable-exception-classes");
+    let execution = process.start(&elsewhere.counted(20, "rows", "set", &both), &[]);
+    completed(&process, &execution);
+    let counts = process.steps(execution.id)[0].counts;
+    let found = (counts.read, counts.write, counts.write_skip, counts.rollback);
+    assert_eq!(found, (ITEMS, ITEMS - REFUSED, REFUSED, 2), "{counts:?}");
+    assert_eq!(elsewhere.value("SELECT count(*) FROM rows"), "58");
+    assert_eq!(calls(folder), ITEMS + 40, "two chunks of 20 are processed again");
+    elsewhere.truncate();
+}
+
+/// The process ends at every commit of its repository, once before the commit takes effect and once after. Also the second process may end.
+fn a_crash_at_every_commit_writes_or_skips_each_item_once(folder: &Path, elsewhere: &Elsewhere) {
+    let skip = classes("skippable-exception-classes");
+    let mut ends = 0;
+    for at in 1.. {
+        for (last_happens, sizes) in [(false, [20, 20]), (true, [20, 7]), (false, [7, 20]), (false, [30, 4])] {
+            let memory = medium();
+            let mut ids = Vec::new();
+            let mut last = None;
+            for count in sizes {
+                let ending = Ending::new(last_happens);
+                let around = Arc::clone(&ending) as Arc<dyn Around>;
+                let inner = crate::kit::backend(&memory);
+                let process = Process::new(Arc::new(AroundBackend { inner, around }), folder.to_owned());
+                ending.after(at);
+                last = process.engine.repository.latest(0, 1).unwrap().pop();
+                if last.as_ref().is_some_and(|last| last.status == BatchStatus::Completed) {
+                    break;
+                }
+                let xml = job(&elsewhere.step(count, ("rows", "set"), "", &skip));
+                let begun = match &last {
+                    None => process.engine.start(&xml, given(&[])),
+                    Some(last) => {
+                        process.engine.restart(last.id, &xml, given(&[]), quayline_batch::Drift::Accept)
+                    }
+                };
+                let _ = begun.map(|launched| launched.run());
+                ends += u64::from(ending.left() == 0);
+            }
+            let process = Process::new(crate::kit::backend(&memory), folder.to_owned());
+            let xml = elsewhere.step(11, ("rows", "rows"), "", &skip);
+            let newest = process.engine.repository.latest(0, 1).unwrap().pop();
+            let execution = match newest {
+                None => process.start(&xml, &[]),
+                Some(done) if done.status == BatchStatus::Completed => done,
+                Some(open) => process.restart(open.id, &xml, &[]),
+            };
+            completed(&process, &execution);
+            let repository = &process.engine.repository;
+            let (mut written, mut skipped) = (0, 0);
+            for id in repository.executions(execution.instance).unwrap() {
+                let steps = repository.steps(id).unwrap();
+                written += steps.iter().map(|step| step.counts.write).sum::<u64>();
+                skipped += steps.iter().map(|step| step.counts.write_skip).sum::<u64>();
+                ids.extend(repository.rejects(id, None, 10).unwrap().into_iter().map(|(reject, _)| reject.item));
+            }
+            let place = format!("commit {at}, happens: {last_happens}, item-counts {sizes:?}, {last:?}");
+            assert_eq!(elsewhere.value("SELECT count(*) FROM rows"), "58", "{place}");
+            assert_eq!((written, skipped, ids.len()), (ITEMS - REFUSED, REFUSED, 2), "{place}");
+            elsewhere.truncate();
+            if ends == 0 {
+                assert!(at > 8, "{at} commits");
+                return;
+            }
+        }
+        ends = 0;
+    }
+}
