@@ -77,6 +77,7 @@
 
 pub mod artifact;
 pub mod builtin;
+pub mod chunk_times;
 pub mod context;
 pub mod event;
 pub mod log;
@@ -85,6 +86,7 @@ pub mod record;
 mod codes;
 mod control;
 mod database;
+mod delivery;
 mod engine;
 mod error;
 mod external;
@@ -95,6 +97,7 @@ mod work;
 
 pub use control::StopRequests;
 pub use database::DatabaseBackend;
+pub use delivery::delivery;
 pub use engine::{
     Assist, Assisted, Drift, Engine, EngineSettings, Launched, StartError, SystemProperties, system_property,
 };

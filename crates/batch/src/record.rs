@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use quayline_core::{Packed, Unpacker, pack_bytes, packed};
 
+use crate::chunk_times::ChunkSpread;
 use crate::status::BatchStatus;
 
 /// Number of a job instance, from 1.
@@ -323,9 +324,29 @@ pub struct StepExecution {
     pub partitions: u32,
     /// Cause of the failure: class and message.
     pub cause: Option<String>,
+    /// Times of its chunks in the process that ran the step, when the step has ended.
+    pub chunks: Option<ChunkSpread>,
 }
 
-/// Encoded as by `packed!`, with the waiting time; step executions of earlier versions end before it.
+/// Step executions of one execution that have a number of their own. Decimal, so that a person can read both numbers in it.
+const NUMBERS: u64 = 1_000_000;
+
+impl StepExecution {
+    /// Returns a number that is unique among all step executions; `None` after 999,999 steps of an execution.
+    #[must_use]
+    pub fn id(&self) -> Option<u64> {
+        let number = u64::from(self.number);
+        (number < NUMBERS).then(|| self.execution.0.saturating_mul(NUMBERS).saturating_add(number))
+    }
+
+    /// Returns the execution and the number in it that belong to [`StepExecution::id`].
+    #[must_use]
+    pub fn of_id(id: u64) -> (ExecutionId, u32) {
+        (ExecutionId(id / NUMBERS), u32::try_from(id % NUMBERS).unwrap_or(u32::MAX))
+    }
+}
+
+/// Encoded as by `packed!`, with the waiting time and the times of chunks; step executions of earlier versions end before these.
 impl Packed for StepExecution {
     fn pack(&self, to: &mut Vec<u8>) {
         let StepExecution { execution, number, step, status, exit_status, started_ms, .. } = self;
@@ -340,7 +361,7 @@ impl Packed for StepExecution {
         user_data.pack(to);
         partitions.pack(to);
         cause.pack(to);
-        times.wait_ns.pack(to);
+        (times.wait_ns, self.chunks).pack(to);
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
@@ -350,6 +371,7 @@ impl Packed for StepExecution {
         let (counts, mut times) = (Packed::unpack(from)?, Times::unpack(from)?);
         let (user_data, partitions, cause) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
         times.wait_ns = if from.is_empty() { 0 } else { Packed::unpack(from)? };
+        let chunks = if from.is_empty() { None } else { Packed::unpack(from)? };
         Some(StepExecution {
             execution,
             number,
@@ -363,6 +385,7 @@ impl Packed for StepExecution {
             user_data,
             partitions,
             cause,
+            chunks,
         })
     }
 }
@@ -743,8 +766,11 @@ mod tests {
 
         let ran = StepExecution { times: Times { wait_ns: 9, ..Times::default() }, ..StepExecution::default() };
         let packed = bytes(&ran);
-        assert_eq!(StepExecution::unpack_all(&packed), Some(ran));
-        assert_eq!(StepExecution::unpack_all(&packed[..packed.len() - 8]), Some(StepExecution::default()));
+        assert_eq!(StepExecution::unpack_all(&packed), Some(ran.clone()));
+        assert_eq!(StepExecution::unpack_all(&packed[..packed.len() - 1]), Some(ran.clone()));
+        assert_eq!(StepExecution::unpack_all(&packed[..packed.len() - 9]), Some(StepExecution::default()));
+        let measured = StepExecution { chunks: Some(ChunkSpread { chunks: 3, ..ChunkSpread::default() }), ..ran };
+        assert_eq!(StepExecution::unpack_all(&bytes(&measured)), Some(measured));
         assert_eq!(pace.and_then(|pace| pace.seconds_left()), Some(1.0));
     }
 

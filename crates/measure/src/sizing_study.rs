@@ -225,7 +225,7 @@ impl SizingStudy {
             partitions: 1,
             rows: batch::Rows::None,
             checkpoint_bytes: 1_024,
-            listens: false,
+            listens: batch::Listens::No,
             events: batch::KeptEvents::Off,
             object_bytes: 0,
             measures: true,

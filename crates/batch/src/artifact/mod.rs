@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::chunk_times::ChunkTimes;
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
 use crate::record::StepExecution;
@@ -390,6 +391,18 @@ pub trait PartitionAnalyzer {
     }
 }
 
+/// What a [`Listener`] needs from the engine.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Needs {
+    /// Calls for chunks. Items are read, written and committed as without the listener.
+    #[default]
+    Chunks,
+    /// Also calls for items. The engine measures each item, and does not wait for the results of writes.
+    Items,
+    /// Also the results of writes, when they are known. In a database, this takes a round trip for each chunk.
+    Results,
+}
+
 /// Receives job events. One trait has the methods of all listener kinds: `before_job` and `after_job` are called for a listener of a job, all others
 /// for one of a step.
 #[allow(
@@ -399,6 +412,18 @@ pub trait PartitionAnalyzer {
     reason = "the names are those of the specification; an error fails the step or job"
 )]
 pub trait Listener {
+    /// Returns what the listener needs. Less than [`Needs::Results`] makes chunks cheaper.
+    fn needs(&self) -> Needs {
+        Needs::Results
+    }
+    /// Returns true if [`Listener::on_chunk_times`] does something. The engine then measures CPU time too.
+    fn takes_times(&self) -> bool {
+        false
+    }
+    /// Receives the times of a chunk when it is durable, while the next chunk runs.
+    fn on_chunk_times(&mut self, times: &ChunkTimes) -> Answer<()> {
+        Ok(())
+    }
     fn before_job(&mut self) -> Answer<()> {
         Ok(())
     }

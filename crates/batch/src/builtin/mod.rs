@@ -1,6 +1,5 @@
 //! The artifacts that come with Quayline.
 
-mod accounts;
 mod cobol;
 mod command;
 mod command_processor;
@@ -30,9 +29,6 @@ pub(crate) use limits::LIMITS;
 pub fn register(registry: &mut Registry) {
     crate::external::register(registry);
     properties::declare(registry);
-    registry.reader("quayline.accountReader", |with| Ok(Box::new(accounts::AccountReader::new(with)?)));
-    registry.writer("quayline.accountWriter", |with| Ok(Box::new(accounts::AccountWriter::new(with)?)));
-    registry.listener("quayline.chunkTimesListener", |with| Ok(Box::new(accounts::ChunkTimes::new(with)?)));
     registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
     registry.reader("quayline.documentReader", |with| Ok(Box::new(document_reader::DocumentReader::new(with)?)));
     registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));

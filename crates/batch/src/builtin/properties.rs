@@ -13,7 +13,6 @@ const FRAMING: Expected = Expected::Checked(framing);
 const DATABASE: Expected = Expected::Checked(database);
 const LIMIT: Expected = Expected::Checked(limit);
 const COBOL_LENGTH: Expected = Expected::Number(1, super::cobol::LENGTH_MAX, "the length of the parameter");
-const POSITION_BYTES: Expected = Expected::Number(0, super::accounts::POSITION_BYTES_MAX, "1024");
 const COLUMNS: Expected = Expected::Checked(columns);
 const ITEMS: Expected = Expected::OneOf(&["json", "csv"]);
 
@@ -98,15 +97,6 @@ const ALL: &[(&str, &str, Properties)] = &[
             required("key", TEXT),
             optional("items", ITEMS),
             optional("fetch", number("1000")),
-        ]),
-    ),
-    (
-        "reader",
-        "quayline.accountReader",
-        Properties::only(&[
-            required("FileName", TEXT),
-            optional("NumRecords", number("10000000")),
-            optional("ReaderCheckpointDataSize", POSITION_BYTES),
         ]),
     ),
     (
@@ -200,17 +190,6 @@ const ALL: &[(&str, &str, Properties)] = &[
         ]),
     ),
     ("writer", "quayline.sqlWriter", SQL_WRITER),
-    (
-        "writer",
-        "quayline.accountWriter",
-        Properties::only(&[
-            optional("AccountNumberBase", number("0")),
-            optional("WriterCheckpointDataSize", POSITION_BYTES),
-            optional("Table", TEXT),
-            optional("Deletes", Expected::OneOf(&["rows", "set", "one-by-one", "none"])),
-        ]),
-    ),
-    ("listener", "quayline.chunkTimesListener", Properties::only(&[required("File", TEXT)])),
     (
         "mapper",
         "quayline.fileMapper",

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use quayline_project::job::ArtifactRef;
 
 use super::Run;
-use crate::artifact::{Answer, Listener};
+use crate::artifact::{Answer, Listener, Needs};
 use crate::context::{JobContext, StepContext};
 
 /// Listeners in document order.
 #[derive(Default)]
-pub(super) struct Listeners(Vec<Box<dyn Listener>>);
+pub(super) struct Listeners {
+    all: Vec<Box<dyn Listener>>,
+    needs: Needs,
+    take_times: bool,
+}
 
 impl Listeners {
     pub(super) fn make(
@@ -21,20 +25,28 @@ impl Listeners {
         step: Option<&Arc<StepContext>>,
     ) -> Answer<()> {
         for artifact in artifacts {
-            self.0.push(run.engine.registry.make_listener(&run.inject(artifact, job, step))?);
+            let listener = run.engine.registry.make_listener(&run.inject(artifact, job, step))?;
+            self.needs = self.needs.max(listener.needs());
+            self.take_times |= listener.takes_times();
+            self.all.push(listener);
         }
         Ok(())
     }
 
-    /// Returns true if the list is empty.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Returns the most that one of them needs.
+    pub(super) fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// Returns true if one of them takes the times of chunks.
+    pub(super) fn take_times(&self) -> bool {
+        self.take_times
     }
 
     /// Calls all listeners. Returns the first exception after all were called.
     pub(super) fn each(&mut self, mut tell: impl FnMut(&mut dyn Listener) -> Answer<()>) -> Answer<()> {
         let mut answer = Ok(());
-        for listener in &mut self.0 {
+        for listener in &mut self.all {
             let told = tell(listener.as_mut());
             if answer.is_ok() {
                 answer = told;

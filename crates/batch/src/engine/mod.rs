@@ -30,6 +30,7 @@ use quayline_workload::{Kind, Turn, Working, Workload};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::artifact::{Injected, Registry};
+use crate::chunk_times::{ChunkHistograms, ChunkSpread};
 use crate::context::{JobContext, StepContext, StopSignal};
 use crate::error::{BatchError, Thrown};
 use crate::event::{self, Event, Keeping, Observer};
@@ -92,6 +93,8 @@ pub struct Engine {
     claims: AtomicU64,
     /// The tokens of those that it runs.
     claimed: Mutex<HashSet<u64>>,
+    /// Times of the chunks of running steps.
+    measured: Mutex<HashMap<(ExecutionId, String), Arc<Mutex<ChunkHistograms>>>>,
 }
 
 /// Gives a system property its value.
@@ -159,7 +162,20 @@ impl Engine {
             stragglers: Stragglers::default(),
             claims: AtomicU64::new(1),
             claimed: Mutex::default(),
+            measured: Mutex::default(),
         }
+    }
+
+    fn chunk_histograms(&self, execution: ExecutionId, step: &str) -> Arc<Mutex<ChunkHistograms>> {
+        Arc::clone(self.measured.lock().entry((execution, step.to_owned())).or_default())
+    }
+
+    /// Returns the distribution of the times of a step's chunks so far, if this process runs the step.
+    #[must_use]
+    pub fn chunk_spread(&self, execution: ExecutionId, step: &str) -> Option<ChunkSpread> {
+        let histograms = self.measured.lock().get(&(execution, step.to_owned())).map(Arc::clone)?;
+        let spread = histograms.lock().spread();
+        spread
     }
 
     /// Creates an instance of a job with its first execution. [`Launched::run`] runs it.

@@ -354,6 +354,7 @@ impl Engine {
                 }
                 self.take_split_requests_of(id);
             }
+            self.measured.lock().remove(&(id, offer.step.clone()));
             let mut ran = 0;
             let mut lost = None;
             for worker in workers {

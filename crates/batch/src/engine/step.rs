@@ -166,6 +166,8 @@ impl Run<'_> {
         record.ended_ms = Some(self.repository().now_ms());
         record.counts = context.counts();
         record.times = end.times;
+        record.chunks = self.engine.chunk_spread(self.held.execution, &step.id);
+        self.engine.measured.lock().remove(&(self.held.execution, step.id.clone()));
         record.user_data = context.user_data();
         record.cause = end.cause.as_ref().map(Thrown::to_string);
         let topic = match end.status {

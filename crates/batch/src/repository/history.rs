@@ -30,6 +30,10 @@ pub struct ExecutionFilter {
     pub from_ms: Option<u64>,
     /// Created before this time.
     pub until_ms: Option<u64>,
+    /// Updated at or after this time, in milliseconds since 1970.
+    pub updated_from_ms: Option<u64>,
+    /// Updated before this time.
+    pub updated_until_ms: Option<u64>,
     /// Job parameters with their values.
     pub parameters: BTreeMap<String, String>,
     /// User who started it.
@@ -47,6 +51,8 @@ impl ExecutionFilter {
                 .is_none_or(|pattern| quayline_project::job::matches_pattern(pattern, exit_status))
             && self.until_ms.is_none_or(|until| execution.created_ms < until)
             && self.from_ms.is_none_or(|from| execution.created_ms >= from)
+            && self.updated_until_ms.is_none_or(|until| execution.updated_ms < until)
+            && self.updated_from_ms.is_none_or(|from| execution.updated_ms >= from)
             && self.parameters.iter().all(|(name, value)| execution.parameters.get(name) == Some(value))
             && self.submitter.as_ref().is_none_or(|submitter| Some(submitter) == execution.submitter.as_ref())
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use quayline_batch::artifact::{Answer, Item, Processor, Writer};
+use parking_lot::Mutex;
+use quayline_batch::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Writer};
 use quayline_batch::{BatchStatus, PageOf, Thrown, Work};
 
 use crate::kit::{Process, ended, given, job, properties};
@@ -136,26 +137,78 @@ fn a_long_job_keeps_one_state_and_a_start_adds_the_same_records_whatever_the_his
     assert_eq!(all(&process) - many, growth);
 }
 
-/// A start costs the same after many executions. `QUAYLINE_HISTORY` sets their number; 1,000,000 take some minutes.
-#[test]
-fn a_start_costs_the_same_after_a_long_history() {
-    let history = std::env::var("QUAYLINE_HISTORY").ok().and_then(|text| text.parse().ok()).unwrap_or(5_000u64);
-    let process = Process::in_memory();
-    let xml = job("<step id=\"s\"><batchlet ref=\"saying\"/></step>");
-    // The shortest of some: other work on the machine makes starts longer, never shorter.
-    let start = || {
-        let begin = std::time::Instant::now();
-        let launched = process.engine.start(&xml, given(&[])).unwrap();
-        let took = begin.elapsed();
-        assert_eq!(launched.run().unwrap().status, BatchStatus::Completed);
-        took
-    };
-    let shortest = || (0..200).map(|_| start()).min().unwrap_or_default();
-    let first = shortest();
-    for _ in 0..history {
-        start();
+/// Three items are a chunk. Logs its calls.
+struct Threes(Arc<Mutex<Vec<&'static str>>>, u32);
+
+impl CheckpointAlgorithm for Threes {
+    fn begin(&mut self) -> Answer<()> {
+        self.0.lock().push("begin");
+        self.1 = 0;
+        Ok(())
     }
-    let last = shortest();
-    eprintln!("a start takes {first:?}, and {last:?} after {history} executions");
-    assert!(last < first * 10, "{first:?} became {last:?}");
+    fn is_ready(&mut self) -> Answer<bool> {
+        self.1 += 1;
+        Ok(self.1 == 3)
+    }
+    fn end(&mut self) -> Answer<()> {
+        self.0.lock().push("end");
+        Ok(())
+    }
+}
+
+/// Complaint 11: the specification does not say whether a retried chunk runs item by item with a custom algorithm. It does, and the engine does not call the algorithm meanwhile.
+#[test]
+fn a_retry_runs_one_by_one_also_with_a_custom_algorithm() {
+    let mut process = Process::in_memory();
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let given = Arc::clone(&calls);
+    process.engine.registry.checkpoint_algorithm("threes", move |_| Ok(Box::new(Threes(Arc::clone(&given), 0))));
+    let xml = format!(
+        "<step id=\"s\"><chunk checkpoint-policy=\"custom\"><reader ref=\"counting\">{}</reader><writer ref=\"picky\">{}</writer>\
+         <checkpoint-algorithm ref=\"threes\"/>\
+         <retryable-exception-classes><include class=\"Bad\"/></retryable-exception-classes></chunk></step>",
+        properties(&[("count", "9")]),
+        properties(&[("fail", "5")])
+    );
+    assert_eq!(ended(&process.start(&xml, &[])), "COMPLETED COMPLETED");
+    assert_eq!(process.said(), ["write 1 2 3", "write 4", "write 5", "write 6", "write 7 8 9"]);
+    // The chunk that rolled back had begun; the last one is empty.
+    assert_eq!(*calls.lock(), ["begin", "end", "begin", "begin", "end", "begin", "end"]);
+}
+
+/// Complaint 11: the specification does not say whether limits are those of a partition or of the step. They are those of a partition.
+#[test]
+fn each_partition_has_its_own_skip_limit_and_retry_limit() {
+    for (limit, classes) in [
+        ("skip-limit", "<skippable-exception-classes><include class=\"Bad\"/></skippable-exception-classes>"),
+        (
+            "retry-limit",
+            "<retryable-exception-classes><include class=\"Bad\"/></retryable-exception-classes>\
+             <no-rollback-exception-classes><include class=\"Bad\"/></no-rollback-exception-classes>",
+        ),
+    ] {
+        // Partition 0 fails at the items of its property, and partition 1 at item 3; a retry is successful.
+        let run = |first: &str| {
+            let always = if limit == "skip-limit" { "yes" } else { "" };
+            let writer = properties(&[("fail", "#{partitionPlan['fail']}"), ("always", always), ("isolates", "yes")]);
+            let plan: String = [(0, first), (1, "3")]
+                .iter()
+                .map(|(number, fail)| {
+                    properties(&[("fail", *fail)]).replacen(
+                        "<properties>",
+                        &format!("<properties partition=\"{number}\">"),
+                        1,
+                    )
+                })
+                .collect();
+            let xml = format!(
+                "<step id=\"s\"><chunk item-count=\"1\" {limit}=\"1\"><reader ref=\"counting\">{}</reader><writer ref=\"picky\">{writer}</writer>{classes}</chunk>\
+                 <partition><plan partitions=\"2\" threads=\"1\">{plan}</plan></partition></step>",
+                properties(&[("count", "4")])
+            );
+            Process::in_memory().start(&xml, &[])
+        };
+        assert_eq!(ended(&run("2")), "COMPLETED COMPLETED", "{limit}: one in each partition");
+        assert_eq!(ended(&run("2 4")), "FAILED FAILED", "{limit}: two in one");
+    }
 }

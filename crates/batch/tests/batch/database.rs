@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
+use quayline_batch::artifact::Needs;
 use quayline_batch::event::{self, EventPosition, Keeping, TopicFilter};
 use quayline_batch::record::Execution;
 use quayline_batch::{Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Relay, Repository};
@@ -12,10 +14,13 @@ use quayline_postgres::server::{Durable, OwnServer};
 use quayline_store::SystemClock;
 use quayline_store::queue::{GetWait, QueueDefinition, Select};
 
+use crate::around::{Around, AroundBackend};
 use crate::kit::{Process, given, job};
+use crate::operator::Timed;
 
 mod crash;
 mod elsewhere;
+mod outage;
 mod shared;
 
 /// Starts the server, or returns `None` if PostgreSQL is not installed: the test is then counted as skipped.
@@ -79,6 +84,13 @@ fn into(table: &str, more: &[(&str, &str)]) -> String {
     artifact("writer", "sqlWriter", &list)
 }
 
+/// The times of each chunk that committed are known, and of no other.
+fn all_chunks_are_measured(process: &Process, execution: &Execution) {
+    for step in process.steps(execution.id) {
+        assert_eq!(step.chunks.map(|spread| spread.chunks), Some(step.counts.commit), "{step:?}");
+    }
+}
+
 fn completed(process: &Process, execution: &Execution) {
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?} {:?}", process.steps(execution.id));
 }
@@ -111,8 +123,42 @@ fn jobs_in_a_database() {
     a_commit_that_is_refused(&server, folder.path());
     tokens_belong_to_one_run_of_a_step(&server, folder.path());
     a_start_after_a_long_history(&server, folder.path());
+    times_of_chunks_cost_no_round_trip(&server, folder.path());
     statements_of_a_batchlet(&server, folder.path());
-    the_database_goes(&server, folder.path());
+    outage::the_database_of_a_writer_goes(&server, folder.path());
+    outage::the_database_goes(&server, folder.path());
+}
+
+/// Counts the savepoints of chunks that wait for the answers to their writes.
+#[derive(Default)]
+struct Marks(AtomicUsize);
+
+impl Around for Marks {
+    fn marked(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A listener that takes the times of chunks does not make them wait for the answers to their writes.
+fn times_of_chunks_cost_no_round_trip(server: &OwnServer, folder: &Path) {
+    lines(folder, "in.json", 1..=95);
+    for (needs, marks) in [(Needs::Chunks, 0), (Needs::Items, 0), (Needs::Results, 10)] {
+        sql(server, "TRUNCATE t");
+        let around = Arc::new(Marks::default());
+        let counted = Arc::clone(&around) as Arc<dyn Around>;
+        let mut process =
+            Process::new(Arc::new(AroundBackend { inner: backend(server), around: counted }), folder.to_owned());
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let given = Arc::clone(&taken);
+        process.engine.registry.listener("timed", move |_| Ok(Box::new(Timed(Arc::clone(&given), needs))));
+        let xml = chunk(10, &in_file("in.json"), &into("t", &[]), "")
+            .replace("<chunk", "<listeners><listener ref=\"timed\"/></listeners><chunk");
+        let execution = process.start(&xml, &[]);
+        completed(&process, &execution);
+        assert_eq!(around.0.load(Ordering::Relaxed), marks, "{needs:?}");
+        assert_eq!(taken.lock().iter().map(|chunk| chunk.items).sum::<u64>(), 95, "{needs:?}");
+        assert_eq!(value(server, "SELECT count(*) FROM t"), "95");
+    }
 }
 
 /// The statements of a batchlet are one transaction: a faulty one undoes the preceding ones.
@@ -354,6 +400,7 @@ fn refused_rows_are_processed_once(server: &OwnServer, folder: &Path) {
             let counts = process.steps(execution.id)[0].counts;
             let found = (counts.read, counts.write, counts.write_skip, counts.rollback);
             assert_eq!(found, (60, 58, 2, 0), "{send}: {counts:?}");
+            all_chunks_are_measured(&process, &execution);
             assert_eq!(value(server, "SELECT count(*) FROM keyed"), "58");
             assert_eq!(std::fs::read(folder.join("calls")).unwrap().len(), 60, "{send}");
         }
@@ -371,6 +418,7 @@ fn a_last_chunk_that_is_refused(server: &OwnServer, folder: &Path) {
     completed(&process, &execution);
     let counts = process.steps(execution.id)[0].counts;
     assert_eq!((counts.read, counts.write, counts.write_skip, counts.rollback), (3, 2, 1, 0), "{counts:?}");
+    all_chunks_are_measured(&process, &execution);
     assert_eq!(value(server, "SELECT count(*) FROM keyed"), "2");
 }
 
@@ -395,6 +443,7 @@ fn a_commit_that_is_refused(server: &OwnServer, folder: &Path) {
         completed(&process, &execution);
         let counts = process.steps(execution.id)[0].counts;
         assert_eq!((counts.read, counts.write, counts.write_skip), (5, 4, 1), "item-count {count}: {counts:?}");
+        all_chunks_are_measured(&process, &execution);
         assert_eq!(std::fs::read(folder.join("late")).unwrap().len(), 5, "item-count {count}");
         std::fs::remove_file(folder.join("late")).unwrap();
         assert_eq!(value(server, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM late"), "1 2 4 5", "{count}");
@@ -731,75 +780,4 @@ fn partitions(server: &OwnServer, folder: &Path) {
     assert_eq!(process.steps(again.id)[0].counts.read, 6, "only what was left of one partition");
     assert_eq!(value(server, "SELECT count(*) || ' ' || sum(id) FROM u"), "600 179700");
     sql(server, "TRUNCATE u");
-}
-
-/// Returns the duration of the outage; `QUAYLINE_OUTAGE_MS` overrides it.
-fn outage() -> Duration {
-    let ms = std::env::var("QUAYLINE_OUTAGE_MS").ok().and_then(|text| text.parse().ok());
-    Duration::from_millis(ms.unwrap_or(500))
-}
-
-/// The server stops in the middle of a job and returns: the job waits and ends with each row once. Then it stops for good: the job ends, and
-/// continues when a database is available again.
-fn the_database_goes(server: &OwnServer, folder: &Path) {
-    const ROWS: u32 = 60_000;
-    lines(folder, "in.json", 1..=ROWS);
-    let xml = chunk(50, &in_file("in.json"), &into("u", &[]), "");
-    let waits = |patience| {
-        let repository = Repository::new(backend(server)).with_patience(Duration::from_secs(patience));
-        repository.recover().unwrap();
-        let mut process = process(server, folder);
-        process.engine.repository = Arc::new(repository);
-        process
-    };
-    let rows = || {
-        let mut connection = Connection::open(&server.endpoint()).ok()?;
-        let answers = connection.query("SELECT count(*) FROM u", &[]).ok()?;
-        answers.row(0).and_then(|row| row.int8(0))
-    };
-    let until = |count: i64| {
-        for _ in 0..2_000 {
-            if rows().is_some_and(|found| found >= count) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        panic!("the job does not reach {count} rows");
-    };
-    let patient = waits(120);
-    let execution = std::thread::scope(|scope| {
-        let running = scope.spawn(|| patient.start(&xml, &[]));
-        for round in 1..=2i64 {
-            until(round * 5_000);
-            server.stop();
-            std::thread::sleep(outage());
-            server.run().unwrap();
-        }
-        running.join().unwrap()
-    });
-    completed(&patient, &execution);
-    let counts = patient.steps(execution.id)[0].counts;
-    assert_eq!((counts.read, counts.write), (u64::from(ROWS), u64::from(ROWS)));
-    assert_eq!(value(server, "SELECT count(*) || ' ' || count(DISTINCT id) FROM u"), format!("{ROWS} {ROWS}"));
-    sql(server, "TRUNCATE u");
-    let impatient = waits(1);
-    let ended = std::thread::scope(|scope| {
-        let running = scope.spawn(|| impatient.engine.start(&job(&xml), given(&[])).unwrap().run());
-        until(5_000);
-        server.stop();
-        running.join().unwrap()
-    });
-    assert!(matches!(ended, Err(BatchError::Lost(_))), "{ended:?}");
-    drop(impatient);
-    server.run().unwrap();
-    let next = process(server, folder);
-    let last = next.engine.repository.latest(0, 1).unwrap().remove(0);
-    // By the server's clock the process may count as alive for a minute after the server's restart; the test does not wait.
-    if last.status.is_running() {
-        sql(server, "UPDATE quayline_jobs.owner SET until = now() - interval '1 second'");
-        assert_eq!(next.engine.repository.recover().unwrap().len(), 1);
-    }
-    let again = next.restart(last.id, &xml, &[]);
-    completed(&next, &again);
-    assert_eq!(value(server, "SELECT count(*) || ' ' || count(DISTINCT id) FROM u"), format!("{ROWS} {ROWS}"));
 }

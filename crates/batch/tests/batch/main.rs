@@ -16,6 +16,7 @@ mod crash;
 mod database;
 mod external;
 mod failures;
+mod history;
 mod hostile;
 mod http;
 mod java;

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use quayline_batch::artifact::{Answer, Item, Processed, Processor, Reader, Writer};
-use quayline_batch::record::{Execution, ExecutionId, InstanceId};
+use quayline_batch::artifact::{Answer, Item, Listener, Needs, Processed, Processor, Reader, Writer};
+use quayline_batch::chunk_times::ChunkTimes;
+use quayline_batch::record::{Execution, ExecutionId, InstanceId, Times};
 use quayline_batch::{
     Backend, BatchError, BatchStatus, Drift, ExecutionFilter, PageOf, StartError, StepProgress, Thrown, Work,
 };
@@ -406,34 +407,80 @@ fn a_stop_ends_the_wait_for_a_message() {
     assert_eq!(ended(&process.restart(execution.id, &short, &[])), "COMPLETED COMPLETED");
 }
 
-/// Each line has the times of a chunk, and the sum of all lines is the time of the step.
+/// Takes times of chunks and nothing else.
+pub(crate) struct Timed(pub(crate) Arc<Mutex<Vec<ChunkTimes>>>, pub(crate) Needs);
+
+impl Listener for Timed {
+    fn needs(&self) -> Needs {
+        self.1
+    }
+    fn takes_times(&self) -> bool {
+        true
+    }
+    fn on_chunk_times(&mut self, times: &ChunkTimes) -> Answer<()> {
+        self.0.lock().push(*times);
+        Ok(())
+    }
+}
+
+/// The times of all durable chunks add up to those of the step.
 #[test]
-fn the_times_of_chunks_have_container_commit_and_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::new(backend(&medium()), folder.path().to_owned());
+fn the_times_of_chunks_add_up_to_those_of_the_step() {
+    for needs in [Needs::Chunks, Needs::Items, Needs::Results] {
+        let mut process = Process::in_memory();
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let given = Arc::clone(&taken);
+        process.engine.registry.listener("timed", move |_| Ok(Box::new(Timed(Arc::clone(&given), needs))));
+        let xml = format!(
+            "<step id=\"s\"><listeners><listener ref=\"timed\"/></listeners>\
+             <chunk item-count=\"10\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\"/><writer ref=\"picky\"/></chunk></step>",
+            properties(&[("count", "95")])
+        );
+        let execution = process.start(&xml, &[]);
+        let step = &process.steps(execution.id)[0];
+        let (times, taken) = (step.times, std::mem::take(&mut *taken.lock()));
+        assert!(times.container_ns() > 0 && times.commit_ns > 0, "{times:?}");
+        let named = times.read_ns + times.process_ns + times.write_ns + times.commit_ns + times.wait_ns;
+        assert_eq!(named + times.container_ns(), times.total_ns);
+        assert_eq!(taken.iter().map(|chunk| chunk.chunk).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+        assert_eq!(taken.iter().map(|chunk| chunk.items).sum::<u64>(), 95);
+        let sum = |part: fn(&Times) -> u64| taken.iter().map(|chunk| part(&chunk.times)).sum::<u64>();
+        assert_eq!(sum(|times| times.read_ns), times.read_ns);
+        assert_eq!(sum(|times| times.process_ns), times.process_ns);
+        assert_eq!(sum(|times| times.write_ns), times.write_ns);
+        assert_eq!(sum(|times| times.commit_ns), times.commit_ns);
+        assert!(sum(|times| times.total_ns) <= times.total_ns);
+        assert!(taken.iter().all(|chunk| chunk.cpu.total_ns > 0), "{taken:?}");
+        let spread = step.chunks.expect("a distribution");
+        assert_eq!(spread.chunks, 10);
+        let longest = taken.iter().map(|chunk| chunk.times.total_ns).max();
+        assert_eq!(spread.named().find(|(part, _)| *part == "total").map(|(_, of)| of.max_ns), longest);
+        assert!(process.engine.chunk_spread(execution.id, "s").is_none(), "the step has ended");
+    }
+}
+
+/// Partitions of a step have one distribution, and a chunk that rolls back is not in it.
+#[test]
+fn partitions_share_the_distribution_of_chunk_times() {
+    let process = Process::in_memory();
     let xml = format!(
-        "<step id=\"s\"><listeners><listener ref=\"quayline.chunkTimesListener\">{}</listener></listeners>\
-         <chunk item-count=\"10\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\"/><writer ref=\"picky\"/></chunk></step>",
-        properties(&[("File", "times.csv")]),
-        properties(&[("count", "95")])
+        "<step id=\"s\"><chunk item-count=\"10\"><reader ref=\"counting\">{}</reader><writer ref=\"picky\"/></chunk>\
+         <partition><plan partitions=\"3\" threads=\"2\"/></partition></step>",
+        properties(&[("count", "25")])
     );
     let execution = process.start(&xml, &[]);
-    let times = process.steps(execution.id)[0].times;
-    assert!(times.container_ns() > 0 && times.commit_ns > 0, "{times:?}");
-    let named = times.read_ns + times.process_ns + times.write_ns + times.commit_ns + times.wait_ns;
-    assert_eq!(named + times.container_ns(), times.total_ns);
-    let text = std::fs::read_to_string(folder.path().join("times.csv")).unwrap();
-    let mut lines = text.lines();
-    let header =
-        "execution,step,partition,chunk,items,read_ns,process_ns,write_ns,chunk_ns,container_ns,commit_ns,wait_ns";
-    assert_eq!(lines.next(), Some(header));
-    let rows: Vec<Vec<u64>> =
-        lines.map(|line| line.split(',').skip(3).map(|number| number.parse().unwrap()).collect()).collect();
-    assert_eq!(rows.len(), 10);
-    let sum = |column: usize| rows.iter().map(|row| row[column]).sum::<u64>();
-    assert_eq!(sum(1), 95);
-    assert!(sum(6) > 0 && sum(7) > 0 && sum(7) <= times.commit_ns, "{text}");
-    assert_eq!(sum(8), 0, "nothing waited");
+    assert_eq!(process.steps(execution.id)[0].chunks.map(|spread| spread.chunks), Some(9));
+    let fails = xml.replace(
+        "<writer ref=\"picky\"/>",
+        &format!("<writer ref=\"picky\">{}</writer>", properties(&[("fail", "15")])),
+    );
+    let execution = process.start(&fails, &[]);
+    assert_eq!(ended(&execution), "FAILED FAILED");
+    assert_eq!(
+        process.steps(execution.id)[0].chunks.map(|spread| spread.chunks),
+        Some(7),
+        "two whole partitions, and one chunk"
+    );
 }
 
 /// Lists by job, status, exit status, time, parameter and submitter.

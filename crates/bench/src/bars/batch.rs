@@ -1,6 +1,6 @@
 //! Batch jobs: overhead of the container over the floor of the database, partitions, large chunks and positions, memory.
 
-use quayline_measure::batch::{KeptEvents, Load, Rows, Took, World};
+use quayline_measure::batch::{KeptEvents, Listens, Load, Rows, Took, World};
 
 use super::{Area, Bar, Bench, Measured, Side};
 use crate::batch::{AgainstPeers, Missing, against_peers, floor, large_items_memory, peak_memory, unchanged};
@@ -58,7 +58,7 @@ const CONTAINER: Load = Load {
     partitions: 1,
     rows: Rows::None,
     checkpoint_bytes: 1_024,
-    listens: false,
+    listens: Listens::No,
     events: KeptEvents::Off,
     object_bytes: 0,
     measures: true,

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
             let file = JobFile::open(&args.file)?;
             let (job, unresolved) = file.resolve(&parameters(&args.parameters)?, &system_property)?;
             console.findings(&unresolved.iter().map(|reference| file.unresolved(reference)).collect::<Vec<_>>());
-            write_stdout(show::plan(&job).as_bytes())?;
+            write_stdout(quayline_project::job::plan_text(&job, quayline_batch::delivery).as_bytes())?;
             Ok(Exit::Done)
         }
         JobCommand::Start(args) => start(args, console),
@@ -231,6 +231,7 @@ fn no_log(execution: &Execution, store: &Path) -> Finding {
 fn artifacts() -> Registry {
     let mut registry = Registry::default();
     builtin::register(&mut registry);
+    quayline_measure::batch::register(&mut registry);
     registry
 }
 

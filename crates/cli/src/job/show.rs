@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use quayline_batch::chunk_times::{ChunkSpread, PartSpread};
 use quayline_batch::log::time_text;
 use quayline_batch::record::{Counts, Execution, Reject, StepExecution};
 use quayline_batch::{BatchError, PartitionProgress, Repository, Slow, StepProgress};
-use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody};
 use serde_json::{Map, Value, json};
 
 /// Executions in rows.
@@ -164,6 +164,13 @@ fn step_text(step: &StepExecution, progress: Option<&StepProgress>, form: Form, 
             s(times.wait_ns)
         );
     }
+    if let Some(spread) = step.chunks.filter(|_| form == Form::Times) {
+        let _ = writeln!(text, "    microseconds of a chunk, 50 %, 95 %, 99 % and at most, of {}:", spread.chunks);
+        for (part, of) in spread.named() {
+            let [p50, p95, p99, max] = [of.p50_ns, of.p95_ns, of.p99_ns, of.max_ns].map(|ns| ns as f64 / 1e3);
+            let _ = writeln!(text, "      {part:<9} {p50:>10.1} {p95:>10.1} {p99:>10.1} {max:>10.1}");
+        }
+    }
     if let Some(cause) = &step.cause {
         let _ = writeln!(text, "    cause: {cause}");
     }
@@ -224,7 +231,7 @@ fn step_json(step: &StepExecution, progress: Option<&StepProgress>) -> Value {
         counts.named().iter().map(|(name, count)| ((*name).to_owned(), Value::from(*count))).collect();
     let times = &step.times;
     let mut value = json!({
-        "stepExecutionId": step.number,
+        "stepExecutionId": step.id(),
         "stepName": step.step,
         "batchStatus": step.status.text(),
         "exitStatus": step.exit_status,
@@ -242,6 +249,7 @@ fn step_json(step: &StepExecution, progress: Option<&StepProgress>) -> Value {
             "wait": times.wait_ns,
             "total": times.total_ns,
         },
+        "chunkNanoseconds": step.chunks.as_ref().map(spread_json),
         "cause": step.cause,
     });
     if let Some(progress) = progress.filter(|_| step.status.is_running()) {
@@ -261,6 +269,13 @@ fn step_json(step: &StepExecution, progress: Option<&StepProgress>) -> Value {
         });
     }
     value
+}
+
+fn spread_json(spread: &ChunkSpread) -> Value {
+    let part = |of: PartSpread| json!({ "p50": of.p50_ns, "p95": of.p95_ns, "p99": of.p99_ns, "max": of.max_ns });
+    let mut parts: Map<String, Value> = spread.named().map(|(name, of)| (name.to_owned(), part(of))).collect();
+    parts.insert("chunks".to_owned(), spread.chunks.into());
+    Value::Object(parts)
 }
 
 fn slow_json(slow: &Slow) -> Value {
@@ -323,127 +338,4 @@ pub(super) fn reject_json(reject: &Reject, shows_data: bool) -> Value {
         };
     }
     value
-}
-
-/// Formats the elements of a job, with the work that a crash repeats.
-pub(super) fn plan(job: &Job) -> String {
-    let mut text = format!("job {}\n", job.id);
-    elements(&job.elements, 1, &mut text);
-    text
-}
-
-fn elements(list: &[Element], depth: usize, text: &mut String) {
-    let indent = "  ".repeat(depth);
-    for element in list {
-        match element {
-            Element::Step(step) => step_plan(step, &indent, text),
-            Element::Flow(flow) => {
-                let _ = writeln!(text, "{indent}flow {}", flow.id);
-                elements(&flow.elements, depth + 1, text);
-            }
-            Element::Split(split) => {
-                let _ = writeln!(text, "{indent}split {}: {} flows at the same time", split.id, split.flows.len());
-                for flow in &split.flows {
-                    let _ = writeln!(text, "{indent}  flow {}", flow.id);
-                    elements(&flow.elements, depth + 2, text);
-                }
-            }
-            Element::Decision(decision) => {
-                let _ = writeln!(text, "{indent}decision {} by {}", decision.id, decision.decider.name);
-            }
-        }
-        for transition in element.transitions() {
-            let _ = writeln!(text, "{indent}  on {}: {}", transition.on, transition.action);
-        }
-        if let Some(next) = element.next() {
-            let _ = writeln!(text, "{indent}  then {next}");
-        }
-    }
-}
-
-fn step_plan(step: &Step, indent: &str, text: &mut String) {
-    match &step.body {
-        StepBody::Batchlet(batchlet) => {
-            let _ = writeln!(text, "{indent}step {}: batchlet {}", step.id, batchlet.name);
-            let _ = writeln!(text, "{indent}  a crash runs the whole step again");
-        }
-        StepBody::Chunk(chunk) => {
-            let processor =
-                chunk.processor.as_ref().map(|processor| format!(", {}", processor.name)).unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "{indent}step {}: {}{processor}, {}, {}",
-                step.id,
-                chunk.reader.name,
-                chunk.writer.name,
-                chunk.end_text()
-            );
-            let _ = writeln!(text, "{indent}  reader: {}", delivery(&chunk.reader));
-            if let Some(processor) = &chunk.processor {
-                let _ = writeln!(text, "{indent}  processor: {}", delivery(processor));
-            }
-            let _ = writeln!(text, "{indent}  writer: {}", delivery(&chunk.writer));
-        }
-    }
-    match step.partition.as_ref().map(|partition| &partition.source) {
-        Some(PartitionSource::Plan { partitions, .. }) => {
-            let _ = writeln!(text, "{indent}  {partitions} partitions");
-        }
-        Some(PartitionSource::Mapper(mapper)) => {
-            let _ = writeln!(text, "{indent}  partitions by {}", mapper.name);
-        }
-        None => {}
-    }
-}
-
-/// Describes the work that a crash repeats or loses for an artifact.
-fn delivery(artifact: &ArtifactRef) -> &'static str {
-    match artifact.name.as_str() {
-        "quayline.fileReader" | "quayline.documentReader" => "continues at the offset of the last checkpoint",
-        "quayline.accountReader" => "continues at the line of the last checkpoint",
-        "quayline.folderReader" => "continues after the file of the last checkpoint",
-        "quayline.parquetReader" => "continues at the row of the last checkpoint",
-        "quayline.recordFileReader" | "quayline.sqlReader" => "continues after the key of the last checkpoint",
-        "quayline.rejectReader" => "continues after the place of the last checkpoint",
-        "quayline.externalReader" => "continues at the position that the program gave with the last checkpoint",
-        "quayline.queueReader" => "gets in the unit of work of the chunk: each message once",
-        "quayline.mapProcessor" => "maps the items of the chunk again: nothing outside of it changes",
-        "quayline.filterProcessor" => "evaluates the condition for the items of the chunk again, without other effects",
-        "quayline.commandProcessor" => "runs the command for the items of the chunk again: at least once each",
-        "quayline.cobolProcessor" => "calls the program for the items of the chunk again: at least once each",
-        "quayline.httpProcessor" => "sends the requests of the chunk again: at least once each",
-        "quayline.externalProcessor" => "gives the items of the chunk to the program again: at least once each",
-        "quayline.externalWriter" => "as the program undoes what follows the position of the last checkpoint",
-        "quayline.fileWriter" => "cuts the file back to the last checkpoint: each item once",
-        "quayline.parquetWriter" => "continues in the row group of the last checkpoint: each item once",
-        "quayline.sqlWriter" => {
-            "writes in the transaction of the checkpoint, or with a token in another database: each item once"
-        }
-        "quayline.queueWriter" | "quayline.recordFileWriter" | "quayline.accountWriter" => {
-            "writes in the unit of work of the chunk: each item once"
-        }
-        _ => OWN,
-    }
-}
-
-/// Delivery guarantee of an artifact that is not built in.
-const OWN: &str = "as its own code does: at least once unless it uses the unit of work";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every built-in artifact of a chunk must be described in the plan.
-    #[test]
-    fn the_plan_knows_every_artifact_of_a_chunk() {
-        let registry = crate::job::artifacts();
-        for kind in ["reader", "processor", "writer"] {
-            let names = quayline_project::job::Artifacts::missing(&registry, kind, "").unwrap_or_default();
-            assert!(names.len() > 3, "{kind}: {names:?}");
-            for name in names {
-                let artifact = ArtifactRef { name: name.clone(), properties: Default::default() };
-                assert_ne!(delivery(&artifact), OWN, "{name}");
-            }
-        }
-    }
 }

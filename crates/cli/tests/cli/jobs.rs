@@ -323,10 +323,12 @@ fn the_example_of_the_paper_runs() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/batch");
     world.shell(&format!("cp -r {example}/. .")).code(0);
     let given = "-p NumRecords=2000 -p ItemCount=100 -p AccountNumberBase=5";
-    let ran = world.run(&format!("job start jobs/accounts.xml {given} -p Times=times.csv"));
+    let ran = world.run(&format!("job start jobs/accounts.xml {given} -p Times=times.csv -p ItemTimes=items.csv"));
     assert!(ran.code(0).out().contains("READ_COUNT 2000, WRITE_COUNT 2000, COMMIT_COUNT 2"), "{}", ran.out());
     let times = String::from_utf8(world.read("times.csv")).expect("CSV");
     assert!(times.lines().count() >= 20, "{times}");
+    let items = String::from_utf8(world.read("items.csv")).expect("CSV");
+    assert_eq!(items.lines().count(), 1 + 2_000, "a line for each item");
     let ran = world.run("job start jobs/accounts-partitioned.xml -p NumRecords=1000");
     assert!(ran.code(0).out().contains("COMPLETED"), "{}", ran.out());
 }

@@ -80,7 +80,7 @@ pub(super) fn floor(endpoint: &Endpoint, file: &Path, load: &Load, threads: usiz
     let wall = begin.elapsed();
     let read = read.into_inner().map_err(|_| "a thread of the floor panicked".to_owned())?;
     let read_ns = u64::try_from(read.as_nanos()).unwrap_or(u64::MAX);
-    Ok(Took { wall, times: Times { read_ns, ..Times::default() } })
+    Ok(Took { wall, times: Times { read_ns, ..Times::default() }, cpu: Duration::ZERO })
 }
 
 /// Runs one partition; the answer is the time of reading.

@@ -1,5 +1,6 @@
 //! The job of IBM's paper "WebSphere Liberty Batch: Thoughts on Performance", run by this program's own engine.
 
+mod accounts;
 mod experiments;
 mod floor;
 mod positions;
@@ -21,7 +22,9 @@ use quayline_postgres::server::{Durable, OwnServer};
 use quayline_project::job::JobFile;
 use quayline_store::{Access, Clock, Engine, MemoryEngine, Store, StoreLimits, SystemClock};
 use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Settings};
+use rustix::time::{ClockId, clock_gettime};
 
+pub use accounts::register;
 pub use positions::{Moves, Positioned};
 pub use study::{BatchStudy, BatchStudyOptions, Repositories};
 
@@ -51,14 +54,27 @@ pub struct Load {
     pub rows: Rows,
     /// Bytes of checkpoint data of reader and writer each.
     pub checkpoint_bytes: usize,
-    /// Whether the listener of the paper writes the times of each chunk.
-    pub listens: bool,
+    /// Whether the listener of the paper writes times.
+    pub listens: Listens,
     /// Events to store.
     pub events: KeptEvents,
     /// Bytes of each item that is written; 0 writes it as it was read.
     pub object_bytes: usize,
     /// Whether the engine measures the times of the step.
     pub measures: bool,
+}
+
+/// The listener of the paper, which writes `times.csv`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Listens {
+    /// No listener.
+    No,
+    /// Writes the times of each chunk.
+    Chunks,
+    /// Writes also the times of each item, to `items.csv`.
+    Items,
+    /// Writes the times of each chunk, whose writer waits for the database as in the paper.
+    Answers,
 }
 
 /// Events that a run stores.
@@ -111,6 +127,8 @@ pub struct Took {
     pub wall: Duration,
     /// The step's own times; those of partitions are added.
     pub times: Times,
+    /// CPU time of this process; zero for the floor.
+    pub cpu: Duration,
 }
 
 impl Took {
@@ -362,14 +380,18 @@ pub fn job_xml(load: &Load) -> String {
         property("Deletes", deletes),
     ]
     .concat();
-    let listener = if load.listens {
+    let listener = match load.listens {
+        Listens::No => None,
+        Listens::Chunks => Some(String::new()),
+        Listens::Items => Some(property("IterationFile", "items.csv")),
+        Listens::Answers => Some(property("Writes", "answered")),
+    };
+    let listener = listener.map_or_else(String::new, |more| {
         let file = property("File", "times.csv");
         format!(
-            "<listeners><listener ref=\"quayline.chunkTimesListener\"><properties>{file}</properties></listener></listeners>"
+            "<listeners><listener ref=\"quayline.chunkTimesListener\"><properties>{file}{more}</properties></listener></listeners>"
         )
-    } else {
-        String::new()
-    };
+    });
     let processor = if load.object_bytes > 0 { "<processor ref=\"inflate\"/>" } else { "" };
     format!(
         "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\">{listener}<chunk item-count=\"{}\">\
@@ -377,6 +399,12 @@ pub fn job_xml(load: &Load) -> String {
          <writer ref=\"quayline.accountWriter\"><properties>{writer}</properties></writer></chunk>{partition}</step></job>",
         load.items
     )
+}
+
+/// Returns the CPU time of this process.
+fn process_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Runs a job over a repository, with more artifacts.
@@ -389,6 +417,7 @@ fn run(
 ) -> Result<Took, String> {
     let mut registry = Registry::default();
     builtin::register(&mut registry);
+    register(&mut registry);
     more(&mut registry);
     let mut engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, folder.to_owned());
     engine.keeping = events.keeping();
@@ -396,12 +425,12 @@ fn run(
     let file = JobFile::parse("accounts.xml", xml).map_err(|findings| findings.to_string())?;
     let launched = engine.start(&file, BTreeMap::new()).map_err(|error| error.to_string())?;
     let id = launched.id();
-    let begin = Instant::now();
+    let (begin, cpu) = (Instant::now(), process_cpu());
     let ended = launched.run().map_err(|error| error.to_string())?;
-    let wall = begin.elapsed();
+    let (wall, cpu) = (begin.elapsed(), process_cpu().saturating_sub(cpu));
     if ended.status != BatchStatus::Completed {
         return Err(format!("the job ended {}: {}", ended.status, ended.cause.unwrap_or_default()));
     }
     let steps = engine.repository.steps(id).map_err(|error| error.to_string())?;
-    Ok(Took { wall, times: steps.first().map_or_else(Times::default, |step| step.times) })
+    Ok(Took { wall, times: steps.first().map_or_else(Times::default, |step| step.times), cpu })
 }

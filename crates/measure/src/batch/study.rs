@@ -3,7 +3,7 @@
 use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 
 use super::experiments::Experiments;
-use super::{KeptEvents, Load, Rows, World};
+use super::{KeptEvents, Listens, Load, Rows, World};
 
 /// Place of the job repository and the rows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,7 +44,7 @@ impl BatchStudy {
             partitions: 1,
             rows: options.rows,
             checkpoint_bytes: 1_024,
-            listens: false,
+            listens: Listens::No,
             events: KeptEvents::Off,
             object_bytes: 0,
             measures: true,

@@ -20,6 +20,7 @@ mod check;
 pub mod events;
 mod grammar;
 mod model;
+mod plan;
 mod read;
 mod settings;
 mod substitute;
@@ -31,6 +32,7 @@ pub use model::{
     ArtifactRef, Chunk, Decision, Element, ExceptionFilter, Flow, Job, Partition, PartitionSource, Split, Step,
     StepBody, Transition, TransitionAction, matches_pattern,
 };
+pub use plan::{Delivery, plan_text};
 pub use read::JobFile;
 pub use settings::{JobSettings, TakeOver};
 pub use substitute::{Parameters, Unresolved};

@@ -9,6 +9,7 @@
 mod gathered;
 mod pace;
 mod recover;
+mod span;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,13 +25,15 @@ use super::origin::{Origin, shown};
 use super::partition::{bound, choice};
 use super::step::ns;
 use super::straggler::Splits;
-use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Processor, Reader, Writer};
+use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Needs, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
 use crate::record::{Counts, Pace, PartitionState, Position, Progress, Reject, Stage, StepState, Times};
 use crate::repository::Large;
 use crate::work::{Confirm, Pending, Work};
+
+use span::Spans;
 
 /// Outcome of the loop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -115,6 +118,7 @@ pub(super) struct ChunkRun<'c, 's> {
     /// True if the chunk waits for the results of its writes, because a commit without that was refused.
     confirms: bool,
     pub(super) times: Times,
+    spans: Spans,
     /// Items that wait for a processor that takes the items of a chunk together.
     gathered: Vec<Item>,
     /// Origins of these items, if the chunk may skip.
@@ -243,6 +247,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             split_off: None,
             confirms: false,
             times: Times::default(),
+            spans: Spans::new(run.engine.chunk_histograms(run.held.execution, &step.id)),
             gathered: Vec::new(),
             gathered_from: Vec::new(),
             grown: (0, 0),
@@ -327,6 +332,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             return Ok(Some(ChunkEnd::Stopped));
         }
         let begin = self.now();
+        self.begin_span(begin)?;
         let mut turn = self.run.turn(&self.step.id);
         if turn.is_some() {
             self.times.wait_ns += ns(begin);
@@ -375,9 +381,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     }
                     return Err(thrown);
                 }
+                self.end_span(self.now())?;
                 Ok(Some(end))
             }
             Err(Broken::RollBack(thrown)) => {
+                self.spans.drop_current();
                 // The rollback procedure of section 11.11.
                 let closed = self.writer.close(false);
                 let closed = closed.and(self.reader.close());
@@ -390,6 +398,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Ok(None)
             }
             Err(Broken::Fail(thrown)) => {
+                self.spans.drop_current();
                 // The first exception counts; further ones of listeners do not.
                 if let Err(other) = self.roll_back(work, &thrown) {
                     self.run.log_thrown(Some(self.context), "after that", &other);
@@ -403,7 +412,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
 
     fn one_chunk(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
         self.listeners.each(|listener| listener.before_chunk())?;
+        let cpu_ns = self.cpu_ns();
         let filled = self.fill(work, read)?;
+        self.filled_since(cpu_ns);
         if !self.items.is_empty() {
             // The chunk before is durable before anything of this one is written.
             self.settle()?;
@@ -527,7 +538,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Reads until the chunk is full, and processes items unless they are processed together.
     fn gather(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
         let takes_chunks = self.processor.as_ref().is_some_and(|processor| processor.takes_chunks());
-        let looks = match (self.listeners.is_empty(), self.processor.is_none() || takes_chunks) {
+        let looks = match (self.listeners.needs() < Needs::Items, self.processor.is_none() || takes_chunks) {
             (true, true) => Looks::Once,
             (true, false) => Looks::Shared,
             (false, _) => Looks::Apart,
@@ -740,15 +751,15 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
         // Listeners must see committed results, and a bad item should be found without reading its chunk again. If neither applies, the result comes
         // with the commit.
-        let confirms =
-            self.confirms || !work.defers() || !self.listeners.is_empty() || self.is_tracking || self.can_retry;
+        let is_heard = self.listeners.needs() == Needs::Results;
+        let confirms = self.confirms || !work.defers() || is_heard || self.is_tracking || self.can_retry;
         let mut is_repeated = false;
         loop {
             let mark = confirms.then(|| work.mark());
             if !std::mem::take(&mut is_repeated) {
                 self.listeners.each(|listener| listener.before_write(items))?;
             }
-            let begin = self.now();
+            let (begin, cpu_ns) = (self.now(), self.cpu_ns());
             if self.confirms {
                 work.set_by_item();
             }
@@ -759,6 +770,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 answer = work.confirm(if finds { Confirm::Constraints } else { Confirm::Writes });
             }
             self.times.write_ns += ns(begin);
+            self.written_since(cpu_ns);
             let thrown = match answer {
                 Ok(()) => {
                     self.listeners.each(|listener| listener.after_write(items))?;
@@ -818,6 +830,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
 
     fn commit(&mut self, work: Box<dyn Work>, filled: &Filled) -> Answer<()> {
         self.rejects.clear();
+        let read_before = self.before.as_ref().map_or(0, |(_, counts)| counts.read);
+        self.spans.submitted(self.counts.commit, self.counts.read.saturating_sub(read_before), self.is_idle);
         if !self.is_idle {
             let begin = self.now();
             self.pending = Some(work.submit());

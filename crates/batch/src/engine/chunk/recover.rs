@@ -116,7 +116,8 @@ impl ChunkRun<'_, '_> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         let begin = self.now();
         let outcome = pending.wait();
-        self.times.commit_ns += ns(begin);
+        let waited_ns = ns(begin);
+        self.times.commit_ns += waited_ns;
         match outcome {
             Ok(()) => {
                 self.before = None;
@@ -126,9 +127,10 @@ impl ChunkRun<'_, '_> {
                     self.run.event(event::LOG, Some(self.context), None, text);
                     (splits.made)(made);
                 }
-                Ok(())
+                self.durable(waited_ns)
             }
             Err(error) => {
+                self.spans.commit_failed();
                 self.split_off = None;
                 self.forget_checkpoint();
                 self.is_uncertain = matches!(error, BatchError::Lost(_));

@@ -7,7 +7,7 @@ use quayline_batch::{Backend, BatchStatus};
 use quayline_postgres::server::OwnServer;
 use quayline_postgres::{Connection, Endpoint};
 
-use super::{artifact, backend, chunk, completed, in_file, sql};
+use super::{all_chunks_are_measured, artifact, backend, chunk, completed, in_file, sql};
 use crate::around::{Around, AroundBackend};
 use crate::crash::Ending;
 use crate::kit::{Process, given, job, medium};
@@ -101,6 +101,7 @@ fn refused_rows_are_processed_once(server: &OwnServer, folder: &Path, elsewhere:
                 let found = (counts.read, counts.write, counts.write_skip, counts.rollback);
                 assert_eq!(found, (ITEMS, ITEMS - REFUSED, REFUSED, 0), "{table}, {send}: {counts:?}");
                 assert_eq!(counts.commit, 4, "one commit for each chunk");
+                all_chunks_are_measured(&process, &execution);
                 let rejects = process.engine.repository.rejects(execution.id, None, 10).unwrap();
                 let numbers: Vec<_> = rejects.iter().map(|(reject, _)| reject.number).collect();
                 assert_eq!(numbers, [Some(25), Some(50)], "{table}, {send}");
@@ -122,6 +123,7 @@ fn a_retry_elsewhere_rolls_back(folder: &Path, elsewhere: &Elsewhere) {
     let counts = process.steps(execution.id)[0].counts;
     let found = (counts.read, counts.write, counts.write_skip, counts.rollback);
     assert_eq!(found, (ITEMS, ITEMS - REFUSED, REFUSED, 2), "{counts:?}");
+    all_chunks_are_measured(&process, &execution);
     assert_eq!(elsewhere.value("SELECT count(*) FROM rows"), "58");
     assert_eq!(calls(folder), ITEMS + 40, "two chunks of 20 are processed again");
     elsewhere.truncate();
@@ -149,9 +151,7 @@ fn a_crash_at_every_commit_writes_or_skips_each_item_once(folder: &Path, elsewhe
                 let xml = job(&elsewhere.step(count, ("rows", "set"), "", &skip));
                 let begun = match &last {
                     None => process.engine.start(&xml, given(&[])),
-                    Some(last) => {
-                        process.engine.restart(last.id, &xml, given(&[]), quayline_batch::Drift::Accept)
-                    }
+                    Some(last) => process.engine.restart(last.id, &xml, given(&[]), quayline_batch::Drift::Accept),
                 };
                 let _ = begun.map(|launched| launched.run());
                 ends += u64::from(ending.left() == 0);

@@ -4,15 +4,13 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
+use quayline_batch::artifact::{Answer, Injected, Item, Reader};
+use quayline_batch::{Thrown, Work};
 use quayline_core::system_error_text;
 
 use super::{numbers, padded, size_of};
-use crate::artifact::{Answer, Injected, Item, Reader};
-use crate::builtin::file_reader::damaged;
-use crate::error::Thrown;
-use crate::work::Work;
 
-pub(in crate::builtin) struct AccountReader {
+pub(super) struct AccountReader {
     path: PathBuf,
     records: u64,
     size: usize,
@@ -22,7 +20,7 @@ pub(in crate::builtin) struct AccountReader {
 }
 
 impl AccountReader {
-    pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
         Ok(AccountReader {
             path: with.path("FileName")?,
             records: with.number("NumRecords", 10_000_000)?,
@@ -47,7 +45,7 @@ impl AccountReader {
 
 impl Reader for AccountReader {
     fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
-        [self.read, self.offset] = checkpoint.map_or(Some([0, 0]), numbers).ok_or_else(damaged)?;
+        [self.read, self.offset] = numbers(checkpoint)?;
         self.file = Some(self.file_at(self.offset)?);
         Ok(())
     }

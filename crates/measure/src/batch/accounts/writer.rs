@@ -1,13 +1,12 @@
 //! `quayline.accountWriter`: inserts a row for each item in one chunk, and deletes these rows in the next.
 
+use quayline_batch::Work;
+use quayline_batch::artifact::{Answer, Injected, Item, Writer};
 use quayline_postgres::{Statement, Transaction};
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use super::{numbers, padded, size_of};
-use crate::artifact::{Answer, Injected, Item, Writer};
-use crate::builtin::file_reader::damaged;
-use crate::work::Work;
 
 /// How rows are deleted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -22,7 +21,7 @@ enum Deletes {
     Nothing,
 }
 
-pub(in crate::builtin) struct AccountWriter {
+pub(super) struct AccountWriter {
     table: String,
     base: u64,
     size: usize,
@@ -34,7 +33,7 @@ pub(in crate::builtin) struct AccountWriter {
 }
 
 impl AccountWriter {
-    pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
         let deletes = match with.property("Deletes") {
             Some("set") => Deletes::Set,
             Some("one-by-one") => Deletes::OneByOne,
@@ -134,7 +133,7 @@ fn array(element: u32, count: u64, value: impl Fn(u64, &mut Vec<u8>)) -> Vec<u8>
 
 impl Writer for AccountWriter {
     fn open(&mut self, checkpoint: Option<&[u8]>, work: &mut dyn Work) -> Answer<()> {
-        [self.chunks, self.inserted] = checkpoint.map_or(Some([0, 0]), numbers).ok_or_else(damaged)?;
+        [self.chunks, self.inserted] = numbers(checkpoint)?;
         if let Some(unit) = work.unit() {
             let store = Store::of(unit);
             let file = match store.file(unit, &self.table) {
