@@ -31,6 +31,7 @@ mod handle;
 mod heads;
 mod io;
 mod issuer;
+mod job_paths;
 mod journal;
 mod kept;
 mod limiter;
@@ -68,6 +69,7 @@ pub use config::{
 };
 pub use early::EarlySignals;
 pub use error::ServeError;
+pub use job_paths::JOB_PATHS;
 pub use kept::kept_intervals;
 pub use operator_paths::{Operation, OperatorPaths};
 pub use otlp::OtlpConfig;

@@ -9,18 +9,18 @@ use std::thread::JoinHandle;
 use parking_lot::Mutex;
 use quayline_batch::event::{EventPosition, EventsWanted, Keeping};
 use quayline_batch::log::JobLogs;
-use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId};
+use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId, StepExecution};
 use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests};
 use quayline_core::{Fault, Finding, Findings, Severity, hex};
 use quayline_gateway::decode_path;
 use quayline_project::job::{JobFile, JobSettings, Parameters};
-use quayline_server::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
+use quayline_server::{AdminAnswer, AdminPart, AdminRequest, AdminStream, JOB_PATHS};
 use quayline_workload::Workload;
 use serde_json::{Value, json};
 
 use super::events::{self, EventStream};
 use super::links::{self, Links};
-use super::{artifacts, filter, openapi, show, watch};
+use super::{artifacts, filter, show, watch};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
 
 /// Executions that run at once in a server; each has a thread, and those of its partitions.
@@ -161,7 +161,7 @@ impl Refused {
     }
 }
 
-type Answer = Result<(u16, Value), Refused>;
+pub(super) type Answer = Result<(u16, Value), Refused>;
 
 /// Body of a start or restart request.
 #[derive(Default)]
@@ -216,23 +216,23 @@ impl JobsPart {
         };
         let shared = &self.shared;
         let takes_none = match parts {
-            ["openapi.json" | "jobs"] | ["jobinstances" | "jobexecutions", _] => true,
-            [_, _, what, ..] => *what != "rejects",
+            ["openapi.json" | "jobs"] | ["jobinstances" | "jobexecutions" | "stepexecutions", _] => true,
+            [_, _, "jobinstance"] | [_, _, _, _] => true,
             _ => false,
         };
         if let ("GET" | "DELETE", true, Err(findings)) = (request.method, takes_none, query.only(&[])) {
             return Some(Err(findings.into()));
         }
         Some(match (request.method, parts) {
-            ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document(request.operator))),
+            ("GET", ["openapi.json"]) => Ok((200, JOB_PATHS.document(request.operator))),
             ("GET", ["jobs"]) => Ok((200, shared.jobs())),
             ("GET", ["jobinstances"]) => shared.instances(request, &query),
             ("POST", ["jobinstances"]) => body(request.body).and_then(|body| shared.start(body, request.operator)),
             ("GET", ["jobinstances", id]) => instance(id).and_then(|id| shared.instance(id)),
-            ("GET", ["jobinstances", id, "jobexecutions"]) => instance(id).and_then(|id| {
-                let (_, mut whole) = shared.instance(id)?;
-                Ok((200, json!({ "jobExecutions": whole["jobExecutions"].take() })))
-            }),
+            ("GET", ["jobinstances", id, "jobexecutions"]) => {
+                instance(id).and_then(|id| shared.executions_of(id, &query))
+            }
+            ("GET", ["jobinstances", id, "joblogs"]) => instance(id).and_then(|id| shared.logs_of(id, &query)),
             ("PUT", ["jobinstances", id]) => instance(id).and_then(|id| {
                 let last = shared.need_instance(id)?.last;
                 shared.change(last, &query, &["stop", "restart"], request)
@@ -248,10 +248,11 @@ impl JobsPart {
             ("GET", ["jobexecutions", id, "jobinstance"]) => {
                 execution(id).and_then(|id| shared.instance(shared.repository.execution(id)?.instance))
             }
-            ("GET", ["jobexecutions", id, "stepexecutions"]) => execution(id).and_then(|id| shared.steps(id, None)),
+            ("GET", ["jobexecutions", id, "stepexecutions"]) => execution(id).and_then(|id| shared.steps(id, &query)),
             ("GET", ["jobexecutions", id, "stepexecutions", step]) => {
-                execution(id).and_then(|id| shared.steps(id, Some(step)))
+                execution(id).and_then(|id| shared.steps_named(id, step))
             }
+            ("GET", ["stepexecutions", id]) => number("step execution", id).and_then(|id| shared.step(id)),
             ("GET", ["jobexecutions", id, "rejects"]) => execution(id).and_then(|id| shared.rejects(id, &query)),
             ("GET", ["events"]) => shared.events(&query),
             _ => return None,
@@ -458,7 +459,7 @@ impl Shared {
         Err(Refused::Findings(404, finding))
     }
 
-    fn need_instance(&self, id: InstanceId) -> Result<Instance, Refused> {
+    pub(super) fn need_instance(&self, id: InstanceId) -> Result<Instance, Refused> {
         self.repository.instance(id)?.ok_or_else(|| {
             let finding =
                 wrong(format!("no job instance has the number {id}"), "GET /batch/jobinstances lists them".to_owned());
@@ -491,6 +492,9 @@ impl Shared {
             ["openapi.json" | "jobs" | "jobinstances" | "jobexecutions"] => return Ok(()),
             ["jobinstances", id, ..] => instance(id)?,
             ["jobexecutions", id, ..] => self.repository.execution(execution(id)?)?.instance,
+            ["stepexecutions", id] => {
+                self.repository.execution(StepExecution::of_id(number("step execution", id)?).0)?.instance
+            }
             ["events"] => return refused(),
             _ => return Ok(()),
         };
@@ -508,7 +512,7 @@ impl Shared {
     }
 
     fn instances(&self, request: &AdminRequest<'_>, query: &Query) -> Answer {
-        let filter = filter::of(query, request)?;
+        let filter = filter::of(query, request, self.repository.now_ms())?;
         let (page, size) = paging(query)?;
         let (mut found, is_whole) = self.repository.instances_of(&filter, page.saturating_mul(size), size + 1)?;
         let has_more = found.len() > size;
@@ -531,17 +535,13 @@ impl Shared {
         let last = self.repository.execution(self.need_instance(id)?.last)?;
         let mut links = Links::new(&self.repository);
         let mut value = self.instance_json(id, &last, &mut links)?;
-        let mut executions = Vec::new();
-        for id in self.repository.executions(id)? {
-            let one = self.repository.execution(id)?;
-            executions.push(links.execution(&one, show::execution_json(&one), &[])?);
-        }
-        value["jobExecutions"] = Value::Array(executions);
+        let newest = self.repository.executions(id)?.into_iter().take(PAGE).collect();
+        value["jobExecutions"] = self.executions_json(newest, &mut links)?;
         Ok((200, value))
     }
 
     fn executions(&self, request: &AdminRequest<'_>, query: &Query) -> Answer {
-        let filter = filter::of(query, request)?;
+        let filter = filter::of(query, request, self.repository.now_ms())?;
         let (page, size) = paging(query)?;
         let (mut found, is_whole) = self.repository.executions_of(&filter, page.saturating_mul(size), size + 1)?;
         let has_more = found.len() > size;
@@ -553,53 +553,21 @@ impl Shared {
         Ok((200, json!({ "jobExecutions": executions, "complete": is_whole, "_links": links })))
     }
 
-    fn execution(&self, id: ExecutionId) -> Answer {
+    pub(super) fn execution(&self, id: ExecutionId) -> Answer {
         let found = self.repository.execution(id)?;
-        let steps = self.repository.steps(id)?;
+        let steps = self.step_executions(id)?;
         let progress = show::progress(&self.repository, &found, &steps)?;
         let value = show::whole_json(&found, &steps, &progress);
         Ok((200, Links::new(&self.repository).execution(&found, value, &progress)?))
     }
 
-    /// Returns the step executions of an execution, or of one of its steps.
-    fn steps(&self, id: ExecutionId, only: Option<&str>) -> Answer {
-        let found = self.repository.execution(id)?;
-        let mut steps = self.repository.steps(id)?;
-        if let Some(only) = only {
-            steps.retain(|step| step.step == only);
-            if steps.is_empty() {
-                let hint = format!("GET /batch/jobexecutions/{id}/stepexecutions lists its steps");
-                let finding = wrong(format!("execution {id} has run no step `{only}`"), hint);
-                return Err(Refused::Findings(404, finding));
-            }
-        }
-        let progress = show::progress(&self.repository, &found, &steps)?;
-        Ok((200, json!({ "stepExecutions": show::steps_json(&steps, &progress) })))
-    }
-
-    /// Returns the job log, if it is on this node.
-    fn log(&self, id: ExecutionId) -> Result<AdminAnswer, Refused> {
-        let found = self.repository.execution(id)?;
-        match std::fs::read(JobLogs::new(&self.store).path(id)) {
-            Ok(body) => Ok(AdminAnswer::new(200, "text/plain; charset=utf-8", body)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(Refused::Findings(404, super::no_log(&found, &self.store).into()))
-            }
-            Err(error) => {
-                let message = format!(
-                    "the job log of execution {id} cannot be read: {}",
-                    quayline_core::system_error_text(&error)
-                );
-                let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Environment, message);
-                Err(Refused::Findings(503, finding.hint("check the folder job-logs of the data folder").into()))
-            }
-        }
+    /// Returns the engine of an execution, if this server runs it.
+    pub(super) fn engine_of(&self, id: ExecutionId) -> Option<Arc<Engine>> {
+        self.running.lock().iter().find(|(running, _)| *running == id).map(|(_, engine)| Arc::clone(engine))
     }
 
     fn stop(&self, id: ExecutionId) -> Answer {
-        let engine =
-            self.running.lock().iter().find(|(running, _)| *running == id).map(|(_, engine)| Arc::clone(engine));
-        match engine {
+        match self.engine_of(id) {
             Some(engine) => engine.stop(id)?,
             // Another process of a shared repository may run it, or have ended.
             None => {
@@ -686,7 +654,7 @@ fn after(text: Option<&str>) -> Result<Option<EventPosition>, Refused> {
     text.map(read).transpose()
 }
 
-fn paging(query: &Query) -> Result<(usize, usize), Refused> {
+pub(super) fn paging(query: &Query) -> Result<(usize, usize), Refused> {
     let number = |name: &str, default: usize, from: usize, to: usize| match query.value(name) {
         None => Ok(default),
         Some(text) => text.parse().ok().filter(|number| (from..=to).contains(number)).ok_or_else(|| {
@@ -762,13 +730,20 @@ impl AdminPart for JobsPart {
         if let Err(refused) = self.shared.is_own(request, &parts) {
             return Some(refused.answer());
         }
-        if let ("GET", ["jobexecutions", id, "joblogs"], "") = (request.method, parts.as_slice(), request.query) {
-            return Some(execution(id).and_then(|id| self.shared.log(id)).unwrap_or_else(|refused| refused.answer()));
+        let text = match (request.method, parts.as_slice(), request.query) {
+            ("GET", ["jobexecutions", id, "joblogs"], "") => Some(execution(id).and_then(|id| self.shared.log(id))),
+            ("GET", ["jobinstances", id, "joblogs"], "type=text") => {
+                Some(instance(id).and_then(|id| self.shared.log_of_all(id)))
+            }
+            _ => None,
+        };
+        if let Some(text) = text {
+            return Some(text.unwrap_or_else(|refused| refused.answer()));
         }
         Some(match self.route(request, &parts) {
             Some(Ok((status, value))) => answer(status, &value),
             Some(Err(refused)) => refused.answer(),
-            None => elsewhere(&openapi::PATHS, request),
+            None => elsewhere(&JOB_PATHS, request),
         })
     }
 

@@ -58,7 +58,12 @@ impl<'r> Links<'r> {
     /// Links of an instance with its last execution.
     pub(super) fn instance(&mut self, id: InstanceId, last: &Execution) -> Result<Value, BatchError> {
         let own = path_of_instance(id);
-        let mut links = vec![get("self", own.clone()), get("last execution", path_of(last.id))];
+        let mut links = vec![
+            get("self", own.clone()),
+            get("job executions", format!("{own}/jobexecutions")),
+            get("job logs", format!("{own}/joblogs")),
+            get("last execution", path_of(last.id)),
+        ];
         for link in self.actions(last)? {
             let is_of_instance = matches!(link["rel"].as_str(), Some("stop" | "restart"));
             links.push(match link["rel"].as_str().filter(|_| is_of_instance) {
@@ -120,6 +125,19 @@ fn path_of(execution: ExecutionId) -> String {
 
 fn path_of_instance(instance: InstanceId) -> String {
     format!("/batch/jobinstances/{instance}")
+}
+
+/// Links of a step execution.
+pub(super) fn step(id: &Value, of: &Execution) -> Value {
+    let own = id.as_u64().map(|id| get("self", format!("/batch/stepexecutions/{id}")));
+    let others = [get("job execution", path_of(of.id)), get("job instance", path_of_instance(of.instance))];
+    Value::Array(own.into_iter().chain(others).collect())
+}
+
+/// Links of a job log.
+pub(super) fn logs(execution: ExecutionId) -> Value {
+    let own = path_of(execution);
+    Value::Array(vec![get("self", format!("{own}/joblogs")), get("job execution", own)])
 }
 
 /// Links of a page of a list.

@@ -2,10 +2,10 @@
 
 mod api;
 mod ask;
+mod details;
 mod events;
 mod filter;
 mod links;
-mod openapi;
 mod retention;
 mod show;
 mod watch;

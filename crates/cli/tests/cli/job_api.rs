@@ -208,7 +208,7 @@ fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
 }
 
 /// Returns the relations of links, each with its method and path.
-fn links(value: &Value) -> Vec<(String, String, String)> {
+pub(crate) fn links(value: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or("GET").to_owned();
     let all = value["_links"].as_array().expect("links").iter();
     all.map(|link| (text(&link["rel"]), text(&link["method"]), text(&link["href"]))).collect()
@@ -397,7 +397,7 @@ fn wrong_requests_for_jobs_say_what_to_send() {
     // The document names each path that answers, and no other.
     let document = server.get("/batch/openapi.json");
     let paths = document["paths"].as_object().expect("paths");
-    assert_eq!(paths.len(), 13);
+    assert_eq!(paths.len(), 15);
     for (path, operations) in paths {
         for method in operations.as_object().expect("operations").keys() {
             let path = path.replace("{instance}", "0").replace("{execution}", "0");
@@ -597,6 +597,8 @@ fn submitters_have_their_own_jobs_only() {
             ("GET", format!("/batch/jobexecutions/{other}"), 403),
             ("GET", format!("/batch/jobexecutions/{other}/joblogs"), 403),
             ("GET", format!("/batch/jobexecutions/{other}/stepexecutions"), 403),
+            ("GET", format!("/batch/stepexecutions/{own}000001"), 200),
+            ("GET", format!("/batch/stepexecutions/{other}000001"), 403),
             ("PUT", format!("/batch/jobexecutions/{other}?action=stop"), 403),
             ("GET", "/batch/jobexecutions/999".to_owned(), 404),
             ("GET", "/batch/jobinstances/999".to_owned(), 404),
@@ -679,6 +681,7 @@ fn unknown_paths_and_methods_have_findings() {
     for (path, operations) in document["paths"].as_object().expect("paths") {
         for method in operations.as_object().expect("operations").keys() {
             let path = path.replace("{instance}", "999").replace("{execution}", "999").replace("{step}", "copy");
+            let path = path.replace("{stepExecution}", "999");
             let (_, answer) = server.ask(&method.to_uppercase(), &path, b"").expect("an answer");
             assert!(!answer.windows(7).any(|text| text == b"SRV-014"), "{method} {path}");
         }

@@ -21,6 +21,7 @@ mod inspect;
 mod interrupted;
 mod job_api;
 mod job_database;
+mod job_details;
 mod job_documents;
 mod job_kills;
 mod job_nodes;

@@ -1,22 +1,28 @@
-//! The OpenAPI document of the paths for jobs.
+//! The paths for jobs, for the OpenAPI document and for refused requests. The program answers them.
 
-use quayline_server::{Operation, OperatorPaths};
+use crate::operator_paths::{Operation, OperatorPaths};
 
 const PAGE: [(&str, &str); 2] =
     [("page", "Number of the page, from 0"), ("pageSize", "Entries of a page, 1 to 1000; 50 by default")];
-const FILTERS: [(&str, &str); 6] = [
+const LIST: [(&str, &str); 9] = [
     ("jobName", "Id of the job"),
     ("batchStatus", "Batch statuses, separated by commas"),
     ("exitStatus", "Exit status; `*` is any text, `?` any character"),
-    ("createTime", "A day in UTC, or two days: 2026-11-01:2026-11-22; either of them may be empty"),
+    (
+        "createTime",
+        "A day in UTC, or two days: 2026-11-01:2026-11-22; either of them may be empty. `>3d` is the last three days, `<3d` before these",
+    ),
+    ("lastUpdatedTime", "Time of the last change, as for `createTime`"),
     ("submitter", "Operator who started the execution"),
     ("jobParameter.NAME", "Value of the job parameter NAME"),
+    PAGE[0],
+    PAGE[1],
 ];
 const START: &str = "{\"jobXMLName\": \"settle\", \"jobParameters\": {\"day\": \"2026-11-22\"}}; jobXMLName is a file of the folder jobs without `.xml`";
 const RESTART: &str = "Nothing, or {\"jobParameters\": {...}}: those of the execution before are not remembered";
 
 /// Every operation. Paths begin after `/batch`.
-pub(super) const OPERATIONS: &[Operation] = &[
+const OPERATIONS: &[Operation] = &[
     ("/openapi.json", "get", "describeJobs", "This document", &[], None),
     ("/jobs", "get", "listJobs", "Job XML files of the project, each with what is wrong with it", &[], None),
     (
@@ -24,11 +30,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "get",
         "listInstances",
         "Instances whose last execution fits, the newest last execution first",
-        &[FILTERS[0], FILTERS[1], FILTERS[2], FILTERS[3], FILTERS[4], FILTERS[5], PAGE[0], PAGE[1]],
+        &LIST,
         None,
     ),
     ("/jobinstances", "post", "startJob", "Starts a job", &[], Some(START)),
-    ("/jobinstances/{instance}", "get", "showInstance", "An instance with its executions", &[], None),
+    ("/jobinstances/{instance}", "get", "showInstance", "An instance with its newest 50 executions", &[], None),
     (
         "/jobinstances/{instance}",
         "put",
@@ -41,8 +47,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/jobinstances/{instance}/jobexecutions",
         "get",
         "listExecutionsOfInstance",
-        "Executions of an instance",
-        &[],
+        "Executions of an instance, the newest first",
+        &PAGE,
+        None,
+    ),
+    (
+        "/jobinstances/{instance}/joblogs",
+        "get",
+        "listLogsOfInstance",
+        "Job logs of the executions of an instance, the newest first, with the node of each",
+        &[PAGE[0], PAGE[1], ("type", "`text`: all logs on this node as one text, the oldest first, without pages")],
         None,
     ),
     (
@@ -53,14 +67,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         &[],
         None,
     ),
-    (
-        "/jobexecutions",
-        "get",
-        "listExecutions",
-        "Executions that fit, the newest first",
-        &[FILTERS[0], FILTERS[1], FILTERS[2], FILTERS[3], FILTERS[4], FILTERS[5], PAGE[0], PAGE[1]],
-        None,
-    ),
+    ("/jobexecutions", "get", "listExecutions", "Executions that fit, the newest first", &LIST, None),
     ("/jobexecutions/{execution}", "get", "showExecution", "An execution with its steps", &[], None),
     (
         "/jobexecutions/{execution}",
@@ -79,6 +86,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "get",
         "listSteps",
         "Step executions in the order of their starts",
+        &PAGE,
+        None,
+    ),
+    (
+        "/stepexecutions/{stepExecution}",
+        "get",
+        "showStepExecution",
+        "A step execution by its own number, `stepExecutionId`",
         &[],
         None,
     ),
@@ -123,12 +138,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
 ];
 
-/// The paths.
-pub(super) const PATHS: OperatorPaths = OperatorPaths {
+/// The paths for jobs, with the resource names of Liberty.
+pub const JOB_PATHS: OperatorPaths = OperatorPaths {
     title: "Batch jobs",
     root: "/batch",
     operations: OPERATIONS,
-    integers: &["instance", "execution"],
+    integers: &["instance", "execution", "stepExecution"],
     required: &["action"],
     body: "application/json",
     other_media: &[("readLog", "text/plain")],
@@ -144,7 +159,7 @@ fn refusals((path, method, ..): &Operation) -> Vec<(&'static str, &'static str)>
         ("503", "The store or the database cannot be used, or too many jobs run"),
     ];
     if path.contains('{') {
-        all.push(("404", "There is no such instance or execution"));
+        all.push(("404", "There is no such instance, execution or step execution"));
         all.push(("409", "The state does not allow it"));
     }
     if matches!(*method, "post" | "put") {
