@@ -36,7 +36,7 @@ pub struct CpuTimes {
 pub struct ChunkSpread {
     /// Number of chunks.
     pub chunks: u64,
-    parts: [PartSpread; PARTS.len()],
+    pub(crate) parts: [PartSpread; PARTS.len()],
 }
 
 /// Distribution of one part. Percentiles are exact to 1 in 32.

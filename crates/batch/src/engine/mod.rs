@@ -94,8 +94,11 @@ pub struct Engine {
     /// The tokens of those that it runs.
     claimed: Mutex<HashSet<u64>>,
     /// Times of the chunks of running steps.
-    measured: Mutex<HashMap<(ExecutionId, String), Arc<Mutex<ChunkHistograms>>>>,
+    measured: Mutex<Measured>,
 }
+
+/// Times of chunks by execution and step.
+type Measured = HashMap<(ExecutionId, String), Arc<Mutex<ChunkHistograms>>>;
 
 /// Gives a system property its value.
 pub type SystemProperties = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -174,8 +177,7 @@ impl Engine {
     #[must_use]
     pub fn chunk_spread(&self, execution: ExecutionId, step: &str) -> Option<ChunkSpread> {
         let histograms = self.measured.lock().get(&(execution, step.to_owned())).map(Arc::clone)?;
-        let spread = histograms.lock().spread();
-        spread
+        histograms.lock().spread()
     }
 
     /// Creates an instance of a job with its first execution. [`Launched::run`] runs it.

@@ -215,11 +215,13 @@ impl JobsPart {
             Err(findings) => return Some(Err(findings.into())),
         };
         let shared = &self.shared;
-        let takes_none = match parts {
-            ["openapi.json" | "jobs"] | ["jobinstances" | "jobexecutions" | "stepexecutions", _] => true,
-            [_, _, "jobinstance"] | [_, _, _, _] => true,
-            _ => false,
-        };
+        let takes_none = matches!(
+            parts,
+            ["openapi.json" | "jobs"]
+                | ["jobinstances" | "jobexecutions" | "stepexecutions", _]
+                | [_, _, "jobinstance"]
+                | [_, _, _, _]
+        );
         if let ("GET" | "DELETE", true, Err(findings)) = (request.method, takes_none, query.only(&[])) {
             return Some(Err(findings.into()));
         }

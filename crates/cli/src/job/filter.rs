@@ -51,7 +51,7 @@ fn times(query: &Query, name: &str, now_ms: u64) -> Result<(Option<u64>, Option<
     let Some(range) = query.value(name) else { return Ok((None, None)) };
     let refuse = |text: &str| {
         let hint = format!(
-            "write days in UTC, {name}=2026-11-22 or {name}=2026-11-01:2026-11-22, or {name}=>3d for the last three days and <3d for earlier ones"
+            "write days in UTC, {name}=2026-11-22 or {name}=2026-11-01:2026-11-22, or {name}=%3E3d (>3d) for the last three days and %3C3d for earlier ones"
         );
         wrong(format!("`{text}` of `{name}` is not a day"), hint)
     };

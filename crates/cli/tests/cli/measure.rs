@@ -184,6 +184,20 @@ fn a_batch_study_predicts_item_counts_and_is_a_report() {
     };
     // The rows of the paper's tables that fit the records of this run.
     assert_eq!(section("item-count")["rows"].as_array().map(Vec::len), Some(8), "{json}");
+    // E7 has the parts of a record beside the paper's, and E10 both item-counts of the paper.
+    let objects = section("write-object");
+    for row in objects["rows"].as_array().expect("rows") {
+        assert!((4..12).all(|at| row[at].as_f64() > Some(0.0)), "{row}");
+    }
+    let process = |at: usize| objects["rows"][at][6].as_f64().expect("µs");
+    assert!(process(1) > process(0), "100 kB take longer than 1 kB: {objects}");
+    let listener = section("listener");
+    let names: Vec<&str> =
+        listener["rows"].as_array().expect("rows").iter().filter_map(|row| row[0].as_str()).collect();
+    let of = |items: &str| {
+        ["without", "times of chunks", "times of chunks and items"].map(|name| format!("{items}, {name}"))
+    };
+    assert_eq!(names, [of("1000"), of("75")].concat());
     for section in json["sections"].as_array().expect("sections") {
         assert!(section["picture"].is_object() || section["id"] == "account" || section["id"] == "waits", "{section}");
     }

@@ -60,7 +60,7 @@ impl Other {
             },
         };
         // The statements lock the table, so they run only if needed.
-        if connection.query(HAS_TOKENS, &[])?.len() == 0 {
+        if connection.query(HAS_TOKENS, &[])?.is_empty() {
             connection.script(TOKENS)?;
         }
         let found = connection.query(TOKEN, &[Param::Binary(origin.as_bytes())])?;
@@ -69,6 +69,11 @@ impl Other {
         let skipped = row.as_ref().and_then(|row| row.get(2)).unwrap_or_default();
         let skipped = skipped.as_chunks::<8>().0.iter().map(|position| u64::from_be_bytes(*position)).collect();
         Ok(Other { pool, origin, transaction: None, chunk, at, there, skipped, is_divided: false })
+    }
+
+    /// Returns true if a write of the current chunk was refused, so that parts of it follow.
+    pub(super) fn is_divided(&self) -> bool {
+        self.is_divided
     }
 
     /// Writes the next `count` items, except those that the database has. `add` adds the statements for some of them. After an error, the database has

@@ -156,7 +156,8 @@ impl Writer for SqlWriter {
 
     fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
         // After a refusal, the items are sent one by one, so that the error names one.
-        let send = if work.by_item() { Send::Rows } else { self.send };
+        let is_divided = self.other.as_ref().is_some_and(Other::is_divided);
+        let send = if work.by_item() || is_divided { Send::Rows } else { self.send };
         let Some(mut other) = self.other.take() else {
             let transaction = work.transaction().expect("the writer's database is the repository's");
             return self.add(items, 1, send, transaction);

@@ -328,6 +328,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Runs one chunk. Returns the outcome of the step if it was the last, after waiting for the last commit.
     fn next_chunk(&mut self) -> Answer<Option<ChunkEnd>> {
         if self.job.stop.is_set() {
+            self.end_span(self.now())?;
             self.settle()?;
             return Ok(Some(ChunkEnd::Stopped));
         }

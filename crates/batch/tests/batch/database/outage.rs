@@ -112,7 +112,7 @@ pub(super) fn the_database_of_a_writer_goes(server: &OwnServer, folder: &Path) {
     const ROWS: u32 = 20_000;
     sql(server, "TRUNCATE u");
     lines(folder, "in.json", 1..=ROWS);
-    let xml = chunk(50, &in_file("in.json"), &into("u", &[("database", server.url().as_str())]), "");
+    let xml = chunk(4, &in_file("in.json"), &into("u", &[("database", server.url().as_str())]), "");
     let lines = Arc::new(LogLines::default());
     let mut process = Process::new(crate::kit::backend(&crate::kit::medium()), folder.to_owned());
     process.engine.observers.push(Arc::clone(&lines) as Arc<dyn Observer>);
