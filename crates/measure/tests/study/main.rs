@@ -1,5 +1,7 @@
 //! The whole study, as short as it goes: every part runs, nothing fails, its report is whole.
 
+mod listener;
+
 use std::path::Path;
 use std::process::Command;
 

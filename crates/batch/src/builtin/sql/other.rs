@@ -36,7 +36,8 @@ pub(super) struct Other {
 
 const HAS_TOKENS: &str =
     "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('quayline_chunk') AND attname = 'skipped'";
-const TOKENS: &str = "\
+/// Partitions that begin at once would make the table at once, and PostgreSQL refuses all but one of them.
+const TOKENS: &str = "SELECT pg_advisory_xact_lock(hashtext('quayline_chunk'));
 CREATE TABLE IF NOT EXISTS quayline_chunk (origin text PRIMARY KEY, chunk bigint NOT NULL, items bigint NOT NULL);
 ALTER TABLE quayline_chunk ADD COLUMN IF NOT EXISTS skipped bytea NOT NULL DEFAULT '';";
 const TOKEN: &str = "SELECT chunk, items, skipped FROM quayline_chunk WHERE origin = $1::text";

@@ -23,11 +23,9 @@ impl Elsewhere {
         sql(server, "CREATE DATABASE elsewhere");
         let elsewhere = Elsewhere(server.url().replacen("/postgres", "/elsewhere", 1));
         assert_ne!(elsewhere.0, server.url());
-        let url = Endpoint::parse(&elsewhere.0).unwrap();
-        Connection::open(&url)
-            .unwrap()
-            .script("CREATE TABLE rows (id int PRIMARY KEY); CREATE TABLE late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
-            .unwrap();
+        elsewhere.script(
+            "CREATE TABLE rows (id int PRIMARY KEY); CREATE TABLE late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)",
+        );
         elsewhere
     }
 
@@ -37,8 +35,12 @@ impl Elsewhere {
         answers.row(0).and_then(|row| row.text(0)).unwrap_or("null").to_owned()
     }
 
+    fn script(&self, text: &str) {
+        Connection::open(&Endpoint::parse(&self.0).unwrap()).unwrap().script(text).unwrap();
+    }
+
     fn truncate(&self) {
-        Connection::open(&Endpoint::parse(&self.0).unwrap()).unwrap().script("TRUNCATE rows, late").unwrap();
+        self.script("TRUNCATE rows, late");
     }
 
     /// Returns a step that writes to a table. Its processor adds a line to the file `calls` for each item.
@@ -73,9 +75,37 @@ pub(super) fn refused_rows_elsewhere(server: &OwnServer, folder: &Path) {
     write_items(folder);
     // Of the test before.
     calls(folder);
+    the_table_of_tokens_is_made_once(folder, &elsewhere);
     refused_rows_are_processed_once(server, folder, &elsewhere);
     a_retry_elsewhere_rolls_back(folder, &elsewhere);
     a_crash_at_every_commit_writes_or_skips_each_item_once(folder, &elsewhere);
+}
+
+/// Partitions that begin at once all need the table, which is missing or has the form of earlier versions.
+fn the_table_of_tokens_is_made_once(folder: &Path, elsewhere: &Elsewhere) {
+    const PARTITIONS: u32 = 8;
+    let before = [
+        "DROP TABLE IF EXISTS quayline_chunk",
+        "DROP TABLE quayline_chunk; CREATE TABLE quayline_chunk (origin text PRIMARY KEY, chunk bigint NOT NULL, items bigint NOT NULL)",
+    ];
+    let plan: String = (0..PARTITIONS)
+        .map(|number| {
+            std::fs::write(folder.join(format!("part{number}.json")), format!("{{\"id\":{number}}}\n")).unwrap();
+            let property = format!("<property name=\"in\" value=\"part{number}.json\"/>");
+            format!("<properties partition=\"{number}\">{property}</properties>")
+        })
+        .collect();
+    let partition =
+        format!("<partition><plan partitions=\"{PARTITIONS}\" threads=\"{PARTITIONS}\">{plan}</plan></partition>");
+    for table in before.into_iter().cycle().take(6) {
+        elsewhere.script(table);
+        let process = Process::new(crate::kit::backend(&medium()), folder.to_owned());
+        let step = elsewhere.step(10, ("rows", "set"), "", "").replace("elsewhere.json", "#{partitionPlan['in']}");
+        let execution = process.start(&step.replace("</step>", &format!("{partition}</step>")), &[]);
+        completed(&process, &execution);
+        assert_eq!(elsewhere.value("SELECT count(*) FROM rows"), PARTITIONS.to_string(), "{table}");
+        elsewhere.truncate();
+    }
 }
 
 fn calls(folder: &Path) -> u64 {
