@@ -10,7 +10,7 @@ const ITEM_COLUMNS: &str = "execution,step,partition,chunk,item,read_ns,read_cpu
 fn rows(text: &str, columns: &str) -> Vec<Vec<u64>> {
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some(columns));
-    let numbers = |line: &str| line.split(',').skip(3).map(|number| number.parse().unwrap()).collect();
+    let numbers = |line: &str| line.split(',').skip(3).map(|number| number.parse().expect("a number")).collect();
     lines.map(numbers).collect()
 }
 
