@@ -111,7 +111,8 @@ fn study(max_bytes: u64) -> Result<bool, String> {
         return Err(format!("{} is not there; `make report` builds it", quayline.display()));
     }
     say(&machine());
-    quayline_bench::translator_study::report(&quayline, &this, &folder, max_bytes, &mut |line| say(line))
+    let report = quayline_bench::translator_study::report(&quayline, &this, &folder, max_bytes, &mut |line| say(line))?;
+    Ok(report.verdict == quayline_report::Verdict::Good)
 }
 
 /// Replaces the measured rows of `bars.json` and keeps the rows of bars that were not measured in this run.

@@ -28,7 +28,6 @@ use crate::args::{
     MeasureFlowArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs,
     ServeArgs,
 };
-use crate::capacity::CAP_UNTRUSTWORTHY;
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
@@ -389,23 +388,14 @@ fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: 
     let bytes_max = args.megabytes_max.map_or(u64::MAX, |megabytes| megabytes.saturating_mul(1 << 20));
     let mut written = Ok(());
     let measured = translator_study::report(&this, &this, scratch.folder(), bytes_max, &mut |line| {
-        if written.is_ok() {
+        if written.is_ok() && !args.report.json {
             written = crate::console::write_stdout(format!("{line}\n").as_bytes());
         }
     });
     drop(scratch);
     written?;
-    let account = account.end();
-    crate::console::write_stdout(format!("{}\n", account.line()).as_bytes())?;
-    let is_kept = measured.map_err(failed)?;
-    if is_kept && !account.is_trustworthy() {
-        let share = 100.0 * account.unaccounted_share();
-        let what = format!("{share:.1} % of the CPU time of this process belongs to no thread, expected at most 2 %");
-        let finding = Finding::error(CAP_UNTRUSTWORTHY, Fault::Environment, what);
-        console.findings(&[finding.hint("stop other programs on this machine, and repeat the run")]);
-        return Ok(Exit::Untrustworthy);
-    }
-    Ok(if is_kept { Exit::Done } else { Exit::Rejected })
+    // The lines are printed while the rows are measured.
+    crate::capacity::finish_measured(measured.map_err(failed)?, Some(String::new()), account, &args.report, console)
 }
 
 /// Runs an internal process that is not part of the arguments: one that calls a COBOL program, or one that is measured.

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use quayline_report::{Cell, Column, Report, Section, Table, Verdict};
+
 use crate::Claims;
 use crate::process::{self, Usage};
 
@@ -26,15 +28,17 @@ struct Row {
 }
 
 /// Rows that belong together: the exponent is theirs.
-struct Table {
+struct Part {
+    id: &'static str,
     title: &'static str,
     /// Whether documents are XML.
     xml: bool,
     rows: &'static [Row],
 }
 
-const TABLES: [Table; 4] = [
-    Table {
+const PARTS: [Part; 4] = [
+    Part {
+        id: "claims",
         title: "claims (837P), checked by guide, through a map to JSON claims",
         xml: false,
         rows: &[
@@ -47,7 +51,8 @@ const TABLES: [Table; 4] = [
             },
         ],
     },
-    Table {
+    Part {
+        id: "xml",
         title: "through a map to XML documents",
         xml: true,
         rows: &[
@@ -56,7 +61,8 @@ const TABLES: [Table; 4] = [
             Row { name: "2 GB", claims: (2 << 30) / CLAIM_BYTES, per_transaction: 5_000, then: "7,200 s" },
         ],
     },
-    Table {
+    Part {
+        id: "interchanges",
         title: "interchanges of 25 transactions through a map",
         xml: false,
         rows: &[
@@ -75,7 +81,8 @@ const TABLES: [Table; 4] = [
             },
         ],
     },
-    Table {
+    Part {
+        id: "single",
         title: "one single transaction through a map",
         xml: false,
         rows: &[
@@ -107,7 +114,7 @@ for 2000A.2000B.2300 make claim {
 
 const SHAPE: &str = "claim\n  number text(38)\n  amount decimal(18,2)\n  batch? text(50)\n  place? text(2)\n  lines*\n    number decimal(9)\n    code? text(48)\n    charge? decimal(18,2)\n    units? decimal(15,3)\n";
 
-/// Measures every row, or those of at most `max_bytes`, and says each by `say`. Whether all stay in their bounds.
+/// Measures every row, or those of at most `max_bytes`, and passes a line for each to `say`. Returns the report of kind `translate`.
 ///
 /// # Errors
 /// A file cannot be written, or a command does not end with 0.
@@ -117,7 +124,7 @@ pub fn report(
     folder: &Path,
     max_bytes: u64,
     say: &mut dyn FnMut(&str),
-) -> Result<bool, String> {
+) -> Result<Report, String> {
     let io = |path: &Path| {
         let name = path.display().to_string();
         move |error: io::Error| format!("{name}: {error}")
@@ -125,35 +132,95 @@ pub fn report(
     let map = write_map(folder).map_err(io(folder))?;
     let input = folder.join("seed.x12");
     let output = folder.join("seed.out");
-    let mut good = true;
-    for table in &TABLES {
+    let mut missed = Vec::new();
+    let mut sections = Vec::new();
+    for part in &PARTS {
         say(&format!(
             "\n{}\n  {:<11}{:>9}{:>10}{:>10}{:>9}{:>10}   the study",
-            table.title, "", "MB", "CPU s", "elapsed", "peak MB", "MB/CPU-s"
+            part.title, "", "MB", "CPU s", "elapsed", "peak MB", "MB/CPU-s"
         ));
         let mut points = Vec::new();
-        for row in table.rows.iter().filter(|row| row.claims * CLAIM_BYTES <= max_bytes) {
+        let mut section = section(part);
+        for row in part.rows.iter().filter(|row| row.claims * CLAIM_BYTES <= max_bytes) {
             let bytes = write_claims(&input, row).map_err(io(&input))?;
-            let usage = translate(quayline, this, &map, &input, &output, table.xml)?;
+            let usage = translate(quayline, this, &map, &input, &output, part.xml)?;
             points.push((to_f64(bytes), usage.cpu.as_secs_f64()));
             let within = usage.peak_bytes <= PEAK_MAX;
-            good &= within;
+            if !within {
+                missed.push(format!("{}, {}: more than 64 MB", part.title, row.name));
+            }
             say(&line(row, bytes, &usage, within));
+            section.table.rows.push(cells(row, bytes, &usage));
         }
         // Rows of some milliseconds measure the start of a process.
         points.retain(|(bytes, _)| *bytes > 1e6);
         if let (Some(first), Some(last)) = (points.first(), points.last().filter(|_| points.len() > 1)) {
             let exponent = (last.1 / first.1).ln() / (last.0 / first.0).ln();
             let within = exponent <= EXPONENT_MAX;
-            good &= within;
-            say(&format!("  exponent {exponent:.3}, at most {EXPONENT_MAX}{}", if within { "" } else { ": TOO HIGH" }));
+            if !within {
+                missed.push(format!("{}: an exponent of {exponent:.3}", part.title));
+            }
+            let text =
+                format!("exponent {exponent:.3}, at most {EXPONENT_MAX}{}", if within { "" } else { ": TOO HIGH" });
+            say(&format!("  {text}"));
+            section.notes.push(format!("CPU time grows with the size by the {text}."));
         }
+        sections.extend((!section.table.rows.is_empty()).then_some(section));
     }
     for path in [&input, &output] {
         let _ = std::fs::remove_file(path);
     }
-    good &= crate::partner_study::report(this, folder, PEAK_MAX, say)?;
-    Ok(good)
+    let (case_study, is_within) = crate::partner_study::report(this, folder, PEAK_MAX, say)?;
+    sections.push(case_study);
+    if !is_within {
+        missed.push("the case study: more than 64 MB".to_owned());
+    }
+    let (verdict, summary) = if missed.is_empty() {
+        (Verdict::Good, "All rows stay below 64 MB, and CPU time grows with the size.".to_owned())
+    } else {
+        (Verdict::ObjectiveMissed, format!("Missed: {}.", missed.join("; ")))
+    };
+    Ok(Report {
+        kind: "translate".to_owned(),
+        title: "Translation: the tests of a translator's study of 2005".to_owned(),
+        verdict,
+        summary,
+        conditions: vec![("largest input".to_owned(), format!("{max_bytes} bytes"))],
+        sections,
+    })
+}
+
+/// Returns the section of a part, still without rows.
+fn section(part: &Part) -> Section {
+    let columns = vec![
+        Column::new("input", ""),
+        Column::new("size", "MB"),
+        Column::lower("CPU", "s"),
+        Column::new("elapsed", "s"),
+        Column::lower("peak memory", "MiB"),
+        Column::new("rate", "MB/CPU-s"),
+        Column::new("the study", ""),
+    ];
+    Section {
+        id: part.id.to_owned(),
+        title: part.title.to_owned(),
+        notes: Vec::new(),
+        table: Table { columns, rows: Vec::new() },
+        picture: None,
+    }
+}
+
+fn cells(row: &Row, bytes: u64, usage: &Usage) -> Vec<Cell> {
+    let (megabytes, cpu) = (to_f64(bytes) / 1e6, usage.cpu.as_secs_f64());
+    vec![
+        Cell::text(row.name),
+        Cell::Number(megabytes),
+        Cell::Number(cpu),
+        Cell::Number(usage.wall.as_secs_f64()),
+        Cell::Number(to_f64(usage.peak_bytes) / f64::from(1 << 20)),
+        Cell::Number(megabytes / cpu.max(1e-9)),
+        Cell::text(row.then),
+    ]
 }
 
 fn line(row: &Row, bytes: u64, usage: &Usage, within: bool) -> String {

@@ -319,6 +319,9 @@ pub(crate) struct MeasureTranslateArgs {
     /// Folder for inputs and outputs, which need twice the largest input [default: a temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Arguments of `quayline measure batch`.

@@ -49,8 +49,11 @@ fn a_flow_is_measured_over_amqp_too() {
 #[test]
 fn the_study_of_a_translator_has_the_case_study() {
     let world = World::new();
-    let ran = world.run("measure translate --megabytes-max 0");
+    let ran = world.run("measure translate --megabytes-max 0 --report study");
     let text = ran.out();
+    let report: serde_json::Value = serde_json::from_slice(&world.read("study.json")).expect("JSON");
+    let sections = report["sections"].as_array().expect("sections");
+    assert!(sections.iter().any(|section| section["id"] == "case-study"), "{report}");
     for durability in ["buffered", "sync"] {
         let row =
             text.lines().find(|line| line.trim_start().starts_with(durability)).unwrap_or_else(|| panic!("{text}"));

@@ -16,6 +16,7 @@ use quayline_meter::ProcessUse;
 use quayline_partner::{Again, Book, Desk, DeskLimits, Ledger, SendRequest};
 use quayline_project::ShapeOptions;
 use quayline_project::partner::RuleMap;
+use quayline_report::{Cell, Column, Section, Table};
 use quayline_store::queue::{Message, QueueDefinition};
 use quayline_store::{Store, StoreError};
 use quayline_store_embedded::{Durability, Settings};
@@ -140,11 +141,16 @@ fn bounded(durability: Durability) -> Settings {
 const MESSAGES: [(&str, usize); 2] = [("buffered", 10_000), ("sync", 5_000)];
 
 /// Prints the results of the mix at both durabilities with those of the study and the sync rate of the disk. Each durability has its own process.
-/// Returns whether memory stays within its limit.
+/// Returns them as a section, and whether memory stays within its limit.
 ///
 /// # Errors
 /// A process does not end with 0, or the folder cannot be written.
-pub(crate) fn report(this: &Path, folder: &Path, peak_max: u64, say: &mut dyn FnMut(&str)) -> Result<bool, String> {
+pub(crate) fn report(
+    this: &Path,
+    folder: &Path,
+    peak_max: u64,
+    say: &mut dyn FnMut(&str),
+) -> Result<(Section, bool), String> {
     say(&format!(
         "\ncase study: XML of 2 KB, 65 % to EDI at once, 25 % to EDI in envelopes that wait, 10 % to flat files; {PARTNERS} partners, {THREADS} threads, a store with 8 MB of changes and 4 MB of cache in memory\n  \
          the floor is one sync of the disk for each unit of {UNIT} messages; units that share a sync exceed it\n  \
@@ -152,7 +158,7 @@ pub(crate) fn report(this: &Path, folder: &Path, peak_max: u64, say: &mut dyn Fn
         "", "messages", "a second", "the floor", "by floor", "an hour", "CPU us", "peak MB"
     ));
     let output = folder.join("partner-study.out");
-    let mut good = true;
+    let (mut good, mut rows) = (true, Vec::new());
     for (durability, messages) in MESSAGES {
         let project = Scratch::inside(folder, "partner-study")?;
         // The disk is measured beside each row, because its speed changes.
@@ -174,9 +180,32 @@ pub(crate) fn report(this: &Path, folder: &Path, peak_max: u64, say: &mut dyn Fn
             rate * 3_600.0,
             if within { "" } else { "   MORE THAN 64 MB" }
         ));
+        #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+        let count = (THREADS * messages) as f64;
+        let numbers = [count, rate, floor, rate / floor, cpu_us, peak].map(Cell::Number);
+        rows.push([vec![Cell::text(durability)], numbers.to_vec(), vec![Cell::text("51,808 an hour")]].concat());
     }
     let _ = std::fs::remove_file(&output);
-    Ok(good)
+    let columns = vec![
+        Column::new("durability", ""),
+        Column::new("messages", ""),
+        Column::higher("rate", "1/s"),
+        Column::new("floor of the disk", "1/s"),
+        Column::new("rate by floor", ""),
+        Column::lower("CPU of a message", "us"),
+        Column::lower("peak memory", "MiB"),
+        Column::new("the study", ""),
+    ];
+    let section = Section {
+        id: "case-study".to_owned(),
+        title: format!("Case study: messages of 2 KB between {PARTNERS} partners"),
+        notes: vec![format!(
+            "The floor is one sync of the disk for each unit of {UNIT} messages. Units that share a sync exceed it."
+        )],
+        table: Table { columns, rows },
+        picture: None,
+    };
+    Ok((section, good))
 }
 
 fn define(store: &Store) -> Result<(), StoreError> {
