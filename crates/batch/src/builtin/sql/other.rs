@@ -4,15 +4,18 @@
 //!   chunk. A restart finds the row and does not write the chunk twice.
 //! - **A refused write is undone to a savepoint.** The engine therefore can write halves of the chunk, which finds the items that fail.
 //! - **The row has the positions of skipped items.** A restart tries these again, so they are skipped again and stored with the rejects.
+//! - **The row has an owner.** A step that begins becomes the owner. A process that held the step before, and was only slow, can commit no chunk there
+//!   anymore, although it learns from the repository only later that it lost the execution.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use quayline_postgres::{Connection, Param, Pool, Statement, Transaction};
+use quayline_postgres::{Connection, Param, Pool, SqlError, Statement, Transaction};
 
 use crate::artifact::Answer;
 use crate::builtin::file_reader::{damaged, numbers};
+use crate::codes;
 use crate::database::{check_constraints, thrown};
 use crate::error::{Kind, Thrown};
 
@@ -20,6 +23,8 @@ pub(super) struct Other {
     pool: Arc<Pool>,
     /// Identification of the step in `quayline_chunk`.
     origin: String,
+    /// Owner of the row, 16 bytes.
+    owner: Vec<u8>,
     /// Statements of the current chunk.
     transaction: Option<Transaction>,
     /// Number of the chunk that is written next.
@@ -35,15 +40,22 @@ pub(super) struct Other {
 }
 
 const HAS_TOKENS: &str =
-    "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('quayline_chunk') AND attname = 'skipped'";
+    "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('quayline_chunk') AND attname = 'owner'";
 /// Partitions that begin at once would make the table at once, and PostgreSQL refuses all but one of them.
 const TOKENS: &str = "SELECT pg_advisory_xact_lock(hashtext('quayline_chunk'));
 CREATE TABLE IF NOT EXISTS quayline_chunk (origin text PRIMARY KEY, chunk bigint NOT NULL, items bigint NOT NULL);
-ALTER TABLE quayline_chunk ADD COLUMN IF NOT EXISTS skipped bytea NOT NULL DEFAULT '';";
-const TOKEN: &str = "SELECT chunk, items, skipped FROM quayline_chunk WHERE origin = $1::text";
-const REMOVE_TOKEN: &str = "DELETE FROM quayline_chunk WHERE origin = $1::text";
-const SET_TOKEN: &str = "INSERT INTO quayline_chunk VALUES ($1::text, $2::bigint, $3::bigint, $4::bytea) \
-    ON CONFLICT (origin) DO UPDATE SET chunk = excluded.chunk, items = excluded.items, skipped = excluded.skipped";
+ALTER TABLE quayline_chunk ADD COLUMN IF NOT EXISTS skipped bytea NOT NULL DEFAULT '';
+ALTER TABLE quayline_chunk ADD COLUMN IF NOT EXISTS owner uuid;";
+/// Waits for a commit of the owner before, and so returns its chunk.
+const TAKE_TOKEN: &str =
+    "INSERT INTO quayline_chunk (origin, chunk, items, owner) VALUES ($1::text, 0, 0, gen_random_uuid()) \
+    ON CONFLICT (origin) DO UPDATE SET owner = excluded.owner RETURNING chunk, items, skipped, owner";
+const REMOVE_TOKEN: &str = "DELETE FROM quayline_chunk WHERE origin = $1::text AND owner = $2::uuid";
+/// Divides by zero if the row has another owner, or is gone.
+const SET_TOKEN: &str = "WITH mine AS (UPDATE quayline_chunk SET chunk = $2::bigint, items = $3::bigint, \
+    skipped = $4::bytea WHERE origin = $1::text AND owner = $5::uuid RETURNING 1) SELECT 1 / count(*) FROM mine";
+/// Tag of this statement. Items of a chunk have smaller ones.
+const TOKEN: u32 = u32::MAX - 8;
 
 impl Other {
     /// Continues at a checkpoint.
@@ -64,12 +76,13 @@ impl Other {
         if connection.query(HAS_TOKENS, &[])?.is_empty() {
             connection.script(TOKENS)?;
         }
-        let found = connection.query(TOKEN, &[Param::Binary(origin.as_bytes())])?;
+        let found = connection.query(TAKE_TOKEN, &[Param::Binary(origin.as_bytes())])?;
+        let owner = found.row(0).and_then(|row| row.get(3)).unwrap_or_default().to_vec();
         let row = found.row(0).filter(|row| row.int8(0).and_then(|found| u64::try_from(found).ok()) == Some(chunk));
         let there = row.as_ref().and_then(|row| u64::try_from(row.int8(1)?).ok()).unwrap_or(0);
         let skipped = row.as_ref().and_then(|row| row.get(2)).unwrap_or_default();
         let skipped = skipped.as_chunks::<8>().0.iter().map(|position| u64::from_be_bytes(*position)).collect();
-        Ok(Other { pool, origin, transaction: None, chunk, at, there, skipped, is_divided: false })
+        Ok(Other { pool, origin, owner, transaction: None, chunk, at, there, skipped, is_divided: false })
     }
 
     /// Returns true if a write of the current chunk was refused, so that parts of it follow.
@@ -143,9 +156,13 @@ impl Other {
             self.there = self.there.max(self.at);
             let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes();
             let skipped: Vec<u8> = self.skipped.iter().copied().flat_map(u64::to_be_bytes).collect();
-            let values: [&[u8]; 4] = [self.origin.as_bytes(), &number(self.chunk), &number(self.there), &skipped];
-            transaction.change(&Statement::new(SET_TOKEN), &values, 0);
-            transaction.commit().map_err(thrown)?;
+            let (chunk, items) = (number(self.chunk), number(self.there));
+            let values: [&[u8]; 5] = [self.origin.as_bytes(), &chunk, &items, &skipped, &self.owner];
+            transaction.change(&Statement::new(SET_TOKEN), &values, TOKEN);
+            transaction.commit().map_err(|error| match &error {
+                SqlError::Refused(refusal) if refusal.tag == TOKEN => taken_over(),
+                _ => thrown(error),
+            })?;
         }
         self.is_divided = false;
         if self.there > self.at {
@@ -168,10 +185,17 @@ impl Other {
         }
         // The last checkpoint covers all chunks, so no restart needs the token. If the database does not answer, the row stays.
         if let Ok(mut connection) = self.pool.take()
-            && connection.query(REMOVE_TOKEN, &[Param::Binary(self.origin.as_bytes())]).is_ok()
+            && connection.query(REMOVE_TOKEN, &[self.origin.as_bytes(), &self.owner].map(Param::Binary)).is_ok()
         {
             self.pool.put(connection);
         }
         Ok(())
     }
+}
+
+/// Returns the exception of a step that another process continues. Nothing of it may be retried or skipped.
+fn taken_over() -> Thrown {
+    let message = "another process continues this step, so nothing more of this one is written";
+    let thrown = Thrown::of(&[codes::FENCED.0, "quayline.Environment"], message);
+    Thrown { kind: Kind::Fatal, ..thrown.hint("see the newer execution of this instance: `quayline job list`") }
 }

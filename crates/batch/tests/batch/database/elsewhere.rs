@@ -2,8 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use quayline_batch::{Backend, BatchStatus};
+use quayline_batch::artifact::{Answer, Item, Processor};
+use quayline_batch::{Backend, BatchStatus, Repository};
 use quayline_postgres::server::OwnServer;
 use quayline_postgres::{Connection, Endpoint};
 
@@ -79,6 +82,90 @@ pub(super) fn refused_rows_elsewhere(server: &OwnServer, folder: &Path) {
     refused_rows_are_processed_once(server, folder, &elsewhere);
     a_retry_elsewhere_rolls_back(folder, &elsewhere);
     a_crash_at_every_commit_writes_or_skips_each_item_once(folder, &elsewhere);
+    a_process_that_was_taken_over_writes_nothing_more(server, folder, &elsewhere);
+}
+
+/// Waits at an item until it is let go.
+struct Held {
+    item: &'static str,
+    is_there: Arc<AtomicBool>,
+    go: Arc<AtomicBool>,
+}
+
+impl Held {
+    /// Registers the processor `held` in a process. The first result tells that it waits, and the second lets it go.
+    fn at(item: &'static str, process: &mut Process) -> (Arc<AtomicBool>, Arc<AtomicBool>) {
+        let (is_there, go) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let both = (Arc::clone(&is_there), Arc::clone(&go));
+        process.engine.registry.processor("held", move |_| {
+            Ok(Box::new(Held { item, is_there: Arc::clone(&both.0), go: Arc::clone(&both.1) }))
+        });
+        (is_there, go)
+    }
+}
+
+impl Processor for Held {
+    fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
+        if item == self.item.as_bytes() {
+            self.is_there.store(true, Ordering::SeqCst);
+            until("the item is let go", || self.go.load(Ordering::SeqCst));
+        }
+        Ok(Some(item.clone()))
+    }
+}
+
+fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_true() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A process is slow, and another one takes its execution over and begins. The slow one then has a chunk to write, which it may not commit, although it
+/// does not know yet that it lost the execution. Without a unique key, its rows would be there twice.
+fn a_process_that_was_taken_over_writes_nothing_more(server: &OwnServer, folder: &Path, elsewhere: &Elsewhere) {
+    elsewhere.script("CREATE TABLE many (id int)");
+    std::fs::write(folder.join("elsewhere.json"), (1..=ITEMS).map(|id| format!("{{\"id\":{id}}}\n")).collect::<String>())
+        .unwrap();
+    let xml = elsewhere.step(10, ("many", "set"), "<processor ref=\"held\"/>", "");
+    let mut slow = Process::new(backend(server), folder.to_owned());
+    let (slow_is_there, slow_goes) = Held::at("{\"id\":25}", &mut slow);
+    let launched = slow.engine.start(&job(&xml), given(&[])).unwrap();
+    let id = launched.id();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| launched.run());
+        until("the first process is in its third chunk", || slow_is_there.load(Ordering::SeqCst));
+        // The server ends its sessions, so the second process may take over.
+        let second = Repository::new(backend(server));
+        until("the execution is taken over", || {
+            super::sql(
+                server,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
+                 AND application_name = 'quayline' AND datname = 'postgres'",
+            );
+            second.recover().unwrap_or_default().iter().any(|execution| execution.id == id)
+        });
+        let mut other = Process::new(backend(server), folder.to_owned());
+        let (other_is_there, other_goes) = Held::at("{\"id\":21}", &mut other);
+        let again = scope.spawn(move || {
+            let again = other.engine.restart(id, &job(&xml), given(&[]), quayline_batch::Drift::Refuse).unwrap().run();
+            (again, other)
+        });
+        until("the second process is in the same chunk", || other_is_there.load(Ordering::SeqCst));
+        slow_goes.store(true, Ordering::SeqCst);
+        let refused = first.join().unwrap();
+        assert!(
+            refused.as_ref().map_or(true, |execution| execution.status == BatchStatus::Failed),
+            "the slow process does not complete: {refused:?}"
+        );
+        assert_eq!(elsewhere.value("SELECT count(*) FROM many"), "20", "none of its third chunk");
+        other_goes.store(true, Ordering::SeqCst);
+        let (again, other) = again.join().unwrap();
+        completed(&other, &again.unwrap());
+    });
+    assert_eq!(elsewhere.value("SELECT count(*) || ' ' || count(DISTINCT id) FROM many"), format!("{ITEMS} {ITEMS}"));
+    assert_eq!(elsewhere.value("SELECT count(*) FROM quayline_chunk"), "0");
 }
 
 /// Partitions that begin at once all need the table, which is missing or has the form of earlier versions.
