@@ -47,8 +47,7 @@ CREATE TABLE IF NOT EXISTS quayline_chunk (origin text PRIMARY KEY, chunk bigint
 ALTER TABLE quayline_chunk ADD COLUMN IF NOT EXISTS skipped bytea NOT NULL DEFAULT '';
 ALTER TABLE quayline_chunk ADD COLUMN IF NOT EXISTS owner uuid;";
 /// Waits for a commit of the owner before, and so returns its chunk.
-const TAKE_TOKEN: &str =
-    "INSERT INTO quayline_chunk (origin, chunk, items, owner) VALUES ($1::text, 0, 0, gen_random_uuid()) \
+const TAKE_TOKEN: &str = "INSERT INTO quayline_chunk (origin, chunk, items, owner) VALUES ($1::text, 0, 0, gen_random_uuid()) \
     ON CONFLICT (origin) DO UPDATE SET owner = excluded.owner RETURNING chunk, items, skipped, owner";
 const REMOVE_TOKEN: &str = "DELETE FROM quayline_chunk WHERE origin = $1::text AND owner = $2::uuid";
 /// Divides by zero if the row has another owner, or is gone.

@@ -126,8 +126,11 @@ fn until(what: &str, mut is_true: impl FnMut() -> bool) {
 /// does not know yet that it lost the execution. Without a unique key, its rows would be there twice.
 fn a_process_that_was_taken_over_writes_nothing_more(server: &OwnServer, folder: &Path, elsewhere: &Elsewhere) {
     elsewhere.script("CREATE TABLE many (id int)");
-    std::fs::write(folder.join("elsewhere.json"), (1..=ITEMS).map(|id| format!("{{\"id\":{id}}}\n")).collect::<String>())
-        .unwrap();
+    std::fs::write(
+        folder.join("elsewhere.json"),
+        (1..=ITEMS).map(|id| format!("{{\"id\":{id}}}\n")).collect::<String>(),
+    )
+    .unwrap();
     let xml = elsewhere.step(10, ("many", "set"), "<processor ref=\"held\"/>", "");
     let mut slow = Process::new(backend(server), folder.to_owned());
     let (slow_is_there, slow_goes) = Held::at("{\"id\":25}", &mut slow);
