@@ -218,6 +218,9 @@ pub enum FaultKind {
     /// A text that documents would show as the name of another value.
     #[error("text is the name of a level-88 condition, which has another value")]
     LooksLikeName,
+    /// A value that is not a date of the field's pattern.
+    #[error("value is not a date of the field's pattern, or the day does not exist")]
+    NotADate,
     /// A member that must be there is not.
     #[error("member is missing")]
     Missing,
@@ -264,6 +267,7 @@ impl FaultKind {
             FaultKind::LooksLikeName => "REC-036",
             FaultKind::OtherView(_) => "REC-037",
             FaultKind::RawBytes => "REC-026",
+            FaultKind::NotADate => "REC-038",
         })
     }
 
@@ -318,6 +322,9 @@ impl FaultKind {
             }
             FaultKind::TooManyElements { .. } => {
                 "send fewer elements, or check that the copybook is the one that the file is for: OCCURS gives the maximum"
+            }
+            FaultKind::NotADate => {
+                "documents have dates as 2026-01-31; for bytes that mean \"no date\", `null` of the field in the interface file or `--invalid null` makes them null, and `--invalid raw` keeps them"
             }
             FaultKind::Missing => "add the member, or choose a value for missing members with `--absent value`",
             FaultKind::OtherView(view) if view.chosen.is_none() => {

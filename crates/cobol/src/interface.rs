@@ -1,5 +1,7 @@
 //! Selection and naming of a layout's fields: the parsed form of an interface file.
 
+use quayline_core::DatePattern;
+
 /// Selection, names, defaults and policies for one record description. [`Interface::default`] shows everything but fillers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Interface {
@@ -90,6 +92,8 @@ pub struct FieldRule {
     pub null: Option<NullAs>,
     /// Form of the values, in the field or in everything below the group; the rule nearest to a field takes precedence.
     pub values: Option<FieldValues>,
+    /// Pattern of a date in the record, which documents show as `2026-01-31`; for one elementary field.
+    pub date: Option<DatePattern>,
 }
 
 /// Form of a field's values in documents.

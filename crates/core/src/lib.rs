@@ -8,6 +8,7 @@
 //!
 //! This crate does no I/O and reads no clock.
 
+mod date_pattern;
 mod document;
 mod finding;
 mod hex;
@@ -22,6 +23,7 @@ mod spelling;
 mod system_error;
 mod value;
 
+pub use date_pattern::DatePattern;
 pub use document::Document;
 pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, Severity};
 pub use hex::{from_hex, hex, hex_number};

@@ -80,11 +80,12 @@ pub use provider::{
     Answered, CannedRecords, CannedSpec, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider,
     ProviderFault, ProviderSpec, Returned, WorkingStorage,
 };
+pub use quayline_core::DatePattern;
 pub use record_call::{
     Conditions, FileAction, FileIndex, FileKey, FileSpec, Matching, PAGE_BYTES_MAX, QueueSpec, RecordCall, record_tag,
 };
 pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};
 pub use token::{KeySet, TokenClaims, TokenFault, TokenRules};
-pub use typed::{DatePattern, Typed};
+pub use typed::Typed;
 pub use uri::{decode_path, decode_query, pairs, percent_encoded};

@@ -340,7 +340,7 @@ impl<'c> Ends<'c> {
             limits: self.limits.clone(),
             batch_rows_max,
             batch_bytes_max,
-            moments: schema.moments().to_vec(),
+            moments: schema.column_moments(),
             ..defaults
         };
         Ok(ColumnSink::new(schema.shape(), &options)?)

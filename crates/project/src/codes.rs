@@ -14,6 +14,7 @@ pub(crate) const NO_PROJECT: Code = Code("PRJ-009");
 pub(crate) const NOT_OF_A_FILE: Code = Code("PRJ-010");
 pub(crate) const TOO_MANY_BYTES: Code = Code("PRJ-011");
 pub(crate) const LOOKUP_TABLE: Code = Code("PRJ-012");
+pub(crate) const DATE_PATTERN: Code = Code("PRJ-013");
 
 // Schemas and guides; `docs/reference/errors/convert.md` explains them.
 pub(crate) const NO_GUIDE: Code = Code("CNV-013");

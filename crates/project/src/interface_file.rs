@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quayline_cobol::{
     FieldRule, FieldValues, Fillers, Interface, KeyStyle, NullAs, OriginMembers, RedefinesChoice, RedefinesPolicy,
 };
-use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_core::{Code, DatePattern, Fault, Finding, Findings, Place};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -38,6 +38,7 @@ use crate::wire;
 /// rename = "balance"
 /// default = 0
 /// values = "names"                # level-88 names in place of the values that they name
+/// date = "yyyyMMdd"               # the record's form of a date, which documents show as 2026-01-31
 /// null = "zeros"                  # encoding of null: error (default), spaces, zeros, low-values or value
 ///
 /// [[choose]]                      # selects the view of shared storage that a record has
@@ -137,12 +138,17 @@ impl InterfaceFile {
             ("parent-number", file.parent_number.as_ref().map(Spanned::span)),
             ("source-file", file.source_file.as_ref().map(Spanned::span)),
         ];
-        let values = file.field.iter().find_map(|field| Some(("values", field.get_ref().values.as_ref()?.span())));
-        let spans = spans.into_iter().chain([("values", values.map(|(_, span)| span))]);
+        let values = file.field.iter().find_map(|field| Some(field.get_ref().values.as_ref()?.span()));
+        let spans = spans.into_iter().chain([("values", values)]);
         if let Some((key, span)) = spans.into_iter().find_map(|(key, span)| Some((key, span?))) {
             let message = format!("`{key}` is for the records of files, and a service has none");
             let finding = Finding::error(codes::NOT_OF_A_FILE, Fault::Config, message).at(source.place(&span));
             return Err(finding.hint("leave the key out").into());
+        }
+        if let Some(date) = file.field.iter().find_map(|field| field.get_ref().date.as_ref()) {
+            let message = "`date` is for the records of files, and a service has types";
+            let finding = Finding::error(codes::NOT_OF_A_FILE, Fault::Config, message).at(source.place(&date.span()));
+            return Err(finding.hint("add a `[[type]]` with `is = \"date\"` and this `pattern`").into());
         }
         InterfaceFile::of_file(source.clone(), file)
     }
@@ -267,6 +273,22 @@ impl Reader {
                     wire::Values::Names => FieldValues::Names,
                 };
                 self.rule(&field.name, |rule| set(&mut rule.values, values, "values"));
+            }
+            if let Some(date) = &field.date {
+                match DatePattern::parse(date.get_ref()) {
+                    Ok(date) => self.rule(&field.name, |rule| set(&mut rule.date, date, "date")),
+                    Err(what) => {
+                        let message = format!("`{}` is not a date: {what}", date.get_ref());
+                        let hint =
+                            "write the date as the record has it, with yyyy or yy, MM and dd, or DDD: `yyyyMMdd`";
+                        self.find(codes::DATE_PATTERN, message, date, hint);
+                    }
+                }
+            }
+            if let (Some(date), Some(wire::Values::Names)) = (&field.date, field.values.as_ref().map(Spanned::get_ref))
+            {
+                let message = "the field has both `date` and `values = \"names\"`".to_owned();
+                self.find(codes::TWO_RULES, message, date, "keep one of them");
             }
         }
     }

@@ -70,6 +70,7 @@ pub(crate) struct Field {
     pub(crate) default: Option<Spanned<Plain>>,
     pub(crate) null: Option<Null>,
     pub(crate) values: Option<Spanned<Values>>,
+    pub(crate) date: Option<Text>,
 }
 
 #[derive(Clone, Copy, Deserialize)]

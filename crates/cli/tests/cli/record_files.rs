@@ -137,6 +137,67 @@ fn bytes_around_the_records_are_passed_over() {
 }
 
 #[test]
+fn dates_of_records_are_dates_in_every_format_and_come_back() {
+    let world = World::new();
+    let lines = ["01 R.", "   05 ID PIC 9.", "   05 DUE PIC 9(8).", "   05 PAID PIC X(10) OCCURS 2."];
+    world.write("r.cpy", lines.map(|line| format!("       {line}\n")).concat());
+    let paid = "[[field]]\nname = \"PAID\"\ndate = \"MM/dd/yyyy\"\nnull = \"spaces\"\n";
+    let dates = format!("[[field]]\nname = \"DUE\"\ndate = \"yyyyMMdd\"\n{paid}");
+    world.write("r.toml", &dates);
+    world.write("r.dat", "12026112702/29/2024          20001010101/01/195012/31/2049");
+    let of = "-c r.cpy -i r.toml -e ascii -f fixed";
+    let documents = "\
+{\"ID\":1,\"DUE\":\"2026-11-27\",\"PAID\":[\"2024-02-29\",null]}
+{\"ID\":2,\"DUE\":\"0001-01-01\",\"PAID\":[\"1950-01-01\",\"2049-12-31\"]}
+";
+    assert_eq!(world.run(&format!("convert r.dat {of} --to jsonl")).code(0).out(), documents);
+    for name in ["r.jsonl", "r.csv", "r.xml", "r.parquet", "r.arrow"] {
+        world.run(&format!("convert r.dat {of} -o {name}")).code(0);
+        world.run(&format!("convert {name} {of} -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), world.read("r.dat"), "{name}");
+    }
+    let csv = String::from_utf8(world.read("r.csv")).expect("text");
+    assert!(csv.contains("1,2026-11-27,2024-02-29,\n"), "{csv}");
+    let ran = world.run("inspect r.parquet");
+    assert!(ran.code(0).out().contains("Date32"), "{}", ran.out());
+    // What is not a date is refused, or null, or kept, as `--invalid` says; never null without a word.
+    world.write("bad.dat", "10000000002/29/2024          ");
+    let ran = world.run(&format!("convert bad.dat {of} --to jsonl"));
+    ran.code(1).err();
+    assert!(ran.err().starts_with("error[REC-038]: value is not a date of the field's pattern"), "{}", ran.err());
+    assert!(
+        ran.err().contains("DUE") && ran.err().contains("record 1") && ran.err().contains("hint: "),
+        "{}",
+        ran.err()
+    );
+    let ran = world.run(&format!("convert bad.dat {of} --invalid null --to jsonl"));
+    assert_eq!(ran.code(0).out(), "{\"ID\":1,\"DUE\":null,\"PAID\":[\"2024-02-29\",null]}\n");
+    assert!(ran.err().contains("REC-041"), "{}", ran.err());
+    for name in ["raw.jsonl", "raw.csv", "raw.xml"] {
+        world.run(&format!("convert bad.dat {of} --invalid raw -o {name}")).code(0);
+        world.run(&format!("convert {name} {of} --invalid raw -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), world.read("bad.dat"), "{name}");
+    }
+    world.write("wrong.jsonl", "{\"ID\":1,\"DUE\":\"2026-11-31\",\"PAID\":[]}\n");
+    let ran = world.run(&format!("convert wrong.jsonl {of} -o back.dat"));
+    assert!(ran.code(1).err().contains("error[REC-038]") && ran.err().contains("$.DUE"), "{}", ran.err());
+    for (pattern, said) in [
+        (
+            "yyyy-MM-dd",
+            "error[PLN-008]: `DUE` has the date `yyyy-MM-dd`, which has separators, and the field is a number\n  at wrong.toml:2:8",
+        ),
+        (
+            "yyyyMMd",
+            "error[PRJ-013]: `yyyyMMd` is not a date: `d` is not one of yyyy, yy, MM, dd, DDD, HH, mm, ss\n  at wrong.toml:3:8",
+        ),
+    ] {
+        world.write("wrong.toml", format!("[[field]]\nname = \"DUE\"\ndate = \"{pattern}\"\n"));
+        let ran = world.run("convert r.dat -c r.cpy -i wrong.toml -e ascii -f fixed --to jsonl");
+        assert!(ran.code(2).err().starts_with(said) && ran.err().contains("hint: "), "{}", ran.err());
+    }
+}
+
+#[test]
 fn level_88_names_stand_for_their_values_in_both_directions() {
     let world = World::new();
     let lines = [

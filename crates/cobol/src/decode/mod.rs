@@ -52,7 +52,7 @@ use quayline_charset::scan;
 use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
 use crate::layout::{ByteOrder, Encoding, FieldIndex, FloatFormat};
-use crate::plan::{Choice, Item, Op, Plan, SignCode, Table};
+use crate::plan::{Choice, Item, ItemForm, Op, Plan, SignCode, Table, dated};
 use crate::{
     BadValue, FaultKind, NoteKind, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
     ShortRecord,
@@ -656,7 +656,7 @@ impl State {
         let node = item.node;
         let State { loaded, padded, scratch, .. } = self;
         let index = plan.op_items[pc];
-        if item.named
+        if item.form == ItemForm::Named
             && let Some(name) = named::name(plan, index, item, loaded, at)
         {
             return sink.value(node, name);
@@ -668,8 +668,11 @@ impl State {
             read => (read, false),
         };
         let mut text = Vec::new();
-        let read =
-            read.and_then(|value| if item.named { named::plain(plan, index, value, &mut text) } else { Ok(value) });
+        let read = read.and_then(|value| match item.form {
+            ItemForm::Plain => Ok(value),
+            ItemForm::Named => named::plain(plan, index, value, &mut text),
+            ItemForm::Date => plan.dates[&index].show(item, value, &mut text),
+        });
         let kind = match read {
             Ok(value) => {
                 let beyond = is_beyond_picture(plan, item, value);
@@ -688,6 +691,8 @@ impl State {
             }
             Err(kind) => kind,
         };
+        let bytes = if is_short { &self.padded.raw[..] } else { &self.loaded.raw[at..] };
+        let Some(kind) = dated::fault(plan, index, item, kind, bytes) else { return sink.value(node, Value::Null) };
         let policy = match kind {
             FaultKind::ShortRecord { .. } | FaultKind::CutField { .. } | FaultKind::LooksLikeName => BadValue::Error,
             FaultKind::Blank => plan.policies.blank,

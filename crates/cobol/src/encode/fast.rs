@@ -7,7 +7,7 @@
 use quayline_core::{Digits, Run};
 
 use crate::layout::{ByteOrder, Encoding, ZonedSign};
-use crate::plan::{Item, Plan, SignCode};
+use crate::plan::{Item, ItemForm, Plan, SignCode};
 
 /// Fast way to write a node's value in the usual form.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Put {
 
     /// Returns the fast way for an item that occurs once in its group and is neither counter nor view.
     pub(super) fn of(plan: &Plan, item: &Item) -> Put {
-        if item.named {
+        if item.form != ItemForm::Plain {
             return Put::GENERAL;
         }
         let (way, digits, scale) = match &item.encoding {

@@ -186,7 +186,7 @@ fn raw_form<'a>(plan: &Plan, text: &'a str) -> Option<&'a [u8]> {
 
 /// Returns whether text for a field of `size` bytes is the raw form of its bytes. Text of that length would not fit the field, so
 /// no text is mistaken for it.
-fn is_raw_text(plan: &Plan, text: &[u8], size: usize) -> bool {
+pub(crate) fn is_raw_text(plan: &Plan, text: &[u8], size: usize) -> bool {
     text.len() == 2 + 2 * size && text.starts_with(b"0x") && keeps_raw(plan)
 }
 

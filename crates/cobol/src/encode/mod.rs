@@ -15,11 +15,11 @@ mod views;
 use quayline_core::{NodeId, NodeKind, Sink, Value};
 
 use crate::decode::{Loaded, Scratch, as_text, integer, read};
-use crate::plan::{Item, ItemIndex, Plan, Target, TargetKind};
+use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind, dated};
 use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordPlan};
 
 use fast::{Put, Way, put_text};
-pub(crate) use item::{char_byte, encode_item};
+pub(crate) use item::{char_byte, encode_item, is_raw_text};
 use views::{Given, NullView};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
@@ -257,15 +257,21 @@ impl State {
     /// Accepts a value without canonical bytes if the preserved bytes decode to it.
     #[cold]
     fn settle(&mut self, plan: &Plan) {
-        for Deferred { fault, item, at, value } in core::mem::take(&mut self.deferred) {
-            let item = &plan.items[item as usize];
+        for Deferred { fault, item: index, at, value } in core::mem::take(&mut self.deferred) {
+            let item = &plan.items[index as usize];
+            let mut text = Vec::new();
             let bytes = slide::position(plan, &self.image, at).and_then(|at| self.record.get(at..at + item.size));
             let mut scratch = Scratch::default();
             let right = match (bytes, &value) {
                 (Some(bytes), Some(value)) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch)
                     .is_ok_and(|read| agree::same_as(value, read)),
                 // Bytes that are not a value, or that the record does not have, were read as null.
-                (Some(bytes), None) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch).is_err(),
+                (Some(bytes), None) => {
+                    let loaded = loaded(plan, bytes);
+                    let read = read(plan, item, &loaded, 0, &mut scratch);
+                    let dated = plan.dates.get(&index);
+                    read.and_then(|read| dated.map_or(Ok(read), |dated| dated.show(item, read, &mut text))).is_err()
+                }
                 (None, None) => true,
                 (None, Some(_)) => false,
             };
@@ -601,8 +607,14 @@ impl State {
         let index = item;
         // Bytes that are not a value of the field are written only if they are read so.
         let is_strange = matches!(value, Value::Raw(_)) && !item::keeps_raw(plan);
-        let value = named(plan, item, value);
         let item = &plan.items[item as usize];
+        let mut date = Vec::new();
+        let read = match item.form {
+            ItemForm::Plain => Ok(value),
+            ItemForm::Named => Ok(named(plan, index, value)),
+            ItemForm::Date => dated::plain(plan, index, value, &mut date),
+        };
+        let (value, misread) = read.map_or_else(|kind| (value, Some(kind)), |value| (value, None));
         at += item.offset;
         let is_view = self.has_unions && target.view.is_some();
         let done = if matches!(value, Value::Null) && is_view {
@@ -611,6 +623,8 @@ impl State {
             Ok(())
         } else if is_strange {
             Err(FaultKind::RawBytes)
+        } else if let Some(kind) = misread {
+            Err(kind)
         } else if is_view {
             self.note_views(plan, node);
             self.write_view(plan, item, at, value)

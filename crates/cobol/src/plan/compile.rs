@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use quayline_charset::Charset;
-use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder, TextPlace};
+use quayline_core::{Code, Fault, Finding, Findings, Moment, NodeId, Occurs, Scalar, Shape, ShapeBuilder, TextPlace};
 
+use super::dated;
 use super::names::{Name, Names};
 use super::rows::TextTables;
 use super::select::{Selection, resolve_one};
 use super::{
-    Choice, Item, ItemIndex, LastTable, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind, Union,
-    View, key, template,
+    Choice, Item, ItemForm, ItemIndex, LastTable, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind,
+    Union, View, key, template,
 };
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use crate::{BadValue, FieldValues, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
@@ -26,6 +27,7 @@ pub(super) fn compile(
 ) -> Result<Plan, Findings> {
     let mut findings = Vec::new();
     let selection = Selection::new(layout, interface, &mut findings);
+    dated::check(layout, &selection, &mut findings);
     let text = template::text_code(charset);
     let sign = template::SignCode::new(charset, layout.dialect.overpunch);
     let root = interface.wrapper.clone().unwrap_or_else(|| layout.field(FieldIndex::RECORD).name.clone());
@@ -103,12 +105,14 @@ pub(super) fn compile(
         preserve_node,
         origin,
         names: HashMap::new(),
+        dates: HashMap::new(),
     };
     plan.tails = super::tails::tails(&plan, &chosen_views);
     plan.extent_ops = super::extent::operations(&plan);
     plan.template = template::template(&plan, &selection, &item_of, &mut findings);
     template::ascii_twin(&mut plan);
     plan.names = template::names(&plan);
+    plan.dates = dated::of(&plan, &selection);
     TextTables::find(&mut plan);
     if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) {
         Err(Findings(findings))
@@ -305,10 +309,19 @@ impl Compiler<'_> {
         }
         let item = index(self.items.len());
         let null = null_as(self.layout, &self.selection, self.policies, field, encoding);
-        let named = self.has_names(field);
-        self.items.push(Item { field, node, offset: *offset, size: *size, encoding: encoding.clone(), null, named });
+        let form = self.form(field);
+        self.items.push(Item { field, node, offset: *offset, size: *size, encoding: encoding.clone(), null, form });
         self.item_of.insert(field, item);
         item
+    }
+
+    /// Returns the form of a field's values in documents, by the rules for it.
+    fn form(&self, field: FieldIndex) -> ItemForm {
+        match self.selection.date[field.index()] {
+            Some(_) => ItemForm::Date,
+            None if self.has_names(field) => ItemForm::Named,
+            None => ItemForm::Plain,
+        }
     }
 
     /// Returns true if the values of a field have names: a rule requests them, and a condition has exactly one value.
@@ -319,9 +332,13 @@ impl Compiler<'_> {
             && self.layout.field(field).conditions.iter().any(|c| template::single(c).is_some())
     }
 
-    /// Returns the scalar of a field, which is a text if its values have names.
+    /// Returns the scalar of a field, which is a text if its values have names or are dates.
     fn scalar(&self, field: FieldIndex, encoding: &Encoding, size: usize) -> Scalar {
-        if self.has_names(field) { Scalar::Text { chars_max: None } } else { scalar(encoding, size) }
+        match self.form(field) {
+            ItemForm::Plain => scalar(encoding, size),
+            ItemForm::Named => Scalar::Text { chars_max: None },
+            ItemForm::Date => Scalar::Text { chars_max: Some(Moment::Date.chars_max()) },
+        }
     }
 
     fn record(&mut self) {
@@ -546,11 +563,11 @@ impl Compiler<'_> {
     /// Adds the operation of an elementary item: a fast one if its encoding has one.
     fn item_op(&mut self, field: FieldIndex, node: NodeId) {
         let item = self.item(field, node);
-        let Item { offset: at, size, encoding, named, .. } = &self.items[item as usize];
+        let Item { offset: at, size, encoding, form, .. } = &self.items[item as usize];
         let (at, size) = (offset(*at), *size);
         let small = u16::try_from(size).ok();
         let op = match encoding {
-            _ if *named => None,
+            _ if *form != ItemForm::Plain => None,
             Encoding::Text { justified: false, .. } if self.single_byte && self.policies.trim == Trim::Padding => {
                 u32::try_from(size).ok().map(|size| Op::Text { offset: at, size, node })
             }
@@ -603,7 +620,7 @@ impl Compiler<'_> {
             self.unions.push(Union { views: vec![view], choice: None, inside: None, depth: 0 });
             let item = index(self.items.len());
             let (offset, size, null) = (rename.offset, rename.size, NullAs::Error);
-            self.items.push(Item { field: rename.from, node, offset, size, encoding, null, named: false });
+            self.items.push(Item { field: rename.from, node, offset, size, encoding, null, form: ItemForm::Plain });
             self.push(Op::Union { union, len: 1 }, item);
             self.push(Op::Item(item), item);
         }
@@ -763,6 +780,7 @@ pub(super) fn null_as(
     let ruled = core::iter::successors(Some(field), |at| layout.field(*at).parent)
         .find_map(|at| selection.null.get(at.index()).copied().flatten());
     let blankless = matches!(encoding, Encoding::Binary { .. } | Encoding::Float32(_) | Encoding::Float64(_));
+    let dated = selection.date[field.index()].is_some();
     let textual = matches!(
         encoding,
         Encoding::Text { .. }
@@ -773,7 +791,7 @@ pub(super) fn null_as(
     );
     ruled.or(policies.null).unwrap_or(match (policies.blank, policies.low_values) {
         (BadValue::Null, _) if !blankless => NullAs::Spaces,
-        (_, BadValue::Null) if !blankless && !textual => NullAs::LowValues,
+        (_, BadValue::Null) if dated || !blankless && !textual => NullAs::LowValues,
         _ => NullAs::Error,
     })
 }
@@ -789,7 +807,7 @@ fn redefinitions(layout: &Layout) -> HashMap<FieldIndex, Vec<FieldIndex>> {
 }
 
 /// Returns the shape's type of an encoding. A binary that is not truncated to its picture has the digits of its whole range.
-fn scalar(encoding: &Encoding, size: usize) -> Scalar {
+pub(super) fn scalar(encoding: &Encoding, size: usize) -> Scalar {
     let chars = |n: usize| Scalar::Text { chars_max: u32::try_from(n).ok() };
     match encoding {
         Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Utf8 | Encoding::Boolean => chars(size),

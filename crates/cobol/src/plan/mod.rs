@@ -7,6 +7,7 @@
 //! excluded field has no operation at all.
 
 mod compile;
+pub(crate) mod dated;
 mod extent;
 mod key;
 mod names;
@@ -19,10 +20,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use quayline_charset::Charset;
-use quayline_core::{Findings, NodeId, Shape, TextPlace};
+use quayline_core::{Findings, Moment, NodeId, Shape, TextPlace};
 
 use crate::layout::{Encoding, FieldIndex, Layout};
 use crate::{Interface, NullAs, Policies};
+use dated::Dated;
 use rows::TextTables;
 
 pub use extent::Extent;
@@ -75,6 +77,13 @@ impl RecordPlan {
             (None, TargetKind::Item(item)) => Some(self.0.items[item as usize].field),
             (None, _) => None,
         }
+    }
+
+    /// Returns the leaves whose values are dates.
+    #[must_use]
+    pub fn moments(&self) -> Vec<(NodeId, Moment)> {
+        let dates = self.0.items.iter().filter(|item| item.form == ItemForm::Date && item.node != compile::HIDDEN);
+        dates.map(|item| (item.node, Moment::Date)).collect()
     }
 
     /// Returns the node of the member that keeps bytes which a canonical encoding would lose, with [`crate::Preserve::Yes`].
@@ -156,6 +165,8 @@ pub(crate) struct Plan {
     pub(crate) origin: OriginNodes,
     /// For items whose values have names, the names and the bytes that they represent.
     pub(crate) names: HashMap<ItemIndex, Vec<(String, Vec<u8>)>>,
+    /// For items whose values are dates, their form in the record.
+    pub(crate) dates: HashMap<ItemIndex, Dated>,
 }
 
 impl Plan {
@@ -205,8 +216,18 @@ pub(crate) struct Item {
     pub(crate) encoding: Encoding,
     /// Bytes of null in it.
     pub(crate) null: NullAs,
-    /// True if documents have names for some of its values: [`Plan::names`].
-    pub(crate) named: bool,
+    /// Form of its values in documents.
+    pub(crate) form: ItemForm,
+}
+
+/// Form of an item's values in documents.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ItemForm {
+    Plain,
+    /// Documents have names for some of its values: [`Plan::names`].
+    Named,
+    /// Its values are dates: [`Plan::dates`].
+    Date,
 }
 
 /// Storage at the end of the record whose view is chosen: a record may end with the view.

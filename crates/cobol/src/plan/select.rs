@@ -1,6 +1,6 @@
 //! Rules of an interface, matched against a layout.
 
-use quayline_core::{Code, Fault, Finding};
+use quayline_core::{Code, DatePattern, Fault, Finding};
 
 use crate::layout::{Field, FieldIndex, Layout};
 use crate::{FieldValues, Interface, NullAs};
@@ -17,6 +17,8 @@ pub(crate) struct Selection {
     pub(crate) null: Vec<Option<NullAs>>,
     /// Form of values, per field or group.
     pub(crate) values: Vec<Option<FieldValues>>,
+    /// Pattern of a date per field, and the name by which the rule means it.
+    pub(crate) date: Vec<Option<(DatePattern, String)>>,
 }
 
 impl Selection {
@@ -29,6 +31,7 @@ impl Selection {
             default: vec![None; n],
             null: vec![None; n],
             values: vec![None; n],
+            date: vec![None; n],
         };
         for rule in &interface.fields {
             for field in resolve(layout, &rule.field, "interface rule", findings) {
@@ -47,6 +50,9 @@ impl Selection {
                 }
                 if rule.values.is_some() {
                     selection.values[i] = rule.values;
+                }
+                if let Some(date) = &rule.date {
+                    selection.date[i] = Some((date.clone(), rule.field.clone()));
                 }
             }
         }

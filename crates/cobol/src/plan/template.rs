@@ -6,7 +6,7 @@ use quayline_charset::{Charset, CodePage};
 use quayline_core::{Code, Fault, Finding, Run, Value};
 
 use super::select::Selection;
-use super::{Item, ItemIndex, Plan, TextCode};
+use super::{Item, ItemForm, ItemIndex, Plan, TextCode};
 use crate::encode::encode_item;
 use crate::layout::{Condition, Encoding, FieldIndex, FieldKind, Figurative, Literal, OverpunchVariant, dbcs_bytes};
 use crate::{Absent, encode};
@@ -132,7 +132,7 @@ pub(super) fn template(
                 size: field.size,
                 encoding: encoding.clone(),
                 null: crate::NullAs::Error,
-                named: false,
+                form: ItemForm::Plain,
             },
             |item| plan.items[*item as usize].clone(),
         );
@@ -233,7 +233,7 @@ pub(super) fn single(condition: &Condition) -> Option<&Literal> {
 /// Returns the names of values, for the items that show them. If two names have the same value, the first is written and both are accepted.
 pub(super) fn names(plan: &Plan) -> HashMap<ItemIndex, Vec<(String, Vec<u8>)>> {
     let mut names = HashMap::new();
-    for (index, item) in plan.items.iter().enumerate().filter(|(_, item)| item.named) {
+    for (index, item) in plan.items.iter().enumerate().filter(|(_, item)| item.form == ItemForm::Named) {
         // A value that is shorter than the item is compared with spaces after it. A value that does not fit names none.
         let bytes = |value: &Literal| {
             let mut bytes = vec![0; item.size];
@@ -262,7 +262,7 @@ fn group_values(plan: &Plan, record: &mut [u8]) {
             size: field.size,
             encoding: Encoding::Text { justified: false, alphabetic: false },
             null: crate::NullAs::Error,
-            named: false,
+            form: ItemForm::Plain,
         };
         let mut bytes = vec![0; field.size];
         initial(plan, &item, Some(value), &mut bytes);

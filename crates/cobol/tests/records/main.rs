@@ -2,6 +2,7 @@
 
 mod audited;
 mod contradictions;
+mod dates;
 mod found;
 mod laws;
 mod names;

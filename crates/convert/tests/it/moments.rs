@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use quayline_columnar::{ColumnInput, ColumnReader};
-use quayline_project::{ShapeFile, ShapeOptions};
+use quayline_project::xml::XmlStyle;
+use quayline_project::{ColumnsRead, ParquetWrite, ShapeFile, ShapeOptions, SourceFormat, TargetFormat};
 
 use crate::kit::*;
 
@@ -75,5 +77,100 @@ fn dates_of_csv_are_checked_both_ways() {
         let said: Vec<_> = report.findings.iter().map(|f| (f.code.0, f.place.path.as_deref())).collect();
         assert_eq!(said, [("FLAT-026", Some("day")), ("FLAT-026", Some("at"))]);
         assert_eq!(report.tally.records_out, 1);
+    }
+}
+
+const DATED: &str = "
+       01 HEAD.
+          05 KIND PIC X.
+          05 MADE PIC 9(8).
+       01 ITEM.
+          05 KIND PIC X.
+          05 A PIC X(10).
+          05 B PIC S9(7) COMP-3.
+          05 C PIC 9(6) OCCURS 2.
+          05 D PIC 9(8) COMP.
+";
+
+const DATED_TYPES: &str = r#"
+[[field]]
+name = "MADE"
+date = "yyyyMMdd"
+null = "zeros"
+[[field]]
+name = "A"
+date = "dd.MM.yyyy"
+null = "spaces"
+[[field]]
+name = "B"
+date = "yyyyDDD"
+[[field]]
+name = "C"
+date = "yyMMdd"
+null = "zeros"
+[[field]]
+name = "D"
+date = "yyyyMMdd"
+null = "low-values"
+[records]
+by = "KIND"
+[[records.type]]
+record = "HEAD"
+value = "H"
+[[records.type]]
+record = "ITEM"
+value = "I"
+parent = "HEAD"
+"#;
+
+/// A line with a date that exists, or with the bytes of null.
+fn dated(null: bool, (year, month, day): (u32, u32, u32), head: bool) -> Vec<u8> {
+    let number = if null { 0 } else { year * 10_000 + month * 100 + day };
+    if head {
+        return ebcdic(&format!("H{number:08}"));
+    }
+    let julian = format!("{year:04}{:03}C", 31 * (month - 1) + day);
+    let nibble = |at: usize| u8::from_str_radix(&julian[at..=at], 16).expect("a digit");
+    let packed: Vec<u8> = (0..4).map(|at| nibble(2 * at) << 4 | nibble(2 * at + 1)).collect();
+    let text = if null { " ".repeat(10) } else { format!("{day:02}.{month:02}.{year:04}") };
+    let short = if null { 0 } else { 200_000 + month * 100 + day };
+    let zeros = "000000";
+    [ebcdic(&format!("I{text}")), packed, ebcdic(&format!("{short:06}{zeros}")), number.to_be_bytes().to_vec()].concat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    /// Dates of records, also in lists and nested types, come back from every format byte for byte; in columns they are dates.
+    #[test]
+    fn dates_of_records_come_back_from_every_format(
+        lines in prop::collection::vec((any::<bool>(), (0u32..=9999, 1u32..=2, 1u32..=28), any::<bool>()), 1..12),
+    ) {
+        let schema = schema(DATED, DATED_TYPES);
+        let mut data = Vec::new();
+        for (at, (null, day, head)) in lines.iter().enumerate() {
+            let record = dated(*null, *day, *head || at == 0);
+            data.extend(u16::try_from(record.len() + 4).expect("short").to_be_bytes());
+            data.extend([0, 0]);
+            data.extend(record);
+        }
+        let columns = SourceFormat::Columns(ColumnsRead::default());
+        let formats = [
+            (jsonl(), JSON),
+            (TargetFormat::Xml(XmlStyle::default()), SourceFormat::Xml(XmlStyle::default())),
+            (TargetFormat::Parquet(ParquetWrite::default()), columns.clone()),
+            (TargetFormat::ArrowFile, columns),
+        ];
+        for (to, from) in formats {
+            let kit = Kit::new(Arc::clone(&schema), &data, records("rdw"), to.clone());
+            kit.ok();
+            if matches!(from, SourceFormat::Columns(_)) {
+                let reader = ColumnReader::open(ColumnInput::Memory(kit.bytes("out").into())).expect("columns");
+                let types = format!("{:?}", reader.schema());
+                prop_assert_eq!(types.matches("Date32").count(), 5, "{}", types);
+            }
+            let back = Kit::new(Arc::clone(&schema), &kit.bytes("out"), from, TargetFormat::Records(framing("rdw")));
+            back.ok();
+            prop_assert_eq!(back.bytes("out"), &data[..], "{:?}", to);
+        }
     }
 }

@@ -7,7 +7,7 @@ use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{self, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal, ZonedSign};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
-use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
+use quayline_core::{DatePattern, Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
 use toml::Spanned;
 
@@ -17,7 +17,7 @@ use super::provider::provider;
 use super::{Options, RequestSide, Service, code_names, gnucobol, typed_shape, wire};
 use crate::codes;
 use crate::provider::ProviderSpec;
-use crate::typed::{DatePattern, Range, Typed};
+use crate::typed::{Range, Typed};
 
 impl Service {
     /// Compiles a service file's text. `name` is the file as the user names it, `root` the project's folder.

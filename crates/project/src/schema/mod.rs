@@ -136,6 +136,16 @@ impl Schema {
         &self.moments
     }
 
+    /// Returns the text leaves that are columns of dates or timestamps: also the dates of records, which record files check themselves.
+    #[must_use]
+    pub fn column_moments(&self) -> Vec<(NodeId, Moment)> {
+        match &self.records {
+            Records::None => self.moments.clone(),
+            Records::One(plan) => plan.moments(),
+            Records::Types(types) => types.moments(),
+        }
+    }
+
     /// Returns the grouping of CSV rows, if documents have several rows.
     #[must_use]
     pub fn families(&self) -> Option<&Arc<RowFamilies>> {

@@ -1,7 +1,7 @@
 //! Record types: the description for each record, and the nesting of records.
 
 use quayline_cobol::RecordPlan;
-use quayline_core::NodeId;
+use quayline_core::{Moment, NodeId};
 use quayline_frame::Edges;
 
 use crate::schema::chooser::Test;
@@ -90,6 +90,18 @@ impl RecordTypes {
     #[must_use]
     pub fn is_nested(&self) -> bool {
         self.nested
+    }
+
+    /// Returns the leaves of the documents whose values are dates.
+    pub(crate) fn moments(&self) -> Vec<(NodeId, Moment)> {
+        let of_type = |of_type: &RecordTypePlan| match &of_type.kind {
+            TypeKind::Skip => Vec::new(),
+            TypeKind::Record { plan, group, .. } => {
+                let in_document = |(leaf, moment): (NodeId, Moment)| (NodeId(group.0 + leaf.0), moment);
+                plan.moments().into_iter().map(in_document).collect()
+            }
+        };
+        self.types.iter().flat_map(of_type).collect()
     }
 
     /// Finds the type of a record.
