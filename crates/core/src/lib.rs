@@ -10,6 +10,7 @@
 
 mod date_pattern;
 mod document;
+mod field_name;
 mod finding;
 mod hex;
 mod limits;
@@ -25,6 +26,7 @@ mod value;
 
 pub use date_pattern::DatePattern;
 pub use document::Document;
+pub use field_name::FieldName;
 pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, Severity};
 pub use hex::{from_hex, hex, hex_number};
 pub use limits::Limits;

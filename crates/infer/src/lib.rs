@@ -9,6 +9,7 @@ mod csv;
 mod draft;
 mod edi;
 mod json;
+mod meanings;
 mod records;
 mod seen;
 mod write;
@@ -16,6 +17,7 @@ mod xml;
 
 pub use draft::{Draft, Samples};
 pub use edi::{EdiSamples, GuessedGuide};
+pub use meanings::meanings;
 pub use records::{CharsetProposal, Fit, FramingProposal, RecordSample, has_data_descriptions};
 pub use write::{json_schema, layout, outline};
 

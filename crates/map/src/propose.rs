@@ -2,7 +2,9 @@
 
 use core::fmt::Write as _;
 
-use quayline_core::{NodeId, Occurs, Scalar, Shape};
+use std::collections::{BTreeSet, HashMap};
+
+use quayline_core::{FieldName, NodeId, Occurs, Scalar, Shape};
 
 use crate::syntax::token::is_plain_name;
 
@@ -15,6 +17,8 @@ pub struct Ends<'a> {
     pub source: &'a Shape,
     /// The same shape with other names for the same nodes, such as the descriptive names of a guide.
     pub source_words: Option<&'a Shape>,
+    /// Meanings of source fields whose names say little.
+    pub source_meanings: &'a [(NodeId, &'a str)],
     /// Groups of the source's root that belong to its envelope. They are proposed only if no other field is similar.
     pub source_aside: &'a [&'a str],
     /// Name of the target.
@@ -25,6 +29,8 @@ pub struct Ends<'a> {
     pub target: &'a Shape,
     /// The same shape with other names for the same nodes.
     pub target_words: Option<&'a Shape>,
+    /// Meanings of target fields whose names say little.
+    pub target_meanings: &'a [(NodeId, &'a str)],
     /// Groups of the target's root that are about its envelope: the run sets them, so only equal names are proposed.
     pub target_aside: &'a [&'a str],
 }
@@ -48,19 +54,22 @@ pub struct Proposed {
 ///
 /// Fields with equal names and matching types are assigned without a mark. Similar names get the mark `# guess`. Fields without a similar source
 /// become comments, which say whether the field is mandatory. The map compiles as soon as the mandatory ones are filled in. For a list that no loop
-/// iterates, the first occurrence is proposed as a guess.
+/// iterates, the first occurrence is proposed as a guess. A target that is a row gets a loop over the source's lists, a row for each occurrence.
 #[must_use]
 pub fn propose(ends: &Ends<'_>) -> Proposed {
-    let same = |words: Option<&'_ Shape>, shape: &Shape| words.is_none_or(|words| words.len() == shape.len());
     let mut proposal = Proposal {
         source: ends.source,
         target: ends.target,
-        source_names: Names::of(ends.source),
-        target_names: Names::of(ends.target),
+        source_names: FieldName::of_shape(ends.source),
+        target_names: FieldName::of_shape(ends.target),
         words: (ends.source_words.is_some() || ends.target_words.is_some()).then(|| {
-            let words = |words: Option<&Shape>, shape| Names::of(words.filter(|_| same(words, shape)).unwrap_or(shape));
+            let words = |words: Option<&Shape>, shape: &Shape| {
+                FieldName::of_shape(words.filter(|words| words.len() == shape.len()).unwrap_or(shape))
+            };
             (words(ends.source_words, ends.source), words(ends.target_words, ends.target))
         }),
+        described: (ends.source_words.is_some(), ends.target_words.is_some()),
+        meanings: (named(ends.source_meanings), named(ends.target_meanings)),
         aside: (ends.source_aside, ends.target_aside),
         used: Vec::new(),
         chain: vec![NodeId::ROOT],
@@ -72,7 +81,16 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
     proposal.line(0, &format!("source {}", quoted(ends.source_file)));
     proposal.line(0, &format!("target {} {}", name(ends.target_name), quoted(ends.target_file)));
     proposal.line(0, "");
-    proposal.group(NodeId::ROOT, "", 0);
+    let lists = proposal.rows().unwrap_or_default();
+    if let Some(innermost) = lists.last() {
+        let (path, guess) = (proposal.relative(NodeId::ROOT, *innermost), proposal.mark(false));
+        proposal.line(0, &format!("for {path} make {} {{{guess}", name(ends.target_name)));
+    }
+    proposal.chain.extend(&lists);
+    proposal.group(NodeId::ROOT, "", usize::from(!lists.is_empty()));
+    if !lists.is_empty() {
+        proposal.line(0, "}");
+    }
     let [sure, guessed, mandatory_open, optional_open] = proposal.counts;
     Proposed { text: proposal.out, sure, guessed, mandatory_open, optional_open }
 }
@@ -84,6 +102,10 @@ struct Proposal<'a> {
     target_names: Names,
     /// Names for people of source and target.
     words: Option<(Names, Names)>,
+    /// Whether source and target have such names.
+    described: (bool, bool),
+    /// What fields of source and target mean.
+    meanings: (HashMap<NodeId, FieldName>, HashMap<NodeId, FieldName>),
     /// Groups of the envelopes of source and target.
     aside: (&'a [&'a str], &'a [&'a str]),
     /// Source fields that a guess has taken: another guess of the same field is hardly right.
@@ -115,6 +137,34 @@ impl Proposal<'_> {
     fn line(&mut self, depth: usize, text: &str) {
         writeln!(self.out, "{:width$}{text}", "", width = if text.is_empty() { 0 } else { depth * 2 })
             .expect("writing to a string does not fail");
+    }
+
+    /// Returns the lists of the source, outermost first, whose occurrences are the rows of a target without lists; `None` if the target is another or the
+    /// lists add no field.
+    fn rows(&self) -> Option<Vec<NodeId>> {
+        let targets: Vec<NodeId> = self.target.children(NodeId::ROOT).collect();
+        if targets.iter().any(|id| self.target.node(*id).scalar().is_none() || self.target.node(*id).is_list()) {
+            return None;
+        }
+        let lists = |leaf: NodeId| {
+            let around = core::iter::successors(self.source.node(leaf).parent, |at| self.source.node(*at).parent);
+            let mut lists: Vec<NodeId> = around.filter(|at| self.source.node(*at).is_list()).collect();
+            lists.reverse();
+            lists
+        };
+        let fields = self.source.iter().filter(|(_, node)| node.scalar().is_some() && !node.is_list());
+        let found: BTreeSet<(NodeId, Vec<NodeId>)> = fields
+            .flat_map(|(leaf, _)| targets.iter().map(move |target| (leaf, *target)))
+            .filter(|(leaf, target)| self.likeness(*leaf, *target) >= EQUAL)
+            .map(|(leaf, target)| (target, lists(leaf)))
+            .collect();
+        let count = |row: &[NodeId]| {
+            let held = found.iter().filter(|(_, lists)| row.starts_with(lists)).map(|(target, _)| *target);
+            held.collect::<BTreeSet<NodeId>>().len()
+        };
+        let row = found.iter().map(|(_, lists)| lists).rev();
+        let row = row.max_by_key(|row| (count(row), core::cmp::Reverse(row.len())))?;
+        (count(row) > 1 + count(&[])).then(|| row.clone())
     }
 
     fn group(&mut self, group: NodeId, prefix: &str, depth: usize) {
@@ -168,7 +218,7 @@ impl Proposal<'_> {
             self.line(depth, &format!("# for … make {path} {{ … }}  # {word}, nothing alike"));
             return;
         };
-        let sure = fold(&self.source.node(from).name) == fold(&self.target.node(node).name);
+        let sure = self.source_names[from.index()].fold() == self.target_names[node.index()].fold();
         let guess = self.mark(sure);
         let inner = self.source.node(from).scalar().cloned();
         match (scalar, inner) {
@@ -192,7 +242,8 @@ impl Proposal<'_> {
     fn best(&self, node: NodeId, scalar: &Scalar) -> Option<Candidate> {
         let mut best: Option<Candidate> = None;
         // Fields within the innermost loop are preferred.
-        let outer = if self.chain.len() > 1 { 25 } else { 5 };
+        let is_row = self.target.node(node).parent == Some(NodeId::ROOT);
+        let outer = if self.chain.len() > 1 && !is_row { 25 } else { 5 };
         for (distance, context) in (0u32..).zip(self.chain.iter().rev()) {
             for (path, leaf, lists) in self.reachable(*context) {
                 let Some(from) = self.source.node(leaf).scalar() else { continue };
@@ -210,7 +261,7 @@ impl Proposal<'_> {
                 if (is_doubtful && likeness < EQUAL) || (lists > 0 && !self.is_of_group(leaf, node)) {
                     continue;
                 }
-                let aside = self.is_aside(leaf) || self.is_target_aside(node);
+                let aside = self.is_aside(leaf) || self.aside.1.contains(&top(self.target, node));
                 if (aside || self.used.contains(&leaf)) && likeness < SURE {
                     continue;
                 }
@@ -235,17 +286,18 @@ impl Proposal<'_> {
 
     /// Returns true if exactly one of the two is a code or qualifier of another field: `Item description type, coded`.
     fn is_code(&self, leaf: NodeId, target: NodeId) -> bool {
-        let kind = |names: &Names, node: NodeId| {
-            names.0[node.index()]
-                .words
-                .iter()
-                .any(|word| matches!(word.as_str(), "code" | "coded" | "qualifier" | "type"))
+        const CODES: [&str; 4] = ["code", "coded", "qualifier", "type"];
+        let kind = |names: &Names, meanings: &HashMap<NodeId, FieldName>, node: NodeId| {
+            let name = meanings.get(&node).unwrap_or(&names[node.index()]);
+            name.words().iter().any(|word| CODES.contains(&word.as_str()))
         };
-        let (from, to) = match &self.words {
-            Some((from, to)) => (from, to),
-            None => (&self.source_names, &self.target_names),
-        };
-        kind(from, leaf) != kind(to, target)
+        let (from, to) = self.best_names();
+        kind(from, &self.meanings.0, leaf) != kind(to, &self.meanings.1, target)
+    }
+
+    /// Names for people of source and target, or otherwise those of their shapes.
+    fn best_names(&self) -> (&Names, &Names) {
+        self.words.as_ref().map_or((&self.source_names, &self.target_names), |(from, to)| (from, to))
     }
 
     /// Returns true if the first occurrence of a list can correspond to a group of the target. For example, `shipTo.name` is not the name of an
@@ -258,8 +310,8 @@ impl Proposal<'_> {
         let mut at = self.source.node(leaf).parent;
         while let Some(around) = at.filter(|around| *around != NodeId::ROOT) {
             let by_words =
-                self.words.as_ref().map_or(0, |(from, to)| alike(&from.0[around.index()], &to.0[group.index()]));
-            let by_names = alike(&self.source_names.0[around.index()], &self.target_names.0[group.index()]);
+                self.words.as_ref().map_or(0, |(from, to)| from[around.index()].likeness(&to[group.index()]));
+            let by_names = self.source_names[around.index()].likeness(&self.target_names[group.index()]);
             if by_words.max(by_names) >= LEAST {
                 return true;
             }
@@ -270,19 +322,7 @@ impl Proposal<'_> {
 
     /// Returns true if a source leaf belongs to the envelope.
     fn is_aside(&self, leaf: NodeId) -> bool {
-        let mut at = leaf;
-        while let Some(parent) = self.source.node(at).parent.filter(|parent| *parent != NodeId::ROOT) {
-            at = parent;
-        }
-        self.aside.0.contains(&self.source.node(at).name.as_str())
-    }
-
-    fn is_target_aside(&self, node: NodeId) -> bool {
-        let mut at = node;
-        while let Some(parent) = self.target.node(at).parent.filter(|parent| *parent != NodeId::ROOT) {
-            at = parent;
-        }
-        self.aside.1.contains(&self.target.node(at).name.as_str())
+        self.aside.0.contains(&top(self.source, leaf))
     }
 
     /// Returns the leaves that can be addressed from a group: path, leaf, and the number of lists on the path of which the first occurrence is taken.
@@ -312,25 +352,50 @@ impl Proposal<'_> {
     /// Returns the similarity of two nodes by their names or, slightly discounted, by their descriptive names.
     fn likeness(&self, source: NodeId, target: NodeId) -> u32 {
         let by_name = self.alike_in(&self.source_names, source, &self.target_names, target);
-        let Some((from, to)) = &self.words else { return by_name };
-        by_name.max(self.alike_in(from, source, to, target).min(SURE) * 9 / 10)
+        let by_name = by_name.max(self.by_meaning(source, target));
+        let is_known = self.meanings.0.contains_key(&source) || self.meanings.1.contains_key(&target);
+        let Some((from, to)) = self.words.as_ref().filter(|_| !is_known) else { return by_name };
+        // `Description` and `Date` are names of elements in many segments: only their meaning counts.
+        let is_general = |shape: &Shape, names: &Names, node: NodeId| {
+            shape.node(node).scalar().is_some() && names[node.index()].words().len() < 2
+        };
+        match self.described {
+            (true, false) if is_general(self.source, from, source) => by_name,
+            (false, true) if is_general(self.target, to, target) => by_name,
+            _ => by_name.max(self.alike_in(from, source, to, target).min(SURE) * 9 / 10),
+        }
+    }
+
+    /// Returns the similarity of what two fields mean; 0 if neither has a known meaning.
+    fn by_meaning(&self, source: NodeId, target: NodeId) -> u32 {
+        let (from, to) = self.best_names();
+        match (self.meanings.0.get(&source), self.meanings.1.get(&target)) {
+            (Some(a), Some(b)) => a.likeness(b) * 9 / 10,
+            (Some(meaning), None) => {
+                meaning.meant((self.source, from, source), (self.target, &self.target_names, target))
+            }
+            (None, Some(meaning)) => {
+                meaning.meant((self.target, to, target), (self.source, &self.source_names, source))
+            }
+            (None, None) => 0,
+        }
     }
 
     /// Returns the similarity by one set of names, including the names of the enclosing groups.
     fn alike_in(&self, from: &Names, source: NodeId, to: &Names, target: NodeId) -> u32 {
-        let (a, b) = (&from.0[source.index()], &to.0[target.index()]);
-        let own = alike(a, b);
+        let (a, b) = (&from[source.index()], &to[target.index()]);
+        let own = a.likeness(b);
         let parents = (self.source.node(source).parent, self.target.node(target).parent);
         let around = match parents {
-            (Some(a), Some(b)) => alike(&from.0[a.index()], &to.0[b.index()]),
+            (Some(a), Some(b)) => from[a.index()].likeness(&to[b.index()]),
             _ => 0,
         };
         if own == 0 {
             // `buyer.name` and `buyer-name`.
-            let joined = |names: &Names, parent: Option<NodeId>, own: &Named| {
-                parent.map_or(String::new(), |parent| format!("{}{}", names.0[parent.index()].fold, own.fold))
+            let joined = |names: &Names, parent: Option<NodeId>, own: &FieldName| {
+                parent.map_or(String::new(), |parent| format!("{}{}", names[parent.index()].fold(), own.fold()))
             };
-            let one = joined(from, parents.0, a) == b.fold || joined(to, parents.1, b) == a.fold;
+            let one = joined(from, parents.0, a) == b.fold() || joined(to, parents.1, b) == a.fold();
             return if one { 90 } else { 0 };
         }
         own + if own >= SURE { around / 20 } else { around / 10 }
@@ -415,80 +480,17 @@ fn converted(path: &str, from: &Scalar, to: &Scalar) -> Option<String> {
     }
 }
 
-/// A name, made ready for comparison.
-struct Named {
-    /// Letters and digits in lower case.
-    fold: String,
-    words: Vec<String>,
-}
-
 /// Names of a shape's nodes, by id.
-struct Names(Vec<Named>);
+type Names = Vec<FieldName>;
 
-impl Names {
-    fn of(shape: &Shape) -> Names {
-        let named = |name: &str| Named { fold: fold(name), words: words(name) };
-        Names(shape.iter().map(|(_, node)| named(&node.name)).collect())
-    }
+/// Returns the name of the group of the root that a node is in, or its own.
+fn top(shape: &Shape, node: NodeId) -> &str {
+    let around = core::iter::successors(Some(node), |at| shape.node(*at).parent);
+    around.take_while(|at| *at != NodeId::ROOT).last().map_or("", |at| shape.node(at).name.as_str())
 }
 
-/// Returns the similarity of two names, from 0 to 100.
-fn alike(a: &Named, b: &Named) -> u32 {
-    if a.fold == b.fold {
-        return SURE;
-    }
-    let (short, long) = if a.fold.len() < b.fold.len() { (a, b) } else { (b, a) };
-    if short.fold.len() >= 4 && long.fold.contains(short.fold.as_str()) {
-        // `Item description` is a description; a `given name` is more than a name.
-        let more = u32::try_from(long.words.len().saturating_sub(short.words.len())).unwrap_or(u32::MAX);
-        let most = if core::ptr::eq(long, a) { 85 } else { 60 };
-        return most - 5 * more.min(6);
-    }
-    let common = a.words.iter().filter(|word| b.words.iter().any(|other| same_word(word, other))).count();
-    let all = a.words.len().max(b.words.len());
-    u32::try_from(80 * common / all.max(1)).unwrap_or(0)
-}
-
-/// Abbreviations of one word.
-fn same_word(a: &str, b: &str) -> bool {
-    const SAME: [&[&str]; 12] = [
-        &["number", "no", "nr", "num", "id"],
-        &["quantity", "qty"],
-        &["amount", "amt"],
-        &["customer", "cust"],
-        &["address", "addr", "street"],
-        &["name", "nm"],
-        &["date", "dt", "day"],
-        &["description", "desc", "text"],
-        &["code", "cd"],
-        &["postal", "zip", "postcode"],
-        &["lines", "line", "items", "item"],
-        &["telephone", "phone", "tel"],
-    ];
-    a == b || SAME.iter().any(|group| group.contains(&a) && group.contains(&b))
-}
-
-/// Words of a name: parted by dashes, underscores, and capitals.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && lower) {
-            words.push(String::new());
-        }
-        lower = c.is_lowercase();
-        if c.is_alphanumeric()
-            && let Some(last) = words.last_mut()
-        {
-            last.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-fn fold(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+fn named(meanings: &[(NodeId, &str)]) -> HashMap<NodeId, FieldName> {
+    meanings.iter().map(|(node, meaning)| (*node, FieldName::new(meaning))).collect()
 }
 
 fn name(name: &str) -> String {

@@ -26,7 +26,13 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
     let folder = args.output.as_deref().and_then(Path::parent).unwrap_or(here);
     let (source_file, target_file) = (seen_from(folder, &args.from), seen_from(folder, &args.to));
     let name = args.name.clone().unwrap_or_else(|| stem(&args.to));
+    let meanings = |of: &ShapeFile| {
+        if matches!(of.form(), Form::Guide(_)) { quayline_infer::meanings(of.shape()) } else { Vec::new() }
+    };
+    let (source_meanings, target_meanings) = (meanings(&source), meanings(&target));
     let proposed = propose(&Ends {
+        source_meanings: &source_meanings,
+        target_meanings: &target_meanings,
         source_file: &source_file,
         source: source.shape(),
         source_words: source_words.as_ref().map(ShapeFile::shape),

@@ -23,12 +23,71 @@ const INVOICE_SHAPE: &str = "in\n  invoiceNo text(20)\n  invoiceDate text(8)\n  
 
 const PAYMENT_SHAPE: &str = "out\n  traceNumber text(30)\n  paymentDate text(8)\n  paymentAmount decimal(15,2)\n  payerName? text(60)\n  payeeName? text(60)\n  claims*\n    claimId text(38)\n    chargedAmount decimal(15,2)\n    paidAmount decimal(15,2)\n    patientLastName? text(60)\n    patientFirstName? text(35)\n";
 
+const INVOICE_ROWS: &str = r#"layout = "csv"
+[[field]]
+name = "invoice"
+[[field]]
+name = "invoice_date"
+[[field]]
+name = "po"
+[[field]]
+name = "ship_to"
+[[field]]
+name = "line"
+[[field]]
+name = "sku"
+[[field]]
+name = "description"
+[[field]]
+name = "quantity"
+type = "decimal"
+digits = 9
+decimals = 2
+[[field]]
+name = "uom"
+[[field]]
+name = "unit_price"
+type = "decimal"
+digits = 11
+decimals = 4
+[[field]]
+name = "total"
+type = "decimal"
+digits = 12
+decimals = 2
+"#;
+
+const CLAIM_ROWS: &str = r#"layout = "parquet"
+[[field]]
+name = "claim_id"
+[[field]]
+name = "patient_last_name"
+[[field]]
+name = "patient_first_name"
+[[field]]
+name = "provider_npi"
+[[field]]
+name = "service_date"
+[[field]]
+name = "procedure_code"
+[[field]]
+name = "charge_amount"
+type = "decimal"
+digits = 12
+decimals = 2
+[[field]]
+name = "units"
+type = "decimal"
+digits = 8
+decimals = 2
+"#;
+
 /// Source, target, and each target field with the source fields that may be meant.
 type Pair = (&'static str, &'static str, &'static [(&'static str, &'static [&'static str])]);
 
-const PAIRS: [Pair; 4] = [
+const PAIRS: [Pair; 6] = [
     (
-        "850.guide",
+        "850-005010.guide",
         "order.json",
         &[
             ("orderNumber", &["BEG.BEG03"]),
@@ -65,6 +124,36 @@ const PAIRS: [Pair; 4] = [
             ("Description", &["IMD03-4"]),
             ("Quantity", &["QTY01-2"]),
             ("Price", &["PRI01-2"]),
+        ],
+    ),
+    (
+        "invoices.toml",
+        "810.guide",
+        &[
+            ("BIG.BIG01", &["invoice_date"]),
+            ("BIG.BIG02", &["invoice"]),
+            ("BIG.BIG04", &["po"]),
+            ("IT1.IT101", &["line"]),
+            ("IT1.IT102", &["quantity"]),
+            ("IT1.IT103", &["uom"]),
+            ("IT1.IT104", &["unit_price"]),
+            ("IT1.IT107", &["sku"]),
+            ("TDS.TDS01", &["total"]),
+        ],
+    ),
+    (
+        "837p.guide",
+        "claims.toml",
+        &[
+            ("claims", &["2400"]),
+            ("claim_id", &["CLM01"]),
+            ("patient_last_name", &["2010BA.NM1.NM103", "2010CA.NM1.NM103"]),
+            ("patient_first_name", &["2010BA.NM1.NM104", "2010CA.NM1.NM104"]),
+            ("provider_npi", &["2010AA.NM1.NM109", "2310B.NM1.NM109", "2420A.NM1.NM109"]),
+            ("service_date", &["DTP_472.DTP03"]),
+            ("procedure_code", &["SV101-2"]),
+            ("charge_amount", &["SV102", "CLM02"]),
+            ("units", &["SV104"]),
         ],
     ),
     (
@@ -130,11 +219,15 @@ fn most_proposals_are_right() {
         ("order.xsd", ORDER_XSD.as_bytes()),
         ("invoice.shape", INVOICE_SHAPE.as_bytes()),
         ("payment.shape", PAYMENT_SHAPE.as_bytes()),
+        ("invoices.toml", INVOICE_ROWS.as_bytes()),
+        ("claims.toml", CLAIM_ROWS.as_bytes()),
     ]);
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi");
-    for entry in examples.read_dir().expect("the folder is there").flatten() {
-        if entry.path().extension().is_some_and(|extension| extension == "guide") {
-            world.write(&entry.file_name().to_string_lossy(), std::fs::read(entry.path()).expect("readable"));
+    for folder in ["../../examples/edi", "../edi/guides/standard"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for entry in folder.read_dir().expect("the folder is there").flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "guide") {
+                world.write(&entry.file_name().to_string_lossy(), std::fs::read(entry.path()).expect("readable"));
+            }
         }
     }
     let mut report = String::new();
@@ -153,8 +246,9 @@ fn most_proposals_are_right() {
         let none = truths.iter().filter(|(of, _)| !seen.iter().any(|target| target == of)).count();
         report.push_str(&format!("{from} to {to}: {right} right, {} wrong, {none} none: {wrong:?}\n", wrong.len()));
         all = (all.0 + right, all.1 + wrong.len(), all.2 + none);
-        assert!(right >= wrong.len(), "{report}{map}");
+        // No proposal at all is not half right.
+        assert!(right > 0 && right >= wrong.len(), "{report}{map}");
     }
     eprintln!("{report}{all:?}");
-    assert!(all.0 >= 15 && all.0 >= 3 * all.1, "{report}{all:?}");
+    assert!(all.0 >= 40 && all.0 >= 6 * all.1, "{report}{all:?}");
 }

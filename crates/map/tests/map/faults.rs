@@ -490,6 +490,8 @@ order
         source_file: "a.cpy",
         source: &source,
         source_words: None,
+        source_meanings: &[],
+        target_meanings: &[],
         source_aside: &[],
         target_name: "out",
         target_file: "b.json",

@@ -181,6 +181,8 @@ fn maps_between_real_shapes_give_valid_documents_or_findings() {
                 source_file: "s",
                 source: from.1.shape(),
                 source_words: None,
+                source_meanings: &[],
+                target_meanings: &[],
                 source_aside: &[],
                 target_name: "t",
                 target_file: "t",
