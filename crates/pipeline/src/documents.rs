@@ -72,6 +72,12 @@ impl DocumentsPlace {
     /// The beginning of a source.
     pub const START: DocumentsPlace = DocumentsPlace { offset: 0, next: 1, state: 0, given: 0, reader: Vec::new() };
 
+    /// Returns the number of bytes of the source before the block that this position is in.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Encodes the position.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -162,6 +162,11 @@ impl Reader for DocumentReader {
         Ok(Some([&self.length.to_le_bytes()[..], &place.to_bytes()].concat()))
     }
 
+    fn left(&self) -> Option<u64> {
+        let offset = self.documents.as_ref().map_or(0, |documents| documents.place().offset());
+        Some(self.length.saturating_sub(offset))
+    }
+
     fn close(&mut self) -> Answer<()> {
         self.documents = None;
         Ok(())

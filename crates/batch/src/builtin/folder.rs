@@ -116,6 +116,10 @@ impl Reader for FolderReader {
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
         Ok(self.last.clone())
     }
+
+    fn left(&self) -> Option<u64> {
+        Some(self.left.len() as u64)
+    }
 }
 
 /// Copies or moves files.

@@ -1,5 +1,6 @@
 //! Actions of operators while jobs run and after they ended: watch, stop, abandon, remove.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -245,10 +246,9 @@ impl Writer for Gate {
 }
 
 /// Runs a job whose writers wait after this number of chunks, and returns the progress of its step at that time.
-fn looked_at(xml: &str, lines: usize, chunks: usize) -> (StepProgress, Execution) {
+fn looked_at(xml: &str, input: impl Fn(&Path), chunks: usize) -> (StepProgress, Execution) {
     let folder = tempfile::tempdir().unwrap();
-    let text: String = (0..lines).map(|number| format!("item {number:04}\n")).collect();
-    std::fs::write(folder.path().join("in.txt"), text).unwrap();
+    input(folder.path());
     let mut process = Process::new(backend(&medium()), folder.path().to_owned());
     let (writes, go) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let (count, gate) = (Arc::clone(&writes), Arc::clone(&go));
@@ -277,12 +277,47 @@ fn looked_at(xml: &str, lines: usize, chunks: usize) -> (StepProgress, Execution
     })
 }
 
+/// Writes a file of numbered lines.
+fn lines(count: usize) -> impl Fn(&Path) {
+    move |folder| {
+        let text: String = (0..count).map(|number| format!("item {number:04}\n")).collect();
+        std::fs::write(folder.join("in.txt"), text).unwrap();
+    }
+}
+
+/// Documents and the files of a folder had no share and no time left.
+#[test]
+fn readers_of_documents_and_folders_know_what_is_left() {
+    let folder = |folder: &Path| {
+        std::fs::create_dir(folder.join("in")).unwrap();
+        (0..200).for_each(|number| std::fs::write(folder.join(format!("in/{number:03}")), "item").unwrap());
+    };
+    let documents = |folder: &Path| {
+        std::fs::write(folder.join("in.shape"), "in\n  id text(5000)\n").unwrap();
+        let text: String = (0..4_000).map(|number| format!("{{\"id\":\"{number:04000}\"}}\n")).collect();
+        std::fs::write(folder.join("in.json"), text).unwrap();
+    };
+    let xml = |reader: &str, all: &[(&str, &str)], count: usize| {
+        format!(
+            "<step id=\"s\"><chunk item-count=\"{count}\"><reader ref=\"quayline.{reader}\">{}</reader><writer ref=\"gate\"/></chunk></step>",
+            properties(all)
+        )
+    };
+    let (of_folder, _) = looked_at(&xml("folderReader", &[("folder", "in")], 10), folder, 10);
+    assert!(of_folder.share_left.is_some_and(|left| (0.4..=0.5).contains(&left)), "{of_folder:?}");
+    // The place of documents is known to a block of the file.
+    let reader = xml("documentReader", &[("file", "in.json"), ("shape", "in.shape")], 200);
+    let (of_documents, _) = looked_at(&reader, documents, 10);
+    assert!(of_documents.share_left.is_some_and(|left| (0.2..=0.8).contains(&left)), "{of_documents:?}");
+    assert!(of_documents.seconds_left.is_some(), "{of_documents:?}");
+}
+
 /// A step without partitions showed no metrics before its end.
 #[test]
 fn a_step_that_runs_shows_its_metrics_rate_and_time_left() {
     let xml = "<step id=\"s\"><chunk item-count=\"10\"><reader ref=\"quayline.fileReader\"><properties>\
         <property name=\"file\" value=\"in.txt\"/></properties></reader><writer ref=\"gate\"/></chunk></step>";
-    let (progress, execution) = looked_at(xml, 200, 10);
+    let (progress, execution) = looked_at(xml, lines(200), 10);
     assert_eq!(execution.status, BatchStatus::Completed);
     assert_eq!((progress.counts.write, progress.counts.commit), (100, 10));
     // The next chunk may have been read by then, but its checkpoint was not made.
@@ -305,7 +340,7 @@ fn partitions_that_run_show_their_rates_and_the_straggler() {
          <partition><plan partitions=\"3\" threads=\"3\">{plan}</plan></partition></step>",
         properties(&[("file", "in.txt"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")])
     );
-    let (progress, execution) = looked_at(&xml, 400, 12);
+    let (progress, execution) = looked_at(&xml, lines(400), 12);
     assert_eq!(execution.status, BatchStatus::Completed);
     let partitions = progress.partitions.as_ref().unwrap();
     assert_eq!((partitions.completed, partitions.begun), (2, 1), "{progress:?}");
