@@ -516,7 +516,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "name of the numbers of interchanges and groups that the map writes, from 1, without gap or repetition. Nodes may share it. Default `FLOW.NODE`",
             ),
         ],
-        help: "Runs a map. Warnings of the map are counted, and `quayline flow stats` shows the last one.",
+        help: "Runs a map. Warnings of the map are counted, and `quayline flow stats` shows the last one. If the target is a guide, Quayline checks the interchange by it, as `translate` does. One that the guide refuses fails the node, and nothing of it is sent.",
     },
     NodeKind {
         name: "filter",
