@@ -308,7 +308,7 @@ fn readers_of_documents_and_folders_know_what_is_left() {
     // The place of documents is known to a block of the file.
     let reader = xml("documentReader", &[("file", "in.json"), ("shape", "in.shape")], 200);
     let (of_documents, _) = looked_at(&reader, documents, 10);
-    assert!(of_documents.share_left.is_some_and(|left| (0.2..=0.8).contains(&left)), "{of_documents:?}");
+    assert!(of_documents.share_left.is_some_and(|left| left > 0.0 && left < 1.0), "{of_documents:?}");
     assert!(of_documents.seconds_left.is_some(), "{of_documents:?}");
 }
 
