@@ -168,7 +168,7 @@ fn control_numbers_that_are_none_or_repeat_are_refused() {
 
         hint: leave control numbers out, so that they count, or give each its own
 
-        1 of 2 documents rejected: bad.csv contains the rejected ones, bad.csv.findings.jsonl the reasons
+        1 of 2 documents rejected, checked by guide 810: bad.csv contains the rejected ones, bad.csv.findings.jsonl the reasons
     "#]].assert_eq(&ran.err());
     accepted(&world, &ran);
 }
@@ -202,7 +202,7 @@ fn json_without_what_is_mandatory_is_refused() {
 
         hint: write TDS before this segment
 
-        1 of 3 records rejected: bad.jsonl contains the rejected ones, bad.jsonl.findings.jsonl the reasons
+        1 of 3 records rejected, checked by guide 810: bad.jsonl contains the rejected ones, bad.jsonl.findings.jsonl the reasons
     "#]].assert_eq(&ran.err());
     assert_eq!(world.read("bad.jsonl"), format!("{without}\n").as_bytes());
     accepted(&world, &ran);
