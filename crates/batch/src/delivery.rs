@@ -14,7 +14,7 @@ pub fn delivery(artifact: &ArtifactRef) -> &'static str {
         "quayline.rejectReader" => "continues after the place of the last checkpoint",
         "quayline.externalReader" => "continues at the position that the program gave with the last checkpoint",
         "quayline.queueReader" => "gets in the unit of work of the chunk: each message once",
-        "quayline.mapProcessor" => "maps the items of the chunk again: nothing outside of it changes",
+        "quayline.mapProcessor" => "maps the items of the chunk again, and changes nothing outside the map",
         "quayline.filterProcessor" => "evaluates the condition for the items of the chunk again, without other effects",
         "quayline.commandProcessor" => "runs the command for the items of the chunk again: at least once each",
         "quayline.cobolProcessor" => "calls the program for the items of the chunk again: at least once each",

@@ -149,7 +149,7 @@ fn a_start_costs_the_same_after_a_long_history() {
         let (last, after) = quickest(&process, &engine);
         let own = |took: Duration, seen: Seen| took.saturating_sub(seen.time);
         eprintln!(
-            "a start {name} takes {first:?}, {:?} of it outside of the store, and {last:?}, {:?}, after {history} executions: {after:?}",
+            "a start {name} takes {first:?}, {:?} outside the store, and {last:?}, {:?}, after {history} executions: {after:?}",
             own(first, before),
             own(last, after)
         );

@@ -22,7 +22,7 @@ pub enum RecoveryObjective {
     AllIndexes,
     /// No index is journalled, but statistics show what a failure costs (`*NONE`).
     StatisticsOnly,
-    /// No index is journalled, and there are no statistics (`*OFF`). The source advises against it.
+    /// Neither journalled indexes nor statistics (`*OFF`). The source advises against this setting.
     Off,
 }
 

@@ -1,4 +1,4 @@
-//! A network with its answers, and the figures that the self-test makes of it.
+//! A network with its answers, and the figures that the self-test derives from them.
 
 use super::figure::{Kind, Outcome};
 use crate::{

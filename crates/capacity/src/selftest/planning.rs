@@ -126,7 +126,7 @@ pub(super) const FIGURES: &[Figure] = &[
     figure("line", "sends all, receives nothing: most %", CH5, Printed, 100.0, 0.0, || Ok(line_load(Share(1.0), Share(0.0)).value.most.percent())),
     figure("line", "new socket pairs at 120 s", CH5, Printed, 500.0, 0.0, || Ok(port_pairs(Seconds(120.0))?.value.0)),
     figure("capacity", "web, 1070 × 1.75", CH6, Printed, 1872.0, 0.5, || Ok(capacity_rate(Units(1070.0), Share(1.0), 1.75)?.value.0)),
-    figure("capacity", "web, 20 % of it", CH6, Printed, 374.0, 0.5, || Ok(capacity_rate(Units(1070.0), Share(0.2), 1.75)?.value.0)),
+    figure("capacity", "web, 20 % of the machine", CH6, Printed, 374.0, 0.5, || Ok(capacity_rate(Units(1070.0), Share(0.2), 1.75)?.value.0)),
     figure("capacity", "web, 825 × 0.57", CH6, Printed, 470.0, 0.5, || Ok(mix_need(&[MixItem { rate: PerSecond(825.0), cost: Units(0.57) }])?.value.0)),
     figure("capacity", "mix of static, TLS and CGI", CH6, Derived, 591.45, 0.005, mix),
     figure("capacity", "mix, % of 1070", CH6, Derived, 55.3, 0.05, || Ok(mix()? / 10.7)),

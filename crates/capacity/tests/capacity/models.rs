@@ -5,7 +5,7 @@ use std::path::Path;
 use quayline_capacity::plan::{Minimum, RecoveryObjective, mtu_matches, protect};
 use quayline_capacity::{Class, Method, Network, Passes, Seconds, Station, Validity};
 
-/// Functions of the planning models that are no estimate: codecs, and parts of a model.
+/// Functions of the planning models that do not return an estimate: codecs, and parts of a model.
 const NO_ESTIMATE: &[&str] = &["compress_record", "decompress_record"];
 
 /// A function at the top level of a planning model returns an estimate, not a bare number or truth value.

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 use quayline_store::queue::{DEAD_LETTER, GetWait, Message, QueueDefinition, Select};
 use quayline_store::{Store, StoreError};
 
 use crate::crash::open;
-use crate::support::{PATIENCE, run, until};
+use crate::support::{PATIENCE, run, running, until};
 
 /// Runs the flow of a folder in the child process until it is killed.
 pub(crate) fn child(folder: &Path) {
@@ -70,17 +70,7 @@ impl Bridge {
 
     /// Starts a child that runs the flow, and waits until it does. `test` is the name of the child's test, and `variable` passes its folder.
     pub(crate) fn child(&self, (test, variable): (&str, &str)) -> Child {
-        let mark = self.place.path().join("running");
-        let _ = std::fs::remove_file(&mark);
-        let child = Command::new(std::env::current_exe().expect("this test has a path"))
-            .args(["--exact", test, "--test-threads", "1"])
-            .env(variable, self.place.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a child");
-        until("the child runs the flow", || mark.exists());
-        child
+        running(test, variable, self.place.path())
     }
 
     /// Kills a child that processes messages of the store, in each round after `put`, which puts them between two children. `kill_other` kills the other

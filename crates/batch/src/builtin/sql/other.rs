@@ -84,7 +84,7 @@ impl Other {
         Ok(Other { pool, origin, owner, transaction: None, chunk, at, there, skipped, is_divided: false })
     }
 
-    /// Returns true if a write of the current chunk was refused, so that parts of it follow.
+    /// Returns true if the database refused a write of the current chunk. The engine then writes the chunk in parts.
     pub(super) fn is_divided(&self) -> bool {
         self.is_divided
     }
@@ -192,7 +192,7 @@ impl Other {
     }
 }
 
-/// Returns the exception of a step that another process continues. Nothing of it may be retried or skipped.
+/// Returns the exception for a step that another process continues. The engine neither retries nor skips its items.
 fn taken_over() -> Thrown {
     let message = "another process continues this step, so nothing more of this one is written";
     let thrown = Thrown::of(&[codes::FENCED.0, "quayline.Environment"], message);
