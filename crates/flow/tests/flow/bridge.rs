@@ -169,9 +169,15 @@ pub(crate) fn depth(store: &Store, queue: &str) -> u64 {
     store.queue(queue).and_then(|queue| queue.facts()).expect("facts").depth
 }
 
-/// Waits until queues are empty. Many kills leave thousands of messages, so the limit applies to each part of the wait in which nothing changes.
+/// Waits until queues are empty and no unit of work puts a message on them. Name them in the order in which messages pass through them: the queues of
+/// one commit change one after another, so a message may be on neither for a moment. Many kills leave thousands of messages, so the limit applies to
+/// each part of the wait in which nothing changes.
 pub(crate) fn until_empty(store: &Store, queues: &[&str]) {
-    let sum = || queues.iter().map(|name| depth(store, name)).sum::<u64>();
+    let left = |name: &&str| {
+        let facts = store.queue(name).and_then(|queue| queue.facts()).expect("facts");
+        facts.depth + facts.uncommitted
+    };
+    let sum = || queues.iter().map(left).sum::<u64>();
     loop {
         let left = sum();
         if left == 0 {

@@ -326,14 +326,18 @@ fn units_of_messages_that_are_not_persistent_are_synced_unless_the_flow_says_oth
         quayline_store::Engine::facts(&*engine).syncs - before
     };
     flows.deploy(case.flow());
-    assert!(syncs(Persistence::NotPersistent, 100) >= 100, "each update of a record is durable before its reply");
+    let all = syncs(Persistence::NotPersistent, 100);
+    assert!(all >= 100, "{all} syncs for 100 requests: each update of a record is durable before its reply");
     let mut flow = case.flow();
     flow.file.syncs_persistent_only = true;
     flows.deploy(flow);
+    let began = std::time::Instant::now();
     let few = syncs(Persistence::NotPersistent, 100);
-    assert!(few < 50, "{few} syncs for 100 requests");
-    // Put, update with its reply, and get.
-    assert!(syncs(Persistence::Persistent, 20) >= 60, "persistent messages are as before");
+    // The store syncs about once a second by itself, and a busy machine may need many seconds.
+    let took = began.elapsed();
+    assert!(few < 50 + 2 * took.as_secs(), "{few} syncs for 100 requests in {took:?}");
+    let all = syncs(Persistence::Persistent, 20);
+    assert!(all >= 60, "{all} syncs for 20 requests: each has its put, its update with the reply, and its get");
     drop(flows);
     drop((store, request, reply));
     // The end of the process loses nothing of either kind: the folder is opened as it is.

@@ -82,6 +82,8 @@ pub enum GetWait {
 pub struct QueueFacts {
     /// Messages on the queue, those that open units of work have got included.
     pub depth: u64,
+    /// Messages that units of work have put and whose commit is not visible yet.
+    pub uncommitted: u64,
     /// Greatest depth.
     pub depth_high: u64,
     /// Messages put.
@@ -456,7 +458,8 @@ impl QueueState {
         // If the medium fails, the last known depth is all there is to say.
         let _ = self.count(&mut state);
         let poison = self.poison(&state).unwrap_or_else(|_| self.poison_in_memory(&state));
-        QueueFacts { in_memory: state.window.len() as u64, poison, ..state.facts }
+        let uncommitted = state.window.uncommitted.len() as u64;
+        QueueFacts { in_memory: state.window.len() as u64, uncommitted, poison, ..state.facts }
     }
 }
 
