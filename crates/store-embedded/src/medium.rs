@@ -170,7 +170,7 @@ impl Medium for Folder {
         }
         // The lock holds without its owner's number, which also a full disk must not prevent.
         let _ = file.set_len(0).and_then(|()| (&file).write_all(std::process::id().to_string().as_bytes()));
-        Ok(Some(Box::new(file)))
+        Ok(Some(Box::new(Locked(file))))
     }
 
     fn lock_to_read(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
@@ -180,7 +180,17 @@ impl Medium for Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Box::new(()))),
             Err(error) => return Err(error),
         };
-        Ok(if locked(&file, File::try_lock_shared)? { Some(Box::new(file)) } else { None })
+        Ok(if locked(&file, File::try_lock_shared)? { Some(Box::new(Locked(file))) } else { None })
+    }
+}
+
+/// A locked file. The end of the lock does not wait for the last descriptor: a command that another thread starts has a copy for a moment.
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // If this fails, the lock ends with the last descriptor.
+        let _ = self.0.unlock();
     }
 }
 
@@ -230,5 +240,26 @@ impl MediumFile for DiskFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
+
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_although_a_command_that_is_being_started_has_a_copy() {
+        let place = tempfile::TempDir::new().unwrap();
+        let open = || File::create(place.path().join(LOCK_FILE)).unwrap();
+        let held = open();
+        assert!(locked(&held, File::try_lock).unwrap());
+        // A new process has the same open file until it runs its command.
+        let copy = held.try_clone().unwrap();
+        assert!(!locked(&open(), File::try_lock).unwrap());
+        drop(Locked(held));
+        assert!(locked(&open(), File::try_lock).unwrap());
+        drop(copy);
     }
 }
