@@ -165,12 +165,10 @@ impl Medium for Folder {
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let path = self.0.join(LOCK_FILE);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        if !locked(&file, File::try_lock)? {
-            return Ok(None);
-        }
+        let Some(locked) = Locked::take(file, File::try_lock)? else { return Ok(None) };
         // The lock holds without its owner's number, which also a full disk must not prevent.
-        let _ = file.set_len(0).and_then(|()| (&file).write_all(std::process::id().to_string().as_bytes()));
-        Ok(Some(Box::new(Locked(file))))
+        let _ = locked.0.set_len(0).and_then(|()| (&locked.0).write_all(std::process::id().to_string().as_bytes()));
+        Ok(Some(Box::new(locked)))
     }
 
     fn lock_to_read(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
@@ -180,33 +178,37 @@ impl Medium for Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Box::new(()))),
             Err(error) => return Err(error),
         };
-        Ok(if locked(&file, File::try_lock_shared)? { Some(Box::new(Locked(file))) } else { None })
+        let locked = Locked::take(file, File::try_lock_shared)?;
+        Ok(locked.map(|locked| Box::new(locked) as Box<dyn Send + Sync>))
     }
 }
 
-/// A locked file. The end of the lock does not wait for the last descriptor: a command that another thread starts has a copy for a moment.
+/// A locked file. Dropping it releases the lock at once. Closing the file would not: a command that another thread is starting has a copy of the
+/// descriptor, and the lock would last until the copy is closed, too.
 struct Locked(File);
+
+impl Locked {
+    /// Tries to lock the file. Returns `None` if another process has the lock.
+    ///
+    /// A process that was killed while it started a command leaves the lock to the new process, until that runs the command a moment later.
+    fn take(file: File, try_lock: fn(&File) -> Result<(), fs::TryLockError>) -> io::Result<Option<Locked>> {
+        for _ in 0..TRIES {
+            match try_lock(&file) {
+                Ok(()) => return Ok(Some(Locked(file))),
+                Err(fs::TryLockError::WouldBlock) if has_ended(&file) => std::thread::sleep(TRY_AGAIN),
+                Err(fs::TryLockError::WouldBlock) => return Ok(None),
+                Err(fs::TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // If this fails, the lock ends with the last descriptor.
+        // After an error, the lock ends with the last copy of the descriptor.
         let _ = self.0.unlock();
     }
-}
-
-/// Tries to lock the file. Returns false if another process has the lock.
-///
-/// A process that was killed while it started a command leaves the lock to the new process, until that runs the command a moment later.
-fn locked(file: &File, try_lock: fn(&File) -> Result<(), fs::TryLockError>) -> io::Result<bool> {
-    for _ in 0..TRIES {
-        match try_lock(file) {
-            Ok(()) => return Ok(true),
-            Err(fs::TryLockError::WouldBlock) if has_ended(file) => std::thread::sleep(TRY_AGAIN),
-            Err(fs::TryLockError::WouldBlock) => return Ok(false),
-            Err(fs::TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    Ok(false)
 }
 
 /// Returns true if the process whose number the lock file has is ending or has ended. A process has no command line from then on.
@@ -252,14 +254,18 @@ mod tests {
     #[test]
     fn a_lock_ends_although_a_command_that_is_being_started_has_a_copy() {
         let place = tempfile::TempDir::new().unwrap();
-        let open = || File::create(place.path().join(LOCK_FILE)).unwrap();
-        let held = open();
-        assert!(locked(&held, File::try_lock).unwrap());
-        // A new process has the same open file until it runs its command.
-        let copy = held.try_clone().unwrap();
-        assert!(!locked(&open(), File::try_lock).unwrap());
-        drop(Locked(held));
-        assert!(locked(&open(), File::try_lock).unwrap());
-        drop(copy);
+        let take = |try_lock| {
+            let file = File::create(place.path().join(LOCK_FILE)).unwrap();
+            // A new process has the same open file until it runs its command.
+            let copy = file.try_clone().unwrap();
+            (Locked::take(file, try_lock).unwrap(), copy)
+        };
+        for try_lock in [File::try_lock, File::try_lock_shared] {
+            let (held, _copy) = take(try_lock);
+            assert!(held.is_some());
+            assert!(take(File::try_lock).0.is_none(), "it is held");
+            drop(held);
+            assert!(take(File::try_lock).0.is_some(), "it has ended");
+        }
     }
 }

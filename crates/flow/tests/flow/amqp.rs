@@ -10,7 +10,7 @@ use quayline_connect::{BrokerAddress, BrokerClient, BrokerError, BrokerEvent, Br
 use quayline_store::Space;
 use quayline_store::queue::{DEAD_LETTER, Message, Persistence};
 
-use crate::bridge::{Bridge, number};
+use crate::bridge::{Bridge, number, until_empty};
 use crate::peers::{certificates, free_port, java, java_stores, listens};
 use crate::support::{World, bridge_kills, until};
 
@@ -199,7 +199,7 @@ fn messages_of_a_broker_have_their_effect_once_and_bad_ones_are_set_aside() {
     assert_eq!(got[2].persistence, Persistence::Persistent);
     let bad = world.get(&dead);
     assert_eq!((text(&bad), bad.reason.as_str()), ("two", "FLO-044: bad"));
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     let out = broker.take("OUT.good", 2);
     assert_eq!(out.iter().map(text).collect::<BTreeSet<_>>(), BTreeSet::from(["one", "3"]));
     let one = out.iter().find(|found| text(found) == "one").expect("the message");
@@ -264,7 +264,7 @@ fn a_broker_that_refuses_a_message_now_or_for_ever_is_told_apart() {
         got.extend(broker.take("FULL", 1));
     }
     assert_eq!(got.iter().map(text).collect::<Vec<_>>(), ["0", "1", "2", "3"]);
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     drop(engine);
 }
 
@@ -289,7 +289,7 @@ fn messages_keep_the_order_of_the_queue_when_one_fails_and_when_the_broker_ends(
     let got: Vec<String> = (0..60).map(|_| world.get_text(&kept)).collect();
     assert_eq!(got, (0..60).map(|number| number.to_string()).collect::<Vec<_>>());
     assert_eq!(world.get_text(&dead), "bad");
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     let out = broker.take("OUT.test", 60);
     assert_eq!(out.iter().map(text).collect::<Vec<_>>(), got);
     drop(engine);
@@ -390,7 +390,7 @@ fn messages_that_come_late_again_and_in_another_order_have_their_effect_once() {
     });
     let got: BTreeSet<String> = (0..COUNT).map(|_| world.get_text(&kept)).collect();
     assert_eq!(got.len(), COUNT as usize, "each is processed once");
-    crate::bridge::until_empty(&world.store, &["AMQP.OUT"]);
+    until_empty(&world.store, &["AMQP.OUT"]);
     drop(engine);
     let out = broker.take("OUT.test", COUNT as usize);
     let distinct: BTreeSet<&str> = out.iter().map(text).collect();

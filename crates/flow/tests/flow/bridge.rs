@@ -169,9 +169,9 @@ pub(crate) fn depth(store: &Store, queue: &str) -> u64 {
     store.queue(queue).and_then(|queue| queue.facts()).expect("facts").depth
 }
 
-/// Waits until queues are empty and no unit of work puts a message on them. Name them in the order in which messages pass through them: the queues of
-/// one commit change one after another, so a message may be on neither for a moment. Many kills leave thousands of messages, so the limit applies to
-/// each part of the wait in which nothing changes.
+/// Waits until queues are empty and no unit of work has put a message that they do not count yet. A commit changes its queues one after another, so
+/// name them in the order in which messages pass through them. Many kills leave thousands of messages, so the limit applies to each part of the wait in
+/// which nothing changes.
 pub(crate) fn until_empty(store: &Store, queues: &[&str]) {
     let left = |name: &&str| {
         let facts = store.queue(name).and_then(|queue| queue.facts()).expect("facts");

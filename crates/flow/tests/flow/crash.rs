@@ -40,9 +40,13 @@ const CASES: [Case; 5] = [
 ];
 
 pub(crate) fn open(folder: &Path) -> (Store, Arc<EmbeddedEngine>) {
+    open_with(folder, Settings::default())
+}
+
+fn open_with(folder: &Path, settings: Settings) -> (Store, Arc<EmbeddedEngine>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let medium = Folder::create(folder).expect("a folder");
-    let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).expect("an engine"));
+    let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, settings).expect("an engine"));
     let shared: Arc<EmbeddedEngine> = Arc::clone(&engine);
     (Store::open(shared, clock, StoreLimits::default(), Access::Write).expect("a store"), engine)
 }
@@ -305,7 +309,8 @@ fn every_record_is_deleted_once_however_often_the_process_is_killed() {
 fn units_of_messages_that_are_not_persistent_are_synced_unless_the_flow_says_otherwise() {
     let case = CASES.into_iter().find(|case| case.sample == "4").expect("a sample");
     let place = tempfile::TempDir::new().expect("a temporary folder");
-    let (store, engine) = open(place.path());
+    // Without the syncs that the store makes once a second, whose number depends on how busy the machine is.
+    let (store, engine) = open_with(place.path(), Settings { apply_interval_ms: 3_600_000, ..Settings::default() });
     case.prepare(&store, 1);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let observer: Arc<dyn Observer> = Arc::new(Said::default());
@@ -331,11 +336,8 @@ fn units_of_messages_that_are_not_persistent_are_synced_unless_the_flow_says_oth
     let mut flow = case.flow();
     flow.file.syncs_persistent_only = true;
     flows.deploy(flow);
-    let began = std::time::Instant::now();
     let few = syncs(Persistence::NotPersistent, 100);
-    // The store syncs about once a second by itself, and a busy machine may need many seconds.
-    let took = began.elapsed();
-    assert!(few < 50 + 2 * took.as_secs(), "{few} syncs for 100 requests in {took:?}");
+    assert!(few < 10, "{few} syncs for 100 requests");
     let all = syncs(Persistence::Persistent, 20);
     assert!(all >= 60, "{all} syncs for 20 requests: each has its put, its update with the reply, and its get");
     drop(flows);

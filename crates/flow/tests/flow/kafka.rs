@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use quayline_store::queue::{DEAD_LETTER, Message};
 
-use crate::bridge::{Bridge, number};
+use crate::bridge::{Bridge, number, until_empty};
 use crate::peers::{free_port, java, listens};
 use crate::support::{World, bridge_kills, until};
 
@@ -210,7 +210,7 @@ fn messages_of_a_topic_have_their_effect_once_and_bad_ones_are_set_aside() {
     for _ in codecs {
         assert_eq!(world.get(&dead).reason, "FLO-044: bad");
     }
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     let out = kafka.contents("OUT.good");
     let found: BTreeSet<(String, String)> = out.iter().map(|[_, _, key, value]| (value.clone(), key.clone())).collect();
     assert_eq!(out.len(), 10, "{out:?}");
@@ -269,7 +269,7 @@ fn messages_keep_the_order_of_their_partition_also_when_one_fails() {
     assert_eq!(by_key.len(), 4);
     assert!(by_key.values().all(|numbers| numbers.len() == 30 && numbers.is_sorted()), "{by_key:?}");
     assert_eq!(world.get_text(&dead), "bad");
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     let mut out: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     until("the consumer has read the topic", || {
         out.clear();

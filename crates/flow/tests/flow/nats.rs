@@ -11,7 +11,7 @@ use quayline_connect::{ClientTls, ConsumerSettings, NatsAddress, NatsClient, Nat
 use quayline_store::queue::{DEAD_LETTER, Message};
 use quayline_store::{Clock as _, SystemClock};
 
-use crate::bridge::{Bridge, number};
+use crate::bridge::{Bridge, number, until_empty};
 use crate::peers::{certificates, free_port};
 use crate::proxy::Proxy;
 use crate::support::{World, bridge_kills, ended, until};
@@ -209,7 +209,7 @@ fn messages_of_a_stream_have_their_effect_once_and_bad_ones_are_set_aside() {
     let bad = world.get(&dead);
     assert_eq!(bad.payload, b"two");
     assert_eq!(bad.reason, "FLO-044: bad");
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     let out = server.contents("OUT");
     let first = out.iter().find(|(subject, ..)| subject == "out.first").expect("the message");
     assert_eq!((first.2.as_str(), first.1["traceparent"].as_str()), ("one", parent));
@@ -274,7 +274,7 @@ fn messages_come_in_the_order_of_the_stream_and_a_stream_that_lost_its_end_is_re
     server.publish("in.a", &(20..60).map(|number| number.to_string()).collect::<Vec<_>>());
     let got: Vec<String> = (0..60).map(|_| world.get_text(&kept)).collect();
     assert_eq!(got, numbers(60));
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     let out: Vec<String> = server.contents("OUT").into_iter().map(|(_, _, content)| content).collect();
     assert_eq!(out, numbers(60));
     engine.stop("test");
@@ -337,7 +337,7 @@ fn messages_that_come_late_again_and_in_another_order_have_their_effect_once() {
     server.publish("in.a", &numbers(COUNT));
     let got: BTreeSet<String> = (0..COUNT).map(|_| world.get_text(&kept)).collect();
     assert_eq!(got.len(), COUNT, "each is processed once");
-    crate::bridge::until_empty(&world.store, &["NATS.OUT"]);
+    until_empty(&world.store, &["NATS.OUT"]);
     drop(engine);
     let out = server.contents("OUT");
     let distinct: BTreeSet<&str> = out.iter().map(|(_, _, content)| content.as_str()).collect();
@@ -515,7 +515,7 @@ fn servers_with_tls_and_logins_get_what_they_require() {
     }
     deploy(&format!("credentials = \"user.nk\"\n{files}"));
     assert_eq!(world.get_text(&kept), "over TLS");
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    until_empty(&world.store, &[outbox.name()]);
     drop(engine);
 
     // A user of an account, by its JWT.

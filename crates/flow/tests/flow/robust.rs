@@ -7,6 +7,7 @@ use quayline_flow::Flow;
 use quayline_project::FlowFile;
 use quayline_store::queue::{DEAD_LETTER, Message, Persistence, QueueDefinition};
 
+use crate::bridge::until_empty;
 use crate::crash::open;
 use crate::postgres::Postgres;
 use crate::support::{World, ended, until};
@@ -89,9 +90,7 @@ fn a_database_that_is_down_stops_one_flow_and_loses_nothing() {
     until("the node names the reason", || world.errors().contains("FLO-054"));
     assert!(world.errors().contains("flow test, node sql"), "{}", world.errors());
     postgres.again();
-    until("everything is delivered", || {
-        queue.facts().expect("facts").depth + outbox.facts().expect("facts").depth == 0
-    });
+    until_empty(&world.store, &[queue.name(), outbox.name()]);
     until("the database answers", || postgres.sql("SELECT 1").is_some());
     assert_eq!(postgres.sql("SELECT count(*) FROM effect").expect("a count"), sent.to_string());
     assert_eq!(dead.facts().expect("facts").depth, 0);

@@ -542,10 +542,15 @@ fn marks(store: &Store) -> Result<(), String> {
     same("events of a fall", events(store, &reports)?, vec![low("1")])?;
     // One unit may cross the mark with several puts.
     let mut unit = store.begin().map_err(text)?;
+    let before = queue.facts().map_err(text)?;
     for number in 0..6 {
         queue.put(&mut unit, &message(number)).map_err(text)?;
     }
+    let facts = queue.facts().map_err(text)?;
+    same("before the commit", (facts.depth, facts.uncommitted), (before.depth, 6))?;
     unit.commit().map_err(text)?;
+    let facts = queue.facts().map_err(text)?;
+    same("after the commit", (facts.depth, facts.uncommitted), (before.depth + 6, 0))?;
     same("events of one unit", events(store, &reports)?, vec![high("4")])?;
     let facts = queue.facts().map_err(text)?;
     let counts = (facts.depth_high_events, facts.depth_low_events, facts.depth_events_lost);

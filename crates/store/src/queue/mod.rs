@@ -82,7 +82,7 @@ pub enum GetWait {
 pub struct QueueFacts {
     /// Messages on the queue, those that open units of work have got included.
     pub depth: u64,
-    /// Messages that units of work have put and whose commit is not visible yet.
+    /// Messages that units of work of this process have put and that `depth` does not count yet.
     pub uncommitted: u64,
     /// Greatest depth.
     pub depth_high: u64,
