@@ -67,7 +67,14 @@ impl BytesColumn {
         Ok(())
     }
 
+    /// Returns true if the values are keys of a dictionary.
+    #[inline(always)]
+    pub(crate) fn is_interned(&self) -> bool {
+        self.store == TextStore::Interned
+    }
+
     /// Sets an empty value, the place holder of a null.
+    #[inline]
     pub(crate) fn put_empty(&mut self, at: usize) {
         if self.store == TextStore::Interned {
             // A key that may name no entry: readers of the column look at its nulls first.

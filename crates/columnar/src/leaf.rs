@@ -89,9 +89,20 @@ impl Leaf {
     }
 
     /// Puts a null at `at`, the column's length.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn put_null(&mut self, at: usize) {
         self.validity.set_null(at);
+        if let Store::Text(column) = &mut self.store
+            && column.is_interned()
+        {
+            column.put_empty(at);
+        } else {
+            self.put_place_holder(at);
+        }
+    }
+
+    #[inline(never)]
+    fn put_place_holder(&mut self, at: usize) {
         match &mut self.store {
             Store::Group => {}
             Store::Int32(numbers) => set_null(&mut numbers.values, at),

@@ -60,6 +60,8 @@ enum DocumentState {
 /// Place of the counts of a group's members.
 #[derive(Debug)]
 enum Checks {
+    /// Side by side, from here up to there, and all of them leaves without lists.
+    Leaves(usize, usize),
     /// Side by side, from here up to there.
     Run(usize, usize),
     /// Anywhere.
@@ -100,7 +102,14 @@ impl ColumnSink {
                 .iter()
                 .map(|child| child.index() + if plan.nodes[child.index()].list { nodes } else { 0 })
                 .collect();
+            let are_leaves = node.children.iter().all(|child| {
+                let child = &plan.nodes[child.index()];
+                child.leaf.is_some() && !child.list
+            });
             match each.as_slice() {
+                [first, .., last] if are_leaves && each.is_sorted_by(|a, b| a + 1 == *b) => {
+                    Checks::Leaves(*first, last + 1)
+                }
                 [first, .., last] if each.is_sorted_by(|a, b| a + 1 == *b) => Checks::Run(*first, last + 1),
                 _ => Checks::Each(each),
             }
@@ -235,9 +244,28 @@ impl ColumnSink {
     }
 
     /// Adds nulls for the members that the group occurrence being left, number `wanted` of its column, does not have.
-    #[cold]
     #[inline(never)]
     fn pad(&mut self, group: NodeId, wanted: u32) {
+        if let Checks::Leaves(first, end) = self.checks[group.index()] {
+            // Most members of some groups are absent, such as the elements of a row of EDI.
+            let mut is_twice = false;
+            for (has, leaf) in self.counts[first..end].iter_mut().zip(&mut self.leaves[first..end]) {
+                if *has < wanted {
+                    leaf.put_null(*has as usize);
+                    *has += 1;
+                }
+                is_twice |= *has > wanted;
+            }
+            if !is_twice {
+                return;
+            }
+        }
+        self.pad_each(group, wanted);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pad_each(&mut self, group: NodeId, wanted: u32) {
         let plan = Arc::clone(&self.plan);
         for &child in &plan.nodes[group.index()].children {
             let list = plan.nodes[child.index()].list;
@@ -346,7 +374,9 @@ impl Sink for ColumnSink {
     fn leave(&mut self, node: NodeId) {
         let count = self.counts[node.index()] + 1;
         let complete = match &self.checks[node.index()] {
-            Checks::Run(first, end) => self.counts[*first..*end].iter().all(|has| *has == count),
+            Checks::Leaves(first, end) | Checks::Run(first, end) => {
+                self.counts[*first..*end].iter().all(|has| *has == count)
+            }
             Checks::Each(each) => each.iter().all(|at| self.counts[*at] == count),
         };
         if !complete {

@@ -17,6 +17,7 @@ impl Validity {
     }
 
     /// Marks a null at `at`.
+    #[inline]
     pub(crate) fn set_null(&mut self, at: usize) {
         if self.words.len() <= at / 64 {
             self.words.resize(at / 64 + 1, !0);

@@ -1,9 +1,11 @@
 //! Segments as rows of a table, for formats without lists.
 
+use quayline_charset::scan;
 use quayline_core::{Limits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
 
 use super::reader::{GenericOptions, envelope};
 use super::text::{Characters, Fit};
+use crate::delimiters::Standard;
 use crate::envelope::{EnvelopePass, EnvelopeReader, Event, Header};
 use crate::fault::{EdiError, EdiFault};
 use crate::level::Level;
@@ -48,23 +50,28 @@ pub struct RowReader {
 struct RowHead {
     /// Position of the transaction, if the columns are of one.
     of: Option<Position>,
+    /// The columns, and room for reading beyond the last one.
     bytes: Vec<u8>,
     /// End of each column in `bytes`.
     ends: [usize; HEAD_COLUMNS],
 }
 
-/// Sender, receiver, control numbers of interchange and group, type and control number of the transaction.
-const HEAD_COLUMNS: usize = 6;
+/// Bytes that a sink may read beyond a value at once.
+const TAIL_BYTES: usize = 16;
+
+/// Standard, sender, receiver, control numbers of interchange and group, type and control number of the transaction.
+const HEAD_COLUMNS: usize = 7;
 
 impl RowHead {
-    /// Takes the columns of a transaction, unless it has them already.
-    fn take(&mut self, interchange: &Header, group: Option<&Header>, transaction: &Header) {
+    /// Takes the columns of a transaction, unless it has them already. Returns true if they are new.
+    fn take(&mut self, standard: Standard, interchange: &Header, group: Option<&Header>, transaction: &Header) -> bool {
         let of = transaction.position();
         if self.of == Some(of) {
-            return;
+            return false;
         }
         let group = group.map(Header::control_number).unwrap_or_default();
         let columns = [
+            standard.name().as_bytes().into(),
             interchange.sender(),
             interchange.receiver(),
             interchange.control_number(),
@@ -77,12 +84,14 @@ impl RowHead {
             self.bytes.extend_from_slice(column);
             *end = self.bytes.len();
         }
+        self.bytes.resize(self.bytes.len() + TAIL_BYTES, 0);
         self.of = Some(of);
+        true
     }
 
-    fn columns(&self) -> impl Iterator<Item = &[u8]> {
+    fn columns(&self) -> impl Iterator<Item = Run<'_>> {
         let starts = core::iter::once(0).chain(self.ends);
-        starts.zip(self.ends).map(|(start, end)| &self.bytes[start..end])
+        starts.zip(self.ends).map(|(start, end)| Run::new(&self.bytes[start..], end - start))
     }
 }
 
@@ -151,20 +160,44 @@ pub struct RowPass<'s> {
 impl RowPass<'_> {
     /// Sends the next segment of a transaction.
     pub fn read<S: Sink>(&mut self, sink: &mut S) -> RowStep {
+        let step = self.advance();
+        if step == RowStep::Row {
+            self.row(sink);
+        }
+        step
+    }
+
+    /// Finds the faults of the next segment of a transaction, as [`RowPass::read`] does, and sends nothing.
+    pub fn judge(&mut self) -> RowStep {
+        let step = self.advance();
+        if step == RowStep::Row {
+            let is_new = self.take_head();
+            let segment = self.pass.segment();
+            let mut is_foreign = is_new && self.head.columns().any(|column| self.is_foreign(column));
+            // All of the segment at once: few segments have a character that is not ASCII.
+            if !segment.raw().is_ascii() {
+                is_foreign |= segment.raw_runs().take(ROW_ELEMENTS).any(|element| self.is_foreign(element));
+            }
+            let elements = segment.len();
+            self.told_of(elements, is_foreign);
+        }
+        step
+    }
+
+    /// Returns true if the character set does not have all characters of a value.
+    fn is_foreign(&self, run: Run<'_>) -> bool {
+        !run.bytes().is_ascii() && self.characters.value(run, &mut Vec::new()).1 == Fit::Foreign
+    }
+
+    fn advance(&mut self) -> RowStep {
         loop {
             match self.pass.advance() {
                 Event::InterchangeStart => {
                     *self.characters = Characters::of(self.pass.interchange(), self.options.charset);
                     *self.told = false;
                 }
-                Event::TransactionStart | Event::TransactionEnd(crate::Closed::ByTrailer) => {
-                    self.row(sink);
-                    return RowStep::Row;
-                }
-                Event::Segment if self.pass.in_transaction() => {
-                    self.row(sink);
-                    return RowStep::Row;
-                }
+                Event::TransactionStart | Event::TransactionEnd(crate::Closed::ByTrailer) => return RowStep::Row,
+                Event::Segment if self.pass.in_transaction() => return RowStep::Row,
                 Event::NeedMore => return RowStep::NeedMore,
                 Event::Done => return RowStep::Done,
                 _ => {}
@@ -189,39 +222,68 @@ impl RowPass<'_> {
         self.pass.finish()
     }
 
-    fn row<S: Sink>(&mut self, sink: &mut S) {
-        let segment = self.pass.segment();
+    fn take_head(&mut self) -> bool {
         let transaction = self.pass.transaction();
         let group = (transaction.position().group > 0).then(|| self.pass.last_group());
-        self.head.take(self.pass.interchange(), group, transaction);
-        let mut foreign = false;
+        let standard = self.pass.segment().delimiters().standard;
+        self.head.take(standard, self.pass.interchange(), group, transaction)
+    }
+
+    fn row<S: Sink>(&mut self, sink: &mut S) {
+        self.take_head();
+        let segment = self.pass.segment();
+        let mut is_foreign = false;
         let characters = *self.characters;
         let decoded = &mut *self.decoded;
-        let mut put = |sink: &mut S, column: usize, bytes: &[u8]| {
-            if !bytes.is_empty() {
-                let (value, fit) = characters.value(Run::from(bytes), decoded);
-                foreign |= fit == Fit::Foreign;
-                sink.value(NodeId(u32::try_from(column).unwrap_or(u32::MAX)), value);
+        let mut put = |sink: &mut S, column: usize, run: Run<'_>| {
+            let node = NodeId(u32::try_from(column).unwrap_or(u32::MAX));
+            if run.len() == 0 {
+                return;
+            }
+            if scan::is_ascii_printable(run.bytes()) {
+                sink.value(node, Value::Ascii(run));
+            } else {
+                is_foreign |= put_translated(sink, node, run, characters, decoded) == Fit::Foreign;
             }
         };
         sink.enter(NodeId::ROOT);
-        put(sink, 1, segment.delimiters().standard.name().as_bytes());
         for (i, column) in self.head.columns().enumerate() {
-            put(sink, 2 + i, column);
+            put(sink, 1 + i, column);
         }
         let number = self.pass.segment_in_transaction();
         sink.value(NodeId(8), Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
-        put(sink, 9, segment.tag());
-        for (i, element) in segment.raw_elements().take(ROW_ELEMENTS).enumerate() {
+        put(sink, 9, segment.tag_run());
+        for (i, element) in segment.raw_runs().take(ROW_ELEMENTS).enumerate() {
             put(sink, NAMES.len() + 1 + i, element);
         }
         sink.leave(NodeId::ROOT);
-        let at = self.pass.position();
-        if segment.len() > ROW_ELEMENTS {
+        let elements = segment.len();
+        self.told_of(elements, is_foreign);
+    }
+
+    /// Notes the faults of a row with this many elements.
+    fn told_of(&mut self, elements: usize, is_foreign: bool) {
+        if elements > ROW_ELEMENTS {
+            let at = self.pass.position();
             self.pass.put_fault(EdiError::Columns { limit: ROW_ELEMENTS }, at);
         }
-        if foreign && !core::mem::replace(self.told, true) {
+        if is_foreign && !core::mem::replace(self.told, true) {
+            let at = self.pass.position();
             self.pass.put_fault(EdiError::Characters, at);
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn put_translated<S: Sink>(
+    sink: &mut S,
+    node: NodeId,
+    run: Run<'_>,
+    characters: Characters,
+    decoded: &mut Vec<u8>,
+) -> Fit {
+    let (value, fit) = characters.value(run, decoded);
+    sink.value(node, value);
+    fit
 }

@@ -1,7 +1,5 @@
 //! Segments of transactions as rows.
 
-use core::convert::Infallible;
-
 use quayline_core::{Findings, NodeId, Sink, Value};
 use quayline_edi::{DocumentReader, DocumentStep, EdiError, GenericOptions, RowPass, RowReader, RowStep};
 
@@ -61,7 +59,7 @@ impl Source for EdiRowSource {
             let mut findings = findings_of(documents.take_faults(), facts, number);
             let mut refused = errors > 0;
             if is_transaction {
-                let Ok(()) = each_row(&mut trial, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
+                judge_each(&mut trial, until);
                 // The trial finds the same envelope faults; only rows can have too many elements or invalid characters.
                 let own = trial
                     .take_faults()
@@ -73,7 +71,7 @@ impl Source for EdiRowSource {
             }
             let mut count = 0;
             if refused && is_transaction {
-                let Ok(()) = each_row(&mut rows, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
+                judge_each(&mut rows, until);
             } else if is_transaction {
                 let mut driven = Driven(target);
                 let sent = each_row(&mut rows, until, &mut driven, |driven| {
@@ -118,6 +116,11 @@ impl Source for EdiRowSource {
     }
 }
 
+/// Judges the rows up to a byte of the input.
+fn judge_each(pass: &mut RowPass<'_>, until: usize) {
+    while pass.consumed() < until && pass.judge() == RowStep::Row {}
+}
+
 /// Sends the rows up to a byte of the input.
 fn each_row<S: Sink, E>(
     pass: &mut RowPass<'_>,
@@ -147,22 +150,11 @@ impl<T: Target> Sink for Driven<'_, T> {
     fn close_list(&mut self, node: NodeId) {
         self.0.sink().close_list(node);
     }
+    #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         self.0.sink().value(node, value);
     }
     fn discard(&mut self) {
         self.0.sink().discard();
     }
-}
-
-/// A sink that ignores all events.
-struct Nobody;
-
-impl Sink for Nobody {
-    fn enter(&mut self, _node: NodeId) {}
-    fn leave(&mut self, _node: NodeId) {}
-    fn open_list(&mut self, _node: NodeId) {}
-    fn close_list(&mut self, _node: NodeId) {}
-    fn value(&mut self, _node: NodeId, _value: Value<'_>) {}
-    fn discard(&mut self) {}
 }
