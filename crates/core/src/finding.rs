@@ -66,6 +66,58 @@ pub struct Place {
     pub path: Option<String>,
     /// More about the place: offset in the record, length, picture.
     pub detail: Option<String>,
+    /// What `path` and the message say of the place, by name, for programs: the numbers of an interchange, the loops of a guide. Not shown as text.
+    pub parts: Vec<(PlaceName, PlacePart)>,
+}
+
+/// Name of a part of a [`Place`].
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum PlaceName {
+    /// Interchange in the file.
+    Interchange,
+    /// Functional group in the interchange.
+    Group,
+    /// Transaction set or message in the group or interchange.
+    Transaction,
+    /// Segment in the transaction, its header as 1, or outside of transactions in the interchange.
+    Segment,
+    /// Element in the segment.
+    Element,
+    /// Repetition of the element.
+    Repetition,
+    /// Component of the element.
+    Component,
+    /// Loops of the guide, as `2000A/2010AA`.
+    Loops,
+    /// Segment, element or component as guides name it, as `NM102`.
+    Reference,
+}
+
+impl PlaceName {
+    /// Returns the name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PlaceName::Interchange => "interchange",
+            PlaceName::Group => "group",
+            PlaceName::Transaction => "transaction",
+            PlaceName::Segment => "segment",
+            PlaceName::Element => "element",
+            PlaceName::Repetition => "repetition",
+            PlaceName::Component => "component",
+            PlaceName::Loops => "loops",
+            PlaceName::Reference => "reference",
+        }
+    }
+}
+
+/// Value of a part of a [`Place`].
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum PlacePart {
+    /// A number, from 1.
+    Number(u64),
+    /// A name in a guide.
+    Text(Box<str>),
 }
 
 impl Place {

@@ -27,7 +27,7 @@ mod value;
 pub use date_pattern::DatePattern;
 pub use document::Document;
 pub use field_name::FieldName;
-pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, Severity};
+pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, PlaceName, PlacePart, Severity};
 pub use hex::{from_hex, hex, hex_number};
 pub use limits::Limits;
 pub use moment::Moment;

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Code, Fault, Finding, Node, NodeId, NodeKind, Occurs, Place, Scalar, Severity, Shape};
+use crate::{
+    Code, Fault, Finding, Node, NodeId, NodeKind, Occurs, Place, PlaceName, PlacePart, Scalar, Severity, Shape,
+};
 
 /// A type that can be written as bytes and read back.
 pub trait Packed: Sized {
@@ -322,6 +324,10 @@ impl Packed for Shape {
 
 packed!(enum Severity { 0 Note, 1 Warning, 2 Error });
 packed!(enum Fault { 0 Sender, 1 Config, 2 Caller, 3 Environment, 4 Ours });
+packed!(enum PlaceName {
+    0 Interchange, 1 Group, 2 Transaction, 3 Segment, 4 Element, 5 Repetition, 6 Component, 7 Loops, 8 Reference,
+});
+packed!(enum PlacePart { 0 Number(number), 1 Text(text) });
 packed!(struct Finding { code, severity, fault, message, place, hint });
 
 impl Packed for Code {
@@ -351,10 +357,11 @@ const CODE_BYTES_MAX: usize = 16;
 
 impl Packed for Place {
     fn pack(&self, to: &mut Vec<u8>) {
-        let Place { file, line, column, width, line_text, record, byte, path, detail } = self;
+        let Place { file, line, column, width, line_text, record, byte, path, detail, parts } = self;
         (file.clone(), *line, *column).pack(to);
         (*width, line_text.clone(), path.clone()).pack(to);
         (record.map(|record| record.0), byte.map(|byte| byte.0), detail.clone()).pack(to);
+        parts.pack(to);
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
@@ -362,7 +369,8 @@ impl Packed for Place {
         let (width, line_text, path) = Packed::unpack(from)?;
         let (record, byte, detail): (Option<u64>, Option<u64>, _) = Packed::unpack(from)?;
         let (record, byte) = (record.map(crate::RecordNumber), byte.map(crate::ByteOffset));
-        Some(Place { file, line, column, width, line_text, record, byte, path, detail })
+        let parts = Packed::unpack(from)?;
+        Some(Place { file, line, column, width, line_text, record, byte, path, detail, parts })
     }
 }
 

@@ -80,6 +80,8 @@ impl EdiError {
                 contrl: Some("16"),
                 ..none
             },
+            // 004: the segment terminator is invalid.
+            EdiError::TrailerMerged { .. } => ta1("004", "16"),
             EdiError::TooManyElements { .. } => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("16"), ..none }
             }

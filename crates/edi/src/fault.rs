@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_charset::CodeProblem;
-use quayline_core::{Code, Fault, Finding, Severity};
+use quayline_core::{Code, Fault, Finding, PlaceName, PlacePart, Severity};
 
 use crate::Level;
 use crate::delimiters::Standard;
@@ -54,6 +54,11 @@ impl EdiFault {
         finding.place = self.at.place(file);
         if let Some(clause) = self.error.clause() {
             finding.place.detail = Some(clause.to_owned());
+        }
+        if let EdiError::Content(content) = &self.error {
+            let parts = [(PlaceName::Loops, &content.loops), (PlaceName::Reference, &content.reference)];
+            let known = parts.into_iter().filter(|(_, text)| !text.is_empty());
+            finding.place.parts.extend(known.map(|(name, text)| (name, PlacePart::Text(text.clone()))));
         }
         finding.hint = self.error.hint();
         finding
@@ -299,7 +304,7 @@ pub enum EdiError {
         counted: u64,
     },
     /// `EDI-035`: a segment outside of transactions that does not belong there.
-    #[error("the segment is outside any {}", Level::Transaction.name(*standard))]
+    #[error("the segment, and all up to the next header, are outside any {}", Level::Transaction.name(*standard))]
     Outside {
         /// Standard.
         standard: Standard,
@@ -417,6 +422,14 @@ pub enum EdiError {
         /// Tag of the second segment.
         tag: Box<str>,
     },
+    /// `EDI-022`: no terminator between a trailer and the next interchange.
+    #[error(
+        "the segment terminator before {tag} is missing: the header of another interchange follows the trailer on a new line"
+    )]
+    TrailerMerged {
+        /// Tag of the header.
+        tag: Box<str>,
+    },
     /// `EDI-101` to `EDI-131`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
@@ -448,7 +461,7 @@ impl EdiError {
             EdiError::Tag { .. } => "EDI-019",
             EdiError::Empty => "EDI-020",
             EdiError::Package => "EDI-021",
-            EdiError::TerminatorMissing { .. } => "EDI-022",
+            EdiError::TerminatorMissing { .. } | EdiError::TrailerMerged { .. } => "EDI-022",
             EdiError::TrailerMissing { .. } => "EDI-030",
             EdiError::TrailerAlone { .. } => "EDI-031",
             EdiError::ControlDiffers { .. } => "EDI-032",
@@ -514,9 +527,11 @@ impl EdiError {
             EdiError::StandardsId => Some("X12.5, ISA11 before version 00402"),
             EdiError::Package => Some("ISO 9735-8, UNO and UNP"),
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
-            EdiError::Unterminated | EdiError::TerminatorMissing { .. } | EdiError::Tag { .. } | EdiError::Empty => {
-                Some("X12.6 and ISO 9735-1, segments")
-            }
+            EdiError::Unterminated
+            | EdiError::TerminatorMissing { .. }
+            | EdiError::TrailerMerged { .. }
+            | EdiError::Tag { .. }
+            | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
             EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
             EdiError::ImplementationDiffers => Some("X12.6, ST03 and GS08"),
             EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
@@ -594,7 +609,7 @@ impl EdiError {
             EdiError::BinaryCut { .. } => {
                 "the file may have been cut off or its line ends changed; send it again as binary"
             }
-            EdiError::TerminatorMissing { tag } => {
+            EdiError::TerminatorMissing { tag } | EdiError::TrailerMerged { tag } => {
                 return Some(format!("write the terminator before {tag}; the check continues as if it were there"));
             }
             EdiError::Tag { .. } => "look for a stray or missing segment terminator just before",
@@ -607,7 +622,7 @@ impl EdiError {
             EdiError::CountDiffers { counted, .. } | EdiError::CountFormat { counted, .. } => {
                 return Some(format!("write {counted}, or look for what is missing or superfluous"));
             }
-            EdiError::Outside { .. } => "move the segment into a transaction or remove it",
+            EdiError::Outside { .. } => "move them into a transaction or remove them",
             EdiError::Nested { .. } => "close the open one with its trailer first",
             EdiError::FieldMissing { .. } | EdiError::FieldFormat { .. } => return None,
             EdiError::ControlTwice { .. } => "give each its own control number; this one may have been sent twice",

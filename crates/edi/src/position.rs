@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use quayline_core::{ByteOffset, Place};
+use quayline_core::{ByteOffset, Place, PlaceName, PlacePart};
 
 /// A place in a file. Numbers count from 1; 0 means that the place lies outside such a thing.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -44,25 +44,31 @@ impl Position {
     pub fn place(&self, file: Option<&Arc<str>>) -> Place {
         let path = self.to_string();
         let path = if path.is_empty() { None } else { Some(path) };
-        Place { file: file.cloned(), byte: Some(self.byte), path, ..Place::default() }
+        let parts = self.numbers().map(|(name, number)| (name, PlacePart::Number(number))).collect();
+        Place { file: file.cloned(), byte: Some(self.byte), path, parts, ..Place::default() }
+    }
+
+    /// The numbers that are not 0, with their names, from the outside in.
+    fn numbers(&self) -> impl Iterator<Item = (PlaceName, u64)> {
+        let numbers = [
+            (PlaceName::Interchange, u64::from(self.interchange)),
+            (PlaceName::Group, self.group.into()),
+            (PlaceName::Transaction, self.transaction.into()),
+            (PlaceName::Segment, self.segment),
+            (PlaceName::Element, self.element.into()),
+            (PlaceName::Repetition, self.repetition.into()),
+            (PlaceName::Component, self.component.into()),
+        ];
+        numbers.into_iter().filter(|(_, number)| *number > 0)
     }
 }
 
 /// Formats the position as `interchange 1, group 1, transaction 2, segment 14, element 5, repetition 1, component 2`, omitting zeros and the byte.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
-            ("interchange", u64::from(self.interchange)),
-            ("group", self.group.into()),
-            ("transaction", self.transaction.into()),
-            ("segment", self.segment),
-            ("element", self.element.into()),
-            ("repetition", self.repetition.into()),
-            ("component", self.component.into()),
-        ];
         let mut separator = "";
-        for (name, number) in parts.into_iter().filter(|(_, number)| *number > 0) {
-            write!(f, "{separator}{name} {number}")?;
+        for (name, number) in self.numbers() {
+            write!(f, "{separator}{} {number}", name.as_str())?;
             separator = ", ";
         }
         Ok(())

@@ -592,6 +592,14 @@ impl Pass<'_> {
         self.forget_index();
     }
 
+    /// Ends the trailer that was found last at a byte of the input, where another interchange begins.
+    pub(crate) fn end_interchange_at(&mut self, at: usize) {
+        self.end_segment_at(at);
+        // The rest of the source may have been the last element of the trailer.
+        self.splitter.open_end = false;
+        self.splitter.mode = Mode::Between;
+    }
+
     /// Undoes the step to the segment that was found last: this pass or another finds it again.
     pub(crate) fn put_back(&mut self) {
         self.settle();

@@ -1,7 +1,8 @@
 //! Findings as text and as JSON.
 
-use quayline_core::{Fault, Finding, Severity};
-use serde::Serialize;
+use quayline_core::{Fault, Finding, PlaceName, PlacePart, Severity};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use super::{Paint, Style};
 
@@ -71,8 +72,25 @@ impl<'a> FindingWire<'a> {
             byte: finding.place.byte.map(|byte| byte.0),
             path: finding.place.path.as_deref(),
             detail: finding.place.detail.as_deref(),
+            place: (!finding.place.parts.is_empty()).then_some(PartsWire(&finding.place.parts)),
             hint: finding.hint.as_deref(),
         }
+    }
+}
+
+/// The parts of a place as an object.
+struct PartsWire<'a>(&'a [(PlaceName, PlacePart)]);
+
+impl Serialize for PartsWire<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, part) in self.0 {
+            match part {
+                PlacePart::Number(number) => map.serialize_entry(name.as_str(), number)?,
+                PlacePart::Text(text) => map.serialize_entry(name.as_str(), text)?,
+            }
+        }
+        map.end()
     }
 }
 
@@ -98,6 +116,8 @@ pub(crate) struct FindingWire<'a> {
     path: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<PartsWire<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
 }

@@ -45,7 +45,25 @@ fn a_finding_has_the_members_that_are_documented() {
     let copybook = world.run("inspect items.cpy --json");
     let mut members = members_of(data.code(1).stderr.split(|byte| *byte == b'\n').next().expect("a line"));
     members.extend(members_of(copybook.code(2).stderr.split(|byte| *byte == b'\n').next().expect("a line")));
+    // A wrong code of a component, and an element that is repeated too often.
+    let claims = fs::read_to_string(examples().join("claims.x12")).expect("an example");
+    let broken = claims.replacen("SV1*HC:", "SV1*QQ:", 1).replacen("NM1*41*", "NM1*41^41*", 1);
+    world.write("claims.x12", &broken);
+    let guide = examples().join("837p.guide");
+    let edi = world.run(&format!("validate claims.x12 --guide {} --json", guide.display()));
+    let text = String::from_utf8_lossy(&edi.code(1).stdout).into_owned();
+    for line in text.lines().filter(|line| line.contains("quayline.finding/1")) {
+        members.extend(members_of(line.as_bytes()));
+    }
+    assert!(
+        text.contains(r#""element":1,"component":1,"loops":"2000A/2000B/2300/2400","reference":"SV101-1""#),
+        "{text}"
+    );
     same("quayline.finding/1", &members, &[]);
+}
+
+fn examples() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi")
 }
 
 #[test]

@@ -4,14 +4,14 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
-use quayline_core::{Code, Fault, Finding, Place, RecordNumber, Severity};
+use quayline_core::{Code, Fault, Finding, Place, PlacePart, RecordNumber, Severity};
 use quayline_pipeline::write_json_string;
 
 use crate::engine::destination::partial_path;
 use crate::engine::partial::PartialFile;
 use crate::error::ConvertError;
 
-/// Findings as JSON lines: record, byte, code, severity, message, path, detail, hint. Never the payload: findings hold none.
+/// Findings as JSON lines: record, byte, code, severity, message, place, path, detail, hint. Never the payload: findings hold none.
 #[derive(Debug)]
 pub(crate) struct FindingsFile {
     pub(crate) file: PartialFile,
@@ -97,6 +97,20 @@ fn json(finding: &Finding, out: &mut Vec<u8>) {
     }
     let _ = write!(out, ",\"code\":\"{}\",\"severity\":\"{severity}\",\"message\":", finding.code);
     write_json_string(&finding.message, out);
+    if !place.parts.is_empty() {
+        let mut before = ",\"place\":{";
+        for (name, part) in &place.parts {
+            let _ = write!(out, "{before}\"{}\":", name.as_str());
+            before = ",";
+            match part {
+                PlacePart::Number(number) => {
+                    let _ = write!(out, "{number}");
+                }
+                PlacePart::Text(text) => write_json_string(text, out),
+            }
+        }
+        out.push(b'}');
+    }
     for (key, text) in [("path", &place.path), ("detail", &place.detail), ("hint", &finding.hint)] {
         if let Some(text) = text {
             let _ = write!(out, ",\"{key}\":");

@@ -156,10 +156,10 @@ fn a_bad_transaction_lands_whole_in_the_rejects() {
     "#]]
     .assert_eq(&format!("{}\n", latin1(&kit.bytes("rejects")).replace('\u{f6}', "\\xf6").replace("\r\n", "\\r\\n")));
     expect![[r#"
-        {"record":1,"byte":201,"code":"EDI-033","severity":"error","message":"SE01 declares 5 segments, counted 4","path":"interchange 1, group 1, transaction 1, segment 4, element 1","detail":"X12.5 and X12.6, control segments","hint":"write 4, or look for what is missing or superfluous"}
-        {"record":4,"byte":525,"code":"EDI-033","severity":"error","message":"SE01 declares 5 segments, counted 4","path":"interchange 1, group 2, transaction 1, segment 4, element 1","detail":"X12.5 and X12.6, control segments","hint":"write 4, or look for what is missing or superfluous"}
+        {"record":1,"byte":201,"code":"EDI-033","severity":"error","message":"SE01 declares 5 segments, counted 4","place":{"interchange":1,"group":1,"transaction":1,"segment":4,"element":1},"path":"interchange 1, group 1, transaction 1, segment 4, element 1","detail":"X12.5 and X12.6, control segments","hint":"write 4, or look for what is missing or superfluous"}
+        {"record":4,"byte":525,"code":"EDI-033","severity":"error","message":"SE01 declares 5 segments, counted 4","place":{"interchange":1,"group":2,"transaction":1,"segment":4,"element":1},"path":"interchange 1, group 2, transaction 1, segment 4, element 1","detail":"X12.5 and X12.6, control segments","hint":"write 4, or look for what is missing or superfluous"}
         {"record":7,"byte":772,"code":"EDI-001","severity":"warning","message":"20 bytes here are neither white space nor part of an interchange","hint":"remove what is not EDI, such as mail headers, if it should not be there"}
-        {"record":7,"byte":904,"code":"EDI-033","severity":"error","message":"UNT 0074 declares 5 segments, counted 4","path":"interchange 2, transaction 1, segment 4, element 1","detail":"ISO 9735-1, service segments","hint":"write 4, or look for what is missing or superfluous"}
+        {"record":7,"byte":904,"code":"EDI-033","severity":"error","message":"UNT 0074 declares 5 segments, counted 4","place":{"interchange":2,"transaction":1,"segment":4,"element":1},"path":"interchange 2, transaction 1, segment 4, element 1","detail":"ISO 9735-1, service segments","hint":"write 4, or look for what is missing or superfluous"}
     "#]]
     .assert_eq(&kit.text("rejects.findings.jsonl"));
     // They can be converted again, with the same findings.

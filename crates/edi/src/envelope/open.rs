@@ -333,7 +333,8 @@ impl EnvelopePass<'_> {
             return Some(event);
         }
         self.envelope.held = Held::No;
-        self.check_trailer(level, standard);
+        let end = self.split_trailer();
+        self.check_trailer(level, standard, end);
         self.envelope.level(level).is_open = false;
         self.envelope.outside = false;
         if level == Level::Group {
@@ -357,7 +358,22 @@ impl EnvelopePass<'_> {
         }
     }
 
-    fn check_trailer(&mut self, level: Level, standard: Standard) {
+    /// Ends a trailer before the header of another one, if the terminator between them is missing: without this, a whole interchange
+    /// would be part of a control number. Returns the length of the trailer if so.
+    fn split_trailer(&mut self) -> Option<usize> {
+        let raw = self.pass.segment().raw();
+        let (end, header) = merged_header(raw)?;
+        let tag: String = raw[header..header + 3].iter().map(|byte| char::from(*byte)).collect();
+        let at = self.envelope.number(self.pass.position());
+        let start = self.pass.segment_start() + header;
+        self.pass.take_break_back(start);
+        self.pass.end_interchange_at(start);
+        self.fault(EdiError::TrailerMerged { tag: tag.into() }, at);
+        Some(end)
+    }
+
+    /// Checks the count and the control number of a trailer. `end` is its length if it is shorter than the segment that was found.
+    fn check_trailer(&mut self, level: Level, standard: Standard, end: Option<usize>) {
         let at = self.envelope.number(self.pass.position());
         let counted = match level {
             Level::Transaction => self.pass.segment_number() + 1 - self.envelope.transaction.first,
@@ -368,7 +384,14 @@ impl EnvelopePass<'_> {
         };
         let mut scratch = Vec::new();
         let segment = self.pass.segment();
-        let declared = segment.element(1).map_or(&b""[..], |element| element.data(&mut scratch).bytes());
+        let own: Vec<&[u8]> = end.map_or_else(Vec::new, |end| {
+            let separator = segment.delimiters().element;
+            segment.raw()[..end].split(move |byte| *byte == separator).collect()
+        });
+        let declared = match own.get(1) {
+            Some(element) => element,
+            None => segment.element(1).map_or(&b""[..], |element| element.data(&mut scratch).bytes()),
+        };
         let mut wrong = None;
         if declared.is_empty() || declared.len() > 18 || !declared.iter().all(u8::is_ascii_digit) {
             wrong = Some(EdiError::CountFormat { standard, level, counted });
@@ -378,7 +401,10 @@ impl EnvelopePass<'_> {
                 wrong = Some(EdiError::CountDiffers { standard, level, declared, counted });
             }
         }
-        let control = segment.element(2).map_or(&b""[..], |element| element.data(&mut scratch).bytes());
+        let control = match own.get(2) {
+            Some(element) => element,
+            None => segment.element(2).map_or(&b""[..], |element| element.data(&mut scratch).bytes()),
+        };
         let open = match level {
             Level::Interchange => &self.envelope.interchange,
             Level::Group => &self.envelope.group,
@@ -401,6 +427,21 @@ impl EnvelopePass<'_> {
             self.fault(EdiError::Unterminated, at);
         }
     }
+}
+
+/// Finds the header of an interchange on a new line of a segment: the length of the lines before it, and its place.
+fn merged_header(raw: &[u8]) -> Option<(usize, usize)> {
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(b'\r', b'\n', &raw[from..]) {
+        let end = from + at;
+        let blanks = raw[end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let header = end + blanks;
+        if [&b"ISA"[..], b"UNA", b"UNB"].iter().any(|tag| raw[header..].starts_with(tag)) {
+            return Some((raw[..end].trim_ascii_end().len(), header));
+        }
+        from = header;
+    }
+    None
 }
 
 /// Compares control numbers: numeric ones (ISA13, GS06) as numbers, others as text.

@@ -37,6 +37,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
         (EdiError::StandardsId, "ISA11 is not U"),
         (EdiError::Package, "package"),
         (EdiError::TerminatorMissing { tag: "".into() }, "segment terminator missing"),
+        (EdiError::TrailerMerged { tag: "".into() }, "segment terminator missing after a trailer"),
         (EdiError::Syntax { what: "syntax version" }, "syntax identifier or version of UNB"),
         (EdiError::SegmentTooLong { limit: 1 }, "segment too long"),
         (EdiError::TooManyElements { limit: 1 }, "more elements than the limit"),

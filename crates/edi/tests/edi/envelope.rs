@@ -279,7 +279,7 @@ fn headers_are_missing() {
         expect![[r#"
             ISA 000000001 {
               GS 1 {
-            error EDI-035 at 141 (interchange 1, group 1, segment 3): the segment is outside any transaction set; TA1=024 CONTRL=33
+            error EDI-035 at 141 (interchange 1, group 1, segment 3): the segment, and all up to the next header, are outside any transaction set; TA1=024 CONTRL=33
                 BEG at interchange 1, group 1, segment 3
                 REF at interchange 1, group 1, segment 4
               }
@@ -528,7 +528,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
           UNO at interchange 1, segment 2
         error EDI-018 at 56 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
         error EDI-019 at 56 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 56 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+        error EDI-035 at 56 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
           ab at interchange 1, segment 3
         error EDI-019 at 59 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
           c at interchange 1, segment 4
@@ -546,7 +546,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
           UNO at interchange 1, segment 2
         error EDI-018 at 57 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
         error EDI-019 at 57 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 57 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+        error EDI-035 at 57 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
           ab at interchange 1, segment 3
         error EDI-019 at 60 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
           c at interchange 1, segment 4
@@ -564,7 +564,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
               UNO at interchange 1, segment 2
             error EDI-018 at 55 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
             error EDI-019 at 55 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-            error EDI-035 at 55 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+            error EDI-035 at 55 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
               ab at interchange 1, segment 3
             error EDI-019 at 58 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
               c at interchange 1, segment 4
@@ -582,7 +582,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
         error EDI-015 at 35 (interchange 1, segment 2, element 4): the length of the binary data is not a number; AK5=5 AK3=8 CONTRL=12
           UNO at interchange 1, segment 2
         error EDI-019 at 58 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 58 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+        error EDI-035 at 58 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
           ab at interchange 1, segment 3
         error EDI-019 at 61 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
           c at interchange 1, segment 4
@@ -600,7 +600,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
         error EDI-016 at 35 (interchange 1, segment 2, element 4): the binary data has 99999999 bytes by its length, more than 16777216; AK5=5 AK3=8 CONTRL=12
           UNO at interchange 1, segment 2
         error EDI-019 at 62 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 62 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+        error EDI-035 at 62 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
           ab at interchange 1, segment 3
         error EDI-019 at 65 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
           c at interchange 1, segment 4
@@ -620,7 +620,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
         error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
         warning EDI-013 at 48 (interchange 1, segment 3): a line break is inside a segment; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
         error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 69 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 47 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+        error EDI-035 at 47 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
           x\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nUNP at interchange 1, segment 3
         }
     "#]],
@@ -643,7 +643,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
           UNO at interchange 1, segment 2
         error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
         error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 5 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 47 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+        error EDI-035 at 47 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
           xUNPX at interchange 1, segment 3
         }
     "#]],
@@ -704,4 +704,36 @@ fn isa11_of_each_version() {
         error EDI-037 at 0 (interchange 1, segment 1, element 11)
     "#]]
     .assert_eq(&told);
+}
+
+/// Regression: without its terminator, the trailer of an interchange took in the whole next interchange, and the finding was about control numbers.
+#[test]
+fn an_interchange_after_a_trailer_without_terminator_is_read() {
+    const X12: &str = "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~\
+                       GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~SE*2*0001~GE*1*1~IEA*1*000000001~";
+    const EDIFACT: &str = "UNB+UNOC:3+S:14+R:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNZ+1+7'";
+    let cut = |text: &str| text[..text.len() - 1].to_owned();
+    for (first, between, second) in [
+        (X12, "\n", X12),
+        (X12, "\r\n", EDIFACT),
+        (X12, "\r\n", "UNA:+.? '\r\nUNB+UNOC:3+S:14+R:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNZ+1+7'"),
+        (EDIFACT, " \n\n", X12),
+        (EDIFACT, "\n", EDIFACT),
+    ] {
+        let text = format!("{}{between}{second}", cut(first));
+        let found = trace(text.as_bytes(), []);
+        let others = found.matches("error").count() - found.matches("error EDI-039").count();
+        assert_eq!(others, 1, "{text}\n{found}");
+        let header = &second[..3];
+        assert!(
+            found.contains(&format!("EDI-022 at {}", cut(first).rfind(['~', '\'']).expect("a terminator") + 1)),
+            "{found}"
+        );
+        assert!(found.contains(&format!("before {header} is missing")), "{found}");
+        assert_eq!(found.matches("unclosed").count(), 0, "{found}");
+        assert_eq!(found.matches("ISA 000000001 {").count() + found.matches("UNB 7 {").count(), 2, "{found}");
+        for ends in [1, 7, 64].map(|step| (step..text.len()).step_by(step)) {
+            assert_eq!(trace(text.as_bytes(), ends), found);
+        }
+    }
 }

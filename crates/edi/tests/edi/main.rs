@@ -8,6 +8,7 @@ mod contract;
 mod control;
 mod corpus;
 mod envelope;
+mod envelope_mutants;
 mod gaps;
 mod generic;
 mod guide_docs;
