@@ -57,6 +57,8 @@ pub struct Lot {
     pub attachment: Option<Box<dyn Attachment>>,
     /// Position of the source after the lot.
     pub after: Position,
+    /// True if the last record is cut off at the end of the source. Anything after its bytes would become part of it.
+    pub is_torn: bool,
     /// Finding that explains why most records of the first block were rejected.
     pub misfit: Option<Finding>,
     /// Error that ends the run after this lot.
@@ -252,6 +254,7 @@ impl Lot {
             documents: 0,
             attachment: None,
             after: Position::START,
+            is_torn: false,
             misfit: None,
             end: None,
         }
@@ -274,6 +277,7 @@ impl Lot {
         self.tally = Tally::default();
         self.documents = 0;
         self.attachment = None;
+        self.is_torn = false;
         self.misfit = None;
         self.end = None;
     }
@@ -479,6 +483,7 @@ impl Lot {
         match taken {
             Taken::Torn { finding, rest } => {
                 self.rejects.extend_from_slice(&rest);
+                self.is_torn = true;
                 self.rejected_already(vec![finding]);
                 self.after.offset.0 += rest.len() as u64;
                 self.after.next.0 += 1;

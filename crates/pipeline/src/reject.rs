@@ -50,6 +50,8 @@ pub enum RejectForm {
 pub struct Fillers {
     before: Vec<u8>,
     after: Vec<u8>,
+    /// Bytes of `after` that are records.
+    trailers: usize,
 }
 
 impl Fillers {
@@ -71,9 +73,11 @@ impl Fillers {
             bytes
         };
         let filled = |count: u64| vec![pad; usize::try_from(count).unwrap_or(0)];
+        let trailers = records(edges.skip_last as u64);
         Fillers {
             before: [filled(skip.first), records(edges.skip_first)].concat(),
-            after: [records(edges.skip_last as u64), filled(skip.last as u64)].concat(),
+            trailers: trailers.len(),
+            after: [trailers, filled(skip.last as u64)].concat(),
         }
     }
 }
@@ -118,6 +122,15 @@ impl RejectForm {
             RejectForm::Raw { edges, .. } | RejectForm::Framed { edges, .. } => &edges.after,
             RejectForm::Interchanges | RejectForm::Rows(_) => &[],
             RejectForm::Line { epilogue, .. } => epilogue,
+        }
+    }
+
+    /// Returns the number of bytes at the start of [`RejectForm::epilogue`] that are records.
+    #[must_use]
+    pub fn trailers(&self) -> usize {
+        match self {
+            RejectForm::Raw { edges, .. } | RejectForm::Framed { edges, .. } => edges.trailers,
+            RejectForm::Interchanges | RejectForm::Rows(_) | RejectForm::Line { .. } => 0,
         }
     }
 

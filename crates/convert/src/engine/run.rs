@@ -245,14 +245,15 @@ impl Run {
             return Ok(());
         }
         let form = ends(&self.conversion).reject_form(self.head.as_ref())?;
-        let epilogue = form.epilogue().to_vec();
-        let is_lazy = matches!(form, RejectForm::Raw { .. });
+        let (epilogue, trailers) = (form.epilogue().to_vec(), form.trailers());
+        let is_lazy = matches!(form, RejectForm::Raw { .. } | RejectForm::Framed { .. });
         let files = match &self.resumed {
             Some(checkpoint) => RejectFiles {
                 records: resume::reopen(path, checkpoint.rejects_bytes)?,
                 prologue: if is_lazy && checkpoint.rejects_bytes == 0 { form.prologue() } else { Vec::new() },
                 findings: FindingsFile::resume(&findings_path, checkpoint.next).map_err(io(&findings_path))?,
                 epilogue,
+                trailers,
                 excerpt: match &self.states.rejects[..] {
                     [] => ExcerptWriter::new(),
                     state => ExcerptWriter::resume(state).ok_or_else(bad_state)?,
@@ -268,6 +269,7 @@ impl Run {
                     prologue,
                     findings: FindingsFile::create(&findings_path)?,
                     epilogue,
+                    trailers,
                     excerpt: ExcerptWriter::new(),
                 }
             }

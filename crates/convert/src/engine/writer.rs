@@ -70,6 +70,8 @@ pub(crate) struct RejectFiles {
     pub(crate) prologue: Vec<u8>,
     /// Bytes after the last rejected record.
     pub(crate) epilogue: Vec<u8>,
+    /// Bytes at the start of the epilogue that are records.
+    pub(crate) trailers: usize,
     /// Puts envelopes around rejected parts of interchanges.
     pub(crate) excerpt: ExcerptWriter,
 }
@@ -205,6 +207,9 @@ impl Writer<'_> {
                     };
                     files.write_long(&excerpt.around, excerpt.is_transaction, front, bytes, &mut lot.rejects)?;
                 }
+            }
+            if lot.is_torn {
+                files.epilogue.drain(..core::mem::take(&mut files.trailers));
             }
             if !lot.rejects.is_empty() {
                 let prologue = core::mem::take(&mut files.prologue);

@@ -12,6 +12,8 @@ mod kit;
 mod lossless;
 mod maps;
 mod moments;
+mod nothing_in_edi;
+mod nothing_in_framings;
 mod nothing_missing;
 mod outbound;
 mod pages;
