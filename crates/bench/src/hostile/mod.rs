@@ -70,7 +70,7 @@ impl Shape {
 pub struct Growth {
     /// Format, command and shape.
     pub name: String,
-    /// Exponent of CPU time over size up to the largest size, a knee not counted; 0 where the run is too short to say.
+    /// Exponent of CPU time over size from 1 KB to the largest size, a knee not counted; 0 where the run is too short to say.
     pub exponent: f64,
     /// Exponent of peak memory over size, from 1 MB to the largest size; 0 if it needs no more than a good file.
     pub memory_exponent: f64,
@@ -144,12 +144,12 @@ impl Runner<'_> {
         let file = self.folder.join(name.replace(['(', ')'], ""));
         let write = |bytes| shape.write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()));
         let own = |ended: &Ended, start: f64| (ended.cpu.as_secs_f64() - start).max(NOISE_S / 16.0);
-        let mut known = vec![(0.0, 0); starts.len()];
-        for size in SIZES {
+        let mut known = vec![[(0.0, 0); SIZES.len()]; starts.len()];
+        for (place, size) in SIZES.into_iter().enumerate() {
             write(size)?;
             for ((command, (start, _)), known) in self.format.commands.iter().zip(starts).zip(&mut known) {
                 let ended = self.run(command, &file, &shape.name)?;
-                *known = (own(&ended, *start), ended.peak_bytes);
+                known[place] = (own(&ended, *start), ended.peak_bytes);
             }
         }
         let bytes = BYTES_MAX;
@@ -163,13 +163,16 @@ impl Runner<'_> {
             let (command, start) = (&self.format.commands[column], *start);
             let ended = self.run(command, &file, &shape.name)?;
             let last = SIZES[SIZES.len() - 1];
-            let mut points = vec![(last, known[column].0), (bytes, own(&ended, start))];
+            let [mut small, (at_last, peak_at_last)] = known[column];
+            let mut points = vec![(last, at_last), (bytes, own(&ended, start))];
             // A busy neighbour can only slow a run, and a reader that begins to count findings has a knee: the shortest of three runs
             // counts, and what is added between the sizes besides the whole.
             for _ in 0..2 {
-                if exponent(&points) <= EXPONENT_MAX {
+                if exponent(&points).max(exponent_of_small(small.0, points[0].1)) <= EXPONENT_MAX {
                     break;
                 }
+                write(SIZES[0])?;
+                small.0 = small.0.min(own(&self.run(command, &file, &shape.name)?, start));
                 for size in [last, bytes / 4, bytes] {
                     write(size)?;
                     written = size;
@@ -181,11 +184,11 @@ impl Runner<'_> {
                 }
                 points.sort_by_key(|(size, _)| *size);
             }
-            let exponent = exponent(&points);
+            let exponent = exponent(&points).max(exponent_of_small(small.0, points[0].1));
             found.push(Growth {
                 name: format!("{} {}: {}", self.format.name, command[0], shape.name),
                 exponent,
-                memory_exponent: memory_exponent(*resting, known[column].1, ended.peak_bytes, bytes / last),
+                memory_exponent: memory_exponent(*resting, peak_at_last, ended.peak_bytes, bytes / last),
                 cpu_s: ended.cpu.as_secs_f64(),
                 bytes,
                 peak_bytes: ended.peak_bytes,
@@ -220,6 +223,14 @@ fn exponent(points: &[(usize, f64)]) -> f64 {
     } else {
         whole.min(1.0 + (slopes[1] / slopes[0]).max(f64::MIN_POSITIVE).ln() / apart.ln())
     }
+}
+
+/// Returns the exponent of CPU seconds from the good file of 1 KB to the file of 64 KB, or from there to that of 1 MB, whichever is larger. A reader
+/// that is slow up to a limit, and refuses what is larger, shows only here. Times within the noise count as the noise, so that linear time has at most
+/// one.
+fn exponent_of_small(at_small: f64, at_last: f64) -> f64 {
+    let of = |small: f64, large: f64, by: usize| (large / small.max(NOISE_S)).ln().max(0.0) / (by as f64).ln();
+    of(0.0, at_small, SIZES[0] >> 10).max(of(at_small, at_last, SIZES[1] / SIZES[0]))
 }
 
 /// Bytes of memory below which a run does not show growth: buffers and the allocator's reserve.
@@ -304,6 +315,15 @@ mod tests {
         assert!(of(|mb| mb.powf(1.2)) > 1.15);
         assert!((of(|mb| 0.1 * mb) - 1.0).abs() < 1e-9);
         assert!(of(|mb| 0.02 * mb + 0.11 * (mb - 1.2).max(0.0)) < 1.01);
+    }
+
+    #[test]
+    fn a_reader_that_a_limit_stops_above_a_megabyte_shows_its_growth() {
+        let of = |time: fn(f64) -> f64| exponent_of_small(time(64.0), time(1024.0));
+        assert!(of(|kb| kb * 0.0005) < 1.001);
+        assert!(of(|kb| kb * 0.000_01) < 1.001);
+        assert!((of(|kb| kb * kb * 0.00001) - 2.0).abs() < 0.05, "{}", of(|kb| kb * kb * 0.00001));
+        assert!(of(|kb| if kb > 100.0 { 0.0 } else { kb * kb * 0.0005 }) > 1.05);
     }
 
     #[test]

@@ -101,6 +101,7 @@ fn x12() -> Format {
         extension: "x12",
         commands: vec![
             vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null", "--rejects", "FILE.rejects"],
+            vec!["convert", "FILE", "--rows", "-j", "2", "--to", "csv", "-o", "/dev/null", "--rejects", "FILE.rejects"],
             vec!["validate", "FILE", "--guide", "FOLDER/837p.guide"],
             vec!["inspect", "FILE"],
         ],
@@ -138,6 +139,7 @@ fn edifact() -> Format {
         extension: "edi",
         commands: vec![
             vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null", "--rejects", "FILE.rejects"],
+            vec!["convert", "FILE", "--rows", "-j", "2", "--to", "csv", "-o", "/dev/null", "--rejects", "FILE.rejects"],
             vec!["validate", "FILE", "--guide", "FOLDER/orders.guide"],
             vec!["inspect", "FILE"],
         ],
@@ -308,6 +310,7 @@ fn lines() -> Format {
         extension: "txt",
         commands: vec![
             record_command(&["--framing", "lines", "--to", "jsonl", "--encoding", "ascii"]),
+            record_command(&["--framing", "lines", "--to", "jsonl", "--encoding", "ascii", "-j", "2"]),
             vec!["inspect", "FILE"],
         ],
         files: vec![("r.cpy", COPYBOOK.to_vec())],
