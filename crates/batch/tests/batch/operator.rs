@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use quayline_batch::artifact::{Answer, Item, Listener, Needs, Processed, Processor, Reader, Writer};
+use quayline_batch::artifact::{Answer, Item, Lent, Listener, Needs, Processed, Processor, Reader, Writer};
 use quayline_batch::chunk_times::ChunkTimes;
 use quayline_batch::record::{Execution, ExecutionId, InstanceId, Times};
 use quayline_batch::{
@@ -188,12 +188,12 @@ impl Reader for Heavy {
         Ok((self.next <= 3).then(|| b"item".to_vec()))
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         // Random bytes, which no store can compress.
         let mut bytes: Vec<u8> =
             (0..HEAVY as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
         bytes[0] = self.next.min(3) as u8;
-        Ok(Some(bytes))
+        Ok(Some(bytes.into()))
     }
 }
 

@@ -25,7 +25,7 @@ use super::origin::{Origin, shown};
 use super::partition::{bound, choice};
 use super::step::ns;
 use super::straggler::Splits;
-use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Needs, Processor, Reader, Writer};
+use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Lent, Needs, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
@@ -429,12 +429,16 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let given = self.give_away(&filled)?;
         self.advance(left);
         let has_moved = self.reader.has_moved() || !self.has_written;
-        let reader = if has_moved { self.reader.checkpoint()?.map(Position::from) } else { None };
-        let writer = self.writer.checkpoint()?.map(Position::from);
+        let before = self.place.progress();
+        let reader = if has_moved {
+            Position::shared(self.reader.checkpoint()?, before.reader.as_ref())
+        } else {
+            before.reader.clone()
+        };
+        let writer = Position::shared(self.writer.checkpoint()?, before.writer.as_ref());
+        let user_data = Position::shared(self.context.user_data().map(Lent::from), before.user_data.as_ref());
+        // A checkpoint that shares positions with the one before is written only if that one holds.
         self.settle()?;
-        // Now that the checkpoint before holds, this one may have its position.
-        let reader = if has_moved { reader } else { self.place.progress().reader.clone() };
-        let user_data = self.context.user_data().map(Position::from);
         let progress = Progress { reader, writer, user_data, counts: self.context.counts() };
         let last = std::mem::replace(self.place.progress(), progress);
         if let Err(error) = self.put_checkpoint(work, &filled, &last, given) {
