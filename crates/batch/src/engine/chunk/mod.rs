@@ -127,6 +127,8 @@ pub(super) struct ChunkRun<'c, 's> {
     grown: (u64, u64),
     /// Bytes of items at which a chunk ends.
     bytes_max: usize,
+    /// Bytes that an item takes in addition to its own.
+    bytes_more: usize,
     /// Number of the item that was read last, or skipped in reading, in the step execution.
     number: u64,
     /// True if the chunk may skip, so that the origin of each item is recorded.
@@ -148,6 +150,9 @@ const CHECKPOINTS: &str = "quayline.checkpoints";
 
 /// Step property with the size in bytes of items at which a chunk ends.
 const CHUNK_BYTES_MAX: &str = "quayline.chunk-bytes-max";
+
+/// Bytes that a row takes until its unit of work is in the store: item, change, lock, undo, and its part of the record of the log.
+const ROW_BYTES: usize = 1 << 10;
 
 /// Work of a chunk whose commit is in progress.
 #[derive(Clone, Copy, Default)]
@@ -252,6 +257,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             gathered_from: Vec::new(),
             grown: (0, 0),
             bytes_max,
+            bytes_more: 0,
             number: 0,
             is_tracking: !chunk.skippable.include.is_empty(),
             can_retry: !chunk.retryable.include.is_empty(),
@@ -568,6 +574,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let deadline = (self.chunk.time_limit_s > 0)
             .then(|| Instant::now() + Duration::from_secs(u64::from(self.chunk.time_limit_s)));
         let (mut bytes, mut waiting, mut count) = (0, 0, 0);
+        // A store has no place for changes of a unit of work but the memory; a database receives them during the chunk.
+        self.bytes_more = if self.writer.takes_several() && work.unit().is_some() { ROW_BYTES } else { 0 };
         loop {
             *read += 1;
             self.clock.begin_item();
@@ -595,7 +603,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                             waiting = 0;
                         }
                     } else if let Some(item) = self.process(item, from)? {
-                        bytes += item.len();
+                        bytes += item.len() + self.bytes_more;
                         self.items.push(item);
                         self.items_from.extend(from);
                     }

@@ -160,6 +160,10 @@ impl Writer for AccountWriter {
         Ok(())
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
         let count = if self.inserted == 0 { items.len() as u64 } else { self.inserted };
         if self.deletes != Deletes::Nothing {
