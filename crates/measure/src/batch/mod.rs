@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 use quayline_batch::artifact::{Answer, Batchlet, Item, Processor, Registry};
 use quayline_batch::event::{CHECKPOINT, Keeping, TopicFilter, number_of};
 use quayline_batch::record::Times;
-use quayline_batch::{Backend, BatchStatus, DatabaseBackend, Engine as JobEngine, Repository, StoreBackend, builtin};
+use quayline_batch::{
+    Backend, BatchStatus, DatabaseBackend, Engine as JobEngine, EngineSettings, Repository, StoreBackend, builtin,
+};
 use quayline_postgres::Connection;
 use quayline_postgres::server::{Durable, OwnServer};
 use quayline_project::job::JobFile;
@@ -161,6 +163,8 @@ pub struct World {
     folder: PathBuf,
     /// Whether commits of a store wait for their sync.
     syncs: Cell<bool>,
+    /// Nanoseconds of reading below which a step waits for a commit before it reads the next chunk.
+    overlap_from_ns: Cell<u64>,
 }
 
 /// Records of the data file, which readers open again at its end.
@@ -184,7 +188,8 @@ impl World {
             Err(error) => return Err(format!("PostgreSQL does not start in {}: {error}", folder.display())),
         };
         data_file(&folder)?;
-        let world = World { place: Place::Database(server), folder, syncs: Cell::new(true) };
+        let world =
+            World { place: Place::Database(server), folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() };
         world.sql(
             "CREATE TABLE account (account_number bigint PRIMARY KEY, balance int NOT NULL, instance_id bigint NOT NULL, acct_code varchar(30))",
         )?;
@@ -198,7 +203,7 @@ impl World {
     pub fn embedded() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true) })
+        Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() })
     }
 
     /// Creates a repository in memory.
@@ -208,7 +213,7 @@ impl World {
     pub fn memory() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Memory, folder, syncs: Cell::new(true) })
+        Ok(World { place: Place::Memory, folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() })
     }
 
     /// Returns the database server, if there is one.
@@ -286,7 +291,21 @@ impl World {
         more: &mut dyn FnMut(&mut Registry),
         with: (KeptEvents, bool),
     ) -> Result<Took, String> {
-        self.with_backend(|backend| run(backend, &self.folder, xml, more, with))
+        let (events, measures) = with;
+        let settings =
+            EngineSettings { overlap_from_ns: self.overlap_from_ns.get(), measures, ..EngineSettings::default() };
+        self.with_backend(|backend| run(backend, &self.folder, xml, more, (events, settings)))
+    }
+
+    /// Runs `run` with steps that wait for a commit before they read the next chunk.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn without_overlap<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+        self.overlap_from_ns.set(u64::MAX);
+        let done = run();
+        self.overlap_from_ns.set(0);
+        done
     }
 
     /// Runs a job of one batchlet, which does nothing, `executions` times. Returns the time of the quickest of the last [`STARTS`] starts, in
@@ -460,7 +479,7 @@ fn run(
     folder: &Path,
     xml: &str,
     more: &mut dyn FnMut(&mut Registry),
-    (events, measures): (KeptEvents, bool),
+    (events, settings): (KeptEvents, EngineSettings),
 ) -> Result<Took, String> {
     let mut registry = Registry::default();
     builtin::register(&mut registry);
@@ -468,7 +487,7 @@ fn run(
     more(&mut registry);
     let mut engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, folder.to_owned());
     engine.keeping = events.keeping();
-    engine.settings.measures = measures;
+    engine.settings = settings;
     let file = JobFile::parse("accounts.xml", xml).map_err(|findings| findings.to_string())?;
     let launched = engine.start(&file, BTreeMap::new()).map_err(|error| error.to_string())?;
     let id = launched.id();
