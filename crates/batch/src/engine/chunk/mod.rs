@@ -152,7 +152,7 @@ const CHECKPOINTS: &str = "quayline.checkpoints";
 const CHUNK_BYTES_MAX: &str = "quayline.chunk-bytes-max";
 
 /// Bytes that a row takes until its unit of work is in the store: item, change, lock, undo, and its part of the record of the log.
-const ROW_BYTES: usize = 1 << 10;
+const ROW_BYTES: usize = 1_536;
 
 /// Work of a chunk whose commit is in progress.
 #[derive(Clone, Copy, Default)]
