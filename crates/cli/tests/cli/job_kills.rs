@@ -362,7 +362,7 @@ fn another_node_takes_over_what_a_stopped_one_had() {
     let took = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
     let expected = place.left();
     let stops = if kills_max() == KILLS { STOPS } else { kills_max() };
-    let (mut taken, mut fenced) = (0, 0);
+    let (mut taken, mut fenced, mut partial) = (0, 0, 0);
     // A machine may be so quick or slow that a job has not begun, or has ended, when it is stopped.
     for _ in 0..stops * 5 {
         if taken == stops {
@@ -409,8 +409,14 @@ fn another_node_takes_over_what_a_stopped_one_had() {
             executions = place.executions(1);
         }
         counters_are_honest(&executions);
+        // The first process may have opened the output of a partition after the second one completed it. It left the partial file when its first commit
+        // was refused.
+        for name in place.world.files().into_iter().filter(|name| name.contains(".partial")) {
+            std::fs::remove_file(place.world.path(&name)).expect("a file");
+            partial += 1;
+        }
         assert_eq!(place.left(), expected, "after {} executions", executions.len());
     }
-    eprintln!("{taken} executions of a stopped process were taken over");
+    eprintln!("{partial} partial files were left; {taken} executions of a stopped process were taken over");
     assert!(taken > 0 && fenced == taken, "{taken} taken over, {fenced} processes failed");
 }
