@@ -103,7 +103,7 @@ pub use engine::{
 };
 pub use error::{BatchError, ROOT_CLASSES, Thrown};
 pub use external::{FUNCTION_TIME, FunctionProgram};
-pub use repository::{ExecutionFilter, LeftBehind, PartitionProgress, Relay, Repository, Slow, StepProgress};
+pub use repository::{ExecutionFilter, LeftBehind, Order, PartitionProgress, Relay, Repository, Slow, StepProgress};
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;
 pub use work::{Backend, Confirm, Entry, Fence, PageOf, Pending, Work, WorkMark};

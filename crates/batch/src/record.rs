@@ -27,6 +27,7 @@
 //! for each such position. In pages of 4 KiB it is several records, whose keys have the number of the page (4 bytes) behind `p`; the state then
 //! begins with a byte 3, the byte with the bits, and the bytes of each such position (8 bytes each).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
@@ -408,6 +409,23 @@ impl<B: AsRef<[u8]> + Send + Sync + 'static> From<B> for Position {
     }
 }
 
+impl Position {
+    /// Returns the preceding position if `given` has the same bytes. The older of the two stays, so that the memory of the newer one is free for the next
+    /// checkpoint while the cache still has it.
+    pub(crate) fn shared(given: Option<Cow<'_, [u8]>>, before: Option<&Position>) -> Option<Position> {
+        let given = given?;
+        match before {
+            Some(before) if **before == *given => Some(before.clone()),
+            _ => Some(Position::from(given.into_owned())),
+        }
+    }
+
+    /// Returns true if both share their bytes.
+    pub(crate) fn is(&self, other: &Position) -> bool {
+        std::ptr::eq(&raw const **self, &raw const **other)
+    }
+}
+
 impl fmt::Debug for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.len())
@@ -416,7 +434,7 @@ impl fmt::Debug for Position {
 
 impl PartialEq for Position {
     fn eq(&self, other: &Self) -> bool {
-        **self == **other
+        self.is(other) || **self == **other
     }
 }
 

@@ -4,7 +4,8 @@ use crate::operator_paths::{Operation, OperatorPaths};
 
 const PAGE: [(&str, &str); 2] =
     [("page", "Number of the page, from 0"), ("pageSize", "Entries of a page, 1 to 1000; 50 by default")];
-const LIST: [(&str, &str); 9] = [
+const LIST: [(&str, &str); 11] = [
+    ("jobInstanceId", "Numbers of instances, separated by commas, or a range: `3:7`, `>7`, `<3`"),
     ("jobName", "Id of the job"),
     ("batchStatus", "Batch statuses, separated by commas"),
     ("exitStatus", "Exit status; `*` is any text, `?` any character"),
@@ -15,6 +16,10 @@ const LIST: [(&str, &str); 9] = [
     ("lastUpdatedTime", "Time of the last change, as for `createTime`"),
     ("submitter", "Operator who started the execution"),
     ("jobParameter.NAME", "Value of the job parameter NAME"),
+    (
+        "sort",
+        "`jobInstanceId`, `jobName`, `submitter`, `createTime`, `lastUpdatedTime`, `batchStatus` or `exitStatus`, or several, separated by commas; `-createTime` is descending. Without it, the newest are first",
+    ),
     PAGE[0],
     PAGE[1],
 ];

@@ -3,6 +3,7 @@
 mod properties;
 mod registry;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -86,6 +87,9 @@ pub struct ItemPlace {
     pub byte: Option<u64>,
 }
 
+/// Bytes that an artifact lends to the engine or gives away.
+pub type Lent<'a> = Cow<'a, [u8]>;
+
 /// Reads items.
 pub trait Reader {
     /// Begins, or continues at a checkpoint that [`Reader::checkpoint`] gave.
@@ -120,11 +124,12 @@ pub trait Reader {
         true
     }
 
-    /// Returns the restart position. Called before each commit.
+    /// Returns the restart position. Called before each commit. A reader that has these bytes anyway lends them, and the engine copies them only if they
+    /// differ from those of the last checkpoint.
     ///
     /// # Errors
     /// The step fails.
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         Ok(None)
     }
 
@@ -225,11 +230,11 @@ pub trait Writer {
         false
     }
 
-    /// Returns the restart position. All earlier output is durable when this returns, unless it is part of the unit of work.
+    /// Returns the restart position, as [`Reader::checkpoint`]. All earlier output is durable when this returns, unless it is part of the unit of work.
     ///
     /// # Errors
     /// The step fails.
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         Ok(None)
     }
 

@@ -15,7 +15,7 @@ use quayline_project::{MapFile, ShapeFile, ShapeOptions};
 use super::file_reader::{damaged, of_findings};
 use super::limits::limits;
 use super::parquet_reader::shape_file;
-use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
+use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
 use crate::context::StepContext;
 use crate::error::{Kind, Thrown};
 use crate::work::Work;
@@ -157,9 +157,9 @@ impl Reader for DocumentReader {
         self.place
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         let place = self.documents.as_ref().map_or(DocumentsPlace::START, Documents::place);
-        Ok(Some([&self.length.to_le_bytes()[..], &place.to_bytes()].concat()))
+        Ok(Some([&self.length.to_le_bytes()[..], &place.to_bytes()].concat().into()))
     }
 
     fn left(&self) -> Option<u64> {

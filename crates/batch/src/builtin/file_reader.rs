@@ -12,7 +12,7 @@ use quayline_edi::{Rules, SegmentSplitter};
 use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
 
 use super::limits::limits;
-use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
+use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
 use crate::error::{Kind, Thrown};
 use crate::work::Work;
 
@@ -226,9 +226,9 @@ impl Reader for FileReader {
         self.place
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         let (offset, state) = self.position();
-        Ok(Some(self.checkpoint_at([offset, self.number, state, self.length])))
+        Ok(Some(self.checkpoint_at([offset, self.number, state, self.length]).into()))
     }
 
     fn left(&self) -> Option<u64> {

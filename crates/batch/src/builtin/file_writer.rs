@@ -15,7 +15,7 @@ use quayline_frame::{Framer, FramerOptions, FramingSpec};
 use super::file_reader::{damaged, numbers};
 use super::limits::limits;
 use super::partial::{Ends, Partial, changed, io, too_short};
-use crate::artifact::{Answer, Injected, Item, Writer};
+use crate::artifact::{Answer, Injected, Item, Lent, Writer};
 use crate::error::Thrown;
 use crate::work::Work;
 
@@ -314,11 +314,11 @@ impl Writer for FileWriter {
         !self.is_stream
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         self.sync()?;
         let numbers = [self.length, self.items, self.ends.digest()];
         let numbered = self.first_number.map(|_| self.numbered).into_iter().flatten();
-        Ok(Some(numbers.into_iter().chain(numbered).flat_map(u64::to_le_bytes).collect()))
+        Ok(Some(numbers.into_iter().chain(numbered).flat_map(u64::to_le_bytes).collect::<Vec<_>>().into()))
     }
 
     fn close(&mut self, complete: bool) -> Answer<()> {

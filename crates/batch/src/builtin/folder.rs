@@ -9,7 +9,7 @@ use quayline_core::system_error_text;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::limits::limits;
-use crate::artifact::{Answer, Batchlet, Injected, Item, Reader};
+use crate::artifact::{Answer, Batchlet, Injected, Item, Lent, Reader};
 use crate::context::StopSignal;
 use crate::error::Thrown;
 use crate::work::Work;
@@ -113,8 +113,8 @@ impl Reader for FolderReader {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(self.last.clone())
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(self.last.as_deref().map(Lent::from))
     }
 
     fn left(&self) -> Option<u64> {

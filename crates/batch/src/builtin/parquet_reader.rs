@@ -15,7 +15,7 @@ use quayline_project::{ShapeFile, ShapeOptions};
 
 use super::file_reader::{damaged, numbers, of_findings};
 use super::limits::limits;
-use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
+use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
 use crate::error::Thrown;
 use crate::work::Work;
 
@@ -208,8 +208,8 @@ impl Reader for ParquetReader {
         ItemPlace { record: Some(self.row), byte: None }
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(Some(self.checkpoint_at(self.row)))
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(Some(self.checkpoint_at(self.row).into()))
     }
 
     fn left(&self) -> Option<u64> {

@@ -32,7 +32,7 @@ use super::file_writer::framing_of;
 use super::limits::limits;
 use super::parquet_reader::shape_file;
 use super::partial::{Ends, Partial, changed, io, too_short};
-use crate::artifact::{Answer, Injected, Item, Writer};
+use crate::artifact::{Answer, Injected, Item, Lent, Writer};
 use crate::error::Thrown;
 use crate::work::Work;
 
@@ -444,9 +444,9 @@ impl Writer for ParquetWriter {
         true
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        if let Some(checkpoint) = &self.done {
-            return Ok(Some(checkpoint.clone()));
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        if self.done.is_some() {
+            return Ok(self.done.as_deref().map(Lent::from));
         }
         if self.open.as_ref().is_some_and(|open| open.rows.length >= self.group_bytes) {
             self.end_group()?;
@@ -454,7 +454,7 @@ impl Writer for ParquetWriter {
         let Some(open) = &mut self.open else { return Err(damaged()) };
         open.rows.sync()?;
         let numbers = open.numbers(self.schema, &self.to.partial)?;
-        Ok(Some(numbers.into_iter().flat_map(u64::to_le_bytes).collect()))
+        Ok(Some(numbers.into_iter().flat_map(u64::to_le_bytes).collect::<Vec<_>>().into()))
     }
 
     fn close(&mut self, complete: bool) -> Answer<()> {

@@ -5,7 +5,7 @@ use quayline_store::{LockWait, Store, StoreError};
 
 use super::file_reader::damaged;
 use super::queue::unit_of;
-use crate::artifact::{Answer, Injected, Item, Reader, Writer};
+use crate::artifact::{Answer, Injected, Item, Lent, Reader, Writer};
 use crate::error::Thrown;
 use crate::work::Work;
 
@@ -68,8 +68,8 @@ impl Reader for RecordFileReader {
         }
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(self.last.clone())
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(self.last.as_deref().map(Lent::from))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::artifact::{Answer, Injected, Item, Reader};
+use crate::artifact::{Answer, Injected, Item, Lent, Reader};
 use crate::error::Thrown;
 use crate::record::{ExecutionId, Reject, Stage};
 use crate::repository::{execution_of, rejects_of, steps_of};
@@ -80,7 +80,7 @@ impl Reader for RejectReader {
         }
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(self.place.clone())
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(self.place.as_deref().map(Lent::from))
     }
 }

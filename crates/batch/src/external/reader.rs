@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::program::Program;
-use crate::artifact::{Answer, Injected, Item, Reader};
+use crate::artifact::{Answer, Injected, Item, Lent, Reader};
 use crate::work::Work;
 
 /// Number of items in a request if the step does not specify the size of a chunk.
@@ -73,8 +73,8 @@ impl Reader for ExternalReader {
         Ok(Some(item))
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(self.position.clone())
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(self.position.as_deref().map(Lent::from))
     }
 
     fn close(&mut self) -> Answer<()> {

@@ -1,7 +1,7 @@
 //! `quayline.externalWriter`: a program writes the items, those of a chunk in one request.
 
 use super::program::Program;
-use crate::artifact::{Answer, Injected, Item, Writer};
+use crate::artifact::{Answer, Injected, Item, Lent, Writer};
 use crate::work::Work;
 
 pub(super) struct ExternalWriter {
@@ -38,8 +38,8 @@ impl Writer for ExternalWriter {
         self.program.can("isolates")
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(self.position.clone())
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(self.position.as_deref().map(Lent::from))
     }
 
     fn close(&mut self, complete: bool) -> Answer<()> {

@@ -3,7 +3,9 @@
 //! A removal deletes the instance and its executions in one unit of work that holds the instance's lock. If a restart happens at the same time, one
 //! of the two is refused. Later units of work delete their steps and checkpoints; a record `g` names them until then.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::events::event_of;
 use super::takeover::{left_key, restarts_key};
@@ -38,7 +40,12 @@ pub struct ExecutionFilter {
     pub parameters: BTreeMap<String, String>,
     /// User who started it.
     pub submitter: Option<String>,
+    /// Ranges of numbers of instances, any of which matches; empty for all.
+    pub instances: Vec<RangeInclusive<u64>>,
 }
+
+/// Order of a list of executions.
+pub type Order<'o> = &'o dyn Fn(&Execution, &Execution) -> Ordering;
 
 impl ExecutionFilter {
     fn fits(&self, execution: &Execution) -> bool {
@@ -55,65 +62,104 @@ impl ExecutionFilter {
             && self.updated_from_ms.is_none_or(|from| execution.updated_ms >= from)
             && self.parameters.iter().all(|(name, value)| execution.parameters.get(name) == Some(value))
             && self.submitter.as_ref().is_none_or(|submitter| Some(submitter) == execution.submitter.as_ref())
+            && (self.instances.is_empty() || self.instances.iter().any(|range| range.contains(&execution.instance.0)))
     }
 }
 
 impl Repository {
-    /// Returns executions that match a filter, the newest first. The flag is false if the list ended at the maximum number of examined executions.
+    /// Returns executions that match a filter, in an order or the newest first. The flag is false if the list ended at the maximum number of examined
+    /// executions.
     ///
     /// # Errors
     /// Errors of the store.
     pub fn executions_of(
         &self,
         filter: &ExecutionFilter,
-        skip: usize,
-        count: usize,
+        order: Option<Order<'_>>,
+        page: (usize, usize),
     ) -> Result<(Vec<Execution>, bool), BatchError> {
-        let (mut found, mut skipped) = (Vec::new(), 0);
-        let is_whole = self.newest(&mut |execution| {
-            if filter.from_ms.is_some_and(|from| execution.created_ms < from) {
-                // The following executions are older.
-                return false;
-            }
-            if filter.fits(&execution) {
-                if skipped < skip {
-                    skipped += 1;
-                } else {
-                    found.push(execution);
-                }
-            }
-            found.len() < count
-        })?;
-        Ok((found, is_whole))
+        self.listed(filter, order, page, &mut |_| true)
     }
 
-    /// Instances whose last execution fits a filter, the newest last execution first.
+    /// Returns the last executions of instances, if they match a filter. Otherwise the same as [`Repository::executions_of`].
     ///
     /// # Errors
     /// Errors of the store.
     pub fn instances_of(
         &self,
         filter: &ExecutionFilter,
-        skip: usize,
-        count: usize,
-    ) -> Result<(Vec<(InstanceId, Execution)>, bool), BatchError> {
-        let (mut found, mut skipped, mut seen) = (Vec::new(), 0, BTreeSet::new());
-        let is_whole = self.newest(&mut |execution| {
-            // The first of an instance that comes is its last execution.
-            if seen.insert(execution.instance) && filter.fits(&execution) {
-                if skipped < skip {
-                    skipped += 1;
-                } else {
-                    found.push((execution.instance, execution));
+        order: Option<Order<'_>>,
+        page: (usize, usize),
+    ) -> Result<(Vec<Execution>, bool), BatchError> {
+        let mut seen = BTreeSet::new();
+        // The first of an instance that comes is its last execution.
+        self.listed(filter, order, page, &mut |execution| seen.insert(execution.instance))
+    }
+
+    /// Returns `count` executions after `skip` others.
+    fn listed(
+        &self,
+        filter: &ExecutionFilter,
+        order: Option<Order<'_>>,
+        (skip, count): (usize, usize),
+        is_wanted: &mut dyn FnMut(&Execution) -> bool,
+    ) -> Result<(Vec<Execution>, bool), BatchError> {
+        let most = skip.saturating_add(count);
+        let (mut found, mut skipped) = (Vec::new(), 0);
+        let is_whole = self.newest(&filter.instances, &mut |execution| {
+            if filter.from_ms.is_some_and(|from| execution.created_ms < from) {
+                // The following executions are older.
+                return false;
+            }
+            if is_wanted(&execution) && filter.fits(&execution) {
+                match order {
+                    None if skipped < skip => skipped += 1,
+                    _ => found.push(execution),
                 }
             }
-            found.len() < count
+            let Some(order) = order else { return found.len() < count };
+            // Only the first of the order so far can be on the page.
+            if found.len() >= most.saturating_mul(2).saturating_add(PAGE) {
+                found.sort_by(order);
+                found.truncate(most);
+            }
+            true
         })?;
+        if let Some(order) = order {
+            found.sort_by(order);
+            found.drain(..skip.min(found.len()));
+            found.truncate(count);
+        }
         Ok((found, is_whole))
     }
 
     /// Visits executions, the newest first, until the visitor returns false. Returns false if the maximum number of examined executions was reached.
-    fn newest(&self, visit: &mut dyn FnMut(Execution) -> bool) -> Result<bool, BatchError> {
+    /// If `instances` has few numbers, it visits only executions of these.
+    fn newest(
+        &self,
+        instances: &[RangeInclusive<u64>],
+        visit: &mut dyn FnMut(Execution) -> bool,
+    ) -> Result<bool, BatchError> {
+        let numbers = |range: &RangeInclusive<u64>| range.end().saturating_sub(*range.start()).saturating_add(1);
+        let are_few = instances.iter().map(numbers).fold(0, u64::saturating_add) <= PAGE as u64;
+        if are_few && !instances.is_empty() {
+            let numbers: BTreeSet<u64> = instances.iter().cloned().flatten().collect();
+            let mut all = BTreeSet::new();
+            for number in numbers {
+                all.extend(self.executions(InstanceId(number))?);
+            }
+            for id in all.into_iter().rev() {
+                let found = self.execution(id);
+                if matches!(found, Err(BatchError::NoSuchExecution(_))) {
+                    // The instance was removed in the meantime.
+                    continue;
+                }
+                if !visit(found?) {
+                    break;
+                }
+            }
+            return Ok(true);
+        }
         let mut work = self.begin()?;
         let mut after: Option<Vec<u8>> = None;
         let mut looked = 0;

@@ -32,7 +32,7 @@ use split::given_key;
 use takeover::{left_key, restarts_key};
 
 pub(crate) use events::{event_of, put_on, stored};
-pub use history::ExecutionFilter;
+pub use history::{ExecutionFilter, Order};
 pub(crate) use partitions::Begun;
 pub use partitions::{PartitionProgress, Slow, StepProgress};
 pub(crate) use position::Large;

@@ -1,6 +1,6 @@
 //! Checkpoints: the state of a step or partition, and where its large positions are.
 //!
-//! A position of more than [`LARGE_BYTES`] is a record of its own, written when it differs from the one before. With
+//! A position of more than [`LARGE_BYTES`] is a record of its own, written unless it shares its bytes with the one before. With
 //! `quayline.checkpoints=delta`, it is pages of [`PAGE_BYTES`], and a checkpoint writes those that differ. Pages behind the end of a position that
 //! became shorter stay until the instance is purged.
 
@@ -68,8 +68,7 @@ impl Repository {
             let Some(mut now) = taken[number].take() else { continue };
             let before = large.before.and_then(|before| before.position(number)).filter(|before| is_large(before));
             *position = Some(match before {
-                // The older of two that are the same stays: the newer one's memory is free for the next, and still in the cache.
-                Some(before) if *before == now => before.clone(),
+                Some(before) if before.is(&now) => now,
                 before => {
                     if done.is_ok() {
                         done = put_large(work, &large_key(&key, number), &mut now, before, large.in_pages);

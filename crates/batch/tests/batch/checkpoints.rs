@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quayline_batch::artifact::{Answer, Item, Reader};
+use quayline_batch::artifact::{Answer, Item, Lent, Reader};
 use quayline_batch::event::{self, EventPosition, Keeping, TopicFilter};
 use quayline_batch::record::{Lease, Stage};
 use quayline_batch::{Backend, BatchError, BatchStatus, Fence, PageOf, Pending, Work, WorkMark};
@@ -133,13 +133,13 @@ impl Reader for Heavy {
     fn has_moved(&self) -> bool {
         !self.says_so || self.given != Some(self.position())
     }
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         let position = self.position();
         assert!(!self.says_so || self.given != Some(position), "it is asked only where it has moved");
         self.given = Some(position);
         let mut bytes = position.to_le_bytes().to_vec();
         bytes.resize(HEAVY, bytes[0]);
-        Ok(Some(bytes))
+        Ok(Some(bytes.into()))
     }
 }
 
@@ -233,8 +233,8 @@ impl Reader for Ledger {
         Ledger::enter(&mut self.table, self.next);
         Ok(Some(format!("item {}", self.next).into_bytes()))
     }
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(Some(self.table.clone()))
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(Some((&self.table).into()))
     }
 }
 

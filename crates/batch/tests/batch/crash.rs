@@ -6,12 +6,16 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use quayline_batch::event::{self, Event, EventPosition, Keeping, TopicFilter};
-use quayline_batch::{BatchError, BatchStatus, Repository, Work};
-use quayline_store::MemoryEngine;
+use quayline_batch::record::Execution;
+use quayline_batch::{Backend, BatchError, BatchStatus, Repository, Work};
 use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
+use quayline_store::{MemoryEngine, Store};
 
 use crate::around::{Around, AroundBackend};
 use crate::kit::{Process, backend, medium, store};
@@ -78,6 +82,107 @@ impl Around for Ending {
 
 const RECORDS: usize = 57;
 
+/// Returns the places of a crash to test: some of all by default, and at least `QUAYLINE_KILLS` if that is set.
+pub(crate) fn chosen<T: Clone>(all: &[T], default: usize) -> Vec<T> {
+    let count = std::env::var("QUAYLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    match all.len() {
+        0 => Vec::new(),
+        length if count >= length => all.iter().cycle().take(count).cloned().collect(),
+        length => (0..count).map(|number| all[number * length / count].clone()).collect(),
+    }
+}
+
+/// Calls a function at one commit: after it, or while it happens.
+pub(crate) struct At {
+    left: AtomicU64,
+    is_after: bool,
+    call: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// The call that runs while a commit happens.
+    running: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl At {
+    pub(crate) fn new(commits: u64, is_after: bool) -> Arc<At> {
+        let (call, running) = (Mutex::default(), Mutex::default());
+        Arc::new(At { left: AtomicU64::new(commits), is_after, call, running })
+    }
+
+    pub(crate) fn set(&self, call: impl FnOnce() + Send + 'static) {
+        *self.call.lock() = Some(Box::new(call));
+    }
+
+    /// Waits until the call has ended.
+    pub(crate) fn end(&self) {
+        let running = self.running.lock().take();
+        running.into_iter().for_each(|running| running.join().unwrap());
+    }
+}
+
+impl Around for At {
+    fn commit(&self, work: Box<dyn Work>) -> Result<(), BatchError> {
+        let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        let call = if left == Ok(1) { self.call.lock().take() } else { None };
+        match call {
+            Some(call) if self.is_after => {
+                let done = work.commit();
+                let (ended, wait) = std::sync::mpsc::channel::<()>();
+                *self.running.lock() = Some(std::thread::spawn(move || {
+                    call();
+                    drop(ended);
+                }));
+                // The thread that commits may hold the lock of another unit of work, and the call then waits for it.
+                let _ = wait.recv_timeout(Duration::from_millis(100));
+                done
+            }
+            Some(call) => {
+                *self.running.lock() = Some(std::thread::spawn(call));
+                work.commit()
+            }
+            None => work.commit(),
+        }
+    }
+}
+
+/// Returns results without the Parquet file. A stop ends a chunk early, and a row group ends with a chunk, so the groups may differ; the rows are also in
+/// `rows.json`.
+pub(crate) fn without_groups(mut left: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    assert!(left.remove("table.parquet").is_some());
+    left
+}
+
+/// Requests a stop at one commit of a job, and restarts the job until it completes. Returns the executions.
+///
+/// The request arrives as one of another process does: a record, which the process finds at its next look.
+pub(crate) fn stopped_at(at: u64, is_after: bool, inner: Arc<dyn Backend>, folder: &Path, xml: &str) -> Vec<Execution> {
+    let around = At::new(at, is_after);
+    let hook = Arc::clone(&around) as Arc<dyn Around>;
+    let backend = Arc::new(AroundBackend { inner: Arc::clone(&inner), around: hook });
+    let mut process = Process::new(backend, folder.to_owned());
+    process.engine.keeping = keeping();
+    let (process, other) = (Arc::new(process), Repository::new(inner));
+    let launched = process.engine.start(&crate::kit::job(xml), crate::kit::given(&[])).unwrap();
+    let (id, own) = (launched.id(), Arc::downgrade(&process));
+    around.set(move || {
+        // The execution may have ended with this commit.
+        if let (Ok(()), Some(process)) = (other.request_stop(id), own.upgrade()) {
+            for id in process.engine.repository.stop_requests(&[id]).unwrap_or_default() {
+                let _ = process.engine.stop(id);
+            }
+        }
+    });
+    let first = launched.run().unwrap();
+    around.end();
+    let is_stopped = first.status == BatchStatus::Stopped;
+    assert!(is_stopped || first.status == BatchStatus::Completed, "commit {at}: {first:?}");
+    let mut executions = vec![first];
+    if is_stopped {
+        executions.push(process.restart(id, xml, &[]));
+    }
+    assert_eq!(executions.last().map(|last| last.status), Some(BatchStatus::Completed), "commit {at}: {executions:?}");
+    events_are_those_of(&process);
+    executions
+}
+
 fn input() -> String {
     (0..RECORDS).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "{number:04}line");
@@ -92,7 +197,7 @@ fn rows() -> String {
     })
 }
 
-fn job() -> String {
+pub(crate) fn job() -> String {
     let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
     let artifact = |element: &str, name: &str, list: &[(&str, &str)]| {
         let list: String = list.iter().map(|(name, value)| property(name, value)).collect();
@@ -167,6 +272,11 @@ fn job() -> String {
 }
 
 fn prepare(folder: &Path, medium: &Arc<MemoryEngine>) {
+    prepare_in(folder, &store(medium));
+}
+
+/// Writes the input of the job, into a folder and a store.
+pub(crate) fn prepare_in(folder: &Path, store: &Store) {
     std::fs::write(folder.join("in.txt"), input()).unwrap();
     std::fs::write(folder.join("in.json"), rows()).unwrap();
     std::fs::write(folder.join("row.shape"), "row\n  id decimal(9)\n  name text\n").unwrap();
@@ -174,7 +284,6 @@ fn prepare(folder: &Path, medium: &Arc<MemoryEngine>) {
         let lines: String = input().lines().skip(number * 19).take(19).map(|line| format!("{line}\n")).collect();
         std::fs::write(folder.join(format!("part{number}.txt")), lines).unwrap();
     }
-    let store = store(medium);
     let mut unit = store.begin().unwrap();
     let organisation = Organisation::KeySequenced(KeyPlace { offset: 0, length: 4 });
     let definition = FileDefinition {
@@ -197,8 +306,12 @@ fn prepare(folder: &Path, medium: &Arc<MemoryEngine>) {
     unit.commit().unwrap();
 }
 
-/// Returns all results of the job: files, and the messages of the queue.
 fn left(folder: &Path, medium: &Arc<MemoryEngine>) -> BTreeMap<String, String> {
+    left_in(folder, &store(medium))
+}
+
+/// Returns all results of the job: files, and the messages of the queue.
+pub(crate) fn left_in(folder: &Path, store: &Store) -> BTreeMap<String, String> {
     let mut left = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -206,7 +319,6 @@ fn left(folder: &Path, medium: &Arc<MemoryEngine>) -> BTreeMap<String, String> {
         let content = String::from_utf8(content).unwrap_or_else(|error| error.as_bytes().escape_ascii().to_string());
         left.insert(entry.file_name().into_string().unwrap(), content);
     }
-    let store = store(medium);
     let mut unit = store.begin().unwrap();
     let queue = store.queue("OUT").unwrap();
     let mut messages = Vec::new();
@@ -454,4 +566,30 @@ fn a_clock_that_jumps_changes_nothing() {
         assert_eq!(ended.status, BatchStatus::Completed, "commit {at}: {ended:?}");
         assert_eq!(left(folder.path(), &memory), expected, "commit {at}");
     }
+}
+
+/// A stop request during and after each commit: the restart continues where the stop was, and the results are those of a run without a stop.
+#[test]
+fn a_stop_at_every_commit_leaves_what_an_undisturbed_run_leaves() {
+    let whole = tempfile::tempdir().unwrap();
+    let memory = medium();
+    prepare(whole.path(), &memory);
+    let (process, ending) = mortal(&memory, whole.path(), 1_000_000, false);
+    assert_eq!(process.start(&job(), &[]).status, BatchStatus::Completed);
+    let commits = 1_000_000 - ending.left();
+    drop(process);
+    let expected = without_groups(left(whole.path(), &memory));
+    // The first commit makes the execution.
+    let places: Vec<(u64, bool)> = (2..=commits).flat_map(|at| [(at, false), (at, true)]).collect();
+    let mut stopped = 0;
+    for (at, is_after) in chosen(&places, places.len()) {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = medium();
+        prepare(folder.path(), &memory);
+        let executions = stopped_at(at, is_after, backend(&memory), folder.path(), &job());
+        stopped += executions.len() - 1;
+        let left = without_groups(left(folder.path(), &memory));
+        assert_eq!(left, expected, "commit {at}, after it: {is_after}");
+    }
+    assert!(stopped > 40, "{stopped} executions stopped");
 }

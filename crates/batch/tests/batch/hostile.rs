@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use quayline_batch::artifact::{Answer, Item, ItemPlace, Reader};
+use quayline_batch::artifact::{Answer, Item, ItemPlace, Lent, Reader};
 use quayline_batch::record::Execution;
 use quayline_batch::{BatchStatus, Thrown, Work};
 
@@ -501,8 +501,8 @@ impl Reader for Stuck {
         ItemPlace { record: Some(self.next + 1), byte: None }
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(Some(self.next.to_le_bytes().to_vec()))
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(Some(self.next.to_le_bytes().to_vec().into()))
     }
 }
 

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
 use quayline_batch::artifact::{
-    Answer, Batchlet, CheckpointAlgorithm, Decider, Injected, Item, Listener, PartitionAnalyzer, PartitionCollector,
-    PartitionMapper, PartitionOutcome, PartitionPlan, PartitionReducer, Processor, Reader, Registry, Writer,
+    Answer, Batchlet, CheckpointAlgorithm, Decider, Injected, Item, Lent, Listener, PartitionAnalyzer,
+    PartitionCollector, PartitionMapper, PartitionOutcome, PartitionPlan, PartitionReducer, Processor, Reader,
+    Registry, Writer,
 };
 use quayline_batch::record::StepExecution;
 use quayline_batch::{BatchStatus, Thrown, Work};
@@ -279,8 +280,8 @@ impl Reader for Remote {
     fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Item>> {
         self.call("reader.read", &[]).map(first)
     }
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        self.call("reader.checkpoint", &[]).map(first)
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        self.call("reader.checkpoint", &[]).map(|given| first(given).map(Lent::from))
     }
     fn close(&mut self) -> Answer<()> {
         self.run("reader.close", &[])
@@ -300,8 +301,8 @@ impl Writer for Remote {
     fn write(&mut self, items: &[Item], _: &mut dyn Work) -> Answer<()> {
         self.run("writer.write", &slices(items))
     }
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        self.call("writer.checkpoint", &[]).map(first)
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        self.call("writer.checkpoint", &[]).map(|given| first(given).map(Lent::from))
     }
     fn close(&mut self, _: bool) -> Answer<()> {
         self.run("writer.close", &[])

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use quayline_batch::artifact::{
-    Answer, Batchlet, Decider, Injected, Item, Listener, Processor, Reader, Registry, Writer,
+    Answer, Batchlet, Decider, Injected, Item, Lent, Listener, Processor, Reader, Registry, Writer,
 };
 use quayline_batch::record::{Execution, ExecutionId, StepExecution};
 use quayline_batch::{Backend, Drift, Engine, Repository, StoreBackend, Thrown, Work, builtin};
@@ -127,8 +127,8 @@ impl Reader for Counting {
         Ok(Some(format!("item {number}").into_bytes()))
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(Some(self.next.to_le_bytes().to_vec()))
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(Some(self.next.to_le_bytes().to_vec().into()))
     }
 }
 

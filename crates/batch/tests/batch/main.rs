@@ -13,6 +13,7 @@ mod builtins;
 mod checkpoints;
 mod complaints;
 mod crash;
+mod crash_disk;
 mod database;
 mod external;
 mod failures;

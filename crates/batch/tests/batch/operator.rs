@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use quayline_batch::artifact::{Answer, Item, Listener, Needs, Processed, Processor, Reader, Writer};
+use quayline_batch::artifact::{Answer, Item, Lent, Listener, Needs, Processed, Processor, Reader, Writer};
 use quayline_batch::chunk_times::ChunkTimes;
 use quayline_batch::record::{Execution, ExecutionId, InstanceId, Times};
 use quayline_batch::{
@@ -188,12 +188,12 @@ impl Reader for Heavy {
         Ok((self.next <= 3).then(|| b"item".to_vec()))
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         // Random bytes, which no store can compress.
         let mut bytes: Vec<u8> =
             (0..HEAVY as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
         bytes[0] = self.next.min(3) as u8;
-        Ok(Some(bytes))
+        Ok(Some(bytes.into()))
     }
 }
 
@@ -529,7 +529,7 @@ fn executions_are_found_by_what_they_are() {
     let last = process.start(good, &[("day", "2")]);
     let repository = &process.engine.repository;
     let found = |filter: ExecutionFilter| -> Vec<u64> {
-        let (found, is_whole) = repository.executions_of(&filter, 0, 10).unwrap();
+        let (found, is_whole) = repository.executions_of(&filter, None, (0, 10)).unwrap();
         assert!(is_whole);
         found.iter().map(|execution| execution.id.0).collect()
     };
@@ -543,9 +543,9 @@ fn executions_are_found_by_what_they_are() {
     assert_eq!(found(ExecutionFilter { job: Some("other".to_owned()), ..any() }), Vec::<u64>::new());
     assert_eq!(found(ExecutionFilter { from_ms: Some(last.created_ms + 1), ..any() }), Vec::<u64>::new());
     assert_eq!(found(ExecutionFilter { until_ms: Some(last.created_ms + 1), ..any() }), [3, 2, 1]);
-    let instances = repository.instances_of(&any(), 1, 1).unwrap().0;
+    let instances = repository.instances_of(&any(), None, (1, 1)).unwrap().0;
     assert_eq!(
-        instances.iter().map(|(id, last)| (*id, last.id)).collect::<Vec<_>>(),
+        instances.iter().map(|last| (last.instance, last.id)).collect::<Vec<_>>(),
         [(InstanceId(2), ExecutionId(2))]
     );
 }

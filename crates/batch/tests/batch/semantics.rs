@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use quayline_batch::artifact::{
-    Answer, Item, Listener, PartitionMapper, PartitionPlan, PartitionReducer, Reader, Writer,
+    Answer, Item, Lent, Listener, PartitionMapper, PartitionPlan, PartitionReducer, Reader, Writer,
 };
 use quayline_batch::{BatchStatus, Thrown, Work};
 use quayline_project::job::matches_pattern;
@@ -429,9 +429,9 @@ impl Reader for Watched {
         self.left -= 1;
         Ok(Some(b"item".to_vec()))
     }
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         self.say("checkpoint")?;
-        Ok(Some(vec![u8::try_from(self.left).unwrap()]))
+        Ok(Some(vec![u8::try_from(self.left).unwrap()].into()))
     }
     fn close(&mut self) -> Answer<()> {
         self.say("close")
@@ -448,7 +448,7 @@ impl Writer for Watched {
         }
         self.say("write")
     }
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         self.say("checkpoint")?;
         Ok(None)
     }

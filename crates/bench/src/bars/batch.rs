@@ -1,6 +1,6 @@
 //! Batch jobs: overhead of the container over the floor of the database, partitions, large chunks and positions, memory.
 
-use quayline_measure::batch::{KeptEvents, Listens, Load, Rows, Took, World};
+use quayline_measure::batch::{KeptEvents, Listens, Load, Moves, Rows, Took, World};
 
 use super::{Area, Bar, Bench, Measured, Side};
 use crate::batch::{AgainstPeers, Missing, against_peers, floor, large_items_memory, peak_memory, unchanged};
@@ -14,7 +14,7 @@ pub(super) const BARS: &[Bar] = &[
     most("checkpoint of 100 items in memory", 5.0, "us", in_memory),
     ratio("checkpoint data of 2 MB by floor", 1.10, large),
     ratio("checkpoint data of 1 MB that does not change, by 16 bytes", 1.15, |_| same()),
-    ratio("checkpoint data of 1 MB given again unchanged, by a copy and a comparison", 1.5, |_| given_again()),
+    ratio("checkpoint data of 1 MB lent again unchanged, by a copy and a comparison", 1.5, |_| given_again()),
     ratio("1,000 partitions by 20", 1.0, |_| partitions_by_twenty()),
     ratio("1,000 partitions by floor", 1.15, |_| partitions_by_floor()),
     ratio("a record at item-count 100,000 by item-count 1,000", 1.10, |_| cliff()),
@@ -23,7 +23,10 @@ pub(super) const BARS: &[Bar] = &[
     ratio("events that a filter leaves out, by no events", 1.03, |_| filtered()),
     least("times as fast as JBeret or Spring Batch, pipelined", 7.0, |_| times_a_peer(|found| found.pipelined)),
     least("times as fast as JBeret or Spring Batch, set-based", 13.0, |_| times_a_peer(|found| found.set)),
-    ratio("job at item-count 1,000 that measures its parts, by one that does not", 1.01, |_| measuring()),
+    ratio("job at item-count 1,000 that measures its parts, by one that does not", 1.01, |_| measuring(1_000)),
+    ratio("job at item-count 100 that measures its parts, by one that does not", 1.01, |_| measuring(100)),
+    ratio("start of a job in a store, after 50,000 executions by after 2,000", 1.15, |_| starts_in_store()),
+    ratio("start of a job in a database, after 5,000 executions by after 500", 1.15, |_| starts_in_database()),
     most("memory of a job in a database", 30.0, "MB", memory),
     most("memory of a job in a store", 30.0, "MB", memory_in_store),
     most("memory of a job in a store, checkpoint data of 2 MB", 30.0, "MB", memory_of_positions),
@@ -96,7 +99,12 @@ fn seconds(took: Took) -> f64 {
 fn container(in_memory: bool) -> Result<Measured, String> {
     with_world(in_memory, |world| {
         let us = |took: Took| seconds(took) * 1e6 / CONTAINER.chunks() as f64;
-        in_turns("us", || world.job(&CONTAINER).map(us), || floor(world, &CONTAINER).map(us))
+        let found = in_turns("us", || world.job(&CONTAINER).map(us), || floor(world, &CONTAINER).map(us))?;
+        let waits = || world.without_overlap(|| world.job(&CONTAINER).map(us));
+        let other = in_turns("us", waits, || floor(world, &CONTAINER).map(us))?;
+        let detail =
+            format!("{}; {:.3} if it reads only after the commit ({})", found.detail, other.value, other.detail);
+        Ok(Measured { detail, ..found })
     })
 }
 
@@ -138,18 +146,21 @@ fn large(_: &Bench) -> Result<Measured, String> {
 }
 
 /// Returns the time in microseconds of a checkpoint whose reader returns the same position of `bytes` bytes each time.
-fn unchanged_us(world: &World, bytes: usize, says_so: bool) -> Result<f64, String> {
+fn unchanged_us(world: &World, bytes: usize, moves: Moves) -> Result<f64, String> {
     const CHUNKS: u64 = 1_000;
-    Ok(seconds(unchanged(world, bytes, CHUNKS, says_so)?) * 1e6 / CHUNKS as f64)
+    Ok(seconds(unchanged(world, bytes, CHUNKS, moves)?) * 1e6 / CHUNKS as f64)
 }
 
 const MEGABYTE: usize = 1_000_000;
 
 fn same() -> Result<Measured, String> {
-    with_world(false, |world| in_turns("us", || unchanged_us(world, MEGABYTE, true), || unchanged_us(world, 16, true)))
+    with_world(false, |world| {
+        in_turns("us", || unchanged_us(world, MEGABYTE, Moves::Never), || unchanged_us(world, 16, Moves::Never))
+    })
 }
 
-/// What a megabyte adds that nobody said to be the same. The ceiling is the reader's copy of it and one look at both.
+/// Measures the time that a megabyte adds if the reader does not report that it is the same: lent, and, for the text of the row, as a copy. The
+/// ceiling is a copy of it and a comparison.
 fn given_again() -> Result<Measured, String> {
     let ceiling = || -> Result<f64, String> {
         let position = vec![b'p'; MEGABYTE];
@@ -162,9 +173,14 @@ fn given_again() -> Result<Measured, String> {
         Ok(begin.elapsed().as_secs_f64() * 1e6 / f64::from(TIMES))
     };
     with_world(false, |world| {
-        let [with, without, ceiling] =
-            shortest([&|| unchanged_us(world, MEGABYTE, false), &|| unchanged_us(world, 16, false), &ceiling])?;
-        let detail = format!("{with:.1} less {without:.1} by {ceiling:.1} us");
+        let us = |bytes, moves| unchanged_us(world, bytes, moves);
+        let [with, copied, without, ceiling] = shortest([
+            &|| us(MEGABYTE, Moves::Lends),
+            &|| us(MEGABYTE, Moves::Copies),
+            &|| us(16, Moves::Lends),
+            &ceiling,
+        ])?;
+        let detail = format!("{with:.1} less {without:.1} by {ceiling:.1} us; {copied:.1} us if the reader copies");
         Ok(Measured { value: (with - without) / ceiling, detail })
     })
 }
@@ -282,9 +298,26 @@ fn largest_memory(bench: &Bench, world: &World, runs: [(u64, u64); 3]) -> Result
     Ok(Measured { value: most, detail: detail.join(", ") })
 }
 
-fn measuring() -> Result<Measured, String> {
+/// Compares the quickest starts of a job after a long history and after a short one.
+fn starts(world: &World, [long, short]: [u64; 2]) -> Result<Measured, String> {
+    let found = world.quickest_starts(&[short, long])?;
+    let detail = format!("{:.1} by {:.1} us", found[1], found[0]);
+    Ok(Measured { value: found[1] / found[0], detail })
+}
+
+fn starts_in_store() -> Result<Measured, String> {
+    let world = World::embedded()?;
+    // A sync is longer than all the rest of a start.
+    world.unsynced(|| starts(&world, [50_000, 2_000]))
+}
+
+fn starts_in_database() -> Result<Measured, String> {
+    with_world(true, |world| starts(world, [5_000, 500]))
+}
+
+fn measuring(items: u64) -> Result<Measured, String> {
     let world = World::memory()?;
-    let load = Load { records: 300_000, items: 1_000, rows: Rows::Pipelined, ..CONTAINER };
+    let load = Load { records: 300_000, items, rows: Rows::Pipelined, ..CONTAINER };
     let run = |measures| Ok::<f64, String>(seconds(world.job(&Load { measures, ..load })?));
     let [with, without] = shortest([&|| run(true), &|| run(false)])?;
     Ok(Measured { value: with / without, detail: format!("{:.1} by {:.1} ms", with * 1e3, without * 1e3) })

@@ -68,17 +68,15 @@ pub fn large_items_memory(quayline: &Path, this: &Path) -> Result<u64, String> {
     peak
 }
 
-/// Runs a job whose reader has an unchanged position of `bytes` bytes, to measure the cost of checkpoints equal to the preceding ones. Either the
-/// reader reports that it has not moved, or it returns the bytes each time.
+/// Runs a job whose reader has an unchanged position of `bytes` bytes, to measure the cost of checkpoints equal to the preceding ones.
 ///
 /// # Errors
 /// Errors of the job.
-pub fn unchanged(world: &World, bytes: usize, chunks: u64, says_so: bool) -> Result<Took, String> {
+pub fn unchanged(world: &World, bytes: usize, chunks: u64, moves: Moves) -> Result<Took, String> {
     let xml = "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\"><chunk item-count=\"10\">\
                <reader ref=\"constant\"/><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\
                <property name=\"WriterCheckpointDataSize\" value=\"16\"/></properties></writer></chunk></step></job>";
     world.run(xml, &mut |registry| {
-        let moves = if says_so { Moves::Never } else { Moves::Copies };
         registry.reader("constant", move |_| Ok(Box::new(Positioned::new(bytes, chunks * 10, moves))));
     })
 }

@@ -514,15 +514,16 @@ impl Shared {
     }
 
     fn instances(&self, request: &AdminRequest<'_>, query: &Query) -> Answer {
-        let filter = filter::of(query, request, self.repository.now_ms())?;
+        let (filter, order) = filter::of(query, request, self.repository.now_ms())?;
         let (page, size) = paging(query)?;
-        let (mut found, is_whole) = self.repository.instances_of(&filter, page.saturating_mul(size), size + 1)?;
+        let part = (page.saturating_mul(size), size + 1);
+        let (mut found, is_whole) = self.repository.instances_of(&filter, order.as_deref(), part)?;
         let has_more = found.len() > size;
         found.truncate(size);
         let mut links = Links::new(&self.repository);
         let mut instances = Vec::new();
-        for (id, last) in &found {
-            match self.instance_json(*id, last, &mut links) {
+        for last in &found {
+            match self.instance_json(last.instance, last, &mut links) {
                 Ok(value) => instances.push(value),
                 // The instance was removed in the meantime.
                 Err(Refused::Findings(404, _)) => {}
@@ -543,9 +544,10 @@ impl Shared {
     }
 
     fn executions(&self, request: &AdminRequest<'_>, query: &Query) -> Answer {
-        let filter = filter::of(query, request, self.repository.now_ms())?;
+        let (filter, order) = filter::of(query, request, self.repository.now_ms())?;
         let (page, size) = paging(query)?;
-        let (mut found, is_whole) = self.repository.executions_of(&filter, page.saturating_mul(size), size + 1)?;
+        let part = (page.saturating_mul(size), size + 1);
+        let (mut found, is_whole) = self.repository.executions_of(&filter, order.as_deref(), part)?;
         let has_more = found.len() > size;
         found.truncate(size);
         let mut links = Links::new(&self.repository);

@@ -1,6 +1,10 @@
-//! Filters of lists over HTTP.
+//! Filters and orders of lists over HTTP.
+
+use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use quayline_batch::log::day_ms;
+use quayline_batch::record::Execution;
 use quayline_batch::{BatchStatus, ExecutionFilter};
 use quayline_core::Findings;
 use quayline_server::AdminRequest;
@@ -9,7 +13,8 @@ use super::DAY_MS;
 use crate::admin::{Query, wrong};
 
 /// The parameters of a list with filters and pages.
-pub(super) const NAMES: [&str; 9] = [
+pub(super) const NAMES: [&str; 11] = [
+    "jobInstanceId",
     "jobName",
     "batchStatus",
     "exitStatus",
@@ -17,19 +22,85 @@ pub(super) const NAMES: [&str; 9] = [
     "lastUpdatedTime",
     "submitter",
     "jobParameter.*",
+    "sort",
     "page",
     "pageSize",
 ];
 const PARAMETER: &str = "jobParameter.";
 
-/// Returns the filter of a request for executions, limited to those that its operator may see.
-pub(super) fn of(query: &Query, request: &AdminRequest<'_>, now_ms: u64) -> Result<ExecutionFilter, Findings> {
+/// Compares two entries of a list.
+type Compare = dyn Fn(&Execution, &Execution) -> Ordering;
+
+/// Compares two entries by one member.
+type ByMember = fn(&Execution, &Execution) -> Ordering;
+
+/// Members by which a list can be sorted.
+const SORTED: [(&str, ByMember); 7] = [
+    ("jobInstanceId", |a, b| a.instance.cmp(&b.instance)),
+    ("jobName", |a, b| a.job.cmp(&b.job)),
+    ("submitter", |a, b| a.submitter.cmp(&b.submitter)),
+    ("createTime", |a, b| a.created_ms.cmp(&b.created_ms)),
+    ("lastUpdatedTime", |a, b| a.updated_ms.cmp(&b.updated_ms)),
+    ("batchStatus", |a, b| a.status.text().cmp(b.status.text())),
+    ("exitStatus", |a, b| a.exit_status.cmp(&b.exit_status)),
+];
+
+/// Returns the filter of a request for executions, limited to those that its operator may see, and the order, if the request has one.
+pub(super) fn of(
+    query: &Query,
+    request: &AdminRequest<'_>,
+    now_ms: u64,
+) -> Result<(ExecutionFilter, Option<Box<Compare>>), Findings> {
     query.only(&NAMES)?;
+    Ok((selection(query, request, now_ms)?, query.value("sort").map(order).transpose()?))
+}
+
+/// Reads members, separated by commas; one with `-` before it is in descending order. Equal entries stay in the order of a list without `sort`.
+fn order(text: &str) -> Result<Box<Compare>, Findings> {
+    let mut keys = Vec::new();
+    for key in text.split(',') {
+        let name = key.strip_prefix('-').unwrap_or(key);
+        let compare = SORTED.iter().find(|(known, _)| *known == name).map(|(_, compare)| *compare);
+        let compare = compare.ok_or_else(|| {
+            let all: Vec<&str> = SORTED.iter().map(|(name, _)| *name).collect();
+            let hint = format!("write sort=-createTime or several of {}", all.join(", "));
+            wrong(format!("a list cannot be sorted by `{name}`"), hint)
+        })?;
+        keys.push((compare, name != key));
+    }
+    Ok(Box::new(move |a, b| {
+        let by_key = keys.iter().map(|(compare, descends)| if *descends { compare(b, a) } else { compare(a, b) });
+        by_key.fold(Ordering::Equal, Ordering::then)
+    }))
+}
+
+/// Reads numbers of instances, separated by commas, or a range: `3:7`, `>7`, `<3`.
+fn numbers(text: &str) -> Result<Vec<RangeInclusive<u64>>, Findings> {
+    let refuse = || {
+        let hint =
+            "write numbers, jobInstanceId=3,7, or a range: 3:7, %3E7 (>7) or %3C3 (<3) without the number itself";
+        wrong(format!("`{text}` of `jobInstanceId` is not a number or a range"), hint.to_owned())
+    };
+    let number = |text: &str| text.parse::<u64>().map_err(|_| refuse());
+    if let Some(after) = text.strip_prefix('>') {
+        return Ok(vec![number(after)?.saturating_add(1)..=u64::MAX]);
+    }
+    if let Some(before) = text.strip_prefix('<') {
+        return Ok(vec![0..=number(before)?.saturating_sub(1)]);
+    }
+    if let Some((first, last)) = text.split_once(':') {
+        return Ok(vec![number(first)?..=number(last)?]);
+    }
+    text.split(',').map(|one| number(one).map(|one| one..=one)).collect()
+}
+
+fn selection(query: &Query, request: &AdminRequest<'_>, now_ms: u64) -> Result<ExecutionFilter, Findings> {
     let text = |name: &str| query.value(name).map(str::to_owned);
     let mut filter = ExecutionFilter {
         job: text("jobName"),
         exit_status: text("exitStatus"),
         submitter: if request.owns_only { request.operator.map(str::to_owned) } else { text("submitter") },
+        instances: query.value("jobInstanceId").map(numbers).transpose()?.unwrap_or_default(),
         ..ExecutionFilter::default()
     };
     for name in query.value("batchStatus").unwrap_or_default().split(',').filter(|name| !name.is_empty()) {
@@ -77,10 +148,11 @@ mod tests {
     fn requests_become_filters() {
         let request = AdminRequest { method: "GET", operator: Some("sue"), ..AdminRequest::default() };
         let now = 100 * DAY_MS;
-        let read = |text: &str| of(&Query::parse(text).expect("a query"), &request, now);
+        let both = |text: &str| of(&Query::parse(text).expect("a query"), &request, now);
+        let read = |text: &str| both(text).map(|(filter, _)| filter);
         let own =
             of(&Query::parse("submitter=karl").expect("a query"), &AdminRequest { owns_only: true, ..request }, now);
-        assert_eq!(own.expect("a filter").submitter.as_deref(), Some("sue"));
+        assert_eq!(own.expect("a filter").0.submitter.as_deref(), Some("sue"));
         let filter = read("batchStatus=FAILED,STOPPED&createTime=2026-11-22&jobParameter.day=a%20b").expect("a filter");
         assert_eq!(filter.statuses, [BatchStatus::Failed, BatchStatus::Stopped]);
         assert_eq!(filter.until_ms.zip(filter.from_ms).map(|(until, from)| until - from), Some(DAY_MS));
@@ -97,6 +169,16 @@ mod tests {
         for none in ["lastUpdatedTime=>d", "lastUpdatedTime=3d", "lastUpdatedTime=1970-01-02:x"] {
             assert!(read(none).is_err(), "{none}");
         }
+        let instances = |text: &str| read(&format!("jobInstanceId={text}")).expect("a filter").instances;
+        assert_eq!(instances("3,7"), [3..=3, 7..=7]);
+        assert_eq!(instances("3:7"), [3..=7]);
+        assert_eq!(instances("%3E7"), [8..=u64::MAX]);
+        assert_eq!(instances("<3"), [0..=2]);
+        for none in ["jobInstanceId=", "jobInstanceId=3:", "jobInstanceId=x", "jobInstanceId=1,,2", "sort=", "sort=age"]
+        {
+            assert!(both(none).is_err(), "{none}");
+        }
+        assert!(both("").expect("a filter").1.is_none() && both("sort=-createTime,jobName").is_ok());
         for none in ["batchStatus=DONE", "createTime=yesterday", "jobParameter.=1", "status=FAILED"] {
             assert!(read(none).is_err(), "{none}");
         }

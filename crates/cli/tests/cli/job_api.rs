@@ -237,12 +237,27 @@ fn lists_have_filters_and_pages_and_links_have_all_actions() {
     assert!(found("createTime=2001-01-01:2001-12-31").is_empty());
     assert_eq!(found("createTime=2001-01-01:"), [4, 3, 2, 1]);
     assert!(found("submitter=nobody").is_empty());
+    assert_eq!(found("jobInstanceId=2"), [2]);
+    assert_eq!(found("jobInstanceId=1,4,9"), [4, 1]);
+    assert_eq!(found("jobInstanceId=2:3"), [3, 2]);
+    assert_eq!(found("jobInstanceId=%3E2&batchStatus=COMPLETED"), [3]);
+    assert_eq!(found("jobInstanceId=%3C2"), [1]);
+    assert_eq!(found("sort=createTime"), [1, 2, 3, 4]);
+    assert_eq!(found("sort=-batchStatus,-jobInstanceId"), [4, 3, 2, 1]);
+    assert_eq!(found("sort=batchStatus,jobInstanceId&pageSize=2"), [1, 2]);
+    assert_eq!(found("sort=batchStatus,jobInstanceId&pageSize=2&page=1"), [3, 4]);
+    let sorted = server.get("/batch/jobinstances?sort=jobInstanceId&jobInstanceId=2:4");
+    let sorted: Vec<_> =
+        sorted["jobInstances"].as_array().expect("instances").iter().map(|one| &one["instanceId"]).collect();
+    assert_eq!(sorted, [2, 3, 4]);
     let instances = server.get("/batch/jobinstances?batchStatus=FAILED");
     assert_eq!(instances["jobInstances"].as_array().map(Vec::len), Some(1));
     for (query, message) in [
         ("batchStatus=DONE", "is not a batch status"),
         ("createTime=today", "is not a day"),
         ("jobParameter.=3", "there is no parameter"),
+        ("jobInstanceId=first", "is not a number or a range"),
+        ("sort=age", "cannot be sorted by `age`"),
     ] {
         let refused = server.json("GET", &format!("/batch/jobexecutions?{query}"), &Value::Null, 400);
         assert!(refused["findings"][0]["message"].as_str().is_some_and(|text| text.contains(message)), "{refused}");

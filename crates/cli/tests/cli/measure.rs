@@ -227,6 +227,60 @@ fn a_batch_study_predicts_item_counts_and_is_a_report() {
     }
 }
 
+/// Every table of E1 to E10 also with rows and repository in PostgreSQL, with the floor beside those that have one.
+#[test]
+fn a_batch_study_in_a_database_has_every_table() {
+    let world = World::new();
+    let ran = world.run("measure batch --in postgresql --records 2000 --report batch");
+    if ran.err().contains("PostgreSQL is not installed") {
+        eprintln!("skipped: a_batch_study_in_a_database_has_every_table: PostgreSQL is not installed");
+        return;
+    }
+    let out = ran.code(0).out();
+    for title in [
+        "E1 to E5: item-count",
+        "E5: container and commit of a chunk",
+        "E5: parts of a chunk",
+        "E3 and E4: inserts and deletes",
+        "E6: checkpoint data",
+        "E7: write object",
+        "E8: partitions",
+        "E9: events",
+        "E10: the listener",
+    ] {
+        assert!(out.contains(title), "{title} is not in\n{out}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&world.read("batch.json")).expect("JSON");
+    let rows = |id: &str| -> Vec<Vec<serde_json::Value>> {
+        let sections = json["sections"].as_array().expect("sections");
+        let section = sections.iter().find(|section| section["id"] == id).unwrap_or_else(|| panic!("no {id}: {json}"));
+        serde_json::from_value(section["rows"].clone()).expect("rows")
+    };
+    for (id, least, floor) in [
+        ("item-count", 6, Some(3)),
+        ("container", 6, None),
+        ("parts-of-a-chunk", 2, None),
+        ("inserts-deletes", 6, None),
+        ("checkpoint-data", 8, Some(2)),
+        ("write-object", 2, None),
+        ("partitions", 5, Some(3)),
+        ("events", 4, None),
+        ("listener", 4, None),
+    ] {
+        let rows = rows(id);
+        assert!(rows.len() >= least, "{id}: {rows:?}");
+        assert!(rows.iter().all(|row| row[1].as_f64() > Some(0.0)), "{id}: {rows:?}");
+        assert!(floor.is_none_or(|at| rows[0][at].as_f64() > Some(0.0)), "{id} has no floor: {rows:?}");
+    }
+    // The paper's way of deleting, and both others.
+    let ways = rows("inserts-deletes");
+    let names: Vec<&str> = ways.iter().filter_map(|row| row[0].as_str()).collect();
+    assert!(
+        ["25, one by one", "25, sent together", "25, one statement"].iter().all(|way| names.contains(way)),
+        "{names:?}"
+    );
+}
+
 /// Costs of light loads predict the processors and the elapsed time of larger ones; the report has both, the error, and the machine.
 #[test]
 fn sizes_are_shown_beside_what_was_then_measured() {

@@ -13,10 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use quayline_batch::artifact::{Answer, Item, Processor, Registry};
+use quayline_batch::artifact::{Answer, Batchlet, Item, Processor, Registry};
 use quayline_batch::event::{CHECKPOINT, Keeping, TopicFilter, number_of};
 use quayline_batch::record::Times;
-use quayline_batch::{Backend, BatchStatus, DatabaseBackend, Engine as JobEngine, Repository, StoreBackend, builtin};
+use quayline_batch::{
+    Backend, BatchStatus, DatabaseBackend, Engine as JobEngine, EngineSettings, Repository, StoreBackend, builtin,
+};
 use quayline_postgres::Connection;
 use quayline_postgres::server::{Durable, OwnServer};
 use quayline_project::job::JobFile;
@@ -112,6 +114,15 @@ impl Processor for Inflate {
     }
 }
 
+/// A batchlet that does nothing.
+struct Nothing;
+
+impl Batchlet for Nothing {
+    fn process(&mut self) -> Answer<Option<String>> {
+        Ok(None)
+    }
+}
+
 impl Load {
     /// Chunks in all.
     #[must_use]
@@ -152,10 +163,14 @@ pub struct World {
     folder: PathBuf,
     /// Whether commits of a store wait for their sync.
     syncs: Cell<bool>,
+    /// Nanoseconds of reading below which a step waits for a commit before it reads the next chunk.
+    overlap_from_ns: Cell<u64>,
 }
 
 /// Records of the data file, which readers open again at its end.
 const LINES: usize = 10_000;
+/// Starts of which the quickest counts.
+pub const STARTS: u64 = 200;
 /// Partitions of a step that run at once.
 pub const THREADS: usize = 32;
 
@@ -173,7 +188,8 @@ impl World {
             Err(error) => return Err(format!("PostgreSQL does not start in {}: {error}", folder.display())),
         };
         data_file(&folder)?;
-        let world = World { place: Place::Database(server), folder, syncs: Cell::new(true) };
+        let world =
+            World { place: Place::Database(server), folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() };
         world.sql(
             "CREATE TABLE account (account_number bigint PRIMARY KEY, balance int NOT NULL, instance_id bigint NOT NULL, acct_code varchar(30))",
         )?;
@@ -187,7 +203,7 @@ impl World {
     pub fn embedded() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true) })
+        Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() })
     }
 
     /// Creates a repository in memory.
@@ -197,7 +213,7 @@ impl World {
     pub fn memory() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Memory, folder, syncs: Cell::new(true) })
+        Ok(World { place: Place::Memory, folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() })
     }
 
     /// Returns the database server, if there is one.
@@ -275,13 +291,63 @@ impl World {
         more: &mut dyn FnMut(&mut Registry),
         with: (KeptEvents, bool),
     ) -> Result<Took, String> {
+        let (events, measures) = with;
+        let settings =
+            EngineSettings { overlap_from_ns: self.overlap_from_ns.get(), measures, ..EngineSettings::default() };
+        self.with_backend(|backend| run(backend, &self.folder, xml, more, (events, settings)))
+    }
+
+    /// Runs `run` with steps that wait for a commit before they read the next chunk.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn without_overlap<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+        self.overlap_from_ns.set(u64::MAX);
+        let done = run();
+        self.overlap_from_ns.set(0);
+        done
+    }
+
+    /// Runs a job of one batchlet, which does nothing, `executions` times. Returns the time of the quickest of the last [`STARTS`] starts, in
+    /// microseconds, for each of these numbers: other work on the machine makes a start longer, never shorter.
+    ///
+    /// # Errors
+    /// Those of the job.
+    pub fn quickest_starts(&self, executions: &[u64]) -> Result<Vec<f64>, String> {
+        self.with_backend(|backend| {
+            let mut registry = Registry::default();
+            registry.batchlet("nothing", |_| Ok(Box::new(Nothing)));
+            let engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, self.folder.clone());
+            let xml = "<job id=\"nothing\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">\
+                       <batchlet ref=\"nothing\"/></step></job>";
+            let file = JobFile::parse("nothing.xml", xml).map_err(|findings| findings.to_string())?;
+            let (mut ran, mut found) = (0, Vec::new());
+            for target in executions {
+                let mut quickest = f64::INFINITY;
+                while ran < *target {
+                    let begin = Instant::now();
+                    let launched = engine.start(&file, BTreeMap::new()).map_err(|error| error.to_string())?;
+                    if ran + STARTS >= *target {
+                        quickest = quickest.min(begin.elapsed().as_secs_f64() * 1e6);
+                    }
+                    launched.run().map_err(|error| error.to_string())?;
+                    ran += 1;
+                }
+                found.push(quickest);
+            }
+            Ok(found)
+        })
+    }
+
+    /// Runs `run` with a repository. A store is empty, and closes afterwards.
+    fn with_backend<T>(&self, run: impl FnOnce(Arc<dyn Backend>) -> Result<T, String>) -> Result<T, String> {
         self.fresh()?;
         match &self.place {
             Place::Database(server) => {
                 let backend = DatabaseBackend::open(server.endpoint(), Arc::new(SystemClock));
-                run(Arc::new(backend.map_err(|error| error.to_string())?), &self.folder, xml, more, with)
+                run(Arc::new(backend.map_err(|error| error.to_string())?))
             }
-            Place::Memory => run(store_backend(Arc::new(MemoryEngine::new()))?, &self.folder, xml, more, with),
+            Place::Memory => run(store_backend(Arc::new(MemoryEngine::new()))?),
             Place::Embedded => {
                 let path = self.folder.join("store");
                 // Of the run before.
@@ -292,9 +358,9 @@ impl World {
                 let settings = Settings { durability, ..Settings::default() };
                 let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings);
                 let engine = Arc::new(engine.map_err(|error| error.to_string())?);
-                let took = run(store_backend(Arc::clone(&engine) as Arc<dyn Engine>)?, &self.folder, xml, more, with);
+                let done = run(store_backend(Arc::clone(&engine) as Arc<dyn Engine>)?);
                 engine.close().map_err(|error| error.to_string())?;
-                took
+                done
             }
         }
     }
@@ -413,7 +479,7 @@ fn run(
     folder: &Path,
     xml: &str,
     more: &mut dyn FnMut(&mut Registry),
-    (events, measures): (KeptEvents, bool),
+    (events, settings): (KeptEvents, EngineSettings),
 ) -> Result<Took, String> {
     let mut registry = Registry::default();
     builtin::register(&mut registry);
@@ -421,7 +487,7 @@ fn run(
     more(&mut registry);
     let mut engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, folder.to_owned());
     engine.keeping = events.keeping();
-    engine.settings.measures = measures;
+    engine.settings = settings;
     let file = JobFile::parse("accounts.xml", xml).map_err(|findings| findings.to_string())?;
     let launched = engine.start(&file, BTreeMap::new()).map_err(|error| error.to_string())?;
     let id = launched.id();

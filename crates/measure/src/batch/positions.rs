@@ -1,14 +1,16 @@
 //! A reader with a large position.
 
 use quayline_batch::Work;
-use quayline_batch::artifact::{Answer, Item, Reader};
+use quayline_batch::artifact::{Answer, Item, Lent, Reader};
 
 /// Changes of a position from one checkpoint to the next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moves {
-    /// No position, which the reader states, so that the engine does not request it.
+    /// No change, which the reader states, so that the engine does not request the position.
     Never,
-    /// No position; the reader returns a copy of it at each checkpoint instead.
+    /// No change; the reader lends the position at each checkpoint.
+    Lends,
+    /// No change; the reader returns a copy of the position at each checkpoint.
     Copies,
     /// The first eight bytes change at each checkpoint.
     Changes,
@@ -49,11 +51,11 @@ impl Reader for Positioned {
         self.moves != Moves::Never
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         if self.moves == Moves::Changes {
             let count = self.left.to_le_bytes();
             self.position.iter_mut().zip(count).for_each(|(byte, new)| *byte = new);
         }
-        Ok(Some(self.position.clone()))
+        Ok(Some(if self.moves == Moves::Copies { self.position.clone().into() } else { (&self.position).into() }))
     }
 }

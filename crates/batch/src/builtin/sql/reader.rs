@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quayline_postgres::{Answers, Cursor, Param, Pool, Statement};
 
 use super::{Items, items_of, names, pool_of, quoted};
-use crate::artifact::{Answer, Injected, Item, Reader};
+use crate::artifact::{Answer, Injected, Item, Lent, Reader};
 use crate::builtin::file_reader::damaged;
 use crate::error::Thrown;
 use crate::work::Work;
@@ -167,8 +167,8 @@ impl Reader for SqlReader {
         Ok(Some(item))
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(self.last.as_ref().map(|key| pack(key)))
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(self.last.as_ref().map(|key| pack(key).into()))
     }
 
     fn close(&mut self) -> Answer<()> {

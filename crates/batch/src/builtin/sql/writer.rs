@@ -11,7 +11,7 @@ use super::exact::Exact;
 use super::other::Other;
 use super::statement::{Mode, Target};
 use super::{items_of, names, pool_of};
-use crate::artifact::{Answer, Injected, Item, Writer};
+use crate::artifact::{Answer, Injected, Item, Lent, Writer};
 use crate::database::WHOLE;
 use crate::error::{Kind, Thrown};
 use crate::record::ExecutionId;
@@ -185,8 +185,8 @@ impl Writer for SqlWriter {
         self.other.iter_mut().for_each(|other| other.skip(count));
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        self.other.as_mut().map(Other::checkpoint).transpose()
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        self.other.as_mut().map(|other| other.checkpoint().map(Lent::from)).transpose()
     }
 
     fn close(&mut self, complete: bool) -> Answer<()> {

@@ -39,8 +39,9 @@ impl ChunkRun<'_, '_> {
         let processed = self.process_gathered();
         self.clock.begin_chunk(looks);
         processed?;
-        let bytes = bytes_of(self.items.get(first..).unwrap_or_default());
-        Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+        let made = self.items.get(first..).unwrap_or_default();
+        let bytes = usize::try_from(bytes_of(made)).unwrap_or(usize::MAX);
+        Ok(bytes.saturating_add(made.len() * self.bytes_more))
     }
 
     /// Processes the items of a chunk together. Calls the listeners of an item when its result is known.

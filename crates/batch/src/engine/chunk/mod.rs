@@ -25,7 +25,7 @@ use super::origin::{Origin, shown};
 use super::partition::{bound, choice};
 use super::step::ns;
 use super::straggler::Splits;
-use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Needs, Processor, Reader, Writer};
+use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Lent, Needs, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
@@ -127,6 +127,8 @@ pub(super) struct ChunkRun<'c, 's> {
     grown: (u64, u64),
     /// Bytes of items at which a chunk ends.
     bytes_max: usize,
+    /// Bytes that an item takes in addition to its own.
+    bytes_more: usize,
     /// Number of the item that was read last, or skipped in reading, in the step execution.
     number: u64,
     /// True if the chunk may skip, so that the origin of each item is recorded.
@@ -148,6 +150,9 @@ const CHECKPOINTS: &str = "quayline.checkpoints";
 
 /// Step property with the size in bytes of items at which a chunk ends.
 const CHUNK_BYTES_MAX: &str = "quayline.chunk-bytes-max";
+
+/// Bytes that a row takes until its unit of work is in the store: item, change, lock, undo, and its part of the record of the log.
+const ROW_BYTES: usize = 1_536;
 
 /// Work of a chunk whose commit is in progress.
 #[derive(Clone, Copy, Default)]
@@ -252,6 +257,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             gathered_from: Vec::new(),
             grown: (0, 0),
             bytes_max,
+            bytes_more: 0,
             number: 0,
             is_tracking: !chunk.skippable.include.is_empty(),
             can_retry: !chunk.retryable.include.is_empty(),
@@ -349,7 +355,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.begin(overhead);
         }
-        let checkpoints_ns = overhead;
+        let (checkpoints_ns, filled_ns) = (overhead, self.times.read_ns + self.times.process_ns);
         let waited = quayline_program::waited_here();
         let mut work = self.run.repository().begin()?;
         let mut read = 0;
@@ -371,10 +377,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 {
                     adaptive.end(u32::try_from(read).unwrap_or(u32::MAX), overhead);
                 }
+                let filled_ns = self.times.read_ns + self.times.process_ns - filled_ns;
+                let settings = &self.run.engine.settings;
                 let end = match filled {
-                    Filled::Full => return Ok(None),
-                    Filled::AtEnd => ChunkEnd::Finished,
-                    Filled::Stop => ChunkEnd::Stopped,
+                    Filled::Full if filled_ns >= settings.overlap_from_ns || !settings.measures => return Ok(None),
+                    Filled::Full => None,
+                    Filled::AtEnd => Some(ChunkEnd::Finished),
+                    Filled::Stop => Some(ChunkEnd::Stopped),
                 };
                 if let Err(thrown) = self.settle() {
                     if thrown.kind == Kind::Deferred {
@@ -382,8 +391,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     }
                     return Err(thrown);
                 }
-                self.end_span(self.now())?;
-                Ok(Some(end))
+                if end.is_some() {
+                    self.end_span(self.now())?;
+                }
+                Ok(end)
             }
             Err(Broken::RollBack(thrown)) => {
                 self.spans.drop_current();
@@ -429,12 +440,16 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let given = self.give_away(&filled)?;
         self.advance(left);
         let has_moved = self.reader.has_moved() || !self.has_written;
-        let reader = if has_moved { self.reader.checkpoint()?.map(Position::from) } else { None };
-        let writer = self.writer.checkpoint()?.map(Position::from);
+        let before = self.place.progress();
+        let reader = if has_moved {
+            Position::shared(self.reader.checkpoint()?, before.reader.as_ref())
+        } else {
+            before.reader.clone()
+        };
+        let writer = Position::shared(self.writer.checkpoint()?, before.writer.as_ref());
+        let user_data = Position::shared(self.context.user_data().map(Lent::from), before.user_data.as_ref());
+        // A checkpoint that shares positions with the one before is written only if that one holds.
         self.settle()?;
-        // Now that the checkpoint before holds, this one may have its position.
-        let reader = if has_moved { reader } else { self.place.progress().reader.clone() };
-        let user_data = self.context.user_data().map(Position::from);
         let progress = Progress { reader, writer, user_data, counts: self.context.counts() };
         let last = std::mem::replace(self.place.progress(), progress);
         if let Err(error) = self.put_checkpoint(work, &filled, &last, given) {
@@ -564,6 +579,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let deadline = (self.chunk.time_limit_s > 0)
             .then(|| Instant::now() + Duration::from_secs(u64::from(self.chunk.time_limit_s)));
         let (mut bytes, mut waiting, mut count) = (0, 0, 0);
+        // A store has no place for changes of a unit of work but the memory; a database receives them during the chunk.
+        self.bytes_more = if self.writer.takes_several() && work.unit().is_some() { ROW_BYTES } else { 0 };
         loop {
             *read += 1;
             self.clock.begin_item();
@@ -591,7 +608,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                             waiting = 0;
                         }
                     } else if let Some(item) = self.process(item, from)? {
-                        bytes += item.len();
+                        bytes += item.len() + self.bytes_more;
                         self.items.push(item);
                         self.items_from.extend(from);
                     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-use quayline_batch::artifact::{Answer, Injected, Item, Reader};
+use quayline_batch::artifact::{Answer, Injected, Item, Lent, Reader};
 use quayline_batch::{Thrown, Work};
 use quayline_core::system_error_text;
 
@@ -74,8 +74,8 @@ impl Reader for AccountReader {
         Err(Thrown::of(&["quayline.Configuration"], message).hint("name a file with lines in the property FileName"))
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(Some(padded(&[self.read, self.offset], self.size)))
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(Some(padded(&[self.read, self.offset], self.size).into()))
     }
 
     fn left(&self) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! `quayline.accountWriter`: inserts a row for each item in one chunk, and deletes these rows in the next.
 
 use quayline_batch::Work;
-use quayline_batch::artifact::{Answer, Injected, Item, Writer};
+use quayline_batch::artifact::{Answer, Injected, Item, Lent, Writer};
 use quayline_postgres::{Statement, Transaction};
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
 use quayline_store::{LockWait, Store, StoreError, Unit};
@@ -160,6 +160,10 @@ impl Writer for AccountWriter {
         Ok(())
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
         let count = if self.inserted == 0 { items.len() as u64 } else { self.inserted };
         if self.deletes != Deletes::Nothing {
@@ -175,7 +179,7 @@ impl Writer for AccountWriter {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(Some(padded(&[self.chunks, self.inserted], self.size)))
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(Some(padded(&[self.chunks, self.inserted], self.size).into()))
     }
 }
