@@ -29,8 +29,8 @@ const EACH: u32 = 100;
 const INTERCHANGE_BYTES: u64 = 212_000;
 /// Runs of each row; the median counts.
 const ROUNDS: usize = 5;
-/// Transactions of a unit of work without checkpoints between: all of them, up to the 4 MB of a unit.
-const NO_CHECKPOINT: u32 = 1_000_000;
+/// Transactions of a unit of work without checkpoints between: the most that `--commit-interval` takes, so a unit ends at its 4 MB.
+const NO_CHECKPOINT: u32 = 10_000;
 
 /// Processes to compare.
 struct Run {
