@@ -127,12 +127,25 @@ impl Claims {
     /// # Errors
     /// The error of the output.
     pub fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
-        let (w, r) = (&mut Segments::new(out, b'~'), &mut PythonRandom::new(1));
+        self.write_numbered(1, out)
+    }
+
+    /// Generates several interchanges, each with these claims, and with the control numbers from 1.
+    ///
+    /// # Errors
+    /// The error of the output.
+    pub fn write_interchanges(self, interchanges: u32, out: &mut dyn Write) -> io::Result<()> {
+        (1..=interchanges).try_for_each(|number| self.write_numbered(number, out))
+    }
+
+    /// Generates an interchange; its number is also the seed.
+    fn write_numbered(self, number: u32, out: &mut dyn Write) -> io::Result<()> {
+        let (w, r) = (&mut Segments::new(out, b'~'), &mut PythonRandom::new(number));
         put!(
             w,
-            "ISA*00*          *00*          *ZZ*SYNTHSENDER    *ZZ*SYNTHRECEIVER  *260401*1200*^*00501*000000001*0*T*:"
+            "ISA*00*          *00*          *ZZ*SYNTHSENDER    *ZZ*SYNTHRECEIVER  *260401*1200*^*00501*{number:09}*0*T*:"
         );
-        put!(w, "GS*HC*SYNTHSENDER*SYNTHRECEIVER*20260401*1200*1*X*005010X222A1");
+        put!(w, "GS*HC*SYNTHSENDER*SYNTHRECEIVER*20260401*1200*{number}*X*005010X222A1");
         let (mut done, mut sets) = (0, 0);
         while done < self.claims {
             sets += 1;
@@ -156,8 +169,8 @@ impl Claims {
             done += in_set;
             put!(w, "SE*{}*{sets:04}", w.count - before + 1);
         }
-        put!(w, "GE*{sets}*1");
-        put!(w, "IEA*1*000000001");
+        put!(w, "GE*{sets}*{number}");
+        put!(w, "IEA*1*{number:09}");
         w.flush()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place};
@@ -11,12 +12,13 @@ use quayline_edi::{Header, Standard};
 use quayline_frame::FramingSpec;
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
 use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
-use quayline_project::{LookupTable, MapFile, ShapeFile, ShapeOptions, TargetFormat, read_guides};
+use quayline_project::{LookupTable, MapFile, ShapeFile, ShapeOptions, TargetFormat, read_guides_and_files};
 use quayline_store::Store;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::codes;
 use crate::condition::Conditions;
+use crate::revision::Revision;
 use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
 use crate::send_rule::has_conditions;
 use crate::stored::{StoredPartners, has_stored};
@@ -48,6 +50,9 @@ pub struct Book {
     stored_version: Option<u64>,
     /// Digests of the partners' texts, by number.
     versions: Vec<u128>,
+    revision: Revision,
+    /// Maps that were run. Workers that use the book one after the other in the same millisecond must not make the same ids.
+    runs: AtomicU64,
 }
 
 struct MapSlot {
@@ -62,6 +67,8 @@ pub struct LoadedGuides {
     pub set: GuideSet,
     /// Digest of all guides and their includes, as hexadecimal digits.
     pub(crate) digits: String,
+    /// Files that they are made of.
+    files: Vec<PathBuf>,
 }
 
 impl LoadedGuides {
@@ -225,6 +232,8 @@ impl Book {
             findings,
             stored_version: None,
             versions: Vec::new(),
+            revision: Revision::default(),
+            runs: AtomicU64::new(0),
             partners,
         };
         for (number, partner) in book.partners.iter().enumerate() {
@@ -382,10 +391,26 @@ impl Book {
         let maps = self.maps.values().filter_map(|slot| slot.loaded.get()?.as_ref().ok());
         files.extend(maps.flat_map(|map| map.files.iter().cloned()));
         let guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
-        files.extend(guides.keys().flatten().map(|path| self.project.join(path)));
+        files.extend(guides.values().flat_map(|guides| guides.files.iter().cloned()));
+        files.extend(self.conditions.files());
         files.sort();
         files.dedup();
         files
+    }
+
+    /// Returns true if every map and condition that was used so far could be read. Guides that could not be read are read again at the next use.
+    pub(crate) fn is_whole(&self) -> bool {
+        let is_failed = |slot: &MapSlot| slot.loaded.get().is_some_and(Result::is_err);
+        !self.maps.values().any(is_failed) && self.conditions.are_whole()
+    }
+
+    pub(crate) fn revision(&self) -> &Revision {
+        &self.revision
+    }
+
+    /// Returns the number of the next run of a map.
+    pub(crate) fn next_run(&self) -> u64 {
+        self.runs.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Warnings about the partner files.
@@ -418,6 +443,11 @@ impl Book {
 
     pub(crate) fn shape_options(&self) -> &ShapeOptions {
         &self.options
+    }
+
+    /// Returns the time at which the book was opened, in microseconds since 1970.
+    pub(crate) fn opened_us(&self) -> i64 {
+        self.world.0
     }
 
     /// Returns the time at which the book was opened.
@@ -629,7 +659,7 @@ impl Book {
         let source = map.source.clone();
         let edi_target = map.targets.iter().zip(&outputs).find(|(_, output)| output.is_edi);
         let edi_target = edi_target.map(|(target, _)| target.shape.clone());
-        let pipeline = Pipeline::through(map, Arc::clone(&world), self.options.limits.clone()).map_err(placed)?;
+        let pipeline = Pipeline::into_files(map, Arc::clone(&world), self.options.limits.clone()).map_err(placed)?;
         let digits = format!("{digest:016x}");
         Ok(LoadedMap { pipeline, world, outputs, lookups, digest, digits, from_edi, files, source, edi_target })
     }
@@ -648,10 +678,10 @@ impl Book {
             return Ok(Arc::clone(known));
         }
         let files: Vec<PathBuf> = paths.iter().map(|path| self.project.join(path)).collect();
-        let set = read_guides(&files, &self.options.limits, self.options.cache.as_deref())?;
+        let (set, files) = read_guides_and_files(&files, &self.options.limits, self.options.cache.as_deref())?;
         let mut packed = Vec::new();
         set.pack(&mut packed);
-        let set = Arc::new(LoadedGuides { set, digits: format!("{:016x}", xxh3_64(&packed)) });
+        let set = Arc::new(LoadedGuides { set, digits: format!("{:016x}", xxh3_64(&packed)), files });
         guides.insert(paths.to_vec(), Arc::clone(&set));
         Ok(set)
     }

@@ -43,6 +43,8 @@ pub(crate) struct LoadedCondition {
     expressions: Expressions,
     pipeline: Pipeline,
     world: Arc<World>,
+    /// Files of the guide that the rule names. Those of maps are known to the book.
+    files: Vec<PathBuf>,
 }
 
 /// A condition with its memory.
@@ -76,6 +78,17 @@ impl Conditions {
             }
         }
         conditions
+    }
+
+    /// Returns the files of the conditions that were used so far.
+    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let loaded = self.slots.iter().filter_map(|slot| slot.get()?.as_ref().ok());
+        loaded.flat_map(|condition| condition.files.iter().cloned())
+    }
+
+    /// Returns true if every condition that was used so far could be compiled.
+    pub(crate) fn are_whole(&self) -> bool {
+        !self.slots.iter().any(|slot| slot.get().is_some_and(Result::is_err))
     }
 
     /// Returns the number of a rule's condition.
@@ -132,9 +145,11 @@ impl Book {
             Finding::error(codes::CONDITION, Fault::Config, message).at(place).hint(hint).into()
         };
         let loaded;
+        let mut files = Vec::new();
         let shape: &ShapeFile = match Names::of(rule, condition) {
             Names::Guide(guide) => {
                 loaded = ShapeFile::load(self.project(), &guide.display().to_string(), self.shape_options())?;
+                files.extend_from_slice(loaded.files());
                 &loaded
             }
             Names::Source(map) => &self.map(&map).map_err(Clone::clone)?.source,
@@ -175,7 +190,7 @@ impl Book {
         }
         let world = Arc::new(World::new(0, self.seed(), Vec::new(), Vec::new()));
         let pipeline = expressions.pipeline(&world, self.limits())?;
-        Ok(LoadedCondition { expressions, pipeline, world })
+        Ok(LoadedCondition { expressions, pipeline, world, files })
     }
 
     /// Evaluates the condition of a rule for a document in the form of a separate interchange; `None` for a rule without one.

@@ -72,8 +72,6 @@ pub struct Desk<'b> {
     written: Written,
     pub(crate) outputs: Outputs<'b>,
     now_ms: Box<dyn Fn() -> u64 + 'b>,
-    /// Maps that were run.
-    runs: u64,
     /// Units of work that committed.
     commits: u64,
     /// Numbers of entries that were taken in advance, and the time in milliseconds until which they are used.
@@ -151,7 +149,6 @@ impl<'b> Desk<'b> {
             written: Written::default(),
             outputs: stream.map_or(Outputs::Nobody, Outputs::Stream),
             now_ms: Box::new(now_ms),
-            runs: 0,
             commits: 0,
             ids: (0..0, 0),
             shares: false,
@@ -188,8 +185,7 @@ impl<'b> Desk<'b> {
 
     /// Returns the clock and the number for one run of a map.
     pub(crate) fn begin_map(&mut self) -> (u64, u64) {
-        self.runs += 1;
-        (self.now_ms(), self.runs)
+        (self.now_ms(), self.book.next_run())
     }
 
     /// Returns the open unit of work.

@@ -1,7 +1,7 @@
 //! Search for entries, and the operations on found entries: reprocess, purge.
 //!
 //! Every search walks the index of its most selective condition: business field, control number, a state that needs attention,
-//! partner and time, or all entries by number, which follows the time. The other conditions are tested for each entry. A page ends after a fixed
+//! partner and time (of one kind, or of all kinds at once), or all entries by number, which follows the time. The other conditions are tested for each entry. A page ends after a fixed
 //! number of entries was found or examined, and has the position of the next one, so the cost of a page does not depend on the size of the store.
 
 use std::ops::ControlFlow;
@@ -101,6 +101,12 @@ struct Walk {
 /// Callback that receives a key and a record, and decides whether to continue.
 type Visit<'v> = dyn FnMut(&[u8], &Record) -> Result<ControlFlow<()>, Findings> + 'v;
 
+/// The records of a walk, the last first.
+struct Backwards<'w> {
+    walk: &'w Walk,
+    browse: Browse,
+}
+
 impl Ledger {
     /// Searches.
     ///
@@ -125,6 +131,9 @@ impl Ledger {
                 None => end_of(&prefix),
             };
             return self.by_field(&unit, filter, &prefix, filter.after.clone().unwrap_or(from));
+        }
+        if let (None, Some(partner)) = (filter.kind, &filter.partner) {
+            return self.by_partner(&unit, filter, partner);
         }
         let mut walk = walk_of(filter);
         if walk.index.is_none()
@@ -181,12 +190,64 @@ impl Ledger {
         Ok(EntryId(low))
     }
 
+    /// Finds the entries of a partner, of all kinds: the index has a range for each kind, and the newest of their heads comes next. A place in the
+    /// result is time and number of an entry, the end of its keys in all ranges.
+    fn by_partner(&self, unit: &Unit, filter: &Filter, partner: &str) -> Result<Found, Findings> {
+        let walk = |kind: Kind| {
+            let walk = walk_of(&Filter { kind: Some(kind), partner: Some(partner.to_owned()), ..filter.clone() });
+            match &filter.after {
+                Some(after) => Walk { from: [&walk.prefix[..], after].concat(), ..walk },
+                None => walk,
+            }
+        };
+        let walks = [Kind::Interchange, Kind::Group, Kind::Transaction].map(walk);
+        let mut heads = Vec::with_capacity(walks.len());
+        for walk in &walks {
+            let mut records = self.backwards(unit, walk)?;
+            let head = records.next(unit)?;
+            heads.push((records, head));
+        }
+        let mut found = Found::default();
+        let mut looked_at = 0;
+        loop {
+            let newest = heads.iter_mut().filter(|(_, head)| head.is_some());
+            let newest = newest.max_by(|(_, one), (_, other)| place_in_time(one).cmp(&place_in_time(other)));
+            let Some((records, head)) = newest else { return Ok(found) };
+            let Some(record) = head.take() else { return Ok(found) };
+            let entry = self.decoded(&record.bytes)?;
+            looked_at += 1;
+            if filter.from_ms.is_some_and(|from| entry.time_ms < from) {
+                return Ok(found);
+            }
+            if fits(filter, &entry) {
+                found.entries.push(entry);
+            }
+            if found.entries.len() >= filter.limit.max(1) || looked_at >= LOOKED_AT_MAX {
+                found.next = place_in_time(&Some(record)).map(<[u8]>::to_vec);
+                return Ok(found);
+            }
+            *head = records.next(unit)?;
+        }
+    }
+
     /// Walks an index backwards.
     fn walk_back(&self, unit: &Unit, walk: &Walk, visit: &mut Visit<'_>) -> Result<(), Findings> {
-        let mut browse: Browse = match walk.index {
-            Some(index) => self.entries.browse_by(index).map_err(of_store)?,
-            None => self.entries.browse(),
+        let mut records = self.backwards(unit, walk)?;
+        while let Some(record) = records.next(unit)? {
+            if visit(key_of(walk.index, &record.bytes)?, &record)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a walk.
+    fn backwards<'w>(&self, unit: &Unit, walk: &'w Walk) -> Result<Backwards<'w>, Findings> {
+        let new = || match walk.index {
+            Some(index) => self.entries.browse_by(index).map_err(of_store),
+            None => Ok(self.entries.browse()),
         };
+        let mut browse: Browse = new()?;
         let by = match walk.index {
             Some(index) => By::Alternate(index, &walk.from),
             None => By::Key(&walk.from),
@@ -194,31 +255,12 @@ impl Ledger {
         match browse.start(unit, by, Relation::AtLeast) {
             Ok(()) => {}
             Err(StoreError::NotFound { .. }) => {
-                browse = match walk.index {
-                    Some(index) => self.entries.browse_by(index).map_err(of_store)?,
-                    None => self.entries.browse(),
-                };
+                browse = new()?;
                 browse.to_end();
             }
             Err(error) => return Err(of_store(error)),
         }
-        loop {
-            let record = match browse.previous(unit) {
-                Ok(record) => record,
-                Err(StoreError::EndOfFile { .. }) => return Ok(()),
-                Err(error) => return Err(of_store(error)),
-            };
-            let key = key_of(walk.index, &record.bytes)?;
-            if key >= walk.from.as_slice() {
-                continue;
-            }
-            if !key.starts_with(&walk.prefix) {
-                return Ok(());
-            }
-            if visit(key, &record)?.is_break() {
-                return Ok(());
-            }
-        }
+        Ok(Backwards { walk, browse })
     }
 
     /// Finds entries by a digest. If the store got its key later, earlier entries have digests without it; they are older, so they come last.
@@ -292,13 +334,22 @@ impl Ledger {
     /// # Errors
     /// Errors of the store.
     pub fn purge(&self, now_ms: u64, days: Option<u64>) -> Result<u64, Findings> {
-        let removed = self.purge_entries(now_ms, days)?;
-        self.purge_arrivals(now_ms, days.unwrap_or(KEEP_DAYS))?;
+        let (mut removed, mut next) = (0, Some(EntryId(0)));
+        while let Some(from) = next {
+            let purged = self.purge_unit(now_ms, days, from)?;
+            removed += purged.removed;
+            next = purged.next;
+        }
+        self.purge_sources(now_ms, days)?;
         Ok(removed)
     }
 
-    /// Removes the states of sources that were completed `days` ago.
-    fn purge_arrivals(&self, now_ms: u64, days: u64) -> Result<(), Findings> {
+    /// Removes the states of sources that were completed `days` ago, or the default retention of entries, in small units of work.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn purge_sources(&self, now_ms: u64, days: Option<u64>) -> Result<(), Findings> {
+        let days = days.unwrap_or(KEEP_DAYS);
         let before = now_ms.saturating_sub(days.saturating_mul(86_400_000));
         let mut after: Option<Vec<u8>> = None;
         loop {
@@ -342,56 +393,86 @@ impl Ledger {
         }
     }
 
-    fn purge_entries(&self, now_ms: u64, days: Option<u64>) -> Result<u64, Findings> {
-        let mut removed = 0;
-        let mut after = EntryId(0);
-        loop {
-            let mut unit = self.begin().map_err(of_store)?;
-            let mut browse = self.entries.browse();
-            match browse.start(&unit, By::Key(&(after.0 + 1).to_be_bytes()), Relation::AtLeast) {
-                Ok(()) => {}
-                Err(StoreError::NotFound { .. }) => return Ok(removed),
+    /// Does one unit of work of [`Ledger::purge`], over the next entries from a number on. Does not remove states of sources.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn purge_unit(&self, now_ms: u64, days: Option<u64>, from: EntryId) -> Result<Purged, Findings> {
+        let mut unit = self.begin().map_err(of_store)?;
+        let mut browse = self.entries.browse();
+        let mut purged = Purged { removed: 0, next: None };
+        match browse.start(&unit, By::Key(&from.0.to_be_bytes()), Relation::AtLeast) {
+            Ok(()) => {}
+            Err(StoreError::NotFound { .. }) => return Ok(purged),
+            Err(error) => return Err(of_store(error)),
+        }
+        let mut page = Vec::new();
+        while page.len() < PURGE_PAGE {
+            match browse.next(&unit) {
+                Ok(record) => page.push(self.decoded(&record.bytes)?),
+                Err(StoreError::EndOfFile { .. }) => break,
                 Err(error) => return Err(of_store(error)),
             }
-            let mut page = Vec::new();
-            let mut ended = false;
-            while page.len() < PURGE_PAGE {
-                match browse.next(&unit) {
-                    Ok(record) => page.push(self.decoded(&record.bytes)?),
-                    Err(StoreError::EndOfFile { .. }) => {
-                        ended = true;
-                        break;
-                    }
-                    Err(error) => return Err(of_store(error)),
-                }
+        }
+        let last = page.last().filter(|_| page.len() == PURGE_PAGE);
+        purged.next = last.map(|last| EntryId(last.id.0.saturating_add(1)));
+        let mut changed = false;
+        for entry in &page {
+            let keep_days = match entry.details.keep_days {
+                0 => KEEP_DAYS,
+                kept => kept,
+            };
+            let keep_days = days.unwrap_or(keep_days);
+            let old = entry.time_ms.saturating_add(keep_days.saturating_mul(86_400_000)) <= now_ms;
+            if old && !matches!(entry.state, State::Waiting | State::Receiving) {
+                self.remove(&mut unit, entry).map_err(of_store)?;
+                purged.removed += 1;
+                changed = true;
+            } else if self.purge_received(&mut unit, entry, now_ms)? {
+                changed = true;
             }
-            let Some(last) = page.last() else { return Ok(removed) };
-            after = last.id;
-            let mut changed = false;
-            for entry in &page {
-                let keep_days = days.unwrap_or(if entry.details.keep_days == 0 {
-                    crate::receive::KEEP_DAYS
-                } else {
-                    entry.details.keep_days
-                });
-                let old = entry.time_ms.saturating_add(keep_days.saturating_mul(86_400_000)) <= now_ms;
-                if old && !matches!(entry.state, State::Waiting | State::Receiving) {
-                    self.remove(&mut unit, entry).map_err(of_store)?;
-                    removed += 1;
-                    changed = true;
-                } else if self.purge_received(&mut unit, entry, now_ms)? {
-                    changed = true;
-                }
-            }
-            if changed {
-                unit.commit().map_err(of_store)?;
-            }
-            if ended {
-                return Ok(removed);
+        }
+        if changed {
+            unit.commit().map_err(of_store)?;
+        }
+        Ok(purged)
+    }
+}
+
+/// Result of one unit of work of a purge.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Purged {
+    /// Entries removed.
+    pub removed: u64,
+    /// Where the next unit of work begins; `None` after the last entry.
+    pub next: Option<EntryId>,
+}
+
+impl Backwards<'_> {
+    /// Returns the record before the last one; `None` at the beginning of the range.
+    fn next(&mut self, unit: &Unit) -> Result<Option<Record>, Findings> {
+        loop {
+            let record = match self.browse.previous(unit) {
+                Ok(record) => record,
+                Err(StoreError::EndOfFile { .. }) => return Ok(None),
+                Err(error) => return Err(of_store(error)),
+            };
+            let key = key_of(self.walk.index, &record.bytes)?;
+            if key < self.walk.from.as_slice() {
+                return Ok(key.starts_with(&self.walk.prefix).then_some(record));
             }
         }
     }
 }
+
+/// Returns time and number of an entry of the index by partner: the last bytes of its key.
+fn place_in_time(record: &Option<Record>) -> Option<&[u8]> {
+    let key = key_of(Some("partner"), &record.as_ref()?.bytes).ok()?;
+    key.get(key.len() - TIME_AND_NUMBER..)
+}
+
+/// Bytes of time and number in a key of the index by partner.
+const TIME_AND_NUMBER: usize = 16;
 
 /// Returns the position after the last key with a prefix.
 fn end_of(prefix: &Prefix) -> Vec<u8> {

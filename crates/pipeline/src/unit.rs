@@ -4,7 +4,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use quayline_columnar::{ColumnInput, ColumnReader, ColumnSink, ParquetEncoder, ParquetOptions, ParquetPages};
+use quayline_columnar::{
+    ColumnInput, ColumnReader, ColumnSink, ParquetEncoder, ParquetOptions, ParquetPages, ParquetWriter,
+};
 use quayline_core::{Code, Fault, Finding, Findings, Limits, Tally};
 use quayline_edi::{EdiMark, EdiWriter, ExcerptWriter};
 use quayline_flat::Header;
@@ -120,12 +122,31 @@ impl Pipeline {
     /// # Errors
     /// Errors of [`Pipeline::new`], and shapes that do not define the format of their documents.
     pub fn through(map: MapFile, world: Arc<World>, limits: Limits) -> Result<Pipeline, Findings> {
+        let (source, schema, step, targets) = Pipeline::parts(map, world)?;
+        Pipeline::with_map(source, schema, step, targets, limits)
+    }
+
+    fn parts(map: MapFile, world: Arc<World>) -> Result<Parts, Findings> {
         let source = map.source.source()?;
         let targets = map.targets.iter().map(|target| target.shape.target()).collect::<Result<Vec<_>, _>>()?;
         let schema = Arc::clone(map.source.schema());
         let schemas = map.targets.iter().map(|target| Arc::clone(target.shape.schema())).collect();
-        let step = MapStep { plan: Arc::new(map.plan), schemas, world };
-        Pipeline::with_map(source, schema, step, targets, limits)
+        Ok((source, schema, MapStep { plan: Arc::new(map.plan), schemas, world }, targets))
+    }
+
+    /// Creates a pipeline as [`Pipeline::through`] does, for a caller that takes each unit's output as a file: an output may be Parquet, and
+    /// [`OutputBuffer::take`] returns a whole file with the rows of the units since the last call.
+    ///
+    /// # Errors
+    /// Those of [`Pipeline::through`], except for Parquet.
+    pub fn into_files(map: MapFile, world: Arc<World>, limits: Limits) -> Result<Pipeline, Findings> {
+        let (source, schema, step, targets) = Pipeline::parts(map, world)?;
+        if targets.iter().any(|target| is_columns(target) && !matches!(target, TargetFormat::Parquet(_))) {
+            return Err(columns_of_unit("an Arrow file is not a document of a unit", "choose Parquet").into());
+        }
+        let pipeline = Pipeline::mapped(source, schema, step, targets, limits);
+        pipeline.ends().check().map_err(|error| error.findings())?;
+        Ok(pipeline)
     }
 
     /// Creates a pipeline with a map: `schema` is that of the source, `targets` are the formats of the map's outputs in order.
@@ -142,6 +163,16 @@ impl Pipeline {
         targets: Vec<TargetFormat>,
         limits: Limits,
     ) -> Result<Pipeline, Findings> {
+        Pipeline::mapped(source, schema, map, targets, limits).checked()
+    }
+
+    fn mapped(
+        source: SourceFormat,
+        schema: Arc<Schema>,
+        map: MapStep,
+        targets: Vec<TargetFormat>,
+        limits: Limits,
+    ) -> Pipeline {
         assert!(!targets.is_empty() && targets.len() == map.schemas.len(), "a target and a schema for each output");
         Pipeline {
             source,
@@ -152,14 +183,13 @@ impl Pipeline {
             limits,
             spool: Arc::new(SpoolMemory),
         }
-        .checked()
     }
 
     fn checked(self) -> Result<Pipeline, Findings> {
         if self.targets.iter().any(is_columns) {
             let message = "columns are not documents of a unit: Parquet and Arrow are written for many units at once";
-            let finding = Finding::error(codes::COLUMNS_OF_UNIT, Fault::Config, message);
-            return Err(finding.hint("choose JSON, XML, CSV, records or EDI, or convert a whole file").into());
+            let hint = "choose JSON, XML, CSV, records or EDI, or convert a whole file";
+            return Err(columns_of_unit(message, hint).into());
         }
         self.ends().check().map_err(|error| error.findings())?;
         Ok(self)
@@ -219,6 +249,13 @@ impl Pipeline {
             paging: Paging::Whole,
         }
     }
+}
+
+/// Source with its schema, map, and formats of the outputs.
+type Parts = (SourceFormat, Arc<Schema>, MapStep, Vec<TargetFormat>);
+
+fn columns_of_unit(message: &str, hint: &str) -> Finding {
+    Finding::error(codes::COLUMNS_OF_UNIT, Fault::Config, message).hint(hint)
 }
 
 /// Compiled loop of a [`Pipeline`] with its memory. It keeps nothing of the units that it has run.
@@ -281,7 +318,13 @@ impl<'p> UnitLane<'p> {
     ) -> Result<UnitLane<'p>, PipelineError> {
         let (mut outputs, mut written) = (Vec::new(), Vec::new());
         for number in 0..pipeline.targets.len() {
-            let (start, output) = ends.output(number, Apart::Together)?;
+            let (start, mut output) = ends.output(number, Apart::Together)?;
+            if let OutputStart::Parquet { sink, options } = &start
+                && encoder.is_none()
+            {
+                let writer = ParquetWriter::new(std::io::sink(), sink, options);
+                output.encode_by(writer.map_err(|error| PipelineError::from(error.finding()))?.encoder());
+            }
             outputs.push(output);
             written.push(match &start {
                 // The first document has no separator before it.
@@ -539,7 +582,7 @@ pub struct OutputBuffer {
 enum Form {
     Text { prologue: Vec<u8>, epilogue: Vec<u8>, separator: usize },
     Edi(Box<EdiWriter>),
-    Pages(Vec<ParquetPages>),
+    Pages { pages: Vec<ParquetPages>, sink: Box<ColumnSink>, options: ParquetOptions },
 }
 
 /// A point in an [`OutputBuffer`].
@@ -558,7 +601,7 @@ impl OutputBuffer {
                 (prologue.clone(), Form::Text { prologue, epilogue, separator })
             }
             OutputStart::Edi(options) => (Vec::new(), Form::Edi(Box::new(EdiWriter::new(*options)))),
-            OutputStart::Parquet { .. } => (Vec::new(), Form::Pages(Vec::new())),
+            OutputStart::Parquet { sink, options } => (Vec::new(), Form::Pages { pages: Vec::new(), sink, options }),
             OutputStart::Arrow { .. } => unreachable!("a pipeline with batches was refused"),
         };
         OutputBuffer { bytes, form, kept: 0, key: None }
@@ -571,6 +614,9 @@ impl OutputBuffer {
     }
 
     /// Ends the output, hands its bytes out, and begins the next one. Control numbers of interchanges count on.
+    ///
+    /// # Panics
+    /// If the pages of a Parquet file are of other columns than those of the pipeline, which its lanes exclude.
     pub fn take(&mut self) -> Vec<u8> {
         self.kept += 1;
         self.key = None;
@@ -585,7 +631,14 @@ impl OutputBuffer {
                 writer.clear();
                 core::mem::take(&mut self.bytes)
             }
-            Form::Pages(_) => Vec::new(),
+            Form::Pages { pages, sink, options } => {
+                let written = |pages: &mut Vec<ParquetPages>| {
+                    let mut writer = ParquetWriter::new(Vec::new(), sink, options)?;
+                    pages.drain(..).try_for_each(|pages| writer.write(pages))?;
+                    writer.finish().map(|(bytes, _)| bytes)
+                };
+                written(pages).expect("the lane was made with the same columns, and memory takes everything")
+            }
         }
     }
 
@@ -593,7 +646,7 @@ impl OutputBuffer {
     pub fn take_pages(&mut self) -> Vec<ParquetPages> {
         self.kept += 1;
         match &mut self.form {
-            Form::Pages(pages) => core::mem::take(pages),
+            Form::Pages { pages, .. } => core::mem::take(pages),
             Form::Text { .. } | Form::Edi(_) => Vec::new(),
         }
     }
@@ -608,7 +661,7 @@ impl OutputBuffer {
 
     /// Appends the output of a block.
     fn append(&mut self, payload: &mut Payload) -> Result<(), PipelineError> {
-        if let Form::Pages(pages) = &mut self.form {
+        if let Form::Pages { pages, .. } = &mut self.form {
             pages.extend(payload.columns.drain(..).filter_map(|columns| match columns {
                 Columns::Pages(pages) => Some(pages),
                 Columns::Batch(_) | Columns::Written => None,
@@ -642,9 +695,9 @@ impl Revocable for OutputBuffer {
     fn mark(&mut self) -> OutputMark {
         let edi = match &mut self.form {
             Form::Edi(writer) => Some(writer.mark()),
-            Form::Text { .. } | Form::Pages(_) => None,
+            Form::Text { .. } | Form::Pages { .. } => None,
         };
-        let len = if let Form::Pages(pages) = &self.form { pages.len() } else { self.bytes.len() };
+        let len = if let Form::Pages { pages, .. } = &self.form { pages.len() } else { self.bytes.len() };
         OutputMark { len, edi, kept: self.kept, key: self.key.clone() }
     }
 
@@ -652,7 +705,7 @@ impl Revocable for OutputBuffer {
     /// If the output was kept or taken since the mark.
     fn back_to(&mut self, mark: OutputMark) {
         assert_eq!(mark.kept, self.kept, "a mark is void once the output was kept or handed out");
-        if let Form::Pages(pages) = &mut self.form {
+        if let Form::Pages { pages, .. } = &mut self.form {
             pages.truncate(mark.len);
             return;
         }
@@ -672,7 +725,7 @@ impl DraftOutput for OutputBuffer {
     fn drafts(&mut self) -> Option<Drafts<'_>> {
         match &mut self.form {
             Form::Edi(writer) => Some(Drafts { writer, is_split: false, name: None }),
-            Form::Text { .. } | Form::Pages(_) => None,
+            Form::Text { .. } | Form::Pages { .. } => None,
         }
     }
 }

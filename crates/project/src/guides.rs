@@ -28,7 +28,27 @@ const BALANCES: &str = "builtin:balances";
 /// # Errors
 /// Every error in any of the guides, or that no guide was found.
 pub fn read_guides(paths: &[PathBuf], limits: &Limits, cache: Option<&Cache>) -> Result<GuideSet, Findings> {
-    Texts::read(paths)?.through(cache, "guides", limits, |set| set)
+    read_guides_and_files(paths, limits, cache).map(|(set, _)| set)
+}
+
+/// Reads guide files like [`read_guides`], and returns all files that the guides are made of, to detect changes: the paths, the files of folders, and
+/// included files.
+///
+/// # Errors
+/// Those of [`read_guides`].
+pub fn read_guides_and_files(
+    paths: &[PathBuf],
+    limits: &Limits,
+    cache: Option<&Cache>,
+) -> Result<(GuideSet, Vec<PathBuf>), Findings> {
+    let (set, files) = Texts::read(paths)?.through(cache, "guides", limits, |set| set)?;
+    Ok((set, files.into_iter().chain(paths.iter().cloned()).filter(|path| is_on_disk(path)).collect()))
+}
+
+/// Returns false for the names of guides that come with Quayline.
+fn is_on_disk(path: &Path) -> bool {
+    let name = path.to_str().unwrap_or_default();
+    name != BALANCES && !name.starts_with(BUILT_IN)
 }
 
 /// Reads guide files like [`read_guides`] and returns their documents.
@@ -41,6 +61,16 @@ pub fn read_guide_documents(
     names: NodeNames,
     cache: Option<&Cache>,
 ) -> Result<GuideDocuments, Findings> {
+    read_guide_documents_and_files(paths, limits, names, cache).map(|(documents, _)| documents)
+}
+
+/// Reads guide files like [`read_guide_documents`], and returns the files that they are made of.
+pub(crate) fn read_guide_documents_and_files(
+    paths: &[PathBuf],
+    limits: &Limits,
+    names: NodeNames,
+    cache: Option<&Cache>,
+) -> Result<(GuideDocuments, Vec<PathBuf>), Findings> {
     let kind = match names {
         NodeNames::References => "documents by reference",
         NodeNames::Words => "documents by name",
@@ -114,16 +144,21 @@ impl Texts {
         }
     }
 
-    /// Compiles the guides and applies `make`, or loads the result for the same texts from the cache.
+    /// Compiles the guides and applies `make`, or loads the result for the same texts from the cache. Also returns the files that were read, with those
+    /// that guides include.
     fn through<T: Packed>(
         self,
         cache: Option<&Cache>,
         kind: &str,
         limits: &Limits,
         make: impl FnOnce(GuideSet) -> T,
-    ) -> Result<T, Findings> {
+    ) -> Result<(T, Vec<PathBuf>), Findings> {
+        let mut files: Vec<PathBuf> = self.files.iter().map(|(name, _)| PathBuf::from(name)).collect();
+        let noting = Noting { included: RefCell::default() };
         let Some(cache) = cache.filter(|_| self.findings.is_empty()) else {
-            return self.compile(limits, &Files).map(make);
+            let made = self.compile(limits, &noting).map(make)?;
+            files.extend(noting.included.into_inner().into_keys().map(PathBuf::from));
+            return Ok((made, files));
         };
         let limits_text = format!("{limits:?}, balances: {:?}", self.balances);
         let texts = self.files.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
@@ -134,21 +169,22 @@ impl Texts {
             let included: Option<Vec<(String, String)>> = Packed::unpack(&mut from);
             let same =
                 |(name, of): &(String, String)| read_text(Path::new(name)).is_ok_and(|text| digest(&text) == *of);
-            if included.is_some_and(|included| included.iter().all(same))
+            if let Some(included) = included.filter(|included| included.iter().all(same))
                 && let Some(made) = T::unpack(&mut from)
                 && from.is_empty()
             {
-                return Ok(made);
+                files.extend(included.into_iter().map(|(name, _)| PathBuf::from(name)));
+                return Ok((made, files));
             }
         }
-        let noting = Noting { included: RefCell::default() };
         let made = make(self.compile(limits, &noting)?);
         let mut bytes = Vec::new();
         let included = noting.included.into_inner();
         included.iter().map(|(name, text)| (name.clone(), digest(text))).collect::<Vec<_>>().pack(&mut bytes);
         made.pack(&mut bytes);
         cache.put(key, &bytes);
-        Ok(made)
+        files.extend(included.into_keys().map(PathBuf::from));
+        Ok((made, files))
     }
 
     fn compile(self, limits: &Limits, resolver: &dyn GuideResolver) -> Result<GuideSet, Findings> {

@@ -97,6 +97,13 @@ pub trait AdminPart: Send + Sync {
         None
     }
 
+    /// Returns the answer to a `GET` whose body has no known length, or `None` if the path has no such answer. It runs on a separate thread and may
+    /// block.
+    fn download(&self, request: &AdminRequest<'_>) -> Option<Result<AdminDownload, AdminAnswer>> {
+        let _ = request;
+        None
+    }
+
     /// Metrics in the text form of Prometheus, each line with its line feed.
     fn metrics(&self) -> String;
 
@@ -112,7 +119,50 @@ pub trait AdminStream: Send {
     fn next(&mut self) -> Option<Vec<u8>>;
 }
 
-/// The most streams at a time.
+/// An answer that is sent while it is made, so that memory does not depend on its length.
+pub struct AdminDownload {
+    /// Media type of the body.
+    pub media: &'static str,
+    /// Parts of the body. After an error, the connection ends without the end of the body, so that the client notices. Taking a part may block.
+    pub parts: DownloadParts,
+}
+
+/// Parts of an [`AdminDownload`].
+pub type DownloadParts = Box<dyn Iterator<Item = Result<Vec<u8>, String>> + Send>;
+
+/// Sends the parts of an answer as the client takes them: at most two wait in memory.
+fn downloaded(thread: &Rc<Thread>, AdminDownload { media, mut parts }: AdminDownload) -> Response<Body> {
+    let (sender, receiver) = tokio::sync::mpsc::channel(2);
+    let thread = Rc::clone(thread);
+    thread.streams.set(thread.streams.get() + 1);
+    tokio::task::spawn_local(async move {
+        while !sender.is_closed() {
+            let made = tokio::task::spawn_blocking(move || {
+                let part = parts.next();
+                (parts, part)
+            });
+            let part = match made.await {
+                Ok((_, None)) => break,
+                Ok((back, Some(part))) => {
+                    parts = back;
+                    part
+                }
+                Err(_) => {
+                    let _ = sender.send(Err("a bug ended the answer; see the log".to_owned())).await;
+                    break;
+                }
+            };
+            let is_end = part.is_err();
+            if sender.send(part.map(bytes::Bytes::from)).await.is_err() || is_end {
+                break;
+            }
+        }
+        thread.streams.set(thread.streams.get().saturating_sub(1));
+    });
+    response_of(StatusCode::OK, Body::streamed(receiver), media)
+}
+
+/// The most streams and downloads at a time.
 const STREAMS_MAX: usize = 64;
 /// Between two looks at a stream.
 const STREAM_LOOK: std::time::Duration = std::time::Duration::from_millis(250);
@@ -142,7 +192,7 @@ fn streamed(thread: &Rc<Thread>, mut stream: Box<dyn AdminStream>) -> Response<B
                 text = b":\n\n".to_vec();
             }
             idle = std::time::Duration::ZERO;
-            if sender.send(bytes::Bytes::from(text)).await.is_err() {
+            if sender.send(Ok(bytes::Bytes::from(text))).await.is_err() {
                 break;
             }
         }
@@ -362,6 +412,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Oper
                 let text = format!("{STREAMS_MAX} streams of events are open");
                 return json(StatusCode::SERVICE_UNAVAILABLE, &Status::new(text));
             }
+            let may_download = thread.streams.get() < STREAMS_MAX;
             let answered = tokio::task::spawn_blocking(move || {
                 let request = AdminRequest {
                     // The library leaves out the body of the answer to HEAD.
@@ -375,15 +426,24 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Oper
                     if_none_match: if_none_match.as_deref(),
                 };
                 let stream = |part: &Arc<dyn AdminPart>| part.stream(&request, last.as_deref());
-                match wants_stream.then(|| parts.iter().find_map(stream)).flatten() {
-                    Some(Ok(stream)) => Some(Ok(stream)),
-                    Some(Err(answer)) => Some(Err(answer)),
-                    None => parts.iter().find_map(|part| part.request(&request)).map(Err),
+                if let Some(streaming) = wants_stream.then(|| parts.iter().find_map(stream)).flatten() {
+                    return Some(streaming.map_or_else(Answered::Whole, Answered::Stream));
                 }
+                if request.method == "GET"
+                    && let Some(download) = parts.iter().find_map(|part| part.download(&request))
+                {
+                    return Some(download.map_or_else(Answered::Whole, Answered::Download));
+                }
+                parts.iter().find_map(|part| part.request(&request)).map(Answered::Whole)
             });
             match answered.await {
-                Ok(Some(Ok(stream))) => streamed(thread, stream),
-                Ok(Some(Err(AdminAnswer { status, media, body, allow, version }))) => {
+                Ok(Some(Answered::Stream(stream))) => streamed(thread, stream),
+                Ok(Some(Answered::Download(download))) if may_download => downloaded(thread, download),
+                Ok(Some(Answered::Download(_))) => {
+                    let text = format!("{STREAMS_MAX} streams and downloads are open");
+                    json(StatusCode::SERVICE_UNAVAILABLE, &Status::new(text))
+                }
+                Ok(Some(Answered::Whole(AdminAnswer { status, media, body, allow, version }))) => {
                     let mut response = response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body, media);
                     if let Some(allow) = allow.and_then(|methods| HeaderValue::from_str(&methods).ok()) {
                         response.headers_mut().insert(ALLOW, allow);
@@ -406,6 +466,13 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Oper
             &Paths { paths: "/health /ready /metrics /definitions /intervals; POST /reload" },
         ),
     }
+}
+
+/// Answer of a part of the program.
+enum Answered {
+    Whole(AdminAnswer),
+    Stream(Box<dyn AdminStream>),
+    Download(AdminDownload),
 }
 
 /// Returns the reports of parts that do not work. A part that does not answer in time counts as not working and is not asked again until it has answered.
@@ -469,7 +536,11 @@ fn is_local(host: &str) -> bool {
 }
 
 fn response(status: StatusCode, text: impl Into<bytes::Bytes>, media: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::shared(text));
+    response_of(status, Body::shared(text), media)
+}
+
+fn response_of(status: StatusCode, body: Body, media: &'static str) -> Response<Body> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     response

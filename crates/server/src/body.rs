@@ -1,7 +1,7 @@
 //! Bodies of answers, whose buffers come back.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
@@ -87,8 +87,11 @@ impl Drop for Chunk {
     }
 }
 
+/// Parts of a stream. After an error, the connection ends.
+pub(crate) type Parts = Receiver<Result<Bytes, String>>;
+
 /// A body that is whole from the start, or a stream of parts.
-pub(crate) struct Body(Option<Chunk>, Option<Receiver<Bytes>>);
+pub(crate) struct Body(Option<Chunk>, Option<Parts>);
 
 impl Body {
     pub(crate) fn empty() -> Body {
@@ -100,7 +103,7 @@ impl Body {
     }
 
     /// Parts as they come.
-    pub(crate) fn streamed(parts: Receiver<Bytes>) -> Body {
+    pub(crate) fn streamed(parts: Parts) -> Body {
         Body(None, Some(parts))
     }
 
@@ -123,11 +126,12 @@ impl Body {
 
 impl hyper::body::Body for Body {
     type Data = Chunk;
-    type Error = Infallible;
+    type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, io::Error>>> {
         if let Some(parts) = &mut self.1 {
-            return parts.poll_recv(cx).map(|part| part.map(|part| Ok(Frame::data(Chunk::Shared(part)))));
+            let framed = |part: Bytes| Frame::data(Chunk::Shared(part));
+            return parts.poll_recv(cx).map(|part| part.map(|part| part.map(framed).map_err(io::Error::other)));
         }
         Poll::Ready(self.0.take().map(|chunk| Ok(Frame::data(chunk))))
     }

@@ -59,7 +59,7 @@ mod trace;
 mod upstream;
 
 pub use access::key_digest;
-pub use admin::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
+pub use admin::{AdminAnswer, AdminDownload, AdminPart, AdminRequest, AdminStream, DownloadParts};
 pub use amqp::{AmqpConfig, Users, tls_without_http};
 pub use api_graph::{is_in_apis, operations_of};
 pub use collect::{Collecting, collect_work};

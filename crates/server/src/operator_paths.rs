@@ -32,7 +32,7 @@ pub struct OperatorPaths {
     pub required: &'static [&'static str],
     /// Media type of bodies.
     pub body: &'static str,
-    /// Operations whose answer is not JSON, with its media type.
+    /// Operations whose answer is not JSON, with its media type; once for each type.
     pub other_media: &'static [(&'static str, &'static str)],
     /// Operations whose answer has the version of what it shows, in `ETag`.
     pub versioned: &'static [&'static str],
@@ -120,13 +120,16 @@ impl OperatorPaths {
             all.push(header("If-Match", "Versions of which the partner must have one, or `*` for any version"));
             all.push(header("If-None-Match", "`*`: the change adds and never replaces"));
         }
-        let media =
-            self.other_media.iter().find(|(known, _)| known == id).map_or("application/json", |(_, media)| media);
+        let media = self.other_media.iter().filter(|(known, _)| known == id).map(|(_, media)| *media);
+        let mut content: Map<String, Value> = media.map(|media| (media.to_owned(), json!({}))).collect();
+        if content.is_empty() {
+            content.insert("application/json".to_owned(), json!({}));
+        }
         let success = if self.creates == Some(id) { "201" } else { "200" };
         let mut operation_json = json!({
             "operationId": id, "summary": summary, "parameters": all,
             "responses": {
-                success: { "description": summary, "content": { media: {} } },
+                success: { "description": summary, "content": content },
                 "401": { "description": "No valid credentials" }, "403": { "description": "None of the roles" },
             },
         });

@@ -8,7 +8,7 @@ use super::{Area, Bar, Bench, Measured, Side};
 use crate::partner::commands::{self, CHECKED, Cost, OFF, ON, Programs, Received};
 use crate::partner::growth::{self, Grown};
 use crate::unit_of_work::floor;
-use quayline_measure::partner_study::{self, UNIT};
+use quayline_measure::partner_study::{self, Messages, UNIT};
 
 pub(super) const BARS: &[Bar] = &[
     most("look-up of 50,000 rules of 1,000 partners, by 500 of ten", 1.5, "ratio", lookup),
@@ -134,7 +134,12 @@ fn settings(durability: Durability) -> Settings {
 }
 
 fn buffered(bench: &Bench) -> Result<Measured, String> {
-    let speed = partner_study::run(&bench.scratch.path("partner-study"), settings(Durability::Buffered), 10_000)?;
+    let speed = partner_study::run(
+        &bench.scratch.path("partner-study"),
+        settings(Durability::Buffered),
+        Messages::All,
+        10_000,
+    )?;
     let detail = format!("{:.1} us CPU each, {} messages; the study: 51,808 an hour", speed.cpu_us, speed.messages);
     Ok(Measured { value: speed.rate, detail })
 }
@@ -142,7 +147,8 @@ fn buffered(bench: &Bench) -> Result<Measured, String> {
 fn durable(bench: &Bench) -> Result<Measured, String> {
     let floor = || floor(&bench.scratch.path("floor"), Duration::from_secs(1)).map_err(|error| error.to_string());
     let before = floor()?;
-    let speed = partner_study::run(&bench.scratch.path("partner-study"), settings(Durability::Sync), 5_000)?;
+    let speed =
+        partner_study::run(&bench.scratch.path("partner-study"), settings(Durability::Sync), Messages::All, 5_000)?;
     let floor = before.midpoint(floor()?);
     let detail =
         format!("{:.0} messages/s, {:.1} us CPU each, floor {floor:.0}/s, {UNIT} in a unit", speed.rate, speed.cpu_us);

@@ -12,18 +12,16 @@ use quayline_partner::{
     NO_ENTRY, ROSTER, Release, Roster, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, VERSION,
     Way, is_partner, time_of,
 };
-use quayline_project::ShapeOptions;
-use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
-use quayline_store::{Clock as _, SystemClock};
+use quayline_server::{AdminAnswer, AdminDownload, AdminPart, AdminRequest};
 use quayline_workload::{Kind as Work, Workload};
 use serde_json::{Value, json};
 
 use super::entries::entry_json;
+use super::export::{Export, Format};
 use super::folders::Watcher;
 use super::show::{explanation_json, partner_json, partner_line_json};
-use super::{envelope_json, now_ms, openapi, receive_json, roster, send_json};
+use super::{envelope_json, now_ms, openapi, read_book, receive_json, roster, send_json};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
-use crate::cache::cache;
 use crate::console::Console;
 use crate::exit::{Stop, argument};
 use crate::store::from_hex;
@@ -31,6 +29,13 @@ use crate::store::from_hex;
 /// Default and maximum number of entries on a page.
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
+
+/// Conditions of a search.
+const FILTERS: [&str; 13] =
+    ["kind", "partner", "state", "way", "document", "guide", "map", "rule", "finding", "number", "field", "from", "to"];
+
+/// Units of work of one request to purge, each over 256 entries: about 100,000 entries.
+const PURGE_UNITS: usize = 400;
 
 /// Actions that are counted as work of the class `translation`.
 const ACTIONS: [&str; 8] = ["receive", "send", "release", "reprocess", "advise", "resend", "reenvelope", "explain"];
@@ -41,6 +46,8 @@ pub(crate) struct PartnersPart {
     ledger: Ledger,
     /// Serializes requests with changes: numbers are taken in order, and no request waits for locks of the store, except for those of flows.
     desk: Mutex<()>,
+    /// Partners as they were last read.
+    book: Mutex<Option<Arc<Book>>>,
     workload: Arc<Workload>,
 }
 
@@ -49,14 +56,21 @@ type Answer = Result<(u16, Value), Findings>;
 
 impl PartnersPart {
     pub(crate) fn new(project: PathBuf, ledger: Ledger, workload: Arc<Workload>) -> Self {
-        PartnersPart { project, ledger, desk: Mutex::new(()), workload }
+        PartnersPart { project, ledger, desk: Mutex::default(), book: Mutex::default(), workload }
     }
 
-    /// Reads the current partners in files and in the store, so that a change needs no restart.
-    fn book(&self) -> Result<Book, Findings> {
-        let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
-        let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
-        Book::open_with(&self.project, Some(self.ledger.store()), options, now_us, SystemClock.random())
+    /// Returns the current partners in files and in the store. Reads them again after a change, so that a change needs no restart. Maps have the
+    /// clock and ids of one unit of work, so only one request at a time may run them: [`PartnersPart::desk`].
+    fn book(&self) -> Result<Arc<Book>, Findings> {
+        let mut kept = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(book) = kept.take_if(|book| !book.is_current(Some(self.ledger.store()))) {
+            // Two generations of many partners need twice the memory.
+            drop(book);
+        }
+        match &*kept {
+            Some(book) => Ok(Arc::clone(book)),
+            None => Ok(Arc::clone(kept.insert(Arc::new(read_book(&self.project, Some(self.ledger.store()))?)))),
+        }
     }
 
     fn roster(&self) -> Roster<'_> {
@@ -86,7 +100,7 @@ impl PartnersPart {
         let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let mut current = match book.take() {
             Some(book) => book,
-            None => self.book()?,
+            None => read_book(&self.project, Some(self.ledger.store()))?,
         };
         let done = watcher.round(&mut current, &self.ledger, stop, console);
         *book = Some(current);
@@ -114,6 +128,7 @@ impl PartnersPart {
                 .and_then(|count| Ok((200, json!({ "changes": self.roster().changes(count)? })))),
             ("POST", ["explain"]) => self.explain(request.body),
             ("GET", ["entries"]) => self.entries(&query),
+            ("POST", ["entries", "purge"]) => self.purge(&query),
             ("GET", ["entries", id]) => entry_id(id).and_then(|id| self.entry(id)),
             ("GET", ["entries", id, "story"]) => entry_id(id).and_then(|id| {
                 let story = self.at_desk(|desk| desk.story(id))?;
@@ -214,6 +229,8 @@ impl PartnersPart {
     }
 
     fn explain(&self, body: &[u8]) -> Answer {
+        // Conditions of rules run here, too.
+        let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let all = self.book()?.explain(body)?;
         Ok((200, json!({ "documents": all.iter().map(explanation_json).collect::<Vec<_>>() })))
     }
@@ -233,40 +250,55 @@ impl PartnersPart {
     }
 
     fn entries(&self, query: &Query) -> Answer {
-        query.only(&[
-            "kind", "partner", "state", "way", "document", "guide", "map", "rule", "finding", "number", "field",
-            "from", "to", "count", "after",
-        ])?;
-        let one_of = |key: &str, words: &[&str]| {
-            let hint = format!("write one of {}", words.join(", "));
-            wrong(format!("`{key}` has no such value"), hint)
-        };
-        let kind = query.value("kind").map(|word| Kind::named(word).ok_or_else(|| one_of("kind", Kind::WORDS)));
-        let way = query.value("way").map(|word| Way::named(word).ok_or_else(|| one_of("way", Way::WORDS)));
-        let state = query.value("state").map(|word| State::named(word).ok_or_else(|| one_of("state", State::WORDS)));
-        let field = query.value("field").map(|text| {
-            Filter::field_of(text).ok_or_else(|| {
-                wrong("`field` has no `=`".to_owned(), "write it as field=purchase-order=PO4711".to_owned())
+        query.only(&[&FILTERS[..], &["count", "after"]].concat())?;
+        self.page(&Filter { limit: query.count()?, after: query.place()?, ..query.filter()? })
+    }
+
+    /// Begins an export. Errors of the first page come before the answer begins.
+    fn exported(&self, query: &str) -> Result<AdminDownload, Findings> {
+        let query = Query::parse(query)?;
+        query.only(&[&FILTERS[..], &["format"]].concat())?;
+        let word = query.value("format").unwrap_or(Format::WORDS[0]);
+        let hint = || format!("write one of {}", Format::WORDS.join(", "));
+        let format = Format::named(word).ok_or_else(|| wrong(format!("`format` is `{word}`"), hint()))?;
+        let mut export = Export::new(&self.ledger, query.filter()?, format)?;
+        let first = export.part()?;
+        let rest = export.map(|part| {
+            part.map_err(|findings| {
+                Console::plain().findings(&findings.0);
+                findings.to_string()
             })
         });
-        self.page(&Filter {
-            kind: kind.transpose()?,
-            way: way.transpose()?,
-            state: state.transpose()?,
-            field: field.transpose()?,
-            partner: query.value("partner").map(str::to_owned),
-            document: query.value("document").map(str::to_owned),
-            guide: query.value("guide").map(str::to_owned),
-            map: query.value("map").map(str::to_owned),
-            rule: query.value("rule").map(str::to_owned),
-            finding: query.value("finding").map(str::to_owned),
-            number: query.value("number").map(str::to_owned),
-            from_ms: query.time("from")?,
-            to_ms: query.time("to")?,
-            limit: query.count()?,
-            after: query.place()?,
-            ..Filter::default()
-        })
+        Ok(AdminDownload { media: format.media(), parts: Box::new(first.map(Ok).into_iter().chain(rest)) })
+    }
+
+    /// Purges for a bounded number of units of work. Requests at the desk come between two of them.
+    fn purge(&self, query: &Query) -> Answer {
+        query.only(&["older_than", "after"])?;
+        let days = query.value("older_than").map(|text| {
+            text.parse().map_err(|_| {
+                wrong("`older_than` is not a number of days".to_owned(), "write older_than=365".to_owned())
+            })
+        });
+        let (days, now_ms) = (days.transpose()?, now_ms());
+        let place = query.place()?.map(|place| {
+            let place = <[u8; 8]>::try_from(place).map(u64::from_be_bytes);
+            place.map_err(|_| {
+                wrong("`after` is not a place".to_owned(), "send the `next` of the answer before".to_owned())
+            })
+        });
+        let (mut removed, mut next) = (0, Some(EntryId(place.transpose()?.unwrap_or(0))));
+        for _ in 0..PURGE_UNITS {
+            let Some(from) = next else { break };
+            let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+            let purged = self.ledger.purge_unit(now_ms, days, from)?;
+            removed += purged.removed;
+            next = purged.next;
+        }
+        if next.is_none() {
+            self.ledger.purge_sources(now_ms, days)?;
+        }
+        Ok((200, json!({ "removed": removed, "next": next.map(|next| quayline_core::hex(&next.0.to_be_bytes())) })))
     }
 
     fn overdue(&self, query: &Query) -> Answer {
@@ -409,6 +441,11 @@ impl AdminPart for PartnersPart {
         None
     }
 
+    fn download(&self, request: &AdminRequest<'_>) -> Option<Result<AdminDownload, AdminAnswer>> {
+        let is_export = request.path == "/partner/entries/export";
+        is_export.then(|| self.exported(request.query).map_err(|findings| failure(&findings)))
+    }
+
     fn metrics(&self) -> String {
         String::new()
     }
@@ -483,6 +520,39 @@ fn entry_id(text: &str) -> Result<EntryId, Findings> {
 }
 
 impl Query {
+    /// Returns the conditions of a search.
+    fn filter(&self) -> Result<Filter, Findings> {
+        let one_of = |key: &str, words: &[&str]| {
+            let hint = format!("write one of {}", words.join(", "));
+            wrong(format!("`{key}` has no such value"), hint)
+        };
+        let kind = self.value("kind").map(|word| Kind::named(word).ok_or_else(|| one_of("kind", Kind::WORDS)));
+        let way = self.value("way").map(|word| Way::named(word).ok_or_else(|| one_of("way", Way::WORDS)));
+        let state = self.value("state").map(|word| State::named(word).ok_or_else(|| one_of("state", State::WORDS)));
+        let field = self.value("field").map(|text| {
+            Filter::field_of(text).ok_or_else(|| {
+                wrong("`field` has no `=`".to_owned(), "write it as field=purchase-order=PO4711".to_owned())
+            })
+        });
+        let text = |name: &str| self.value(name).map(str::to_owned);
+        Ok(Filter {
+            kind: kind.transpose()?,
+            way: way.transpose()?,
+            state: state.transpose()?,
+            field: field.transpose()?,
+            partner: text("partner"),
+            document: text("document"),
+            guide: text("guide"),
+            map: text("map"),
+            rule: text("rule"),
+            finding: text("finding"),
+            number: text("number"),
+            from_ms: self.time("from")?,
+            to_ms: self.time("to")?,
+            ..Filter::default()
+        })
+    }
+
     fn time(&self, name: &str) -> Result<Option<u64>, Findings> {
         let Some(text) = self.value(name) else { return Ok(None) };
         let hint = "write 2026-04-01 or 2026-04-01T12:00, in UTC";
@@ -510,5 +580,62 @@ impl Query {
             Some("true") => Ok(Again::Yes),
             Some(_) => Err(wrong("`again` is neither true nor false".to_owned(), "write again=true".to_owned())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quayline_store::{Access, MemoryEngine, Store, StoreLimits, SystemClock};
+    use quayline_workload::WorkloadConfig;
+
+    use super::*;
+
+    /// Regression: every request read all partners, whatever it was about.
+    #[test]
+    fn partners_are_read_again_only_after_a_change() {
+        let project = tempfile::tempdir().expect("a folder");
+        let own = "own = true\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"US\"\n";
+        let file = project.path().join("partners/us.toml");
+        std::fs::create_dir(project.path().join("partners")).expect("a folder");
+        std::fs::write(&file, own).expect("a file");
+        let engine = Arc::new(MemoryEngine::default());
+        let store = Store::open(engine, Arc::new(SystemClock), StoreLimits::default(), Access::Write).expect("a store");
+        let ledger = Ledger::open(&store).expect("files");
+        let workload = Workload::new(WorkloadConfig::default(), 1);
+        let part = PartnersPart::new(project.path().to_owned(), ledger, workload);
+        // A file that was changed just now counts as changed.
+        let settled = || {
+            std::thread::sleep(std::time::Duration::from_millis(250));
+            part.book().expect("partners")
+        };
+        let first = settled();
+        assert!(Arc::ptr_eq(&first, &part.book().expect("partners")));
+        let listed = |path: &str| part.request(&AdminRequest { method: "GET", path, ..AdminRequest::default() });
+        assert_eq!(listed("/partner/partners").expect("an answer").status, 200);
+        assert_eq!(listed("/partner/envelopes").expect("an answer").status, 200);
+        assert!(Arc::ptr_eq(&first, &part.book().expect("partners")));
+        // A changed file, and a partner in the store.
+        std::fs::write(&file, own.replace("\"US\"", "\"WE\"")).expect("a file");
+        let second = settled();
+        assert!(
+            !Arc::ptr_eq(&first, &second)
+                && second.identified(second.partner(0).identities[0].standard, "ZZ", "WE").is_some()
+        );
+        let acme = own.replace("own = true", "name = \"ACME\"").replace("\"US\"", "\"ACME\"");
+        let put = AdminRequest {
+            method: "PUT",
+            path: "/partner/partners/ACME",
+            query: "in=store",
+            body: acme.as_bytes(),
+            ..AdminRequest::default()
+        };
+        assert_eq!(part.request(&put).expect("an answer").status, 200);
+        let third = part.book().expect("partners");
+        assert!(!Arc::ptr_eq(&second, &third) && third.named("ACME").is_some());
+        // Partners that cannot be read are a finding of each request until they can.
+        std::fs::write(&file, "own = maybe").expect("a file");
+        assert_eq!(listed("/partner/partners").expect("an answer").status, 422);
+        std::fs::write(&file, own).expect("a file");
+        assert_eq!(listed("/partner/partners").expect("an answer").status, 200);
     }
 }

@@ -9,6 +9,26 @@ const PAGE: [(&str, &str); 2] = [
 
 const PLACE: (&str, &str) = ("in", "`store` or `files`; by default where the partner is, and a new one in files");
 
+/// Parameters of an export, then those of a search: they share the conditions between the first and the last two.
+const SEARCH: &[(&str, &str)] = &[
+    ("format", "`jsonl` by default, `csv` or `parquet`"),
+    ("kind", "`interchange`, `group` or `transaction`"),
+    ("partner", "Name of the partner"),
+    ("state", "State"),
+    ("way", "`received` or `sent`"),
+    ("document", "Type of document"),
+    ("guide", "Name of the guide that checked it, or the digest of the partner's guides"),
+    ("map", "Digest of a map"),
+    ("rule", "Rule, as OWNER/NAME"),
+    ("finding", "Code of a finding"),
+    ("number", "Control number of an interchange, with what is in it, or of a group"),
+    ("field", "Business field, as NAME=VALUE"),
+    ("from", "Not before this time, in UTC"),
+    ("to", "Before this time, in UTC"),
+    PAGE[0],
+    PAGE[1],
+];
+
 /// Every operation. Paths begin after `/partner`.
 pub(super) const OPERATIONS: &[Operation] = &[
     ("/openapi.json", "get", "describe", "This document", &[], None),
@@ -68,22 +88,25 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "get",
         "findEntries",
         "Entries of the transaction store, the newest first",
+        SEARCH.split_at(1).1,
+        None,
+    ),
+    (
+        "/entries/export",
+        "get",
+        "exportEntries",
+        "All entries that a search finds, the newest first, as a stream of JSON lines or CSV or as a Parquet file",
+        SEARCH.split_at(SEARCH.len() - 2).0,
+        None,
+    ),
+    (
+        "/entries/purge",
+        "post",
+        "purgeEntries",
+        "Removes entries that are older than their retention, about 100,000 entries at a time; `next` is where the next request continues",
         &[
-            ("kind", "`interchange`, `group` or `transaction`"),
-            ("partner", "Name of the partner"),
-            ("state", "State"),
-            ("way", "`received` or `sent`"),
-            ("document", "Type of document"),
-            ("guide", "Name of the guide that checked it, or the digest of the partner's guides"),
-            ("map", "Digest of a map"),
-            ("rule", "Rule, as OWNER/NAME"),
-            ("finding", "Code of a finding"),
-            ("number", "Control number of an interchange, with what is in it, or of a group"),
-            ("field", "Business field, as NAME=VALUE"),
-            ("from", "Not before this time, in UTC"),
-            ("to", "Before this time, in UTC"),
-            PAGE[0],
-            PAGE[1],
+            ("older_than", "Number of days, instead of the retention of each entry"),
+            ("after", "Where the purge continues: `next` of the answer before"),
         ],
         None,
     ),
@@ -174,7 +197,13 @@ pub(super) const PATHS: OperatorPaths = OperatorPaths {
     integers: &["entry"],
     required: &[],
     body: "application/octet-stream",
-    other_media: &[("readBytes", "application/octet-stream"), ("readPartner", "application/toml")],
+    other_media: &[
+        ("readBytes", "application/octet-stream"),
+        ("readPartner", "application/toml"),
+        ("exportEntries", "application/x-ndjson"),
+        ("exportEntries", "text/csv"),
+        ("exportEntries", "application/vnd.apache.parquet"),
+    ],
     versioned: &["showPartner", "readPartner", "putPartner"],
     conditional: &["putPartner", "removePartner"],
     creates: None,

@@ -325,7 +325,7 @@ fn one_partner_does_not_stop_the_others() {
 }
 
 /// Returns an interchange with many orders.
-fn many(orders: u32) -> String {
+pub(crate) fn many(orders: usize) -> String {
     let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();
     for order in 1..=orders {
         text.push_str(&format!(
@@ -337,7 +337,7 @@ fn many(orders: u32) -> String {
 
 #[test]
 fn a_killed_run_continues_without_loss_or_repetition() {
-    const ORDERS: u32 = 60;
+    const ORDERS: usize = 60;
     let world = examples();
     world.write("many.x12", many(ORDERS));
     let arguments = ["partner", "receive", "--project", "partners", "--commit-interval", "1", "many.x12"];
@@ -362,13 +362,13 @@ fn a_killed_run_continues_without_loss_or_repetition() {
         fs::read_dir(world.path("partners/orders")).expect("a folder").map(|entry| entry.expect("an entry").path());
     let delivered: Vec<_> =
         names.filter(|path| !path.file_name().expect("a name").to_string_lossy().starts_with('.')).collect();
-    assert_eq!(delivered.len(), ORDERS as usize, "after {kills} kills");
+    assert_eq!(delivered.len(), ORDERS, "after {kills} kills");
     let mut numbers: Vec<String> = delivered.iter().map(|path| fs::read_to_string(path).expect("text")).collect();
     numbers.sort();
     numbers.dedup();
-    assert_eq!(numbers.len(), ORDERS as usize, "each order once");
+    assert_eq!(numbers.len(), ORDERS, "each order once");
     let listed = ran(&world, &format!("transaction list {P} -n 1000"), 0);
-    assert_eq!(listed.out().lines().count(), ORDERS as usize);
+    assert_eq!(listed.out().lines().count(), ORDERS);
     let answers = fs::read_dir(world.path("partners/outbox/alder")).expect("a folder").count();
     assert_eq!(answers, 1, "one acknowledgment");
 }

@@ -84,7 +84,10 @@ impl Server {
         let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
         let head = std::str::from_utf8(&answer[..end]).ok()?.to_owned();
         let status = head.split_ascii_whitespace().nth(1)?.parse().ok()?;
-        Some((status, head, answer[end + 4..].to_vec()))
+        let body = &answer[end + 4..];
+        let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+        let body = if is_chunked { chunks(body).expect("all chunks").concat() } else { body.to_vec() };
+        Some((status, head, body))
     }
 
     /// Sends an operator's request with further headers. Returns status, tag and body.
@@ -106,6 +109,21 @@ impl Server {
 
     fn post(&self, path: &str, body: &[u8]) -> Value {
         self.json("POST", path, body, 200)
+    }
+}
+
+/// Returns the chunks of a body; `None` if the last one is missing.
+fn chunks(mut body: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut all = Vec::new();
+    loop {
+        let end = body.windows(2).position(|two| two == b"\r\n")?;
+        let length = usize::from_str_radix(std::str::from_utf8(&body[..end]).ok()?, 16).ok()?;
+        body = &body[end + 2..];
+        if length == 0 {
+            return Some(all);
+        }
+        all.push(body.get(..length)?.to_vec());
+        body = body.get(length + 2..)?;
     }
 }
 
@@ -380,7 +398,7 @@ fn the_openapi_document_has_every_path() {
             operations += 1;
         }
     }
-    assert_eq!(operations, 23);
+    assert_eq!(operations, 25);
     for (method, path, expected) in [("POST", "/partner/entries", 405), ("POST", "/partner/entry", 404)] {
         let (status, body) = server.ask(method, path, "keeper", b"").expect("an answer");
         let body = std::str::from_utf8(&body).expect("UTF-8");
@@ -487,4 +505,128 @@ fn interchanges_come_and_go_by_http_as_the_reference_shows() {
     std::thread::sleep(Duration::from_secs(1));
     assert!(theirs.accept().is_err(), "nothing else is sent");
     assert_eq!(std::fs::read_dir(world.path("partners/orders")).expect("a folder").count(), 3);
+}
+
+/// An export over HTTP has what the command writes, as a stream.
+#[test]
+fn entries_are_exported_over_http_in_each_format() {
+    const ORDERS: usize = 700;
+    let world = examples();
+    let server = Server::start(&world);
+    server.post("/partner/receive?name=many", crate::partner::many(ORDERS).as_bytes());
+    server.post("/partner/receive?name=orders", &world.read("edi/850.x12"));
+    // Roles: the auditor may read everything.
+    let export = |query: &str| {
+        let (status, head, body) =
+            server.ask_with("GET", &format!("/partner/entries/export{query}"), "reader", "", b"").expect("an answer");
+        assert_eq!(status, 200, "{query}: {}", body.escape_ascii());
+        (head.to_ascii_lowercase(), body)
+    };
+    assert_eq!(server.ask("GET", "/partner/entries/export", "", b"").expect("an answer").0, 401);
+    let (head, lines) = export("");
+    assert!(
+        head.contains("content-type: application/x-ndjson") && head.contains("transfer-encoding: chunked"),
+        "{head}"
+    );
+    let text = String::from_utf8(lines.clone()).expect("UTF-8");
+    let entries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("an entry")).collect();
+    // Documents; interchanges and groups; acknowledgments.
+    assert_eq!(entries.len(), ORDERS + 3 + 4 + 2);
+    assert_eq!(entries[0], server.get(&format!("/partner/entries/{}", number(&entries[0]["entry"]))));
+    // A part is a page of the search, so the server's memory does not depend on the number of entries.
+    let mut stream = TcpStream::connect(server.admin).expect("the server");
+    write!(
+        stream,
+        "GET /partner/entries/export HTTP/1.1\r\nhost: {}\r\nconnection: close\r\nx-api-key: reader\r\n\r\n",
+        server.admin
+    )
+    .expect("a request");
+    let mut raw = Vec::new();
+    stream.read_to_end(&mut raw).expect("an answer");
+    let end = raw.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let parts = chunks(&raw[end + 4..]).expect("all chunks");
+    let of_part = |part: &Vec<u8>| part.split(|byte| *byte == b'\n').count();
+    assert!(parts.len() >= 3 && parts.iter().all(|part| of_part(part) <= 257), "{} parts", parts.len());
+    // The conditions are those of a search.
+    let (_, some) = export("?kind=transaction&partner=ALDER&field=purchase-order%3DPO4712");
+    assert_eq!(String::from_utf8(some).expect("UTF-8").lines().count(), 1);
+    let (head, csv) = export("?format=csv&way=received");
+    assert!(head.contains("content-type: text/csv"), "{head}");
+    let (head, parquet) = export("?format=parquet&kind=transaction");
+    assert!(head.contains("content-type: application/vnd.apache.parquet"), "{head}");
+    world.write("store.parquet", &parquet);
+    let read = world.run("convert store.parquet");
+    assert_eq!(read.code(0).out().lines().count(), ORDERS + 3);
+    assert!(read.out().contains("\"fields\":[{\"name\":\"purchase-order\",\"value\":\"PO4712\"}]"));
+    // An export of nothing has the head of its format only.
+    let (_, none) = export("?format=csv&partner=NOBODY");
+    assert_eq!(none.iter().filter(|byte| **byte == b'\n').count(), 1);
+    assert_eq!(export("?partner=NOBODY").1, b"");
+    for (query, hint) in [
+        ("?format=xml", "write one of jsonl, csv, parquet"),
+        ("?formal=csv", "did you mean `format`?"),
+        ("?count=5", "the parameters are"),
+        ("?state=lost", "write one of"),
+    ] {
+        let wrong = server.json("GET", &format!("/partner/entries/export{query}"), b"", 400);
+        assert!(wrong["findings"][0]["hint"].as_str().is_some_and(|text| text.starts_with(hint)), "{query}: {wrong}");
+    }
+    // The command writes the same bytes.
+    drop(server);
+    let command = |options: &str| world.run(&format!("transaction export --project partners {options}")).code(0).out();
+    assert_eq!(command("").as_bytes(), lines);
+    assert_eq!(command("--csv --received").as_bytes(), csv);
+}
+
+/// A purge over HTTP is in parts, and documents that arrive meanwhile are received.
+#[test]
+fn entries_are_purged_over_http_while_documents_arrive() {
+    let world = examples();
+    let server = Server::start(&world);
+    let orders = world.read("edi/850.x12");
+    assert_eq!(server.post("/partner/receive?name=first", &orders)["delivered"], 3);
+    let purge = |query: &str| server.post(&format!("/partner/entries/purge{query}"), b"");
+    // Roles: an auditor changes nothing.
+    assert_eq!(server.ask("POST", "/partner/entries/purge?older_than=0", "reader", b"").expect("an answer").0, 403);
+    let nothing = purge("");
+    assert_eq!((&nothing["removed"], &nothing["next"]), (&0.into(), &Value::Null), "nothing is that old: {nothing}");
+    for (query, message) in [
+        ("?older_than=old", "`older_than` is not a number of days"),
+        ("?older=3", "there is no parameter `older`"),
+        ("?after=12", "`after` is not a place"),
+    ] {
+        let wrong = server.json("POST", &format!("/partner/entries/purge{query}"), b"", 400);
+        assert_eq!(wrong["findings"][0]["message"], message, "{wrong}");
+    }
+    // From a place on: the first two entries stay.
+    let all = server.get("/partner/entries?count=1000")["entries"].as_array().map_or(0, Vec::len);
+    assert_eq!(purge("?older_than=0&after=0000000000000003")["removed"], all - 2);
+    assert_eq!(purge("?older_than=0")["removed"], 2);
+    assert_eq!(server.get("/partner/entries")["entries"].as_array().map(Vec::len), Some(0));
+    let again = server.post("/partner/receive?name=again", &orders);
+    assert_eq!(again["delivered"], 3, "neither its bytes nor its number came before: {again}");
+
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    std::thread::scope(|scope| {
+        let purging = scope.spawn(|| {
+            let mut removed = 0;
+            while !done.load(order) {
+                removed += number(&purge("?older_than=0")["removed"]);
+            }
+            removed + number(&purge("?older_than=0")["removed"])
+        });
+        let text = String::from_utf8(orders.clone()).expect("text");
+        for number in 1..=30 {
+            let next = text.replace("000004711", &format!("{:09}", 5_000 + number));
+            assert_ne!(next, text);
+            let received = server.post(&format!("/partner/receive?name=n{number}"), next.as_bytes());
+            assert_eq!(received["delivered"], 3, "{received}");
+        }
+        done.store(true, order);
+        // Each has an interchange, a group, three documents and an acknowledgment of two entries or one.
+        assert!(purging.join().expect("purged") >= 30 * 6);
+    });
+    assert_eq!(std::fs::read_dir(world.path("partners/orders")).expect("a folder").count(), 3 + 3 + 30 * 3);
+    assert_eq!(server.get("/partner/entries")["entries"].as_array().map(Vec::len), Some(0));
 }

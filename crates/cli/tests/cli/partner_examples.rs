@@ -85,12 +85,27 @@ fn a_cxml_order_leaves_as_850() {
 }
 
 #[test]
-fn payments_become_rows_and_the_store_becomes_parquet() {
+fn payments_become_rows_in_csv_and_parquet_and_so_does_the_store() {
     let world = examples();
     run(&world, "exchange", "partner receive", "edi/835.x12");
     let rows = files(&world, "exchange/payments", "MUTUALCARE-835");
     assert!(rows.len() == 2 && rows.iter().all(|text| text.starts_with("payment,")), "{rows:?}");
-    // The rows are the same, written as columns: the extension of the output determines the format.
+    // One file of each format for each document, with the same rows.
+    let mut columns: Vec<_> = fs::read_dir(world.path("exchange/payments-parquet"))
+        .expect("a folder")
+        .map(|file| file.expect("a file"))
+        .collect();
+    columns.sort_by_key(std::fs::DirEntry::file_name);
+    assert_eq!(columns.len(), 2);
+    for (file, rows) in columns.iter().zip(&rows) {
+        let path = file.path();
+        assert!(path.extension().is_some_and(|extension| extension == "parquet"), "{}", path.display());
+        let read = world.run(&format!("convert {} --to csv", path.display()));
+        assert_eq!(read.code(0).out().lines().count(), rows.lines().count(), "{}", read.out());
+        let cells = |text: &str| text.lines().map(|line| line.split(',').nth(3).map(str::to_owned)).collect::<Vec<_>>();
+        assert_eq!(cells(&read.out()), cells(rows), "the claims, after the head");
+    }
+    // Outside of partners, the extension of the output determines the format.
     world.run("translate --map maps/maps/payments.qmap edi/835.x12 -o payments.parquet").code(0);
     run(&world, "exchange", "transaction export", "--parquet store.parquet");
     let read = world.run("convert store.parquet");

@@ -7,6 +7,9 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
+use quayline_measure::Claims;
+use quayline_measure::partner_study::world::Project;
+
 use crate::partner::examples;
 use crate::world::World;
 
@@ -82,11 +85,15 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
         rounds += 1;
         let world = examples();
         world.write("orders.x12", orders());
+        let by_number =
+            [("*ZZ*ALDER          *", "*ZZ*5412345000013  *"), ("*ZZ*QUAYSIDE       *", "*ZZ*4012345500004  *")];
+        world.write("onward.x12", by_number.iter().fold(orders(), |text, (from, to)| text.replace(from, to)));
         let left = |kills: u32| wanted.saturating_sub(kills).min(10);
         for command in [
             "partner receive --project exchange --commit-interval 3 orders.x12",
             "partner send --project exchange --document invoice-x12 maps/data/invoices.dat",
             "envelope release --project exchange --all",
+            "partner send --project exchange --document order-onward --to BIRCH onward.x12",
         ] {
             kills += until_it_ends(&world, command, &mut dice, left(kills));
         }
@@ -101,6 +108,14 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
         let birch = texts(&world, "exchange/outbox/birch");
         let invoices = after(&alder, "~BIG*", '~').len() + after(&birch, "~BIG*", '~').len();
         assert_eq!(invoices, 3, "each invoice leaves once");
+        // The orders that go on to a supplier leave at once, each in a message.
+        let onward: Vec<String> = birch.iter().filter(|text| text.contains("ORDERS:D:96A:UN")).cloned().collect();
+        let sent = after(&onward, "'BGM+220+", '+');
+        assert_eq!(sent.len(), ORDERS, "each order leaves once");
+        assert_eq!(sent.iter().collect::<BTreeSet<_>>().len(), ORDERS);
+        let numbers: BTreeSet<u32> =
+            after(&onward, "'UNZ+1+", '\'').iter().map(|one| one.parse().expect("a number")).collect();
+        assert_eq!((onward.len(), numbers), (ORDERS, (1..=20).collect()), "no control number is repeated or skipped");
         // 20 answers, the acknowledgment, and one envelope of invoices.
         let numbers: BTreeSet<u32> =
             after(&alder, "~IEA*1*", '~').iter().map(|one| one.parse().expect("a number")).collect();
@@ -133,6 +148,65 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
         world.run("store check --store exchange/data").code(0);
     }
     eprintln!("{kills} kills in {rounds} rounds");
+}
+
+/// A large interchange commits as it goes, and a run after each kill continues in the middle. `QUAYLINE_CLAIMS` sets the number of claims; the default is
+/// small, and 60,000 is that of the study of 2005.
+#[test]
+fn a_killed_interchange_of_many_claims_continues_in_the_middle() {
+    const TRANSACTIONS: u64 = 12;
+    let claims = std::env::var("QUAYLINE_CLAIMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_200_u64);
+    let world = World::new();
+    let project = Project::new(&world.path("payer")).expect("a project");
+    project.sender("acknowledge = [\"999\"]\nguides = [\"837p.guide\"]").expect("a partner");
+    let partner = String::from_utf8(world.read("payer/partners/sender.toml")).expect("text");
+    let partner = partner.replace("queue:IN", "folder:claims-out").replace("queue:OUT", "folder:out");
+    world.write("payer/partners/sender.toml", partner.replace("[settings]\n", "[settings]\nusage = \"both\"\n"));
+    let mut input = std::fs::File::create(world.path("claims.x12")).expect("a file");
+    Claims { claims, per_transaction: claims.div_ceil(TRANSACTIONS) }.write_to(&mut input).expect("written");
+    let receive = "partner receive --project payer --commit-interval 1 claims.x12";
+    let done = || fs::read_dir(world.path("payer/claims-out")).map_or(0, |files| files.count());
+    let mut kills = 0;
+    for wanted in [1, 3, 5, 7] {
+        let mut child = world
+            .command(receive.split_whitespace())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        // Each kill comes after more transactions.
+        while done() < wanted && child.try_wait().expect("a child").is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        kills += u32::from(child.try_wait().expect("a child").is_none());
+        let _ = child.kill();
+        child.wait().expect("ended");
+    }
+    assert!(kills >= 2, "{kills} kills: the runs were too fast");
+    let last = world.run(receive);
+    let err = last.code(0).err();
+    assert!(err.contains("(continued)") && err.contains("1 acknowledgment sent"), "{err}");
+    let documents = texts(&world, "payer/claims-out");
+    assert_eq!(documents.len(), usize::try_from(TRANSACTIONS).expect("few"));
+    let listed = world.run("transaction list --project payer -n 1000 --received --state delivered");
+    assert_eq!(listed.out().lines().count() as u64, TRANSACTIONS);
+    world.run("store check --store payer/data").code(0);
+    // The map takes the claims of subscribers themselves; a run without kills says which.
+    fs::remove_dir_all(world.path("payer/data")).expect("removed");
+    fs::rename(world.path("payer/claims-out"), world.path("payer/killed")).expect("renamed");
+    let answers = texts(&world, "payer/out");
+    world.run(receive).code(0);
+    let sorted = |mut texts: Vec<String>| {
+        texts.sort();
+        texts
+    };
+    let unharmed = texts(&world, "payer/claims-out");
+    let numbers: BTreeSet<&str> = after(&unharmed, "\"number\":\"PCN", '"').into_iter().collect();
+    assert!(numbers.len() as u64 > claims / 2, "{} claims", numbers.len());
+    assert!(sorted(documents) == sorted(unharmed), "after {kills} kills, other documents");
+    assert_eq!(answers.len(), 1, "one acknowledgment");
+    assert!(answers[0].contains(&format!("~AK9*A*{TRANSACTIONS}*{TRANSACTIONS}*{TRANSACTIONS}~")), "{}", answers[0]);
+    eprintln!("{claims} claims, {kills} kills");
 }
 
 /// A change of many partners in the store is one unit of work: after a kill, all are old or all are new.

@@ -2,8 +2,10 @@
 //! messages of about 2 KB, 4 threads.
 //!
 //! Each thread has its own partners, because a unit of work would otherwise wait for the control numbers of another. A thread processes 64
-//! messages in one unit of work, like the group commit of the study. It creates each message when it needs it, to keep memory constant.
+//! messages in one unit of work, like the group commit of the study. It creates each message when it needs it, to keep memory constant. All messages
+//! are documents to partners: a rule takes each, and each has an entry, whatever it becomes.
 
+pub(crate) mod switches;
 pub mod world;
 
 use std::ffi::OsString;
@@ -17,7 +19,7 @@ use quayline_partner::{Again, Book, Desk, DeskLimits, Ledger, SendRequest};
 use quayline_project::ShapeOptions;
 use quayline_project::partner::RuleMap;
 use quayline_report::{Cell, Column, Section, Table};
-use quayline_store::queue::{Message, QueueDefinition};
+use quayline_store::queue::QueueDefinition;
 use quayline_store::{Store, StoreError};
 use quayline_store_embedded::{Durability, Settings};
 
@@ -43,12 +45,58 @@ pub struct Speed {
     pub cpu_us: f64,
 }
 
-/// Returns the kind of a message with this number. Of 20 messages, 13, 5 and 2 have each kind.
-fn kind(number: usize) -> &'static str {
-    match number * 7 % 20 {
-        0..13 => "order",
-        13..18 => "delayed",
-        _ => "flat",
+/// Kinds of messages.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Messages {
+    /// All three, of which 65 %, 25 % and 10 % are each kind.
+    All,
+    /// XML to EDI, in an envelope at once.
+    AtOnce,
+    /// XML to EDI, in envelopes that wait.
+    Delayed,
+    /// XML to rows of a flat file.
+    Flat,
+}
+
+impl Messages {
+    const ALL: [Messages; 4] = [Messages::All, Messages::AtOnce, Messages::Delayed, Messages::Flat];
+
+    /// Name as an argument.
+    fn word(self) -> &'static str {
+        match self {
+            Messages::All => "all",
+            Messages::AtOnce => "order",
+            Messages::Delayed => "delayed",
+            Messages::Flat => "flat",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Messages::All => "the mix",
+            Messages::AtOnce => "to EDI, at once",
+            Messages::Delayed => "to EDI, delayed",
+            Messages::Flat => "to flat files",
+        }
+    }
+
+    /// Returns the figure of the study: its threads, and messages in an hour.
+    fn then(self) -> &'static str {
+        match self {
+            Messages::All => "51,808 an hour",
+            Messages::AtOnce => "30,972 an hour, 4 threads",
+            Messages::Delayed => "7,376 an hour, 1 thread",
+            Messages::Flat => "13,548 an hour, 2 threads",
+        }
+    }
+
+    /// Returns the document name of a message with this number, by which a rule takes it. Of 20 messages of the mix, 13, 5 and 2 have each kind.
+    fn document(self, number: usize) -> &'static str {
+        match (self, number * 7 % 20) {
+            (Messages::AtOnce, _) | (Messages::All, 0..13) => Messages::AtOnce.word(),
+            (Messages::Delayed, _) | (Messages::All, 13..18) => Messages::Delayed.word(),
+            (Messages::Flat | Messages::All, _) => Messages::Flat.word(),
+        }
     }
 }
 
@@ -61,23 +109,25 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or_default()
 }
 
-/// Sends the mix: `messages` messages on each thread.
+/// Sends `messages` messages on each thread.
 ///
 /// # Errors
 /// The store or a map reports an error.
-pub fn run(folder: &Path, settings: Settings, messages: usize) -> Result<Speed, String> {
+pub fn run(folder: &Path, settings: Settings, mix: Messages, messages: usize) -> Result<Speed, String> {
     let project = Project::new(folder)?;
     project.receivers(PARTNERS)?;
     let store = open(&project.path("data"), settings)?;
-    define(&store).map_err(|error| error.to_string())?;
+    define_queues(&store, &["OUT", "FLAT"]).map_err(|error| error.to_string())?;
     let ledger = Ledger::open(&store).map_err(|error| error.to_string())?;
     // Definitions are compiled before the clock starts. Threads create each message within the measured time.
     let books: Vec<Book> = (0..THREADS)
         .map(|_| Book::open(project.folder(), ShapeOptions::default(), 0, 1).map_err(text))
         .collect::<Result<_, _>>()?;
-    books.iter().try_for_each(|book| {
-        book.map(&RuleMap::without_lookups("maps/xml.qmap")).map(|_| ()).map_err(ToString::to_string)
-    })?;
+    for book in &books {
+        for map in ["maps/xml.qmap", "maps/flat.qmap"] {
+            book.map(&RuleMap::without_lookups(map)).map_err(ToString::to_string)?;
+        }
+    }
     let (began, cpu) = (Instant::now(), ProcessUse::now().cpu);
     std::thread::scope(|scope| {
         let workers: Vec<_> = books
@@ -85,7 +135,7 @@ pub fn run(folder: &Path, settings: Settings, messages: usize) -> Result<Speed, 
             .enumerate()
             .map(|(thread, book)| {
                 let ledger = &ledger;
-                scope.spawn(move || work(thread, book, ledger, messages))
+                scope.spawn(move || work(thread, book, ledger, mix, messages))
             })
             .collect();
         workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?)
@@ -105,23 +155,25 @@ impl Speed {
 /// Argument with which a program starts itself as [`child`].
 pub const CHILD: &str = "--partner-study";
 
-/// Runs the measured process with the arguments `FOLDER buffered|sync MESSAGES`. Returns a line with messages a second and CPU microseconds of
+/// Runs the measured process with the arguments `FOLDER buffered|sync all|order|delayed|flat MESSAGES`. Returns a line with messages a second and CPU microseconds of
 /// each message.
 ///
 /// # Errors
 /// As [`run`].
 pub fn child(arguments: &[OsString]) -> Result<String, String> {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
-    let [folder, durability, messages] = words[..] else {
-        return Err(format!("{CHILD} FOLDER buffered|sync MESSAGES"));
+    let [folder, durability, mix, messages] = words[..] else {
+        return Err(format!("{CHILD} FOLDER buffered|sync all|order|delayed|flat MESSAGES"));
     };
+    let known = Messages::ALL.into_iter().find(|known| known.word() == mix);
+    let mix = known.ok_or_else(|| format!("`{mix}` is not a kind of messages"))?;
     let durability = match durability {
         "sync" => Durability::Sync,
         "buffered" => Durability::Buffered,
         other => return Err(format!("`{other}` is neither buffered nor sync")),
     };
     let messages = messages.parse().map_err(|_| format!("`{messages}` is not a number of messages"))?;
-    let speed = run(Path::new(folder), bounded(durability), messages)?;
+    let speed = run(Path::new(folder), bounded(durability), mix, messages)?;
     Ok(format!("{} {}", speed.rate, speed.cpu_us))
 }
 
@@ -137,11 +189,20 @@ fn bounded(durability: Durability) -> Settings {
     }
 }
 
-/// Number of messages of each thread in a report, by durability.
+/// Number of messages of each thread in a report, by durability. Each kind alone has as many as the mix has of all.
 const MESSAGES: [(&str, usize); 2] = [("buffered", 10_000), ("sync", 5_000)];
 
-/// Prints the results of the mix at both durabilities with those of the study and the sync rate of the disk. Each durability has its own process.
-/// Returns them as a section, and whether memory stays within its limit.
+/// Figures of one process.
+struct Figures {
+    messages: f64,
+    rate: f64,
+    cpu_us: f64,
+    peak_mib: f64,
+    is_within: bool,
+}
+
+/// Prints the results of the mix and of each kind alone at both durabilities, with those of the study and the sync rate of the disk. Each row has its own
+/// process. Returns them as a section, and whether memory stays within its limit.
 ///
 /// # Errors
 /// A process does not end with 0, or the folder cannot be written.
@@ -153,41 +214,35 @@ pub(crate) fn report(
 ) -> Result<(Section, bool), String> {
     say(&format!(
         "\ncase study: XML of 2 KB, 65 % to EDI at once, 25 % to EDI in envelopes that wait, 10 % to flat files; {PARTNERS} partners, {THREADS} threads, a store with 8 MB of changes and 4 MB of cache in memory\n  \
-         the floor is one sync of the disk for each unit of {UNIT} messages; units that share a sync exceed it\n  \
+         the floor is one sync of the disk for each unit of {UNIT} messages; units that share a sync exceed it; each kind alone follows its mix\n  \
          {:<11}{:>9}{:>11}{:>11}{:>10}{:>14}{:>10}{:>9}   the study",
         "", "messages", "a second", "the floor", "by floor", "an hour", "CPU us", "peak MB"
     ));
-    let output = folder.join("partner-study.out");
     let (mut good, mut rows) = (true, Vec::new());
     for (durability, messages) in MESSAGES {
-        let project = Scratch::inside(folder, "partner-study")?;
-        // The disk is measured beside each row, because its speed changes.
-        let syncs = bare_syncs(folder)?;
-        let words = [CHILD.into(), project.folder().into(), durability.into(), messages.to_string().into()];
-        let command: Vec<OsString> = std::iter::once(this.into()).chain(words).collect();
-        let usage = process::run(this, &command, Some(&output))?;
-        let line = std::fs::read_to_string(&output).map_err(|error| format!("{}: {error}", output.display()))?;
-        let figures: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let [rate, cpu_us] = figures[..] else { return Err(format!("{CHILD} answered `{}`", line.trim())) };
-        let within = usage.peak_bytes <= peak_max;
-        good &= within;
-        #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-        let (peak, floor) = (usage.peak_bytes as f64 / f64::from(1 << 20), syncs * UNIT as f64);
-        say(&format!(
-            "  {durability:<11}{:>9}{rate:>11.0}{floor:>11.0}{:>10.3}{:>14.0}{cpu_us:>10.1}{peak:>9.1}   51,808 an hour{}",
-            THREADS * messages,
-            rate / floor,
-            rate * 3_600.0,
-            if within { "" } else { "   MORE THAN 64 MB" }
-        ));
-        #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-        let count = (THREADS * messages) as f64;
-        let numbers = [count, rate, floor, rate / floor, cpu_us, peak].map(Cell::Number);
-        rows.push([vec![Cell::text(durability)], numbers.to_vec(), vec![Cell::text("51,808 an hour")]].concat());
+        for mix in Messages::ALL {
+            // The disk is measured beside each row, because its speed changes.
+            #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+            let floor = bare_syncs(folder)? * UNIT as f64;
+            let Figures { messages, rate, cpu_us, peak_mib, is_within } =
+                measured(this, folder, (durability, mix, messages), peak_max)?;
+            good &= is_within;
+            say(&format!(
+                "  {:<11}{messages:>9.0}{rate:>11.0}{floor:>11.0}{:>10.3}{:>14.0}{cpu_us:>10.1}{peak_mib:>9.1}   {}{}",
+                if mix == Messages::All { durability } else { mix.word() },
+                rate / floor,
+                rate * 3_600.0,
+                mix.then(),
+                if is_within { "" } else { "   MORE THAN 64 MB" }
+            ));
+            let numbers = [messages, rate, floor, rate / floor, cpu_us, peak_mib].map(Cell::Number);
+            let words = vec![Cell::text(durability), Cell::text(mix.title())];
+            rows.push([words, numbers.to_vec(), vec![Cell::text(mix.then())]].concat());
+        }
     }
-    let _ = std::fs::remove_file(&output);
     let columns = vec![
         Column::new("durability", ""),
+        Column::new("kind", ""),
         Column::new("messages", ""),
         Column::higher("rate", "1/s"),
         Column::new("floor of the disk", "1/s"),
@@ -199,24 +254,48 @@ pub(crate) fn report(
     let section = Section {
         id: "case-study".to_owned(),
         title: format!("Case study: messages of 2 KB between {PARTNERS} partners"),
-        notes: vec![format!(
-            "The floor is one sync of the disk for each unit of {UNIT} messages. Units that share a sync exceed it."
-        )],
+        notes: vec![
+            format!("The floor is one sync of the disk for each unit of {UNIT} messages. Units that share a sync exceed it."),
+            "Each message is a document to a partner: a rule takes it, and it has an entry. Each kind alone is another run, with all threads."
+                .to_owned(),
+        ],
         table: Table { columns, rows },
         picture: None,
     };
     Ok((section, good))
 }
 
-fn define(store: &Store) -> Result<(), StoreError> {
+fn measured(
+    this: &Path,
+    folder: &Path,
+    (durability, mix, messages): (&str, Messages, usize),
+    peak_max: u64,
+) -> Result<Figures, String> {
+    let project = Scratch::inside(folder, "partner-study")?;
+    let output = folder.join("partner-study.out");
+    let words =
+        [CHILD.into(), project.folder().into(), durability.into(), mix.word().into(), messages.to_string().into()];
+    let command: Vec<OsString> = std::iter::once(this.into()).chain(words).collect();
+    let usage = process::run(this, &command, Some(&output))?;
+    let line = std::fs::read_to_string(&output).map_err(|error| format!("{}: {error}", output.display()))?;
+    let _ = std::fs::remove_file(&output);
+    let figures: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [rate, cpu_us] = figures[..] else { return Err(format!("{CHILD} answered `{}`", line.trim())) };
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    let (messages, peak_mib) = ((THREADS * messages) as f64, usage.peak_bytes as f64 / f64::from(1 << 20));
+    Ok(Figures { messages, rate, cpu_us, peak_mib, is_within: usage.peak_bytes <= peak_max })
+}
+
+/// Defines queues without a practical limit.
+fn define_queues(store: &Store, names: &[&str]) -> Result<(), StoreError> {
     let mut unit = store.begin()?;
-    for name in ["OUT", "FLAT"] {
+    for name in names {
         store.define_queue(&mut unit, QueueDefinition { depth_max: 10_000_000, ..QueueDefinition::local(name) })?;
     }
     unit.commit().map(|_| ())
 }
 
-fn work(thread: usize, book: &Book, ledger: &Ledger, messages: usize) -> Result<(), String> {
+fn work(thread: usize, book: &Book, ledger: &Ledger, mix: Messages, messages: usize) -> Result<(), String> {
     let limits = DeskLimits {
         unit_transactions_max: usize::MAX,
         unit_bytes_max: usize::MAX,
@@ -224,30 +303,16 @@ fn work(thread: usize, book: &Book, ledger: &Ledger, messages: usize) -> Result<
         ..DeskLimits::default()
     };
     let partners: Vec<String> = (0..PARTNERS).skip(thread).step_by(THREADS).map(world::name).collect();
-    let flat = book.map(&RuleMap::without_lookups("maps/flat.qmap")).map_err(ToString::to_string)?;
-    let mut lane = flat.pipeline.lane().map_err(text)?;
-    let mut buffers = flat.pipeline.buffers().map_err(text)?;
-    let rows = ledger.store().queue("FLAT").map_err(|error| error.to_string())?;
     let mut desk = Desk::new(book, ledger, limits, now_ms).map_err(text)?;
     for begin in (0..messages).step_by(UNIT) {
-        let mut flat_files = Vec::new();
         desk.together(|desk| {
             for number in begin..messages.min(begin + UNIT) {
                 let order = world::xml_order(thread * messages + number);
-                let document = kind(number);
-                if document == "flat" {
-                    let report = lane.run(&"order.xml".into(), order.as_bytes(), &mut buffers);
-                    if let Some(lost) = report.lost {
-                        return Err(lost);
-                    }
-                    flat_files.extend(buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take));
-                    continue;
-                }
                 let request = SendRequest {
                     name: "order.xml",
                     to: Some(&partners[number % partners.len()]),
                     from: None,
-                    document,
+                    document: mix.document(number),
                     again: Again::No,
                 };
                 let report = desk.send(&request, &mut Cursor::new(order.as_bytes()))?;
@@ -258,14 +323,17 @@ fn work(thread: usize, book: &Book, ledger: &Ledger, messages: usize) -> Result<
             Ok(())
         })
         .map_err(text)?;
-        let put = || -> Result<(), StoreError> {
-            let mut unit = ledger.begin()?;
-            for file in flat_files {
-                rows.put(&mut unit, &Message::new(file))?;
-            }
-            unit.commit().map(|_| ())
-        };
-        put().map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mix_is_that_of_the_study() {
+        let count = |kind: Messages| (0..200).filter(|number| Messages::All.document(*number) == kind.word()).count();
+        assert_eq!([Messages::AtOnce, Messages::Delayed, Messages::Flat].map(count), [130, 50, 20]);
+    }
 }

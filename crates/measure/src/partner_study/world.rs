@@ -41,6 +41,7 @@ name = "flat"
 direction = "send"
 document = "flat"
 map = "maps/flat.qmap"
+deliver = "queue:FLAT"
 
 [[rule]]
 name = "many"

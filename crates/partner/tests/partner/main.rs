@@ -2,7 +2,9 @@
 
 mod acknowledged;
 mod advices;
+mod agreements;
 mod answers;
+mod bad_input;
 mod conditions;
 mod crash;
 mod faults;
@@ -10,6 +12,8 @@ mod outputs;
 mod queues;
 mod receive;
 mod record_files;
+mod retention;
+mod revision;
 mod roster;
 mod send;
 mod store;

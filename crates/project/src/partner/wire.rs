@@ -108,7 +108,7 @@ struct WireSettings {
     due: Option<Spanned<String>>,
     guides: Option<Vec<PathBuf>>,
     keep: Option<Spanned<String>>,
-    keep_days: Option<u64>,
+    keep_days: Option<Spanned<u64>>,
     keep_interchanges: Option<Spanned<String>>,
     keep_interchanges_days: Option<Spanned<u64>>,
     envelope: Option<Spanned<String>>,
@@ -555,7 +555,17 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         due: wire.due.and_then(|value| period(file, &value)),
         guides: wire.guides,
         keep: one(file, wire.keep, KeepPolicy::parse, KeepPolicy::WORDS),
-        keep_days: wire.keep_days,
+        keep_days: wire.keep_days.map(|days| {
+            if *days.get_ref() == 0 {
+                file.find(
+                    codes::PARTNER_VALUE,
+                    "entries cannot be kept for 0 days",
+                    &days,
+                    "write a number of days from 1",
+                );
+            }
+            *days.get_ref()
+        }),
         keep_interchanges: one(file, wire.keep_interchanges, WholePolicy::parse, WholePolicy::WORDS),
         keep_interchanges_days: wire.keep_interchanges_days.map(|days| {
             if *days.get_ref() == 0 {
