@@ -51,7 +51,7 @@ fn a_finding_has_the_members_that_are_documented() {
     world.write("claims.x12", &broken);
     let guide = examples().join("837p.guide");
     let edi = world.run(&format!("validate claims.x12 --guide {} --json", guide.display()));
-    let text = String::from_utf8_lossy(&edi.code(1).stdout).into_owned();
+    let text = edi.code(1).out();
     for line in text.lines().filter(|line| line.contains("quayline.finding/1")) {
         members.extend(members_of(line.as_bytes()));
     }

@@ -55,6 +55,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
 fn damaged(mut data: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
     for damage in damages {
         let place = |at: f64| (at * data.len() as f64) as usize;

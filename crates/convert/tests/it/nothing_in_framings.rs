@@ -186,13 +186,13 @@ fn alike(record: &[u8], otherwise_alpha: bool, trim: Trim) -> Vec<u8> {
     let mut record = record.to_vec();
     let is_beta = record.first() == Some(&0xc2);
     let is_alpha = record.first() == Some(&0xc1) || otherwise_alpha;
-    let texts: &[std::ops::Range<usize>] = match (is_beta, is_alpha) {
-        (true, _) => &[1..5, 7..10],
-        (_, true) => &[4..10],
+    let texts: &[(usize, usize)] = match (is_beta, is_alpha) {
+        (true, _) => &[(1, 5), (7, 10)],
+        (_, true) => &[(4, 10)],
         _ => &[],
     };
-    for text in texts {
-        let Some(text) = record.get_mut(text.clone()) else { continue };
+    for (start, end) in texts {
+        let Some(text) = record.get_mut(*start..*end) else { continue };
         match trim {
             Trim::Both => {
                 let blanks = text.iter().take_while(|byte| **byte == 0x40).count();
