@@ -93,6 +93,27 @@ pub fn audit(
     Ok(Estimate::new(Method::Audit, Validity::WithinData, audit).from_inputs(Origin::Measured))
 }
 
+/// Returns the prediction for a load between two predicted numbers of users, on the line between them. `None` outside of all predictions.
+#[must_use]
+pub fn interpolated(predicted: &[LoadFigures], users: f64) -> Option<LoadFigures> {
+    let mut sorted: Vec<&LoadFigures> = predicted.iter().collect();
+    sorted.sort_by(|a, b| a.users.total_cmp(&b.users));
+    let above = sorted.iter().position(|load| load.users >= users)?;
+    let high = sorted[above];
+    // A load below the smallest prediction, such as 0.9 users for one, has no line.
+    let Some(low) = above.checked_sub(1).map(|below| sorted[below]) else {
+        return ((high.users - users).abs() < 0.5).then_some(LoadFigures { users, ..*high });
+    };
+    let part = (users - low.users) / (high.users - low.users);
+    let between = |low: f64, high: f64| low + part * (high - low);
+    Some(LoadFigures {
+        users,
+        throughput: PerSecond(between(low.throughput.0, high.throughput.0)),
+        response: Seconds(between(low.response.0, high.response.0)),
+        percentile: low.percentile.zip(high.percentile).map(|(low, high)| Seconds(between(low.0, high.0))),
+    })
+}
+
 /// Audits before drift is judged.
 const HISTORY_LEAST: usize = 3;
 

@@ -10,8 +10,9 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Repositories, Rows};
 use quayline_measure::{
-    FlowStudy, FlowStudyOptions, GatewayStudy, Scratch, SizingStudy, SizingStudyOptions, StoreStudy, StoreStudyOptions,
-    StudyOptions, SweepStudy, SweepStudyOptions, partner_study, process, translator_study,
+    ConvertStudy, ConvertStudyOptions, FlowStudy, FlowStudyOptions, GatewayStudy, Scratch, SizingStudy,
+    SizingStudyOptions, StoreStudy, StoreStudyOptions, StudyOptions, SweepStudy, SweepStudyOptions, partner_study,
+    process, translator_study,
 };
 use quayline_partner::has_stored;
 use quayline_project::job::{EventSettings, JobSettings};
@@ -24,9 +25,9 @@ use quayline_store::{STO_IN_USE, Store};
 use quayline_workload::Accounting;
 
 use crate::args::{
-    DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs,
-    MeasureFlowArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs,
-    ServeArgs,
+    DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureConvertArgs,
+    MeasureCryptoArgs, MeasureFlowArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs,
+    MeasureTranslateArgs, ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
@@ -256,6 +257,7 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         MeasureCommand::Store(args) => return measure_store(args, account, console),
         MeasureCommand::Mix(args) => return crate::capacity::measure_mix(args, account, console),
         MeasureCommand::Crypto(args) => return measure_crypto(args, account, console),
+        MeasureCommand::Convert(args) => return measure_convert(args, account, console),
         MeasureCommand::Sweep(args) => return measure_sweep(args, account, console),
         MeasureCommand::Sizing(args) => return measure_sizing(args, account, console),
     };
@@ -271,20 +273,39 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
     crate::capacity::finish_measured(study.report(), Some(study.tables()), account, &args.report, console)
 }
 
-fn measure_sweep(args: &MeasureSweepArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
-    let failed = |why: String| {
-        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
+/// A study that could not keep its files.
+fn no_room(why: String) -> Finding {
+    Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
+}
+
+fn this_program() -> Result<std::path::PathBuf, Finding> {
+    std::env::current_exe().map_err(|error| no_room(quayline_core::system_error_text(&error)))
+}
+
+fn measure_convert(args: &MeasureConvertArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
+    let this = this_program()?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(no_room)?;
+    let options = ConvertStudyOptions {
+        scratch: scratch.folder().to_owned(),
+        bytes_max: args.megabytes_max * 1_000_000,
+        workers: usize::from(args.workers),
     };
-    let this = std::env::current_exe().map_err(|error| failed(quayline_core::system_error_text(&error)))?;
-    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
+    let study = ConvertStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(no_room)?;
+    drop(scratch);
+    crate::capacity::finish_measured(study.report(&options), None, account, &args.report, console)
+}
+
+fn measure_sweep(args: &MeasureSweepArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
+    let this = this_program()?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(no_room)?;
     let options = SweepStudyOptions {
         scratch: scratch.folder().to_owned(),
         bytes: args.megabytes * 1_000_000,
         workers: args.workers.iter().copied().map(usize::from).collect(),
     };
-    let study = SweepStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed)?;
+    let study = SweepStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(no_room)?;
     drop(scratch);
-    crate::capacity::finish_measured(study.report(&options).map_err(failed)?, None, account, &args.report, console)
+    crate::capacity::finish_measured(study.report(&options).map_err(no_room)?, None, account, &args.report, console)
 }
 
 fn measure_sizing(args: &MeasureSizingArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -313,12 +334,8 @@ fn measure_net(args: &MeasureNetArgs, account: Accounting, console: &Console) ->
 }
 
 fn measure_store(args: &MeasureStoreArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
-    let failed = |why: String| {
-        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
-    };
-    let text = |error: std::io::Error| failed(quayline_core::system_error_text(&error));
-    let this = std::env::current_exe().map_err(text)?;
-    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
+    let this = this_program()?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(no_room)?;
     let options = StoreStudyOptions {
         scratch: scratch.folder().to_owned(),
         seconds: args.seconds,
@@ -327,7 +344,7 @@ fn measure_store(args: &MeasureStoreArgs, account: Accounting, console: &Console
         open: args.open.clone(),
         p95_ms: 1e3 * args.p95_max.0.0,
     };
-    let study = StoreStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed)?;
+    let study = StoreStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(no_room)?;
     drop(scratch);
     crate::capacity::finish_measured(study.report(), None, account, &args.report, console)
 }
@@ -380,11 +397,8 @@ fn measure_flow(args: &MeasureFlowArgs, account: Accounting, console: &Console) 
 }
 
 fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
-    let failed = |why: String| {
-        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
-    };
-    let this = std::env::current_exe().map_err(|error| failed(quayline_core::system_error_text(&error)))?;
-    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
+    let this = this_program()?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(no_room)?;
     let bytes_max = args.megabytes_max.map_or(u64::MAX, |megabytes| megabytes.saturating_mul(1 << 20));
     let mut written = Ok(());
     let measured = translator_study::report(&this, &this, scratch.folder(), bytes_max, &mut |line| {
@@ -395,7 +409,7 @@ fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: 
     drop(scratch);
     written?;
     // The lines are printed while the rows are measured.
-    crate::capacity::finish_measured(measured.map_err(failed)?, Some(String::new()), account, &args.report, console)
+    crate::capacity::finish_measured(measured.map_err(no_room)?, Some(String::new()), account, &args.report, console)
 }
 
 /// Runs an internal process that is not part of the arguments: one that calls a COBOL program, or one that is measured.

@@ -11,6 +11,7 @@
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
 //! * [`SizingStudy`] sizes a gateway, a mix of flows and a night of batch from light loads, and then measures them.
+//! * [`ConvertStudy`] converts record files to other formats and back, by size.
 //! * [`SweepStudy`] runs one map over several kinds of data and numbers of workers.
 //! * [`profile_report()`] is the report of a profile of costs.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and writes its tables as Markdown and a report.
@@ -21,6 +22,7 @@
 
 pub mod batch;
 mod client;
+mod convert_study;
 mod cpu;
 mod edi_data;
 mod flow_amqp;
@@ -32,6 +34,7 @@ mod load;
 mod mix;
 mod outside;
 pub mod partner_study;
+mod pressure;
 pub mod process;
 mod profile_report;
 mod python_random;
@@ -45,6 +48,7 @@ mod sweep_study;
 mod tables;
 pub mod translator_study;
 
+pub use convert_study::{ConvertStudy, ConvertStudyOptions};
 pub use cpu::CpuClock;
 pub use edi_data::{Claims, Orders};
 pub use flow_amqp::{AmqpApplications, amqp_listener};
@@ -52,7 +56,7 @@ pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs
 pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
-pub use mix::{MIX_USERS_MAX, Mix, MixClass, MixRun, MixStep, MixTally};
+pub use mix::{MIX_USERS_MAX, Mix, MixClass, MixPace, MixRun, MixStep, MixTally};
 pub use outside::OutsideLoad;
 pub use profile_report::profile_report;
 pub use python_random::PythonRandom;

@@ -314,7 +314,7 @@ impl Load {
 
 /// Waits until a moment, to the microsecond: timers of the runtime go by milliseconds, so that requests which are due one by one would come in
 /// bunches, the more so the more there are, and late.
-async fn until(at: Instant) {
+pub(crate) async fn until(at: Instant) {
     if let Some(before) = at.checked_sub(TIMER) {
         tokio::time::sleep_until(before.into()).await;
     }

@@ -12,6 +12,7 @@ use tokio::task::LocalSet;
 
 use crate::CpuClock;
 use crate::client::Client;
+use crate::load::until;
 
 /// Most virtual users of all classes: each has a connection.
 pub const MIX_USERS_MAX: u32 = 10_000;
@@ -19,6 +20,8 @@ pub const MIX_USERS_MAX: u32 = 10_000;
 const LATEST: Duration = Duration::from_secs(10);
 /// Pause after a connection that broke.
 const BROKEN_PAUSE: Duration = Duration::from_millis(20);
+/// Longest interval between two arrivals.
+const INTERVAL_MAX: Duration = Duration::from_secs(3_600);
 
 /// A mix.
 #[derive(Clone, Debug)]
@@ -44,12 +47,33 @@ pub struct MixClass {
     pub name: String,
     /// Users.
     pub users: u32,
-    /// Mean of the exponential think time between an answer and the next request.
-    pub think: Duration,
+    /// What begins a request.
+    pub pace: MixPace,
     /// Whether a user takes the steps in their order; otherwise by weight at random.
     pub in_turn: bool,
     /// Steps.
     pub steps: Vec<MixStep>,
+}
+
+/// What begins a request of a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MixPace {
+    /// A user sends the next request after its answer and an exponential think time with this mean.
+    Closed(Duration),
+    /// Requests are due at this rate a second, with exponential intervals. The users are the connections that send them.
+    Poisson(f64),
+    /// Requests are due at this rate a second, with equal intervals.
+    Fixed(f64),
+}
+
+impl MixPace {
+    /// Requests a second, if they do not depend on answers.
+    fn rate(self) -> Option<f64> {
+        match self {
+            MixPace::Closed(_) => None,
+            MixPace::Poisson(rate) | MixPace::Fixed(rate) => Some(rate),
+        }
+    }
 }
 
 /// A request of a class.
@@ -76,8 +100,10 @@ pub struct MixTally {
     pub answers: u64,
     /// Other answers, broken connections, and requests that were never answered.
     pub failures: u64,
-    /// Response times in microseconds.
+    /// Response times in microseconds, from the time when the request was due.
     pub times_us: Histogram,
+    /// Response times in microseconds, from the time when the request was sent.
+    pub service_us: Histogram,
 }
 
 /// Result of a mix.
@@ -96,13 +122,34 @@ struct State {
     from: Option<Instant>,
     to: Option<Instant>,
     over: bool,
-    owed: u64,
+    /// Requests without an answer yet, by class and step.
+    owed: Vec<Vec<u64>>,
     tallies: Vec<Vec<MixTally>>,
 }
 
 impl State {
     fn is_measured(&self, at: Instant) -> bool {
         self.from.is_some_and(|from| at >= from) && self.to.is_none_or(|to| at < to)
+    }
+
+    /// Counts every measured request that has no answer as a failure: those that were sent, and those that were due and found no free connection.
+    fn fail_rest(&mut self, schedules: &[Option<Rc<RefCell<Schedule>>>]) {
+        for (tallies, owed) in self.tallies.iter_mut().zip(&self.owed) {
+            for (tally, owed) in tallies.iter_mut().zip(owed) {
+                tally.failures += owed;
+            }
+        }
+        let (Some(from), Some(to)) = (self.from, self.to) else { return };
+        for (tallies, schedule) in self.tallies.iter_mut().zip(schedules) {
+            let Some(schedule) = schedule else { continue };
+            loop {
+                let (due, step) = schedule.borrow_mut().next();
+                if due >= to {
+                    break;
+                }
+                tallies[step].failures += u64::from(due >= from);
+            }
+        }
     }
 }
 
@@ -118,12 +165,20 @@ impl Mix {
 
     async fn drive(&self) -> io::Result<MixRun> {
         let tallies = self.classes.iter().map(|class| vec![MixTally::default(); class.steps.len()]).collect();
-        let state = Rc::new(RefCell::new(State { from: None, to: None, over: false, owed: 0, tallies }));
+        let owed = self.classes.iter().map(|class| vec![0; class.steps.len()]).collect();
+        let state = Rc::new(RefCell::new(State { from: None, to: None, over: false, owed, tallies }));
+        let mut schedules = Vec::new();
         let mut seed = 0x9e37_79b9_7f4a_7c15u64;
         for (at, class) in self.classes.iter().enumerate() {
             let requests: Rc<Vec<Vec<u8>>> = Rc::new(class.steps.iter().map(|step| self.request(step)).collect());
+            let mut clients = Vec::new();
             for _ in 0..class.users {
-                let client = Client::connect(self.address).await?;
+                clients.push(Client::connect(self.address).await?);
+            }
+            // A schedule begins after its connections, which would otherwise be late at once.
+            let schedule = class.pace.rate().map(|_| Rc::new(RefCell::new(Schedule::new(class, seed))));
+            schedules.push(schedule.clone());
+            for client in clients {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let user = User {
                     address: self.address,
@@ -133,7 +188,10 @@ impl Mix {
                     state: Rc::clone(&state),
                     random: Random(seed | 1),
                 };
-                tokio::task::spawn_local(user.run(client));
+                match &schedule {
+                    None => tokio::task::spawn_local(user.run(client)),
+                    Some(schedule) => tokio::task::spawn_local(user.serve(client, Rc::clone(schedule))),
+                };
             }
         }
         let clock = self.process.map(CpuClock::of_family);
@@ -149,10 +207,20 @@ impl Mix {
             state.over = true;
         }
         // What was sent in time counts, however late its answer comes.
-        while state.borrow().owed > 0 && end.elapsed() < LATEST {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        let is_owed = || {
+            let state = state.borrow();
+            let late = schedules.iter().flatten().any(|schedule| schedule.borrow().due < end);
+            late || state.owed.iter().flatten().any(|owed| *owed > 0)
+        };
+        loop {
+            // Users that wait for their next request begin it first.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            if !is_owed() || end.elapsed() > LATEST {
+                break;
+            }
         }
         let mut state = state.borrow_mut();
+        state.fail_rest(&schedules);
         Ok(MixRun {
             mix: self.clone(),
             seconds: (end - began).as_secs_f64(),
@@ -188,6 +256,62 @@ impl Random {
     }
 }
 
+/// Times at which requests of a class are due, with the step of each.
+struct Schedule {
+    pace: MixPace,
+    in_turn: bool,
+    weights: Vec<f64>,
+    random: Random,
+    turn: usize,
+    /// Time of the next request.
+    due: Instant,
+}
+
+impl Schedule {
+    fn new(class: &MixClass, seed: u64) -> Schedule {
+        let weights = class.steps.iter().map(|step| step.weight).collect();
+        let random = Random(seed.rotate_left(17) | 1);
+        let mut schedule =
+            Schedule { pace: class.pace, in_turn: class.in_turn, weights, random, turn: 0, due: Instant::now() };
+        let first = schedule.interval();
+        schedule.due += first;
+        schedule
+    }
+
+    /// Takes the next request.
+    fn next(&mut self) -> (Instant, usize) {
+        let (due, interval) = (self.due, self.interval());
+        self.due = due + interval;
+        (due, next_step(self.in_turn, &self.weights, &mut self.turn, &mut self.random))
+    }
+
+    fn interval(&mut self) -> Duration {
+        let seconds = match self.pace {
+            MixPace::Closed(think) => return think,
+            MixPace::Poisson(rate) => -self.random.uniform().ln() / rate,
+            MixPace::Fixed(rate) => 1.0 / rate,
+        };
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX).min(INTERVAL_MAX)
+    }
+}
+
+fn next_step(in_turn: bool, weights: &[f64], turn: &mut usize, random: &mut Random) -> usize {
+    if in_turn {
+        let step = *turn % weights.len();
+        *turn += 1;
+        return step;
+    }
+    let all: f64 = weights.iter().sum();
+    let mut left = random.uniform() * all;
+    for (at, weight) in weights.iter().enumerate() {
+        left -= weight;
+        if left <= 0.0 {
+            return at;
+        }
+    }
+    weights.len() - 1
+}
+
 struct User {
     address: SocketAddr,
     class: MixClass,
@@ -198,60 +322,67 @@ struct User {
 }
 
 impl User {
+    /// Sends a request after each answer and think time.
     async fn run(mut self, client: Client) {
         let mut client = Some(client);
         let mut turn = 0;
+        let weights: Vec<f64> = self.class.steps.iter().map(|step| step.weight).collect();
         // Users do not begin all at once.
         self.pause().await;
         while !self.state.borrow().over {
-            let step = self.next(&mut turn);
-            let sent = Instant::now();
-            let measured = self.state.borrow().is_measured(sent);
-            self.state.borrow_mut().owed += u64::from(measured);
-            let reply = match &mut client {
-                Some(client) => client.call(&self.requests[step]).await.map(|reply| reply.status),
-                None => Err(io::ErrorKind::NotConnected.into()),
-            };
-            if reply.is_err() {
-                client = Client::connect(self.address).await.ok();
-                if client.is_none() {
-                    tokio::time::sleep(BROKEN_PAUSE).await;
-                }
-            }
-            if measured {
-                let mut state = self.state.borrow_mut();
-                state.owed -= 1;
-                let tally = &mut state.tallies[self.at][step];
-                if reply.is_ok_and(|status| (200..300).contains(&status)) {
-                    tally.answers += 1;
-                    tally.times_us.record(u64::try_from(sent.elapsed().as_micros()).unwrap_or(u64::MAX));
-                } else {
-                    tally.failures += 1;
-                }
-            }
+            let step = next_step(self.class.in_turn, &weights, &mut turn, &mut self.random);
+            self.call(&mut client, step, Instant::now()).await;
             self.pause().await;
         }
     }
 
-    fn next(&mut self, turn: &mut usize) -> usize {
-        if self.class.in_turn {
-            let step = *turn % self.requests.len();
-            *turn += 1;
-            return step;
+    /// Sends the requests of a schedule, each when it is due, or as soon as this connection is free.
+    async fn serve(self, client: Client, schedule: Rc<RefCell<Schedule>>) {
+        let mut client = Some(client);
+        loop {
+            let (due, step) = schedule.borrow_mut().next();
+            until(due).await;
+            if self.state.borrow().to.is_some_and(|to| due >= to) {
+                return;
+            }
+            self.call(&mut client, step, due).await;
         }
-        let all: f64 = self.class.steps.iter().map(|step| step.weight).sum();
-        let mut left = self.random.uniform() * all;
-        for (at, step) in self.class.steps.iter().enumerate() {
-            left -= step.weight;
-            if left <= 0.0 {
-                return at;
+    }
+
+    /// Sends a request that was due at a time, and counts its answer.
+    async fn call(&self, client: &mut Option<Client>, step: usize, due: Instant) {
+        let measured = self.state.borrow().is_measured(due);
+        self.state.borrow_mut().owed[self.at][step] += u64::from(measured);
+        let sent = Instant::now();
+        let reply = match client {
+            Some(client) => client.call(&self.requests[step]).await.map(|reply| reply.status),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        };
+        let (response, service) = (due.elapsed(), sent.elapsed());
+        if reply.is_err() {
+            *client = Client::connect(self.address).await.ok();
+            if client.is_none() {
+                tokio::time::sleep(BROKEN_PAUSE).await;
             }
         }
-        self.class.steps.len() - 1
+        if measured {
+            let mut state = self.state.borrow_mut();
+            state.owed[self.at][step] -= 1;
+            let tally = &mut state.tallies[self.at][step];
+            if reply.is_ok_and(|status| (200..300).contains(&status)) {
+                tally.answers += 1;
+                let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+                tally.times_us.record(us(response));
+                tally.service_us.record(us(service));
+            } else {
+                tally.failures += 1;
+            }
+        }
     }
 
     async fn pause(&mut self) {
-        let think = self.class.think.mul_f64(-self.random.uniform().ln());
+        let MixPace::Closed(think) = self.class.pace else { return };
+        let think = think.mul_f64(-self.random.uniform().ln());
         if think.is_zero() {
             tokio::task::yield_now().await;
         } else {
@@ -276,8 +407,12 @@ impl MixRun {
         let cpu = self.cpu.map_or_else(String::new, |cpu| {
             format!(" The server took {:.1} µs of CPU time for each.", cpu.as_secs_f64() * 1e6 / answers.max(1) as f64)
         });
-        let classes: Vec<String> =
-            self.mix.classes.iter().map(|class| format!("{} {}", class.users, class.name)).collect();
+        let classes: Vec<String> = self
+            .mix
+            .classes
+            .iter()
+            .map(|class| format!("{} {}{}", class.users, class.name, arrivals(class.pace)))
+            .collect();
         Report {
             kind: "mix".to_owned(),
             title: "Mix of virtual users".to_owned(),
@@ -298,17 +433,23 @@ impl MixRun {
                 all.answers += tally.answers;
                 all.failures += tally.failures;
                 all.times_us.merge(&tally.times_us);
+                all.service_us.merge(&tally.service_us);
             }
-            let mut row = vec![Cell::text(class.name.clone()), Cell::Number(f64::from(class.users))];
+            let asked = class.pace.rate().map_or(Cell::Empty, Cell::Number);
+            let mut row = vec![Cell::text(class.name.clone()), Cell::Number(f64::from(class.users)), asked];
             row.extend(self.cells(&all));
             row
         });
-        let mut columns = vec![Column::new("class", ""), Column::new("users", "")];
+        let mut columns = vec![Column::new("class", ""), Column::new("users", ""), Column::new("rate due", "1/s")];
         columns.extend(figures());
         Section {
             id: "classes".to_owned(),
             title: "Classes".to_owned(),
-            notes: vec!["All classes ran at once. Response times begin when a request is sent.".to_owned()],
+            notes: vec![
+                "All classes ran at once. Percentiles begin when a request was due: in a class with a rate at its arrival, in others when it is sent. \
+                 The last column begins when it is sent."
+                    .to_owned(),
+            ],
             picture: None,
             table: Table { columns, rows: rows.collect() },
         }
@@ -353,26 +494,38 @@ impl MixRun {
     }
 
     fn cells(&self, tally: &MixTally) -> Vec<Cell> {
-        let ms = |percent: f64| {
-            tally.times_us.percentile(percent).map_or(Cell::Empty, |time| Cell::Number(time as f64 / 1e3))
+        let of = |times: &Histogram, percent: f64| {
+            times.percentile(percent).map_or(Cell::Empty, |time| Cell::Number(time as f64 / 1e3))
         };
+        let ms = |percent: f64| of(&tally.times_us, percent);
         vec![
             Cell::Number(tally.answers as f64 / self.seconds),
             Cell::Number(tally.failures as f64),
             ms(50.0),
             ms(95.0),
             ms(99.0),
+            of(&tally.service_us, 99.0),
         ]
     }
 }
 
+/// Words for the arrivals of a class in the conditions of a report; none for users that wait for their answers.
+fn arrivals(pace: MixPace) -> String {
+    match pace {
+        MixPace::Closed(_) => String::new(),
+        MixPace::Poisson(rate) => format!(" at {rate}/s, random"),
+        MixPace::Fixed(rate) => format!(" at {rate}/s, fixed"),
+    }
+}
+
 /// Returns the columns of [`MixRun::cells`].
-fn figures() -> [Column; 5] {
+fn figures() -> [Column; 6] {
     [
         Column::higher("rate", "1/s"),
         Column::lower("failures", ""),
         Column::lower("p50", "ms"),
         Column::lower("p95", "ms"),
         Column::new("p99", "ms"),
+        Column::new("p99 since sent", "ms"),
     ]
 }

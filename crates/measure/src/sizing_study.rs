@@ -5,8 +5,9 @@
 //!  load of the question ───────────────────────────────────────────▶ measured ─▶ ┴─▶ error
 //! ```
 //!
-//! Costs come from one client, one application and small jobs, so they are known before the load. The load of the question has several times as
-//! much work. The verdict needs a quiet machine; the figures are always in the report.
+//! Costs come from one client, each flow alone and small jobs, so they are known before the load. The load of the question has several times as
+//! much work. A message of a flow costs less if several applications are at work: threads find work without a wake-up, and one commit serves several
+//! units of work. Its cost is therefore measured with as many applications as the question has. The verdict needs a quiet machine; the figures are always in the report.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use quayline_store::queue::Persistence;
 use crate::batch;
 use crate::flow_bed::{Applications, Drive, FlowBed};
 use crate::load::{Load, Pace, Run};
+use crate::pressure::{OUTSIDE_MAX, beside_others};
 use crate::server::ServerProcess;
 
 /// Peak rate of the gateway, as a part of the rate of one client without pauses: the driver reaches it on any machine.
@@ -32,14 +34,14 @@ const CONNECTIONS: usize = 32;
 const FLOWS: [(&str, &str); 2] = [("3", "read"), ("4", "update")];
 /// Records of each flow's file.
 const FILE_RECORDS: u32 = 5_000;
-/// Applications of each flow while its cost is measured, and at the peak.
+/// Applications of each flow alone while its cost is measured. The last number is also that of each flow in the mix.
 const APPLICATIONS: [usize; 2] = [1, 3];
+/// Parts of the CPU time of a message.
+const FLOW_PARTS: [&str; 3] = ["applications", "threads of flows", "store and other threads"];
 /// Parts of the night's records that the small jobs process.
 const PARTS: [u64; 2] = [8, 3];
 /// Runs of each small job, of which the shortest counts.
 const REPEATS: usize = 3;
-/// Part of the machine that other programs may use for a verdict.
-const OUTSIDE_MAX: f64 = 0.10;
 /// Sizes of the catalogue's machines, in processors of this machine.
 const CATALOGUE: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Utilization that the sized machine may reach.
@@ -100,6 +102,8 @@ pub struct SizingStudy {
     /// Figures, predicted and measured.
     pub beside: Vec<Beside>,
     asked: Vec<Asked>,
+    /// Processors busy of the mix of flows by part: from each number of [`APPLICATIONS`], and measured.
+    flow_parts: [[f64; 3]; 3],
     /// Largest part of the machine that other programs used during a run.
     pub outside: f64,
 }
@@ -179,9 +183,14 @@ impl SizingStudy {
         for (sample, _, bed) in &beds {
             // The first messages open files and compile maps.
             drive(sample, bed, 1, time / 10)?;
-            let (light, outside) = beside_others(None, || drive(sample, bed, APPLICATIONS[0], time));
-            self.outside = self.outside.max(outside);
-            costs.push(light?.cpu_us() / 1e6);
+            let mut alone = [[0.0; 3]; 2];
+            for (parts, applications) in alone.iter_mut().zip(APPLICATIONS) {
+                let (light, outside) = beside_others(None, || drive(sample, bed, applications, time));
+                self.outside = self.outside.max(outside);
+                let light = light?;
+                *parts = flow_parts(&light).map(|seconds| seconds / light.messages.max(1) as f64);
+            }
+            costs.push(alone);
         }
         let before = ProcessUse::now();
         let began = Instant::now();
@@ -197,14 +206,26 @@ impl SizingStudy {
         let (elapsed, cpu) = (began.elapsed().as_secs_f64(), ProcessUse::now().since(&before).cpu.as_secs_f64());
         self.outside = self.outside.max(outside);
         let mut predicted = 0.0;
-        for ((drive, cost), (_, name, _)) in drives.iter().zip(&costs).zip(&beds) {
+        for ((drive, alone), (_, name, _)) in drives.iter().zip(&costs).zip(&beds) {
+            let cost: f64 = alone[1].iter().sum();
             predicted += drive.messages as f64 * cost;
+            for (part, busy) in self.flow_parts.iter_mut().enumerate() {
+                for (busy, parts) in busy.iter_mut().zip(alone) {
+                    *busy += drive.messages as f64 * parts[part] / elapsed;
+                }
+            }
             self.asked.push(Asked {
                 name: if *name == "read" { "flow that reads" } else { "flow that updates" },
                 rate: drive.rate(),
-                cost: *cost,
-                source: "CPU time of the process with one application, including the application".to_owned(),
+                cost,
+                source: format!("CPU time of the process with {} applications of this flow alone", APPLICATIONS[1]),
             });
+        }
+        // The threads of both flows have the same names, so the run of each flow has the CPU time of both.
+        let applications: f64 = drives.iter().map(|drive| drive.driver_ns / 1e9).sum();
+        let flows = drives.iter().map(|drive| drive.flow_ns / 1e9).fold(0.0, f64::max);
+        for (busy, seconds) in self.flow_parts.iter_mut().zip([applications, flows, cpu - applications - flows]) {
+            busy[2] = seconds.max(0.0) / elapsed;
         }
         self.beside.push(Beside {
             workload: "flow mix",
@@ -307,7 +328,7 @@ impl SizingStudy {
                 ("records of the night".to_owned(), options.records.to_string()),
                 ("tolerance".to_owned(), percent(options.tolerance)),
             ],
-            sections: vec![self.beside_section(), sized],
+            sections: vec![self.beside_section(), self.flow_section(), sized],
         })
     }
 
@@ -331,7 +352,9 @@ impl SizingStudy {
                     100.0 * self.outside,
                     100.0 * OUTSIDE_MAX
                 ),
-                "Costs are those of a light load, measured before. The rates of the flows are those that the mix reached.".to_owned(),
+                "Costs are those of a lighter load, measured before: one client, each flow alone, small jobs. The rates of the flows are those that \
+                 the mix reached."
+                    .to_owned(),
             ],
             table: Table {
                 columns: vec![
@@ -351,6 +374,37 @@ impl SizingStudy {
                     ("measured".to_owned(), busy.iter().map(|beside| beside.measured).collect()),
                 ],
             }),
+        }
+    }
+
+    /// Shows from which part of a message the error of the mix of flows comes.
+    fn flow_section(&self) -> Section {
+        let row = |(name, busy): (&str, [f64; 3])| {
+            let mut cells = vec![Cell::text(name)];
+            cells.extend(busy.map(Cell::Number));
+            cells
+        };
+        let sum = |at: usize| self.flow_parts.iter().map(|busy| busy[at]).sum::<f64>();
+        let mut rows: Vec<Vec<Cell>> = FLOW_PARTS.into_iter().zip(self.flow_parts).map(row).collect();
+        rows.push(row(("together", [sum(0), sum(1), sum(2)])));
+        Section {
+            id: "flow-parts".to_owned(),
+            title: "Flow mix by part".to_owned(),
+            notes: vec![format!(
+                "Processors that the mix keeps busy, from the cost of a message of each flow alone. With {} application, each message pays for its \
+                 own wake-ups and commits, so that cost is only for comparison.",
+                APPLICATIONS[0]
+            )],
+            table: Table {
+                columns: vec![
+                    Column::new("part", ""),
+                    Column::new(&format!("from {} application", APPLICATIONS[0]), ""),
+                    Column::new(&format!("from {} applications", APPLICATIONS[1]), ""),
+                    Column::new("measured", ""),
+                ],
+                rows,
+            },
+            picture: None,
         }
     }
 
@@ -413,6 +467,12 @@ impl SizingStudy {
     }
 }
 
+/// Returns the CPU seconds of a run by [`FLOW_PARTS`].
+fn flow_parts(drive: &Drive) -> [f64; 3] {
+    let (applications, flows) = (drive.driver_ns / 1e9, drive.flow_ns / 1e9);
+    [applications, flows, (drive.cpu.as_secs_f64() - applications - flows).max(0.0)]
+}
+
 /// Writes a project with one operation that answers 50 rows.
 fn write_api(root: &Path) -> Result<(), String> {
     let write = |name: &str, text: &str| {
@@ -435,29 +495,4 @@ fn write_api(root: &Path) -> Result<(), String> {
         "apis/sizing.toml",
         "base-path = \"/sizing\"\npublic = true\n[[operation]]\nid = \"get\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"sizing\"\n",
     )
-}
-
-/// Runs a function and returns the share of the machine that other programs used during that time. A server is a part of this work.
-fn beside_others<T>(server: Option<&ServerProcess>, run: impl FnOnce() -> T) -> (T, f64) {
-    let clock = server.map(ServerProcess::cpu);
-    let own = || {
-        let server = clock.as_ref().map_or(Duration::ZERO, crate::CpuClock::read);
-        (server + ProcessUse::now().cpu).as_secs_f64()
-    };
-    let processors = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
-    let (began, busy, used) = (Instant::now(), busy_s(), own());
-    let done = run();
-    let (seconds, busy, used) = (began.elapsed().as_secs_f64(), busy_s() - busy, own() - used);
-    // The kernel counts the time of the machine in ticks of 10 ms, so short runs have no share.
-    let outside = if seconds < 0.2 { 0.0 } else { (busy - used) / (seconds * processors) };
-    (done, outside.max(0.0))
-}
-
-/// Returns the busy time of the machine in seconds, over all processors. Source: proc(5), /proc/stat in ticks of 10 ms.
-fn busy_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let line = text.lines().next().unwrap_or_default();
-    let fields: Vec<f64> = line.split_ascii_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
-    // User, nice, system, interrupts and stolen time.
-    [0, 1, 2, 5, 6, 7].into_iter().filter_map(|at| fields.get(at)).sum::<f64>() / 100.0
 }

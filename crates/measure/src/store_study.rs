@@ -22,6 +22,8 @@ pub const STORE_CHILD: &str = "measured-store";
 /// Records of the file.
 const RECORDS: u64 = 50_000;
 const RECORD_BYTES: u32 = 200;
+/// Records that [`StoreWork::Browse`] reads.
+const BROWSED: u64 = 1_000;
 /// Messages that are committed before the units of work open.
 const COMMITTED: u64 = 20_000;
 /// Content of the messages of open units of work, in place of a number.
@@ -61,11 +63,23 @@ pub enum StoreWork {
     Update,
     /// An insert in a unit of work.
     Insert,
+    /// A read of consecutive records in the order of their keys, from any key.
+    Browse,
+    /// A read of the whole file in the order of its key.
+    Scan,
 }
 
 impl StoreWork {
-    const ALL: [StoreWork; 5] =
-        [StoreWork::Persistent, StoreWork::NotPersistent, StoreWork::Read, StoreWork::Update, StoreWork::Insert];
+    const ALL: [StoreWork; 7] = [
+        StoreWork::Persistent,
+        StoreWork::NotPersistent,
+        StoreWork::Read,
+        StoreWork::Update,
+        StoreWork::Browse,
+        StoreWork::Scan,
+        // Inserts come last, because they lengthen the file that the others read.
+        StoreWork::Insert,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -74,6 +88,8 @@ impl StoreWork {
             StoreWork::Read => "record, read by key",
             StoreWork::Update => "record, update",
             StoreWork::Insert => "record, insert",
+            StoreWork::Browse => "1,000 records by key",
+            StoreWork::Scan => "the file of 50,000 records",
         }
     }
 }
@@ -243,7 +259,7 @@ impl StoreStudy {
             id: "rates".to_owned(),
             title: "Rates".to_owned(),
             notes: vec![
-                "A message is a put and a get, each in a unit of work of its own. CPU time is that of the process: drivers and the threads of \
+                "A message is a put and a get, each in a unit of work of its own. A file is read in the order of its key. CPU time is that of the process: drivers and the threads of \
                  the store."
                     .to_owned(),
             ],
@@ -464,7 +480,8 @@ impl Bed {
         *seed ^= *seed << 13;
         *seed ^= *seed >> 7;
         *seed ^= *seed << 17;
-        let key = ((*seed >> 8) % RECORDS).to_be_bytes();
+        let number = (*seed >> 8) % RECORDS;
+        let key = number.to_be_bytes();
         match work {
             StoreWork::Persistent | StoreWork::NotPersistent => {
                 let persistence =
@@ -490,6 +507,16 @@ impl Bed {
                 record[8..16].copy_from_slice(&seed.to_be_bytes());
                 self.file.rewrite(&mut unit, &read, &record)?;
                 unit.commit()?;
+            }
+            StoreWork::Browse => {
+                let mut browse = self.file.browse();
+                browse.start(&unit, By::Key(&number.min(RECORDS - BROWSED).to_be_bytes()), Relation::Equal)?;
+                for _ in 0..BROWSED {
+                    browse.next(&unit)?;
+                }
+            }
+            StoreWork::Scan => {
+                self.file.scan(&unit, &mut |_, _| Ok(()))?;
             }
             StoreWork::Insert => {
                 let mut record = Vec::new();

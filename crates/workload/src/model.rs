@@ -1,6 +1,11 @@
 //! A member of a class as a queueing network.
 
-use quayline_capacity::{GraphStep, Origin, Prediction, Seconds, Servers, Station, StepOrder, WorkGraph, Workload};
+use quayline_capacity::audit::LoadFigures;
+use quayline_capacity::fit::{CalendarDate, Exhaustion};
+use quayline_capacity::{
+    GraphStep, ModelError, Objective, Origin, PerMonth, PerSecond, Prediction, Seconds, Servers, Station, StepOrder,
+    USERS_MAX, WorkGraph, Workload,
+};
 use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 use serde::Serialize;
 
@@ -120,6 +125,85 @@ pub fn job_graph(steps: &[(String, Demands, u32, f64)], order: StepOrder, proces
     }
 }
 
+/// Largest load within the objectives, and when growth reaches it.
+#[derive(Clone, Copy, Debug)]
+pub struct Headroom {
+    /// Largest number of users or workers within the objectives.
+    pub most: u32,
+    /// Largest number that was predicted.
+    asked: u32,
+    growth: Option<Exhaustion>,
+    from: Option<CalendarDate>,
+}
+
+impl Headroom {
+    /// Computes the largest load within the objectives, and when `asked` users or workers have grown to it.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a workload without demand or a growth without meaning.
+    pub fn of(
+        workload: &Workload,
+        objective: &Objective,
+        asked: u32,
+        growth: Option<PerMonth>,
+        from: Option<CalendarDate>,
+    ) -> Result<Headroom, ModelError> {
+        let most = workload.most_users(objective)?.value;
+        let growth = growth.map(|growth| workload.exhausted(asked, objective, growth)).transpose()?;
+        Ok(Headroom { most, asked, growth: growth.map(|found| found.value), from })
+    }
+
+    /// Months until the predicted load has grown to the largest one within the objectives.
+    #[must_use]
+    pub fn months(&self) -> Option<f64> {
+        self.growth?.months()
+    }
+
+    /// Date of that, if growth counts from a date.
+    #[must_use]
+    pub fn date(&self) -> Option<String> {
+        Some(self.from?.after_months(self.months()?).to_string())
+    }
+
+    /// Formats the headroom. `what` names the load at the start of a line: `Users`.
+    #[must_use]
+    pub fn text(&self, what: &str) -> String {
+        let most = if self.most == USERS_MAX { format!("{USERS_MAX} or more") } else { self.most.to_string() };
+        let asked = format!("{} {}", self.asked, what.to_lowercase());
+        let growth = match (self.growth, self.date()) {
+            (None, _) => String::new(),
+            (Some(Exhaustion::Now), _) => format!("Exhausted: now, at {asked}\n"),
+            (Some(Exhaustion::Never), _) => "Exhausted: never without growth\n".to_owned(),
+            (Some(Exhaustion::After { months }), None) => format!("Exhausted: {months:.1} months from {asked}\n"),
+            (Some(Exhaustion::After { months }), Some(date)) => {
+                format!("Exhausted: {date}, {months:.1} months from {asked}\n")
+            }
+        };
+        format!("{what} within the objectives: {most}\n{growth}")
+    }
+}
+
+/// Returns the load of a member in each interval with transactions and response times. The number of users follows from Little's law, with the think time
+/// of each user.
+#[must_use]
+pub fn measured_loads(intervals: &[Interval], name: &str, think: Seconds) -> Vec<LoadFigures> {
+    let of = |interval: &Interval| {
+        let members = interval.classes.iter().flat_map(|class| &class.members);
+        let (count, wall) = members
+            .filter(|member| member.name == name)
+            .fold((0, 0.0), |(count, wall), member| (count + member.count, wall + member.wall_s));
+        let (throughput, response) = (count as f64 / interval.seconds, wall / count as f64);
+        let users = throughput * (response + think.0);
+        (count > 0 && interval.seconds > 0.0 && wall > 0.0).then_some(LoadFigures {
+            users,
+            throughput: PerSecond(throughput),
+            response: Seconds(response),
+            percentile: None,
+        })
+    };
+    intervals.iter().filter_map(of).collect()
+}
+
 impl Demands {
     /// Returns the demands on a machine with the measured background load: waiting for a processor counts as using one.
     #[must_use]
@@ -167,12 +251,15 @@ pub fn prediction_text(
     for station in &workload.stations {
         text.push_str(&format!("  {:<12} {:>14}\n", station.name, us(station.demands[0].0)));
     }
-    text.push_str(&format!("\n{:>8} {:>14} {:>14} {:>12}", "workers", "per second", "response", "processors"));
+    let titles = ["response", "p50", "p95", "p99"].map(|title| format!(" {title:>14}")).concat();
+    text.push_str(&format!("\n{:>8} {:>14}{titles} {:>12}", "workers", "per second", "processors"));
     text.push_str(if elapsed.iter().any(Option::is_some) { "      elapsed\n" } else { "\n" });
     for (row, elapsed) in rows.iter().zip(elapsed) {
         let busy = row.utilization.first().map_or(0.0, |share| share.percent());
-        let (rate, response) = (row.throughput.0, us(row.response.0));
-        text.push_str(&format!("{:>8} {rate:>14.1} {response:>14} {busy:>10.1} %", row.users));
+        let [p50, p95, p99] = row.percentiles;
+        let times = [row.response, p50, p95, p99].map(|time| format!(" {:>14}", us(time.0))).concat();
+        let rate = row.throughput.0;
+        text.push_str(&format!("{:>8} {rate:>14.1}{times} {busy:>10.1} %", row.users));
         if let Some(elapsed) = elapsed {
             text.push_str(&format!(" {elapsed:>10.1} s"));
         }
@@ -189,6 +276,7 @@ pub fn prediction_text(
 pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], elapsed: &[Option<f64>]) -> Report {
     let mut columns =
         vec![Column::new("workers", ""), Column::higher("throughput", "per s"), Column::lower("response", "us")];
+    columns.extend(["p50", "p95", "p99"].map(|name| Column::lower(name, "us")));
     columns.extend(workload.stations.iter().map(|station| Column::new(&station.name, "%")));
     columns.push(Column::lower("elapsed", "s"));
     let cells = |(row, elapsed): (&Prediction, &Option<f64>)| {
@@ -197,6 +285,7 @@ pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], e
             Cell::Number(row.throughput.0),
             Cell::Number(1e6 * row.response.0),
         ];
+        cells.extend(row.percentiles.iter().map(|time| Cell::Number(1e6 * time.0)));
         cells.extend(row.utilization.iter().map(|share| Cell::Number(100.0 * share.0)));
         cells.push(elapsed.map_or(Cell::Empty, Cell::Number));
         cells
@@ -272,6 +361,28 @@ mod tests {
         assert!((throughput(1) - 125.0).abs() < 1e-9 && (throughput(500) - 500.0).abs() < 1e-3);
         let faster = demands.network(2, 2.0, Seconds(0.0)).predict(500).expect("a prediction").value;
         assert!((faster.throughput.0 - 1_000.0).abs() < 1e-2);
+    }
+
+    /// 2,000 transactions in 10 s at 40 ms each keep 8 of them in progress; with 10 ms of think time they are those of 10 users.
+    #[test]
+    fn loads_of_intervals_have_their_users_by_littles_law() {
+        let member =
+            |count, wall_s| MemberInterval { name: "api:get".to_owned(), count, wall_s, ..MemberInterval::default() };
+        let interval = |member| Interval {
+            seconds: 10.0,
+            classes: vec![ClassInterval { members: vec![member], ..ClassInterval::default() }],
+            ..Interval::default()
+        };
+        let intervals = [interval(member(2_000, 80.0)), interval(member(0, 0.0)), interval(member(1_000, 20.0))];
+        let loads = measured_loads(&intervals, "api:get", Seconds(0.010));
+        let figures: Vec<[f64; 3]> =
+            loads.iter().map(|load| [load.users, load.throughput.0, load.response.0]).collect();
+        let expected = [[10.0, 200.0, 0.040], [3.0, 100.0, 0.020]];
+        assert_eq!(figures.len(), 2);
+        for (found, expected) in figures.concat().iter().zip(expected.concat()) {
+            assert!((found - expected).abs() < 1e-9, "{figures:?}");
+        }
+        assert!(measured_loads(&intervals, "api:put", Seconds(0.0)).is_empty());
     }
 
     #[test]

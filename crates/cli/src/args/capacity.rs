@@ -90,21 +90,8 @@ pub(crate) struct PredictArgs {
     /// Time of a transaction in which it uses and waits for nothing here
     #[arg(long, value_name = "TIME", conflicts_with = "model")]
     pub(crate) delay: Option<Duration>,
-    /// Objective: largest mean response time
-    #[arg(long, value_name = "TIME")]
-    pub(crate) response_max: Option<Duration>,
-    /// Objective: largest 95th percentile of the response time
-    #[arg(long, value_name = "TIME")]
-    pub(crate) p95_max: Option<Duration>,
-    /// Objective: largest utilization of a station [default: 70%]
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) utilization_max: Option<Percent>,
-    /// Growth of the users in a month, for the date of exhaustion
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) growth: Option<Percent>,
-    /// Date from which growth counts, YYYY-MM-DD
-    #[arg(long, value_name = "DATE", requires = "growth")]
-    pub(crate) from: Option<String>,
+    #[command(flatten)]
+    pub(crate) objective: ObjectiveArgs,
     /// Simulate N transactions too, for each load
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=2_000_000))]
     pub(crate) simulate: Option<u64>,
@@ -116,6 +103,26 @@ pub(crate) struct PredictArgs {
     /// Answer and findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Objectives of a prediction, and the growth toward them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ObjectiveArgs {
+    /// Objective: largest mean response time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) response_max: Option<Duration>,
+    /// Objective: largest 95th percentile of the response time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) p95_max: Option<Duration>,
+    /// Objective: largest utilization of a station [default: 70%]
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) utilization_max: Option<Percent>,
+    /// Growth of users or workers in a month, for the date of exhaustion
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) growth: Option<Percent>,
+    /// Date from which growth counts, YYYY-MM-DD
+    #[arg(id = "growth-from", long = "from", value_name = "DATE", requires = "growth")]
+    pub(crate) growth_from: Option<String>,
 }
 
 /// What `quayline predict` does with saved predictions.
@@ -174,6 +181,8 @@ pub(crate) struct PredictWorkArgs {
     #[arg(long)]
     pub(crate) contended: bool,
     #[command(flatten)]
+    pub(crate) objective: ObjectiveArgs,
+    #[command(flatten)]
     pub(crate) report: ReportArgs,
     /// Answer and findings as JSON
     #[arg(long)]
@@ -204,6 +213,7 @@ Examples:
   quayline predict work apis/orders.toml --intervals intervals.json --users 100,500 --think 500ms
   quayline predict work --member api:getOrder --intervals intervals.json --workers 10,100 --think 500ms
   quayline predict work jobs/settle.xml --processors 8 --faster 1.5
+  quayline predict work flows/orders.toml --store data --workers 4 --p95-max 50ms --growth 3% --from 2026-12-01
   quayline predict work --profile convert.json --workers 1,2,4,8 --items 10000000";
 
 /// Arguments of `quayline predict item-count`.
@@ -308,9 +318,11 @@ pub(crate) struct PredictAuditArgs {
     /// Answer of `quayline predict --json`
     #[arg(value_name = "PREDICTION")]
     pub(crate) prediction: PathBuf,
-    /// Measured loads, as TOML
-    #[arg(value_name = "MEASURED")]
-    pub(crate) measured: PathBuf,
+    /// Measured loads, as TOML [default: collected intervals of what was predicted]
+    #[arg(value_name = "MEASURED", conflicts_with_all = ["project", "admin", "store", "intervals"])]
+    pub(crate) measured: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) from: IntervalArgs,
     /// Largest error of the throughput
     #[arg(long, default_value = "5%", value_name = "PERCENT")]
     pub(crate) throughput_tolerance: Percent,
@@ -337,11 +349,14 @@ The file of measured loads has one [[measured]] for each number of users:
   p95 = \"95ms\"
 
 Quayline prints the error of each figure, and warns if measured numbers break Little's law. The exit code is 5
-if an error exceeds its tolerance. With --log, an error of more than twice its median before is reported as drift.
+if an error exceeds its tolerance. Without the file, each collected interval of the predicted flow or API member is a load: keep the answer of
+`predict work --json` for several numbers of workers, which include those that come. With --log, an error of more than twice its median before is reported as drift.
 
 Examples:
   quayline predict gateway.toml --users 100,200 --json > prediction.json
-  quayline predict audit prediction.json measured.toml --log audits.jsonl";
+  quayline predict audit prediction.json measured.toml --log audits.jsonl
+  quayline predict work flows/orders.toml --store data --workers 1,2,4,8 --json > prediction.json
+  quayline predict audit prediction.json --admin 127.0.0.1:9090 --log audits.jsonl";
 
 /// Arguments of every command that writes a report.
 #[derive(Debug, clap::Args)]

@@ -21,9 +21,9 @@ mod validate;
 
 pub(crate) use capacity::{
     AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, ComponentArgs, IntervalArgs,
-    PredictArgs, PredictAuditArgs, PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs,
-    PredictWorkArgs, ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs, ProjectCostArgs, ReportArgs,
-    SelftestArea, SelftestArgs, SizeArgs, WorkReportArgs, WorkReportCommand,
+    ObjectiveArgs, PredictArgs, PredictAuditArgs, PredictCommand, PredictCostArgs, PredictItemCountArgs,
+    PredictScalingArgs, PredictWorkArgs, ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs,
+    ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs, WorkReportArgs, WorkReportCommand,
 };
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
@@ -51,9 +51,9 @@ pub(crate) use partner::{
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};
 pub(crate) use serve::{
-    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs,
-    MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs,
-    MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
+    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureConvertArgs,
+    MeasureCryptoArgs, MeasureFlowArgs, MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs,
+    MeasureSweepArgs, MeasureTranslateArgs, MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,

@@ -130,10 +130,32 @@ pub(crate) enum MeasureCommand {
     Crypto(MeasureCryptoArgs),
     /// Run the tests of a translator's study of 2005: CPU, time and memory, with its figures beside them
     Translate(MeasureTranslateArgs),
+    /// Convert record files to JSON, CSV and Parquet and back, by size: CPU, time and memory
+    Convert(MeasureConvertArgs),
     /// Measure a translation by kind of data and number of workers, and cold and warm starts
     Sweep(MeasureSweepArgs),
     /// Size a gateway, a mix of flows and a night of batch from light loads, then measure them
     Sizing(MeasureSizingArgs),
+}
+
+/// Arguments of `quayline measure convert`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure convert\n  quayline measure convert --megabytes-max 1000 --workers 4 --report convert"
+)]
+pub(crate) struct MeasureConvertArgs {
+    /// Megabytes of the largest record file; smaller ones have a tenth each, down to 1 MB
+    #[arg(long, default_value_t = 100, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) megabytes_max: u64,
+    /// Threads of each run
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) workers: u16,
+    /// Folder for inputs and outputs, which need six times the largest file [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: MeasuredArgs,
 }
 
 /// Arguments of `quayline measure sweep`.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use quayline_core::{Fault, Finding, system_error_text};
-use quayline_measure::{MIX_USERS_MAX, Mix, MixClass, MixStep};
+use quayline_measure::{MIX_USERS_MAX, Mix, MixClass, MixPace, MixStep};
 use quayline_workload::Accounting;
 use serde::Deserialize;
 
@@ -86,17 +86,32 @@ fn classes(path: &Path, given: Vec<ClassWire>) -> Result<Vec<MixClass>, Stop> {
                 format!("the weights of the steps of {} are not numbers from 0 of which one is above 0", class.name);
             return Err(wrong(path, &what, "add a [[class.step]] with a weight"));
         }
+        let pace = pace(path, &class)?;
         let steps = class.step.into_iter().map(|step| self::step(path, step)).collect::<Result<_, Stop>>()?;
-        let think = class.think.map_or(0.0, |think| think.0.0);
-        classes.push(MixClass {
-            name: class.name,
-            users: class.users,
-            think: std::time::Duration::try_from_secs_f64(think).unwrap_or_default(),
-            in_turn: class.in_turn,
-            steps,
-        });
+        classes.push(MixClass { name: class.name, users: class.users, pace, in_turn: class.in_turn, steps });
     }
     Ok(classes)
+}
+
+/// Returns what begins a request: a user's think time, or a rate.
+fn pace(path: &Path, class: &ClassWire) -> Result<MixPace, Stop> {
+    let name = &class.name;
+    let think = class.think.map_or(0.0, |think| think.0.0);
+    let closed = MixPace::Closed(std::time::Duration::try_from_secs_f64(think).unwrap_or_default());
+    match (class.rate, class.arrivals) {
+        (None, None) => Ok(closed),
+        (None, Some(_)) => Err(wrong(path, &format!("{name} has `arrivals` without `rate`"), "add a rate a second")),
+        (Some(_), _) if class.think.is_some() => {
+            let hint = "remove `think`: with a rate, a request does not wait for the answer before it";
+            Err(wrong(path, &format!("{name} has `rate` and `think`"), hint))
+        }
+        (Some(rate), _) if !(0.001..=1e6).contains(&rate) => {
+            let what = format!("the rate of {name} is {rate}, expected 0.001 to 1000000");
+            Err(wrong(path, &what, "write requests a second"))
+        }
+        (Some(rate), Some(ArrivalsWire::Fixed)) => Ok(MixPace::Fixed(rate)),
+        (Some(rate), _) => Ok(MixPace::Poisson(rate)),
+    }
 }
 
 fn step(path: &Path, step: StepWire) -> Result<MixStep, Stop> {
@@ -152,10 +167,21 @@ struct ClassWire {
     name: String,
     users: u32,
     think: Option<Duration>,
+    /// Requests a second that do not depend on answers.
+    rate: Option<f64>,
+    arrivals: Option<ArrivalsWire>,
     #[serde(default)]
     in_turn: bool,
     #[serde(default)]
     step: Vec<StepWire>,
+}
+
+/// Intervals between requests at a rate.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ArrivalsWire {
+    Random,
+    Fixed,
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,7 @@ mod calibrate;
 mod check_report;
 mod component;
 mod cost;
+mod headroom;
 mod mix;
 mod predict;
 mod predict_api;

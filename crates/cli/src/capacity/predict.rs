@@ -1,11 +1,8 @@
 //! `quayline predict`: throughput and response times for a number of users.
 
-use quayline_capacity::fit::{CalendarDate, Exhaustion};
 use quayline_capacity::simulation::{Simulation, SimulationOutcome, Variation};
-use quayline_capacity::{
-    Class, Estimate, ModelError, Network, Objective, PerMonth, Prediction, Seconds, Servers, Share, Station, USERS_MAX,
-    Workload,
-};
+use quayline_capacity::{Class, Estimate, ModelError, Network, Prediction, Seconds, Servers, Share, Station, Workload};
+use quayline_workload::Headroom;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -16,11 +13,8 @@ use super::report::finish;
 use super::{BasisWire, OriginWire, print_json, read, refused};
 use crate::args::{PredictArgs, PredictCommand};
 use crate::console::{Console, write_stdout};
-use crate::exit::{Exit, Stop, argument};
+use crate::exit::{Exit, Stop};
 use crate::quantity::{Duration, time_text};
-
-/// Default maximum utilization of a prediction.
-const UTILIZATION_MAX: Share = Share(0.7);
 
 /// Predicts users, or answers from measured runs.
 pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
@@ -37,18 +31,15 @@ pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Sto
 /// Predicts each number of users.
 fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     let (workload, details) = workload(args)?;
-    let objective = Objective {
-        response_most: args.response_max.map(|time| time.0),
-        percentile_most: args.p95_max.map(|time| time.0),
-        utilization_most: Some(args.utilization_max.map_or(UTILIZATION_MAX, |percent| percent.0)),
-    };
+    let objective = args.objective.objective();
     let stop = |error| Stop::from(refused(&error));
     let mut rows = Vec::new();
     for users in &args.users {
         rows.push(workload.predict(*users).map_err(stop)?);
     }
-    let most = workload.most_users(&objective).map_err(stop)?.value;
-    let growth = exhaustion(args, &workload, &objective)?;
+    let most_asked = args.users.iter().copied().max().unwrap_or(1);
+    let headroom = args.objective.headroom(&workload, most_asked)?;
+    let most = headroom.most;
     let Some(weakest) = super::weakest(&rows) else { return Ok(Exit::Done) };
     let mut simulated = Vec::new();
     if let Some(transactions) = args.simulate {
@@ -57,20 +48,18 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
         }
     }
     let answer =
-        Answer { workload: &workload, rows: &rows, simulated: &simulated, most, growth, basis: BasisWire::of(weakest) };
+        Answer { workload: &workload, rows: &rows, simulated: &simulated, headroom, basis: BasisWire::of(weakest) };
     if args.json {
         print_json(&answer.wire())?;
     } else {
         write_stdout(answer.text().as_bytes())?;
     }
-    let gated = args.response_max.is_some() || args.p95_max.is_some() || args.utilization_max.is_some();
-    let most_asked = args.users.iter().copied().max().unwrap_or(1);
     let contents = PredictionReport {
         workload: &workload,
         rows: &rows,
         simulated: &simulated,
         objective: &objective,
-        gated,
+        gated: args.objective.is_given(),
         most,
         basis: &answer.basis,
         curve: if args.report.report.is_some() { curve(&workload, most_asked) } else { Vec::new() },
@@ -112,20 +101,6 @@ fn simulate(
     // Users arrive at once, so the warm-up lasts until each of them has completed two transactions.
     simulation.warm_up = (transactions / 10).max(2 * u64::from(users));
     Ok(simulation.run()?.value)
-}
-
-fn exhaustion(args: &PredictArgs, workload: &Workload, objective: &Objective) -> Result<Option<Growth>, Stop> {
-    let Some(growth) = args.growth else { return Ok(None) };
-    let from = match args.from.as_deref() {
-        None => None,
-        Some(text) => Some(
-            CalendarDate::parse(text)
-                .ok_or_else(|| Stop::from(argument(format!("--from {text} is not a date")).hint("write YYYY-MM-DD")))?,
-        ),
-    };
-    let users = args.users.iter().copied().max().unwrap_or(1);
-    let found = workload.exhausted(users, objective, PerMonth(growth.0.0)).map_err(|error| refused(&error))?;
-    Ok(Some(Growth { users, exhaustion: found.value, from }))
 }
 
 fn workload(args: &PredictArgs) -> Result<(Workload, Vec<Detail>), Stop> {
@@ -197,36 +172,11 @@ fn one() -> u32 {
     1
 }
 
-struct Growth {
-    users: u32,
-    exhaustion: Exhaustion,
-    from: Option<CalendarDate>,
-}
-
-impl Growth {
-    fn date(&self) -> Option<String> {
-        Some(self.from?.after_months(self.exhaustion.months()?).to_string())
-    }
-
-    fn text(&self) -> String {
-        let users = self.users;
-        match (self.exhaustion, self.date()) {
-            (Exhaustion::Now, _) => format!("Exhausted: now, at {users} users\n"),
-            (Exhaustion::Never, _) => "Exhausted: never without growth\n".to_owned(),
-            (Exhaustion::After { months }, None) => format!("Exhausted: {months:.1} months from {users} users\n"),
-            (Exhaustion::After { months }, Some(date)) => {
-                format!("Exhausted: {date}, {months:.1} months from {users} users\n")
-            }
-        }
-    }
-}
-
 struct Answer<'a> {
     workload: &'a Workload,
     rows: &'a [Estimate<Prediction>],
     simulated: &'a [SimulationOutcome],
-    most: u32,
-    growth: Option<Growth>,
+    headroom: Headroom,
     basis: BasisWire,
 }
 
@@ -258,11 +208,7 @@ impl Answer<'_> {
             let name = &self.workload.stations[bottleneck].name;
             text.push_str(&format!("\nBottleneck: {name}, from {:.0} users\n", self.workload.saturation_users()));
         }
-        let most = if self.most == USERS_MAX { format!("{USERS_MAX} or more") } else { self.most.to_string() };
-        text.push_str(&format!("Users within the objectives: {most}\n"));
-        if let Some(growth) = &self.growth {
-            text.push_str(&growth.text());
-        }
+        text.push_str(&self.headroom.text("Users"));
         text.push_str(&self.basis.text());
         text.push_str("Percentiles: gamma distribution of mean and variance; residence times taken as independent\n");
         text
@@ -334,9 +280,9 @@ impl Answer<'_> {
             simulated: self.rows.iter().zip(self.simulated).map(SimulatedWire::of).collect(),
             bottleneck: self.workload.bottleneck().map(|k| self.workload.stations[k].name.as_str()),
             saturation_users: Some(self.workload.saturation_users()).filter(|users| users.is_finite()),
-            users_max: self.most,
-            exhausted_months: self.growth.as_ref().and_then(|growth| growth.exhaustion.months()),
-            exhausted: self.growth.as_ref().and_then(Growth::date),
+            users_max: self.headroom.most,
+            exhausted_months: self.headroom.months(),
+            exhausted: self.headroom.date(),
             basis: &self.basis,
         }
     }

@@ -4,17 +4,21 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-use quayline_capacity::audit::{Audit, LAW_MAX, LoadFigures, Score, audit, drifts};
+use quayline_capacity::audit::{Audit, LAW_MAX, LoadFigures, Score, audit, drifts, interpolated};
 use quayline_capacity::{PerSecond, Seconds};
 use quayline_core::{Fault, Finding, system_error_text};
 use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
+use quayline_workload::measured_loads;
 use serde::{Deserialize, Serialize};
 
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_CONTRADICTION, CAP_PREDICTION, CAP_TOLERANCE, print_json, read, refused, text_of};
+use super::{
+    BasisWire, CAP_CONTRADICTION, CAP_PREDICTION, CAP_TOLERANCE, component, predict_work, print_json, read, refused,
+    text_of,
+};
 use crate::args::PredictAuditArgs;
 use crate::console::{Console, shown, write_stdout};
-use crate::exit::{CLI_OUTPUT, Exit, Stop};
+use crate::exit::{CLI_OUTPUT, Exit, Stop, argument};
 use crate::quantity::{Duration, time_text};
 
 /// Most bytes of a prediction or a log.
@@ -23,10 +27,21 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Scores a prediction.
 pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Result<Exit, Stop> {
     let prediction = prediction(&args.prediction)?;
-    let (_, measured): (_, File) = read(&args.measured)?;
-    let predicted: Vec<LoadFigures> = prediction.predictions.iter().map(RowWire::figures).collect();
+    let mut predicted: Vec<LoadFigures> = prediction.predictions.iter().map(RowWire::figures).collect();
     let think = Seconds(prediction.think_s);
-    let came: Vec<LoadFigures> = measured.measured.iter().map(|load| load.figures(think)).collect();
+    let came: Vec<LoadFigures> = match (&args.measured, &prediction.name) {
+        (Some(path), _) => read::<File>(path)?.1.measured.iter().map(|load| load.figures(think)).collect(),
+        (None, Some(name)) => {
+            let intervals = component::intervals(&args.from)?;
+            predict_work::demands(&intervals, name)?;
+            let came = measured_loads(&intervals, name, think);
+            predicted = came.iter().filter_map(|load| interpolated(&predicted, load.users)).collect();
+            came
+        }
+        (None, None) => {
+            return Err(argument("the prediction is of a model: name a file of measured loads".to_owned()).into());
+        }
+    };
     let estimate = audit(&predicted, &came, think).map_err(|error| {
         refused(&error).hint("measure at the numbers of users that were predicted, or predict those that were measured")
     })?;
@@ -130,6 +145,8 @@ fn append(path: &Path, found: &Audit) -> Result<(), Stop> {
 fn text(found: &Audit, drift: Option<bool>, before: usize) -> String {
     let mut text = format!("{:>8} {:>12} {:>12} {:>12}\n", "users", "tx/s", "response", "p95");
     for Score { users, throughput, response, percentile, .. } in &found.scores {
+        // Loads of intervals have a mean number of users, with a fraction.
+        let users = (users * 10.0).round() / 10.0;
         let percentile = percentile.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
         text.push_str(&format!(
             "{users:>8} {:>+10.1} % {:>+10.1} % {percentile:>12}\n",
@@ -143,7 +160,8 @@ fn text(found: &Audit, drift: Option<bool>, before: usize) -> String {
         found.response.percent()
     ));
     if !found.unmatched.is_empty() {
-        let users: Vec<String> = found.unmatched.iter().map(|users| format!("{users}")).collect();
+        let users: Vec<String> =
+            found.unmatched.iter().map(|users| format!("{}", (users * 10.0).round() / 10.0)).collect();
         text.push_str(&format!("Not predicted: {} users\n", users.join(", ")));
     }
     match drift {
@@ -228,6 +246,8 @@ fn report(found: &Audit, out: bool, think: Seconds, basis: &BasisWire) -> Report
 #[derive(Deserialize)]
 struct Prediction {
     schema: String,
+    /// Member of intervals; absent for a model.
+    name: Option<String>,
     #[serde(default)]
     think_s: f64,
     predictions: Vec<RowWire>,

@@ -44,6 +44,12 @@ pub(super) fn job(
             argument("--think does not apply to a job: its workers take one item after another".to_owned()).into()
         );
     }
+    if args.objective.is_given() || args.objective.growth.is_some() {
+        let hint = "compare the elapsed time with the window, for each number of items: --items N";
+        return Err(argument("objectives and --growth do not apply to the steps of a job".to_owned())
+            .hint(hint)
+            .into());
+    }
     let mut steps = Vec::new();
     let mut missing = Vec::new();
     let order = StepOrder::Sequence(orders(&job.elements, &parts, &mut steps, &mut missing));

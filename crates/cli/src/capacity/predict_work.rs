@@ -5,7 +5,7 @@ use std::path::Path;
 use quayline_capacity::{Prediction, Seconds, Validity, Workload};
 use quayline_core::{Fault, Finding, nearest};
 use quayline_project::job::{Element, Job, JobFile};
-use quayline_workload::{Demands, Interval, elapsed_s, prediction_report, prediction_text};
+use quayline_workload::{Demands, Headroom, Interval, elapsed_s, prediction_report, prediction_text};
 use serde::Serialize;
 
 use super::predict_lanes::Lanes;
@@ -182,21 +182,30 @@ pub(super) struct Answer<'a, D> {
 
 impl<D: Serialize> Answer<'_, D> {
     pub(super) fn finish(&self, basis: &BasisWire, args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
+        let asked = self.rows.iter().map(|row| row.users).max().unwrap_or(1);
+        let headroom = args.objective.headroom(self.workload, asked)?;
         if args.json {
-            print_json(&self.wire(basis))?;
+            print_json(&self.wire(&headroom, basis))?;
         } else {
-            write_stdout(self.text(basis).as_bytes())?;
+            write_stdout(self.text(&headroom, basis).as_bytes())?;
         }
         let mut report = prediction_report(self.name, self.workload, self.rows, &self.elapsed);
+        if args.objective.is_given() && asked > headroom.most {
+            report.verdict = quayline_report::Verdict::ObjectiveMissed;
+            report.summary = format!("{asked} workers miss the objectives, which {} workers keep.", headroom.most);
+        }
         report.sections.push(basis_section(basis));
         finish(report, &args.report, console)
     }
 
-    fn wire<'b>(&'b self, basis: &'b BasisWire) -> Wire<'b, D> {
+    fn wire<'b>(&'b self, headroom: &Headroom, basis: &'b BasisWire) -> Wire<'b, D> {
         let row = |(row, elapsed): (&Prediction, &Option<f64>)| RowWire {
             workers: row.users,
             throughput_per_s: row.throughput.0,
             response_s: row.response.0,
+            p50_s: row.percentiles[0].0,
+            p95_s: row.percentiles[1].0,
+            p99_s: row.percentiles[2].0,
             utilization: row.utilization.iter().map(|share| share.0).collect(),
             elapsed_s: *elapsed,
         };
@@ -208,13 +217,16 @@ impl<D: Serialize> Answer<'_, D> {
             bottleneck: self.bottleneck.as_deref(),
             think_s: self.workload.think.0,
             predictions: self.rows.iter().zip(&self.elapsed).map(row).collect(),
+            workers_max: headroom.most,
+            exhausted_months: headroom.months(),
+            exhausted: headroom.date(),
             basis,
         }
     }
 
-    fn text(&self, basis: &BasisWire) -> String {
+    fn text(&self, headroom: &Headroom, basis: &BasisWire) -> String {
         let table = prediction_text(self.name, self.transactions, self.workload, self.rows, &self.elapsed);
-        format!("{table}{}{}", self.notes, basis.text())
+        format!("{table}{}{}{}", headroom.text("Workers"), self.notes, basis.text())
     }
 }
 
@@ -227,6 +239,9 @@ struct Wire<'a, D> {
     bottleneck: Option<&'a str>,
     think_s: f64,
     predictions: Vec<RowWire>,
+    workers_max: u32,
+    exhausted_months: Option<f64>,
+    exhausted: Option<String>,
     basis: &'a BasisWire,
 }
 
@@ -235,6 +250,9 @@ struct RowWire {
     workers: u32,
     throughput_per_s: f64,
     response_s: f64,
+    p50_s: f64,
+    p95_s: f64,
+    p99_s: f64,
     utilization: Vec<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     elapsed_s: Option<f64>,

@@ -188,6 +188,26 @@ fn a_server_collects_what_each_class_did_and_reports_it() {
         .code(0)
         .out();
     assert!(text.contains("processors") && text.contains("Bottleneck: processors"), "{text}");
+    // Percentiles ascend from one row to the next, and the objectives have their largest number of workers and the date of exhaustion.
+    let asked = "predict work --member api:get --intervals kept.json --think 50ms";
+    let answer = world.run(&format!("{asked} --workers 1,10 --growth 10% --from 2026-12-01 --json")).code(0).out();
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    for row in answer["predictions"].as_array().expect("rows") {
+        let times = ["p50_s", "p95_s", "p99_s"].map(|name| row[name].as_f64().expect("a time"));
+        assert!(times[0] > 0.0 && times[0] < times[1] && times[1] < times[2], "{row}");
+    }
+    assert!(answer["workers_max"].as_u64().is_some_and(|most| most > 10), "{answer}");
+    assert!(answer["exhausted_months"].as_f64().is_some_and(|months| months > 0.0), "{answer}");
+    assert!(answer["exhausted"].as_str().is_some_and(|date| date > "2026-12-01"), "{answer}");
+    let most = &answer["workers_max"];
+    let text = world.run(&format!("{asked} --workers 10 --growth 10% --from 2026-12-01")).code(0).out();
+    assert!(text.contains(&format!("Workers within the objectives: {most}\nExhausted: 20")), "{text}");
+    assert!(text.contains("p50            p95            p99"), "{text}");
+    // Nothing answers within a nanosecond.
+    let missed = world.run(&format!("{asked} --workers 10 --p95-max 1ns"));
+    assert!(missed.code(1).err().contains("10 workers miss the objectives, which 0 workers keep"), "{}", missed.err());
+    let refused = world.run("predict work jobs/copy.xml --intervals kept.json --growth 10%").code(2).err();
+    assert!(refused.contains("objectives and --growth do not apply to the steps of a job"), "{refused}");
     let unknown = world.run("predict work --member api:git --intervals kept.json").code(2).err();
     assert!(unknown.contains("CAP-016") && unknown.contains("did you mean `api:get`?"), "{unknown}");
     let unknown = world.run("advise --intervals kept.json --class job:cop").code(2).err();
@@ -438,6 +458,8 @@ fn a_mix_of_virtual_users_shows_each_class_and_step() {
         // The requests have the requested shares, up to chance; rates and times are measured.
         assert!((number(1) - number(2)).abs() < 8.0, "{row}");
         assert!(number(3) > 0.0 && number(4) == 0.0 && number(6) >= number(5), "{row}");
+        // Users that wait for their answers send a request when it is due.
+        assert!((number(8) - number(7)).abs() <= 0.1 * number(7) + 1.0, "{row}");
     }
     assert!(rows(1)[0][1].as_f64().is_some_and(|share| (share - 90.1).abs() < 0.1), "{out}");
 
@@ -445,7 +467,14 @@ fn a_mix_of_virtual_users_shows_each_class_and_step() {
     let ran = world.run("measure mix bad.toml --seconds 0.3 --warm-up 0.1");
     assert!(ran.code(1).out().contains("pairs: second") && ran.err().contains("failures"), "{}", ran.err());
 
+    let open = |more: &str| {
+        format!("address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 1\n{more}[[class.step]]\ntarget = \"/\"\n")
+    };
+    let (alone, both, none) = (open("arrivals = \"fixed\"\n"), open("rate = 5\nthink = \"1s\"\n"), open("rate = 0\n"));
     for (text, what) in [
+        (&alone[..], "a has `arrivals` without `rate`"),
+        (&both, "a has `rate` and `think`"),
+        (&none, "the rate of a is 0, expected 0.001 to 1000000"),
         ("address = \"127.0.0.1:1\"\n", "there is no [[class]]"),
         ("address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 0\n", "there are 0 users, expected 1 to 10000"),
         ("address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 1\n", "the weights of the steps of a"),
@@ -461,5 +490,37 @@ fn a_mix_of_virtual_users_shows_each_class_and_step() {
         world.write("wrong.toml", text);
         let err = world.run("measure mix wrong.toml").code(2).err();
         assert!(err.contains(what), "{what} is not in {err}");
+    }
+}
+
+/// Classes with a rate send requests whether or not answers came: at fixed intervals, and at random ones.
+#[test]
+fn a_mix_has_open_arrivals_with_response_times_from_when_they_were_due() {
+    let world = world();
+    let server = Server::start(&world, "");
+    let class = |name: &str, more: &str| {
+        format!("[[class]]\nname = \"{name}\"\nusers = 8\n{more}[[class.step]]\ntarget = \"/v/x\"\n")
+    };
+    world.write(
+        "open.toml",
+        format!(
+            "address = \"{}\"\n{}{}{}",
+            server.api,
+            class("even", "rate = 100\narrivals = \"fixed\"\n"),
+            class("random", "rate = 100\n"),
+            class("closed", "think = \"10ms\"\n"),
+        ),
+    );
+    world.run("measure mix open.toml --seconds 2 --warm-up 0.2 --report open").code(0);
+    let json: Value = serde_json::from_slice(&world.read("open.json")).expect("JSON");
+    let rows = json["sections"][0]["rows"].as_array().expect("rows").clone();
+    let number = |row: usize, at: usize| rows[row][at].as_f64().unwrap_or_else(|| panic!("no number {at} in {rows:?}"));
+    // 200 requests are due in the measured time; random intervals give 200 up to four standard deviations.
+    assert!((number(0, 3) - 100.0).abs() <= 1.5, "{rows:?}");
+    assert!((number(1, 3) - 100.0).abs() <= 4.0 * 200f64.sqrt() / 2.0, "{rows:?}");
+    assert!(rows[2][2].is_null() && number(0, 2) == 100.0, "{rows:?}");
+    for row in 0..3 {
+        // No request is answered sooner after it was due than after it was sent.
+        assert!(number(row, 4) == 0.0 && number(row, 7) >= 0.9 * number(row, 8), "{rows:?}");
     }
 }

@@ -10,6 +10,7 @@ use quayline_report::{Cell, Column, Section};
 use super::positions::{Moves, Positioned};
 use super::study::section;
 use super::{KeptEvents, Listens, Load, Rows, THREADS, Took, World, floor};
+use crate::pressure::{OUTSIDE_MAX, beside_others};
 
 /// The paper's figures for an item-count and 10 million records, in milliseconds.
 struct Paper {
@@ -69,11 +70,17 @@ const PAPER_CHECKPOINTS: f64 = 10_000.0;
 const TURNS: usize = 3;
 /// Item-counts that predict the others.
 const FITTED: [u64; 3] = [25, 250, 4_000];
+/// Largest error of an elapsed time that these predict, as a share.
+const ELAPSED_MAX: f64 = 0.10;
+/// Seconds of the shortest run for a verdict.
+const JUDGED_S: f64 = 0.2;
 
 /// The experiments on one repository.
 pub(super) struct Experiments<'w> {
     world: &'w World,
     base: Load,
+    /// Whether the elapsed times that three runs predict were within [`ELAPSED_MAX`]; `None` without a verdict.
+    elapsed: core::cell::Cell<Option<bool>>,
 }
 
 fn us(seconds: f64, count: u64) -> f64 {
@@ -86,7 +93,12 @@ fn number(value: Option<f64>) -> Cell {
 
 impl<'w> Experiments<'w> {
     pub(super) fn new(world: &'w World, base: Load) -> Self {
-        Experiments { world, base }
+        Experiments { world, base, elapsed: core::cell::Cell::default() }
+    }
+
+    /// Returns whether the predicted elapsed times were within their limit; `None` without a verdict.
+    pub(super) fn elapsed_is_within(&self) -> Option<bool> {
+        self.elapsed.get()
     }
 
     /// Runs all experiments. `say` receives the name of each.
@@ -121,10 +133,13 @@ impl<'w> Experiments<'w> {
         // The first run makes the tables and warms up.
         self.world.job(&Load { records: base.records / 10, ..base })?;
         let (mut elapsed, mut container, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut outside = 0.0f64;
         let counts = PAPER.iter().map(|paper| (paper.items, Some(paper))).chain([(LARGE, None)]);
         for (items, paper) in counts.filter(|(items, _)| *items <= base.records) {
             let load = Load { items, ..base };
-            let Took { wall, times, .. } = self.world.job(&load)?;
+            let (took, others) = beside_others(None, || self.world.job(&load));
+            let Took { wall, times, .. } = took?;
+            outside = outside.max(others);
             let floor = self.floor(&load)?.map(|floor| floor.wall.as_secs_f64());
             let (seconds, chunks) = (wall.as_secs_f64(), load.chunks());
             runs.push((items, Seconds(seconds)));
@@ -184,7 +199,9 @@ impl<'w> Experiments<'w> {
             container,
             ("time of a chunk, µs", &[1, 2, 4, 5]),
         );
-        Ok([first, second].into_iter().chain(predicted(base.records, &runs)).collect())
+        let predicted = predicted(base.records, &runs, outside);
+        self.elapsed.set(predicted.as_ref().and_then(|(_, within)| *within));
+        Ok([first, second].into_iter().chain(predicted.map(|(section, _)| section)).collect())
     }
 
     /// Runs loads in turns. Returns the times of each, in seconds.
@@ -553,16 +570,37 @@ fn peak_bytes() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1_024)
 }
 
-/// Predicts all item-counts from the runs of three. `None` if too few ran, or if larger item-counts were not faster, because the cost of checkpoints
+/// Judges the largest error of the predicted elapsed times. Runs that are too short, or beside other programs, have no verdict.
+fn judged(error: f64, shortest: Seconds, outside: f64) -> (Option<bool>, String) {
+    let (percent, limit) = (100.0 * error, 100.0 * ELAPSED_MAX);
+    let figure = format!("The largest error of a predicted item-count is {percent:.1} %");
+    if outside > OUTSIDE_MAX {
+        let used = 100.0 * outside;
+        return (None, format!("{figure}. Other programs used {used:.0} % of the machine, so it has no verdict."));
+    }
+    if shortest.0 < JUDGED_S {
+        let why = format!("The shortest run took less than {JUDGED_S} s, so it has no verdict: use more --records.");
+        return (None, format!("{figure}. {why}"));
+    }
+    let within = error <= ELAPSED_MAX;
+    let verdict = if within { "within" } else { "beyond" };
+    (Some(within), format!("{figure}, {verdict} the limit of {limit:.0} %."))
+}
+
+/// Predicts all item-counts from the runs of three, and judges the others. `outside` is the part of the machine that other programs used. `None` if too few ran, or if larger item-counts were not faster, because the cost of checkpoints
 /// cannot then be separated from noise.
-fn predicted(records: u64, runs: &[(u64, Seconds)]) -> Option<Section> {
+fn predicted(records: u64, runs: &[(u64, Seconds)], outside: f64) -> Option<(Section, Option<bool>)> {
     let fitted: Vec<(u64, Seconds)> = runs.iter().copied().filter(|(items, _)| FITTED.contains(items)).collect();
     let model = (fitted.len() == FITTED.len()).then(|| ChunkModel::fit(records, &fitted))?.ok()?.value;
     let mut rows = Vec::new();
+    let mut worst = 0.0f64;
     for (items, measured) in runs {
         let estimate = model.elapsed(*items).ok()?;
         let predicted = estimate.value;
         let place = estimate.validity.to_string();
+        if !FITTED.contains(items) {
+            worst = worst.max((predicted.0 / measured.0 - 1.0).abs());
+        }
         rows.push(vec![
             Cell::text(items.to_string()),
             Cell::Number(measured.0),
@@ -582,12 +620,41 @@ fn predicted(records: u64, runs: &[(u64, Seconds)]) -> Option<Section> {
     ];
     let note = "The time without checkpoints and the time of one, from three runs, give the elapsed time for every item-count.";
     let title = ("predicted", "Elapsed time predicted from three item-counts");
-    Some(section(title, &[note], columns, rows, ("elapsed, s", &[1, 2])))
+    let shortest = runs.iter().map(|(_, elapsed)| elapsed.0).fold(f64::INFINITY, f64::min);
+    let (within, verdict) = judged(worst, Seconds(shortest), outside);
+    Some((section(title, &[note, &verdict], columns, rows, ("elapsed, s", &[1, 2])), within))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Elapsed times of a million records at 2 us each and 300 us for a checkpoint; `slow` multiplies that of item-count 1,000.
+    fn elapsed(records: u64, slow: f64, outside: f64) -> (Section, Option<bool>) {
+        let of = |items: u64| {
+            let seconds = records as f64 * 2e-6 + records as f64 / items as f64 * 300e-6;
+            (items, Seconds(if items == 1_000 { slow * seconds } else { seconds }))
+        };
+        predicted(records, &[25, 75, 250, 1_000, 4_000].map(of), outside).expect("three runs are fitted")
+    }
+
+    #[test]
+    fn elapsed_times_from_three_runs_have_a_verdict() {
+        let verdict = |(section, within): (Section, Option<bool>)| (within, section.notes[1].clone());
+        let (within, note) = verdict(elapsed(1_000_000, 1.0, 0.0));
+        assert_eq!(within, Some(true), "{note}");
+        assert!(note.ends_with("within the limit of 10 %."), "{note}");
+        let (within, note) = verdict(elapsed(1_000_000, 1.2, 0.0));
+        assert_eq!(within, Some(false), "{note}");
+        assert_eq!(note, "The largest error of a predicted item-count is 16.7 %, beyond the limit of 10 %.");
+        // Outside pressure and short runs have the figure and no verdict.
+        let (within, note) = verdict(elapsed(1_000_000, 1.2, 0.5));
+        assert_eq!(within, None);
+        assert!(note.contains("16.7 %. Other programs used 50 % of the machine"), "{note}");
+        let (within, note) = verdict(elapsed(10_000, 1.2, 0.0));
+        assert_eq!(within, None);
+        assert!(note.contains("16.7 %. The shortest run took less than 0.2 s"), "{note}");
+    }
 
     #[test]
     fn inserts_and_deletes_are_told_apart() {

@@ -30,6 +30,8 @@ pub struct BatchStudyOptions {
 pub struct BatchStudy {
     conditions: Vec<(String, String)>,
     sections: Vec<Section>,
+    /// Whether the elapsed times that three runs predict were within their limit, by place; `None` without a verdict.
+    elapsed: Vec<Option<bool>>,
 }
 
 impl BatchStudy {
@@ -50,7 +52,7 @@ impl BatchStudy {
             measures: true,
         };
         let rows = if options.rows == Rows::Set { "set" } else { "rows" };
-        let (mut sections, mut names) = (Vec::new(), Vec::new());
+        let (mut sections, mut names, mut elapsed) = (Vec::new(), Vec::new(), Vec::new());
         for (number, place) in options.places.iter().enumerate() {
             let (world, name) = match place {
                 Repositories::Store => (World::embedded()?, "store"),
@@ -70,6 +72,7 @@ impl BatchStudy {
                 }
                 sections.push(section);
             }
+            elapsed.push(experiments.elapsed_is_within());
             names.push(name);
         }
         let conditions = vec![
@@ -77,7 +80,7 @@ impl BatchStudy {
             ("repository and rows".to_owned(), names.join(", then ")),
             ("deletes".to_owned(), rows.to_owned()),
         ];
-        Ok(BatchStudy { conditions, sections })
+        Ok(BatchStudy { conditions, sections, elapsed })
     }
 
     /// Builds the report of kind `batch`.
@@ -87,11 +90,16 @@ impl BatchStudy {
         Report {
             kind: "batch".to_owned(),
             title: "Batch: the experiments of IBM's paper on Liberty Batch".to_owned(),
-            verdict: Verdict::Good,
+            verdict: if self.elapsed.contains(&Some(false)) { Verdict::OutOfTolerance } else { Verdict::Good },
             summary: format!(
-                "{} records in each run; the job repository and the rows are in: {}.",
+                "{} records in each run; the job repository and the rows are in: {}.{}",
                 of("records of a run"),
-                of("repository and rows")
+                of("repository and rows"),
+                if self.elapsed.contains(&Some(false)) {
+                    " Elapsed times that three runs predict are off by more than 10 %."
+                } else {
+                    ""
+                }
             ),
             conditions: self.conditions.clone(),
             sections: self.sections.clone(),
