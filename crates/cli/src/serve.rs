@@ -278,8 +278,8 @@ fn no_room(why: String) -> Finding {
     Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
 }
 
-fn this_program() -> Result<std::path::PathBuf, Finding> {
-    std::env::current_exe().map_err(|error| no_room(quayline_core::system_error_text(&error)))
+fn this_program() -> Result<std::path::PathBuf, Stop> {
+    Ok(std::env::current_exe().map_err(|error| no_room(quayline_core::system_error_text(&error)))?)
 }
 
 fn measure_convert(args: &MeasureConvertArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
