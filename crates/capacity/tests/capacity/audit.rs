@@ -1,6 +1,6 @@
 //! Comparison of predictions with measured results.
 
-use quayline_capacity::audit::{LAW_MAX, LoadFigures, audit, drifts};
+use quayline_capacity::audit::{LAW_MAX, LoadFigures, audit, drifts, interpolated};
 use quayline_capacity::{ModelError, PerSecond, Seconds};
 
 fn load(users: f64, throughput: f64, response: f64, percentile: Option<f64>) -> LoadFigures {
@@ -44,4 +44,17 @@ fn drift_needs_a_history() {
     assert_eq!(drifts(&[0.02, 0.03, 0.04], 0.07), Some(true));
     // Errors below a percent are no drift, whatever they were before.
     assert_eq!(drifts(&[0.001, 0.001, 0.001], 0.009), Some(false));
+}
+
+#[test]
+fn a_load_between_two_predictions_is_on_the_line_between_them() {
+    // The order of the predictions does not matter.
+    let predicted = [load(8.0, 60.0, 0.25, Some(0.4)), load(1.0, 10.0, 0.125, Some(0.2)), load(4.0, 40.0, 0.125, None)];
+    let of = |users: f64| interpolated(&predicted, users);
+    assert_eq!(of(4.0), Some(predicted[2]));
+    assert_eq!(of(6.0), Some(load(6.0, 50.0, 0.1875, None)));
+    assert_eq!(of(2.5), Some(load(2.5, 25.0, 0.125, None)));
+    // Below the smallest number of users there is no line, and above the largest no prediction.
+    assert_eq!(of(0.8).map(|found| found.throughput), Some(PerSecond(10.0)));
+    assert_eq!((of(0.4), of(8.1)), (None, None));
 }
