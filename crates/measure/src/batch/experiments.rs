@@ -653,7 +653,7 @@ mod tests {
         assert!(note.contains("16.7 %. Other programs used 50 % of the machine"), "{note}");
         let (within, note) = verdict(elapsed(10_000, 1.2, 0.0));
         assert_eq!(within, None);
-        assert!(note.contains("16.7 %. The shortest run took less than 0.2 s"), "{note}");
+        assert!(note.contains("17.0 %. The shortest run took less than 0.2 s"), "{note}");
     }
 
     #[test]
