@@ -80,6 +80,8 @@ impl EdiError {
                 contrl: Some("16"),
                 ..none
             },
+            // 34: explicit nesting is not allowed.
+            EdiError::Nesting => AcknowledgmentCodes { contrl: Some("34"), ..none },
             // 004: the segment terminator is invalid.
             EdiError::TrailerMerged { .. } => ta1("004", "16"),
             EdiError::TooManyElements { .. } => {

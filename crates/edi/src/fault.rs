@@ -422,6 +422,11 @@ pub enum EdiError {
         /// Tag of the second segment.
         tag: Box<str>,
     },
+    /// `EDI-023`: explicit nesting in a tag.
+    #[error(
+        "a tag has explicit nesting (`LIN:1`), which documents do not have; it is left out, here and later in this interchange"
+    )]
+    Nesting,
     /// `EDI-022`: no terminator between a trailer and the next interchange.
     #[error(
         "the segment terminator before {tag} is missing: the header of another interchange follows the trailer on a new line"
@@ -453,6 +458,7 @@ impl EdiError {
             EdiError::TooManyElements { .. } => "EDI-011",
             EdiError::Unterminated => "EDI-012",
             EdiError::LineBreakInside => "EDI-013",
+            EdiError::Nesting => "EDI-023",
             EdiError::BreakBehind => "EDI-014",
             EdiError::BinaryLength => "EDI-015",
             EdiError::BinaryTooLong { .. } => "EDI-016",
@@ -497,6 +503,7 @@ impl EdiError {
                 | EdiError::StandardsId
                 | EdiError::Syntax { .. }
                 | EdiError::LineBreakInside
+                | EdiError::Nesting
                 | EdiError::Empty
                 | EdiError::Characters
                 | EdiError::Repertoire { .. }
@@ -525,6 +532,7 @@ impl EdiError {
             }
             EdiError::RepetitionKind => Some("X12.5, ISA11 from version 00402"),
             EdiError::StandardsId => Some("X12.5, ISA11 before version 00402"),
+            EdiError::Nesting => Some("ISO 9735 before syntax version 4, nesting of segments"),
             EdiError::Package => Some("ISO 9735-8, UNO and UNP"),
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
             EdiError::Unterminated
@@ -602,6 +610,7 @@ impl EdiError {
                 "look for a missing segment terminator, or allow more with `--limit segment-elements=N`"
             }
             EdiError::Unterminated => "the file may have been cut off in transfer; send it again whole",
+            EdiError::Nesting => "send the segments in the order of the message, without numbers in their tags",
             EdiError::LineBreakInside => "the file may have been wrapped in transfer; send it as binary",
             EdiError::BreakBehind => "write segments without line breaks between them, or leave strict rules off",
             EdiError::BinaryLength | EdiError::BinaryEnd => "write the number of bytes of the binary data before it",

@@ -202,6 +202,7 @@ impl LineBreak {
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     break_inside: bool,
+    nesting: bool,
     break_behind: bool,
     empty: bool,
     /// Segment number of the last reported package.

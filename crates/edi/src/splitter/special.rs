@@ -4,7 +4,7 @@ use quayline_core::ByteOffset;
 
 use super::binary::Terminator;
 use super::{Mode, Own, Pass, Step, Verdict};
-use crate::delimiters::Standard;
+use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
 use crate::position::Position;
 
@@ -16,7 +16,9 @@ impl Pass<'_> {
         let at = self.position();
         let segment = self.segment();
         let (is_empty, elements) = (segment.raw().is_empty(), segment.len());
-        let tag = Tag::of(segment.tag(), segment.delimiters().component);
+        let tag = Tag::of(segment.tag(), segment.delimiters());
+        let is_nested = segment.delimiters().standard == Standard::Edifact
+            && segment.tag().contains(&segment.delimiters().component);
         let raw_tag_len = segment.tag().len();
         let line_break = self.line_break();
         if is_empty {
@@ -61,6 +63,9 @@ impl Pass<'_> {
             self.tell_of(EdiError::Tag { bytes: raw_tag_len }, at, begin);
             return Verdict::Step(Step::Segment);
         };
+        if is_nested && !core::mem::replace(&mut self.splitter.told.nesting, true) {
+            self.splitter.fault(EdiError::Nesting, at);
+        }
         if usize::from(tag.len) != raw_tag_len {
             self.found.own = Own::tag(tag.bytes, tag.len);
         }
@@ -101,10 +106,18 @@ struct Tag {
 }
 
 impl Tag {
-    /// Parses a tag: two or three capital letters or digits, the first a letter. `None` for other bytes.
-    fn of(raw: &[u8], component: u8) -> Option<Self> {
+    /// Parses a tag: two or three capital letters or digits, the first a letter, and in EDIFACT perhaps the numbers of explicit nesting. `None` for other
+    /// bytes.
+    fn of(raw: &[u8], delimiters: &Delimiters) -> Option<Self> {
         let mut tag = Tag { bytes: [0; 3], len: 0 };
-        for byte in raw.iter().take_while(|byte| **byte != component).filter(|byte| !matches!(byte, b'\r' | b'\n')) {
+        let is_edifact = delimiters.standard == Standard::Edifact;
+        let end = raw.iter().position(|byte| is_edifact && *byte == delimiters.component).unwrap_or(raw.len());
+        let is_number =
+            |byte: &u8| byte.is_ascii_digit() || *byte == delimiters.component || matches!(byte, b'\r' | b'\n');
+        if !raw[end..].iter().all(is_number) {
+            return None;
+        }
+        for byte in raw[..end].iter().filter(|byte| !matches!(byte, b'\r' | b'\n')) {
             if !byte.is_ascii_uppercase() && !byte.is_ascii_digit() {
                 return None;
             }

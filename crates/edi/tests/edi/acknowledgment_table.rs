@@ -43,6 +43,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
         (EdiError::TooManyElements { limit: 1 }, "more elements than the limit"),
         (EdiError::Unterminated, "file ends inside a segment"),
         (EdiError::LineBreakInside, "line break in a segment"),
+        (EdiError::Nesting, "explicit nesting"),
         (EdiError::BreakBehind, "white space after a terminator"),
         (EdiError::BinaryLength, "length of binary data"),
         (EdiError::BinaryTooLong { declared: 2, limit: 1 }, "binary data too long"),

@@ -552,11 +552,12 @@ fn explicit_nesting_is_no_part_of_the_tag() {
     check(
         "UNB+UNOA:1+A+B+990802:1557+1'LIN:1:2+5'UNZ+0+1'",
         expect![[r#"
-        EDIFACT + : \' repetition no release ? decimal .
-        1 UNB@0 |UNOA : 1 |A |B |990802 : 1557 |1
-        2 LIN@29 |5
-        3 UNZ@39 |0 |1
-    "#]],
+            EDIFACT + : \' repetition no release ? decimal .
+            1 UNB@0 |UNOA : 1 |A |B |990802 : 1557 |1
+            warning EDI-023 at 29 (interchange 1, segment 2): a tag has explicit nesting (`LIN:1`), which documents do not have; it is left out, here and later in this interchange
+            2 LIN@29 |5
+            3 UNZ@39 |0 |1
+        "#]],
     );
 }
 
