@@ -60,7 +60,7 @@ impl Query {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => format!("the parameters are {}", names.join(", ")),
                 };
-                return Err(wrong(format!("there is no parameter `{name}`"), hint));
+                return Err(wrong(format!("unknown parameter `{name}`"), hint));
             }
             if self.0[..at].iter().any(|(known, _)| known == name) {
                 return Err(wrong(format!("`{name}` is given twice"), "remove one of them".to_owned()));

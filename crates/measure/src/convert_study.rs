@@ -323,7 +323,7 @@ impl ConvertStudy {
     }
 }
 
-/// Returns the sizes of the record files, ascending: the largest one and a tenth of it each, down to 1 MB.
+/// Returns the sizes of the record files, ascending: each is a tenth of the next, down to 1 MB.
 fn sizes(bytes_max: u64) -> Vec<u64> {
     let mut sizes: Vec<u64> = std::iter::successors(Some(bytes_max.max(RECORD_BYTES)), |bytes| Some(bytes / 10))
         .take_while(|bytes| *bytes >= BYTES_MIN.min(bytes_max))

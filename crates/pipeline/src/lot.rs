@@ -57,7 +57,7 @@ pub struct Lot {
     pub attachment: Option<Box<dyn Attachment>>,
     /// Position of the source after the lot.
     pub after: Position,
-    /// True if the last record is cut off at the end of the source. Anything after its bytes would become part of it.
+    /// True if the last record is cut off at the end of the source. Bytes written after such a record would be read as its end.
     pub is_torn: bool,
     /// Finding that explains why most records of the first block were rejected.
     pub misfit: Option<Finding>,

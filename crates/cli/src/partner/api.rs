@@ -590,7 +590,7 @@ mod tests {
 
     use super::*;
 
-    /// Regression: every request read all partners, whatever it was about.
+    /// Regression: every request read all partners, also if it needed none.
     #[test]
     fn partners_are_read_again_only_after_a_change() {
         let project = tempfile::tempdir().expect("a folder");

@@ -255,7 +255,7 @@ fn lists_have_filters_and_pages_and_links_have_all_actions() {
     for (query, message) in [
         ("batchStatus=DONE", "is not a batch status"),
         ("createTime=today", "is not a day"),
-        ("jobParameter.=3", "there is no parameter"),
+        ("jobParameter.=3", "unknown parameter"),
         ("jobInstanceId=first", "is not a number or a range"),
         ("sort=age", "cannot be sorted by `age`"),
     ] {
@@ -401,7 +401,7 @@ fn wrong_requests_for_jobs_say_what_to_send() {
         ("PUT", "/batch/jobexecutions/1?action=fly", "", 400, "the request names no action that can be done"),
         ("PUT", "/batch/jobexecutions/1?action=split", "", 400, "the request names no partition by its number"),
         ("PUT", "/batch/jobexecutions/1?action=split&partition=0", "", 404, "no job execution has the number 1"),
-        ("GET", "/batch/jobexecutions?pagesize=3", "", 400, "there is no parameter `pagesize`"),
+        ("GET", "/batch/jobexecutions?pagesize=3", "", 400, "unknown parameter `pagesize`"),
         ("GET", "/batch/jobexecutions?pageSize=0", "", 400, "`pageSize` is not a number that is allowed"),
     ];
     for (method, path, body, status, message) in cases {

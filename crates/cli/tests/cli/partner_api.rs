@@ -592,7 +592,7 @@ fn entries_are_purged_over_http_while_documents_arrive() {
     assert_eq!((&nothing["removed"], &nothing["next"]), (&0.into(), &Value::Null), "nothing is that old: {nothing}");
     for (query, message) in [
         ("?older_than=old", "`older_than` is not a number of days"),
-        ("?older=3", "there is no parameter `older`"),
+        ("?older=3", "unknown parameter `older`"),
         ("?after=12", "`after` is not a place"),
     ] {
         let wrong = server.json("POST", &format!("/partner/entries/purge{query}"), b"", 400);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use quayline_cobol::{BadValue, LengthMismatch, Policies, Preserve, ShortRecord, Trim};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, Splitter, Step};
 use quayline_project::TargetFormat;
@@ -191,6 +190,12 @@ fn alike(record: &[u8], otherwise_alpha: bool, trim: Trim) -> Vec<u8> {
         (_, true) => &[(4, 10)],
         _ => &[],
     };
+    // Text of low-values is null on request, and null is blank.
+    for (start, end) in texts.iter().chain(&[(0, 1)]) {
+        if let Some(text) = record.get_mut(*start..*end).filter(|text| text.iter().all(|byte| *byte == 0)) {
+            text.fill(0x40);
+        }
+    }
     for (start, end) in texts {
         let Some(text) = record.get_mut(*start..*end) else { continue };
         match trim {
@@ -314,7 +319,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(2026), ..ProptestConfig::with_cases(512) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
     #[test]
     fn no_byte_is_missing_in_any_framing(case in case()) {
         check(&case)?;

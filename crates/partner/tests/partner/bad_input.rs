@@ -1,4 +1,4 @@
-//! Bad input, case by case: each is named by a code, nothing of it is lost, and a search finds it again.
+//! Bad input, case by case: Quayline reports each case with a code, keeps all bytes, and a search finds them.
 
 use quayline_partner::{Entry, Filter, Kind, State};
 

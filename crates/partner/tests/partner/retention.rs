@@ -71,7 +71,7 @@ fn sent_documents_have_the_retention_of_their_partner_and_others_the_default() {
     world.sent("order", &["A1"]);
     // A document for nobody is kept to be corrected.
     world.send(None, "order", "{\"number\":\"A2\",\"kind\":\"SA\"}\n").expect("kept");
-    // A document that waits stays, whatever its age.
+    // A document that waits stays at any age.
     assert_eq!(purge(&world, 100), 0);
     assert_eq!(world.release(&Release::All).interchanges, 1);
     assert_eq!(purge(&world, 100), 3, "the document, its group and its interchange");

@@ -74,7 +74,7 @@ fn every_search_pages_through_the_same_entries() {
     assert_eq!(all(&Filter { document: Some("855".into()), ..transactions }), 0);
 }
 
-/// A search by partner alone read every entry of the store, whoever its partner was.
+/// Regression: a search by partner alone read all entries of the store.
 #[test]
 fn a_search_by_partner_alone_reads_its_page_only() {
     const OTHER: &str = "name = \"OTHER\"\n[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"OTHER\"\n\

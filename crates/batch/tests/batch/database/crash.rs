@@ -198,7 +198,7 @@ fn a_stop_at_a_commit_leaves_the_rows_of_an_undisturbed_run() {
     assert!(stopped > 5, "{stopped} executions stopped");
 }
 
-/// Pauses a process at a commit, as SIGSTOP does: no thread of it begins or commits anything before it continues.
+/// Pauses a process at a commit, as SIGSTOP does: none of its threads begins or commits anything until it continues.
 struct Pause {
     left: AtomicU64,
     /// True if the commit happens, but the process does not learn it before it continues.
