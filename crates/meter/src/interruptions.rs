@@ -250,11 +250,32 @@ mod tests {
         });
     }
 
+    /// Returns the time that the host of a virtual machine took from its processors and reported; zero where it reports nothing.
+    fn stolen() -> Duration {
+        let Ok(text) = std::fs::read_to_string("/proc/stat") else { return Duration::ZERO };
+        let ticks = text.lines().next().and_then(|all| all.split_ascii_whitespace().nth(8)?.parse::<u64>().ok());
+        // Linux counts in hundredths of a second here.
+        Duration::from_millis(10 * ticks.unwrap_or(0))
+    }
+
     #[test]
     fn segments_without_an_interruption_have_the_cpu_time_of_the_thread() {
         if !is_there() {
             return;
         }
+        // Other programs can interrupt every segment of a round, or leave processors free for all of it.
+        let mut faults = Vec::new();
+        for _ in 0..5 {
+            match round() {
+                Ok(()) => return,
+                Err(fault) => faults.push(fault),
+            }
+        }
+        panic!("{}", faults.join("\n"));
+    }
+
+    /// Works for 300 ms of CPU time in segments, beside threads that want the processors too, and compares the clocks.
+    fn round() -> Result<(), String> {
         let stop = AtomicBool::new(false);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
@@ -266,6 +287,7 @@ mod tests {
                 });
             }
             let (start, mut clean, mut segments, mut dirty) = (SystemClock.now(), Duration::ZERO, 0u32, 0u32);
+            let stolen_before = stolen();
             let mut seen = interruptions();
             while SystemClock.now().since(start).cpu < Duration::from_millis(300) {
                 // A system call for the condition, then a segment of a thousand times its length.
@@ -285,14 +307,22 @@ mod tests {
             }
             stop.store(true, Ordering::Relaxed);
             let took = SystemClock.now().since(start);
+            // What the host takes from a thread is no interruption, but a kernel that knows of it does not count it as CPU time.
+            let stolen = stolen().saturating_sub(stolen_before);
+            let (rest, ratio) = (f64::from(dirty) / f64::from(segments), clean.as_secs_f64() / took.cpu.as_secs_f64());
+            let all = format!("{ratio}: {clean:?} of {took:?}, {dirty} of {segments} interrupted, {stolen:?} stolen");
             // The threads beside it take turns with this one, so it was interrupted, and its wall time is well above its CPU time.
-            assert!(dirty > 0 && dirty < segments, "{dirty} of {segments}");
-            assert!(took.wall > took.cpu.mul_f64(1.2), "{took:?}");
+            if dirty == 0 || dirty == segments || took.wall <= took.cpu.mul_f64(1.2) {
+                return Err(format!("not interrupted in part: {all}"));
+            }
             // Dirty segments are missing from the sum. Each of the others has its CPU time, so the sum is never above that of the thread.
-            let ratio = clean.as_secs_f64() / took.cpu.as_secs_f64();
-            assert!(ratio < 1.03, "{ratio}: {clean:?} of {took:?}, {dirty} of {segments} interrupted");
-            let rest = f64::from(dirty) / f64::from(segments);
-            assert!(ratio > 1.0 - rest - 0.15, "{ratio}: {clean:?} of {took:?}, {dirty} of {segments} interrupted");
-        });
+            if clean >= took.cpu.mul_f64(1.03) + stolen {
+                return Err(format!("more than the CPU time: {all}"));
+            }
+            if ratio <= 1.0 - rest - 0.15 {
+                return Err(format!("less than the CPU time: {all}"));
+            }
+            Ok(())
+        })
     }
 }

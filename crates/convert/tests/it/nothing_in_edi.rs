@@ -84,10 +84,10 @@ fn damaged(mut data: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
     data
 }
 
-/// Pieces between the terminators of the standard whose headers came last, without blanks around them, with their ranges.
+/// Pieces between the terminators of the standard whose headers came last, as the writer would write them, with their ranges.
 fn pieces(data: &[u8]) -> Vec<(std::ops::Range<usize>, Vec<u8>)> {
     let mut pieces = Vec::new();
-    let (mut start, mut terminator) = (0, b'~');
+    let (mut start, mut terminator, mut released) = (0, b'~', false);
     for end in 0..=data.len() {
         let rest = &data[end..];
         if rest.starts_with(b"ISA*") {
@@ -95,20 +95,47 @@ fn pieces(data: &[u8]) -> Vec<(std::ops::Range<usize>, Vec<u8>)> {
         } else if rest.starts_with(b"UNA:") || rest.starts_with(b"UNB+") {
             terminator = b'\'';
         }
-        if end == data.len() || data[end] == terminator {
-            // Release characters that release nothing are not written again, and one finding names line breaks inside of segments.
-            let kept = |byte: &u8| !matches!(byte, b'?' | b'\r' | b'\n');
-            let mut piece: Vec<u8> = data[start..end].trim_ascii().iter().copied().filter(kept).collect();
-            // Empty elements at the end of a segment are not written.
-            let len = piece.iter().rposition(|byte| !matches!(byte, b'+' | b'*' | b':')).map_or(0, |last| last + 1);
-            piece.truncate(len);
+        if end == data.len() || (data[end] == terminator && !released) {
+            let piece = as_written(&data[start..end]);
             if !piece.is_empty() {
                 pieces.push((start..end, piece));
             }
             start = end + 1;
         }
+        // Line breaks are left out before release characters mean anything.
+        if !matches!(data.get(end), Some(b'\r' | b'\n')) {
+            released = terminator == b'\'' && !released && rest.starts_with(b"?");
+        }
     }
     pieces
+}
+
+/// Returns a segment without what the writer leaves out.
+fn as_written(segment: &[u8]) -> Vec<u8> {
+    let mut written = Vec::new();
+    // NUL and 0x1A before an interchange are passed over.
+    let is_fill = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0 | 0x1a);
+    let fill = segment.iter().take_while(|byte| is_fill(byte)).count();
+    let unfilled = &segment[fill..];
+    let starts = [&b"ISA"[..], b"UNA", b"UNB"].iter().any(|tag| unfilled.starts_with(tag));
+    let segment = if starts || unfilled.is_empty() { unfilled } else { segment }.trim_ascii();
+    // X12.6 does not count spaces at the end of an element as data, and fields of headers are without them.
+    let is_header = segment.starts_with(b"GS*") || segment.starts_with(b"ST*");
+    for &byte in segment {
+        match byte {
+            // Release characters that release nothing are not written again, and one finding names line breaks inside of segments.
+            b'?' | b'\r' | b'\n' => continue,
+            b'*' if is_header => while written.pop_if(|last| *last == b' ').is_some() {},
+            // Empty components at the end of an element.
+            b'+' | b'*' => while written.pop_if(|last| *last == b':').is_some() {},
+            _ => {}
+        }
+        written.push(byte);
+    }
+    // As around the segment: a blank at the end may have been released.
+    while written.pop_if(|last| last.is_ascii_whitespace()).is_some() {}
+    while written.pop_if(|last| matches!(last, b'+' | b'*' | b':')).is_some() {}
+    written
 }
 
 fn count_of(message: &str) -> usize {
@@ -163,6 +190,8 @@ fn check(data: &[u8], rules: Rules) -> Result<(), TestCaseError> {
                     if is_last { data.len() - at } else { up_to(&data[at..], &[b"UNA", b"UNB"]) }
                 }
                 "EDI-012" => data.len() - at,
+                // A header that goes on to the next terminator.
+                "EDI-003" => finding.message.split(' ').find_map(|word| word.parse().ok()).unwrap_or(0),
                 "EDI-035" => up_to(&data[at..], &[b"ST", b"UNH", b"GS", b"UNG"]),
                 // A segment of X12 ends at its own terminator, and may hold those of EDIFACT.
                 _ if ![&b"UNA:"[..], b"UNB+"].iter().any(|tag| data[..at].windows(4).any(|here| here == *tag)) => {

@@ -641,13 +641,14 @@ impl DocumentPass<'_> {
             }
         }
         sink.leave(nodes.delimiters);
-        let mut lost = None;
+        let mut lost = [None; 3];
         let repeated = state.body.as_ref().map_or(0, |body| if body.is_active() { body.repeated() } else { 0 });
         let mut put = |sink: &mut S, nodes: &HeaderNodes, header: &Header, number: u64| {
             let is_page = header.level() == crate::Level::Transaction && page > 1;
             let page = is_page.then_some((page, repeated));
             if !send_header(sink, nodes, header, (number, page), state.characters, &mut state.decoded) {
-                lost = lost.or(Some((header.level(), header.position())));
+                *lost.iter_mut().find(|lost| lost.is_none()).expect("three headers") =
+                    Some((header.level(), header.position()));
             }
         };
         put(sink, &nodes.interchange, self.pass.interchange(), state.interchange);
@@ -658,7 +659,7 @@ impl DocumentPass<'_> {
             let header = self.pass.transaction();
             put(sink, &nodes.transaction, header, header.position().transaction.into());
         }
-        if let Some((level, at)) = lost {
+        for (level, at) in lost.into_iter().flatten() {
             self.fault(EdiError::HeaderElements { standard: delimiters.standard, level }, at);
         }
     }

@@ -419,6 +419,14 @@ fn documents_without_segments_have_the_place_of_their_header() {
     }
 }
 
+/// Regression: only the first of a document's headers had the finding, so an element of UNH was lost without one.
+#[test]
+fn each_header_has_a_finding_for_elements_without_a_field() {
+    let text = b"UNB+UNOC:3+S+R+260401:1200:9+7'UNH+1+ORDERS:D:96A:UN+:9'FTX+A+B'UNT+3+1'UNH+2+ORDERS:D:96A:UN'UNT+2+2'UNZ+2+7'";
+    let (_, faults) = json(text, []);
+    assert_eq!(faults, ["EDI-042", "EDI-042", "EDI-042"]);
+}
+
 /// Regression: Quayline replaced any reserved character of UNA with a blank.
 #[test]
 fn the_reserved_character_of_una_comes_back() {
