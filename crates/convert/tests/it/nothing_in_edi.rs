@@ -132,9 +132,8 @@ fn as_written(segment: &[u8]) -> Vec<u8> {
         }
         written.push(byte);
     }
-    // As around the segment: a blank at the end may have been released.
-    while written.pop_if(|last| last.is_ascii_whitespace()).is_some() {}
-    while written.pop_if(|last| matches!(last, b'+' | b'*' | b':')).is_some() {}
+    // Empty elements at the end, and blanks as around the segment.
+    while written.pop_if(|last| matches!(last, b'+' | b'*' | b':' | b' ' | b'\t')).is_some() {}
     written
 }
 
