@@ -60,8 +60,8 @@ fn sample(guide: &Guide, dice: &mut Dice) -> String {
     let mut all = Vec::new();
     places(&guide.structure, &mut Vec::new(), &mut 1, &mut all);
     let target = all[dice.throw(all.len())].clone();
-    let mut maker = Maker { guide, target, fill: FILLS[dice.throw(FILLS.len())], made: Vec::new(), next: 1 };
-    maker.items(&guide.structure, false, true);
+    let mut maker = Maker::new(guide, target, FILLS[dice.throw(FILLS.len())]);
+    maker.make();
     let body: Vec<String> = maker.made.into_iter().map(|(_, segment)| segment).collect();
     let count = body.len() + 2;
     let (version, set) = (&guide.version, &guide.transaction);

@@ -141,10 +141,16 @@ fn count_of(message: &str) -> usize {
     message.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
+fn has_tag(segment: &[u8], tags: &[&[u8]]) -> bool {
+    let rest = |tag: &&[u8]| {
+        segment.strip_prefix(*tag).map(|rest| rest.first().is_none_or(|byte| !byte.is_ascii_alphanumeric()))
+    };
+    tags.iter().any(|tag| rest(tag) == Some(true))
+}
+
 /// Returns the bytes up to the next segment with one of these tags.
 fn up_to(data: &[u8], tags: &[&[u8]]) -> usize {
-    let is_header = |piece: &[u8]| tags.iter().any(|tag| piece.starts_with(tag));
-    pieces(data).iter().skip(1).find(|(_, piece)| is_header(piece)).map_or(data.len(), |(range, _)| range.start)
+    pieces(data).iter().skip(1).find(|(_, piece)| has_tag(piece, tags)).map_or(data.len(), |(range, _)| range.start)
 }
 
 fn check(data: &[u8], rules: Rules) -> Result<(), TestCaseError> {
@@ -173,9 +179,7 @@ fn check(data: &[u8], rules: Rules) -> Result<(), TestCaseError> {
         }
         // Headers and trailers of interchanges and groups come once for all their transactions, and count those that are in the same file. A trailer that
         // follows a wrong one has no finding of its own.
-        let is_envelope = [&b"ISA"[..], b"GS", b"GE", b"IEA", b"UNA", b"UNB", b"UNZ", b"SE", b"UNT"]
-            .iter()
-            .any(|tag| piece.starts_with(tag));
+        let is_envelope = has_tag(&piece, &[b"ISA", b"GS", b"GE", b"IEA", b"UNA", b"UNB", b"UNZ", b"SE", b"UNT"]);
         let said = findings.iter().any(|finding| {
             let Some(byte) = finding.place.byte else { return false };
             let at = usize::try_from(byte.0).expect("small");

@@ -113,8 +113,8 @@ fn made(guide: &Guide, seed: u64) -> Option<Subject> {
     let mut dice = Dice(seed);
     let mut target: Vec<_> = (0..PLACES.min(all.len())).flat_map(|_| all[dice.below(all.len())].clone()).collect();
     target.push(quayline_edi::guide::ItemId::TRANSACTION);
-    let mut maker = Maker { guide, target, fill: Fill::LeastFirst, made: Vec::new(), next: 1 };
-    maker.items(&guide.structure, false, true);
+    let mut maker = Maker::new(guide, target, Fill::LeastFirst);
+    maker.make();
     let trailers = if guide.standard == Standard::X12 { "GE*1*1~IEA*1*000000001~" } else { "UNZ+1+1'" };
     let text = text_of(guide.standard, &maker.made) + trailers;
     let subject = Subject::new(&guide.name, guide.clone(), &text);

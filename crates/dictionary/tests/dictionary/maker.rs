@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use quayline_edi::Standard;
-use quayline_edi::guide::{Codes, ElementOf, Guide, Item, ItemId, Requirement, SegmentUse};
+use quayline_edi::guide::{Codes, DataType, ElementOf, Guide, Item, ItemId, Requirement, SegmentUse};
 
 /// Elements to generate in the segment at the place.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +28,25 @@ pub(crate) struct Maker<'g> {
     pub(crate) fill: Fill,
     /// The segments with the places that they are made for.
     pub(crate) made: Vec<(ItemId, String)>,
-    pub(crate) next: u32,
+    next: u32,
+    /// For each HL so far, its index in `made`.
+    levels: Vec<usize>,
+    /// HL01 of the loops around.
+    parents: Vec<usize>,
 }
 
-impl Maker<'_> {
-    pub(crate) fn items(&mut self, items: &[Item], is_loop: bool, wanted: bool) {
+impl<'g> Maker<'g> {
+    pub(crate) fn new(guide: &'g Guide, target: Vec<ItemId>, fill: Fill) -> Self {
+        Maker { guide, target, fill, made: Vec::new(), next: 1, levels: Vec::new(), parents: Vec::new() }
+    }
+
+    /// Makes the segments of the whole structure.
+    pub(crate) fn make(&mut self) {
+        self.items(&self.guide.structure, false, true);
+    }
+
+    fn items(&mut self, items: &[Item], is_loop: bool, wanted: bool) {
+        let around = self.parents.len();
         for (i, item) in items.iter().enumerate() {
             let id = ItemId(self.next);
             self.next += 1;
@@ -42,7 +56,10 @@ impl Maker<'_> {
                     let must = is_loop && i == 0 || segment.requirement == Requirement::Mandatory;
                     if wanted && (asked || must) {
                         let fill = if self.target.last() == Some(&id) { self.fill } else { Fill::LeastFirst };
-                        let text = self.segment(segment, fill);
+                        let mut text = self.segment(segment, fill);
+                        if segment.tag == "HL" {
+                            text = self.level(&text);
+                        }
                         self.made.push((id, text));
                     }
                 }
@@ -52,6 +69,30 @@ impl Maker<'_> {
                 }
             }
         }
+        self.parents.truncate(around);
+    }
+
+    /// Numbers an HL, and tells the one around it that there is one inside.
+    fn level(&mut self, text: &str) -> String {
+        let mut fields: Vec<String> = text.split('*').map(str::to_owned).collect();
+        self.levels.push(self.made.len());
+        fields[1] = self.levels.len().to_string();
+        if let Some(parent) = self.parents.last() {
+            fields[2] = parent.to_string();
+            let (_, around) = &mut self.made[self.levels[parent - 1]];
+            let mut of_parent: Vec<&str> = around.split('*').collect();
+            if of_parent.len() > 4 {
+                of_parent[4] = "1";
+            }
+            *around = of_parent.join("*");
+        } else if !fields[2].is_empty() {
+            fields[2].clear();
+        }
+        if let Some(inside) = fields.get_mut(4) {
+            "0".clone_into(inside);
+        }
+        self.parents.push(self.levels.len());
+        fields.join("*")
     }
 
     fn segment(&self, segment: &SegmentUse, fill: Fill) -> String {
@@ -132,7 +173,18 @@ impl Maker<'_> {
         let plain = |code: &&String| !code.contains(['*', ':', '^', '~', '+', '\'', '?']);
         let mut codes = codes.iter().flatten().filter(plain);
         let code = if last { codes.next_back() } else { codes.next() };
-        code.cloned().unwrap_or_else(|| "1".repeat(def.min.max(1) as usize))
+        if let Some(code) = code {
+            return code.clone();
+        }
+        let length = change.and_then(|change| change.min).unwrap_or(def.min).max(1) as usize;
+        let longest = change.and_then(|change| change.max).unwrap_or(def.max) as usize;
+        match change.and_then(|change| change.data_type).unwrap_or(def.data_type) {
+            DataType::Date if longest >= 8 => "20260401".to_owned(),
+            DataType::Date => "260401".to_owned(),
+            DataType::Time => "1200".to_owned(),
+            DataType::Letters => "A".repeat(length),
+            _ => "1".repeat(length),
+        }
     }
 }
 

@@ -79,7 +79,7 @@ fn follow(guide: &Arc<CompiledGuide>, made: &[(ItemId, String)]) -> (Outcome, us
 }
 
 /// Codes of errors that the generator causes: it does not number levels, and it ignores the length and format that a place requires.
-const OF_THE_MAKER: [&str; 5] = ["EDI-112", "EDI-117", "EDI-126", "EDI-127", "EDI-128"];
+const OF_THE_MAKER: [&str; 0] = [];
 
 /// Returns true if a validator accepts the content of the transaction. The test ignores the envelope, which is not a real one.
 fn is_accepted(guide: &Arc<CompiledGuide>, text: &str) -> bool {
@@ -129,8 +129,8 @@ pub(crate) fn law_of(guides: &[Guide]) {
         for target in all {
             for fill in FILLS {
                 let place = *target.last().expect("a place");
-                let mut maker = Maker { guide, target: target.clone(), fill, made: Vec::new(), next: 1 };
-                maker.items(&guide.structure, false, true);
+                let mut maker = Maker::new(guide, target.clone(), fill);
+                maker.make();
                 let (outcome, at) = follow(&compiled, &maker.made);
                 *counts.entry(outcome).or_default() += 1;
                 if outcome == Outcome::Wrong {
@@ -143,6 +143,7 @@ pub(crate) fn law_of(guides: &[Guide]) {
     }
     let lines = wrong.lines().count();
     let first: Vec<&str> = wrong.lines().take(40).collect();
+    eprintln!("{counts:?}");
     assert!(wrong.is_empty(), "{counts:?}; {lines} are wrong:\n{}", first.join("\n"));
     assert!(counts[&Outcome::Right] > 1_000, "{counts:?}");
 }

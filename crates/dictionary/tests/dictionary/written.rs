@@ -93,8 +93,8 @@ fn law(test: &str, names: &[&str]) {
         for number in 0..PLACES.min(all.len()) {
             let target = all[dice.below(all.len())].clone();
             let fill = FILLS[number % FILLS.len()];
-            let mut maker = Maker { guide, target, fill, made: Vec::new(), next: 1 };
-            maker.items(&guide.structure, false, true);
+            let mut maker = Maker::new(guide, target, fill);
+            maker.make();
             let text = interchange(guide, &maker.made, &mut dice, number % 3);
             let level = LEVELS[dice.below(LEVELS.len())];
             tried += 1;
