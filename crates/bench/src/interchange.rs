@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::io::{self, Cursor};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use quayline_charset::{DelimiterIndex, DelimiterKernel, DelimiterSet};
 use quayline_convert::{Conversion, Input, Output, Source, Target};
@@ -60,15 +61,23 @@ impl Interchange {
             repetition: Some(b'^'),
             release: None,
         };
-        let guide = guide("837p.guide")?;
-        let compiled = CompiledGuide::new(&guide).map_err(|findings| findings.to_string())?;
-        let set_of_guides = GuideSet::new([guide]).map_err(|findings| findings.to_string())?;
+        let (compiled, set_of_guides) = guide_of_claims()?;
         Ok(Interchange {
             text: Claims::new(30_000).bytes().into(),
             set,
             guide: Some(Arc::new(compiled)),
             documents: Some(Arc::new(GuideDocuments::new(set_of_guides, NodeNames::References))),
         })
+    }
+
+    /// Measures the time of reading and compiling the guide of claims.
+    ///
+    /// # Errors
+    /// Errors in the guide of the examples.
+    pub fn guide_compile_time() -> Result<Duration, String> {
+        let began = Instant::now();
+        let _ = black_box(guide_of_claims()?);
+        Ok(began.elapsed())
     }
 
     /// Creates an ORDERS D.96A interchange: 24,000 messages, 31 MB.
@@ -398,4 +407,10 @@ fn guide(name: &str) -> Result<Guide, String> {
 
     let text = Examples.read(name, "").map_err(|_| format!("{name} is no guide of the examples"))?.text;
     parse_guide(name, &text, &Examples, &Limits::default()).map_err(|findings| findings.to_string())
+}
+
+fn guide_of_claims() -> Result<(CompiledGuide, GuideSet), String> {
+    let guide = guide("837p.guide")?;
+    let compiled = CompiledGuide::new(&guide).map_err(|findings| findings.to_string())?;
+    Ok((compiled, GuideSet::new([guide]).map_err(|findings| findings.to_string())?))
 }

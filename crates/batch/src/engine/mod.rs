@@ -54,16 +54,13 @@ pub struct EngineSettings {
     /// Number of bytes of items at which a chunk ends before it reaches its item-count. The property `quayline.chunk-bytes-max` of a step
     /// overrides it. Default 16 MiB, so that large items do not fill the memory. An item whose writer puts it into a store counts 1,536 bytes more.
     pub chunk_bytes_max: usize,
-    /// Nanoseconds of reading and processing below which a step waits for the commit of a chunk before it reads the next one. Default 0: it reads while
-    /// the commit is under way. The next chunk then keeps this processor busy, and the database's process has to wake another one.
-    pub overlap_from_ns: u64,
     /// True if steps measure the times of their parts. Default true. Otherwise all times are 0; a benchmark compares both.
     pub measures: bool,
 }
 
 impl Default for EngineSettings {
     fn default() -> Self {
-        EngineSettings { partition_threads_max: 32, chunk_bytes_max: 16 << 20, overlap_from_ns: 0, measures: true }
+        EngineSettings { partition_threads_max: 32, chunk_bytes_max: 16 << 20, measures: true }
     }
 }
 

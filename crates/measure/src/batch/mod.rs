@@ -163,8 +163,6 @@ pub struct World {
     folder: PathBuf,
     /// Whether commits of a store wait for their sync.
     syncs: Cell<bool>,
-    /// Nanoseconds of reading below which a step waits for a commit before it reads the next chunk.
-    overlap_from_ns: Cell<u64>,
 }
 
 /// Records of the data file, which readers open again at its end.
@@ -188,8 +186,7 @@ impl World {
             Err(error) => return Err(format!("PostgreSQL does not start in {}: {error}", folder.display())),
         };
         data_file(&folder)?;
-        let world =
-            World { place: Place::Database(server), folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() };
+        let world = World { place: Place::Database(server), folder, syncs: Cell::new(true) };
         world.sql(
             "CREATE TABLE account (account_number bigint PRIMARY KEY, balance int NOT NULL, instance_id bigint NOT NULL, acct_code varchar(30))",
         )?;
@@ -203,7 +200,7 @@ impl World {
     pub fn embedded() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() })
+        Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true) })
     }
 
     /// Creates a repository in memory.
@@ -213,7 +210,7 @@ impl World {
     pub fn memory() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Memory, folder, syncs: Cell::new(true), overlap_from_ns: Cell::default() })
+        Ok(World { place: Place::Memory, folder, syncs: Cell::new(true) })
     }
 
     /// Returns the database server, if there is one.
@@ -292,20 +289,8 @@ impl World {
         with: (KeptEvents, bool),
     ) -> Result<Took, String> {
         let (events, measures) = with;
-        let settings =
-            EngineSettings { overlap_from_ns: self.overlap_from_ns.get(), measures, ..EngineSettings::default() };
+        let settings = EngineSettings { measures, ..EngineSettings::default() };
         self.with_backend(|backend| run(backend, &self.folder, xml, more, (events, settings)))
-    }
-
-    /// Runs `run` with steps that wait for a commit before they read the next chunk.
-    ///
-    /// # Errors
-    /// Those of `run`.
-    pub fn without_overlap<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-        self.overlap_from_ns.set(u64::MAX);
-        let done = run();
-        self.overlap_from_ns.set(0);
-        done
     }
 
     /// Runs a job of one batchlet, which does nothing, `executions` times. Returns the time of the quickest of the last [`STARTS`] starts, in

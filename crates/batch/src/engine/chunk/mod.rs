@@ -355,7 +355,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.begin(overhead);
         }
-        let (checkpoints_ns, filled_ns) = (overhead, self.times.read_ns + self.times.process_ns);
+        let checkpoints_ns = overhead;
         let waited = quayline_program::waited_here();
         let mut work = self.run.repository().begin()?;
         let mut read = 0;
@@ -377,13 +377,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 {
                     adaptive.end(u32::try_from(read).unwrap_or(u32::MAX), overhead);
                 }
-                let filled_ns = self.times.read_ns + self.times.process_ns - filled_ns;
-                let settings = &self.run.engine.settings;
                 let end = match filled {
-                    Filled::Full if filled_ns >= settings.overlap_from_ns || !settings.measures => return Ok(None),
-                    Filled::Full => None,
-                    Filled::AtEnd => Some(ChunkEnd::Finished),
-                    Filled::Stop => Some(ChunkEnd::Stopped),
+                    Filled::Full => return Ok(None),
+                    Filled::AtEnd => ChunkEnd::Finished,
+                    Filled::Stop => ChunkEnd::Stopped,
                 };
                 if let Err(thrown) = self.settle() {
                     if thrown.kind == Kind::Deferred {
@@ -391,10 +388,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     }
                     return Err(thrown);
                 }
-                if end.is_some() {
-                    self.end_span(self.now())?;
-                }
-                Ok(end)
+                self.end_span(self.now())?;
+                Ok(Some(end))
             }
             Err(Broken::RollBack(thrown)) => {
                 self.spans.drop_current();
