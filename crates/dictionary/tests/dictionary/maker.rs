@@ -1,7 +1,5 @@
 //! Makes transactions of a guide that lead to a place. Used by the tests of `quayline-cli` too.
 
-use std::fmt::Write as _;
-
 use quayline_edi::Standard;
 use quayline_edi::guide::{Codes, DataType, ElementOf, Guide, Item, ItemId, Requirement, SegmentUse};
 
@@ -85,11 +83,8 @@ impl<'g> Maker<'g> {
                 of_parent[4] = "1";
             }
             *around = of_parent.join("*");
-        } else if !fields[2].is_empty() {
+        } else {
             fields[2].clear();
-        }
-        if let Some(inside) = fields.get_mut(4) {
-            "0".clone_into(inside);
         }
         self.parents.push(self.levels.len());
         fields.join("*")
@@ -99,37 +94,43 @@ impl<'g> Maker<'g> {
         let (element, component) = if self.guide.standard == Standard::X12 { ('*', ':') } else { ('+', ':') };
         let mut text = segment.tag.clone();
         let Some(def) = self.guide.dictionary.segments.get(&segment.tag) else { return text };
+        // The elements with their components, each with its data element.
+        let mut elements: Vec<Vec<(&str, String)>> = Vec::new();
         for (usage, number) in def.elements.iter().zip(1u8..) {
-            text.push(element);
             let requirement = requirement(segment, number, 0, usage.requirement);
+            let mut parts = Vec::new();
             match &usage.of {
-                ElementOf::Element(id) => text.push_str(&self.value(segment, (number, 0), id, requirement, fill)),
+                ElementOf::Element(id) => {
+                    parts.push((id.as_str(), self.value(segment, (number, 0), id, requirement, fill)));
+                }
                 ElementOf::Composite(id) => {
-                    let Some(def) = self.guide.dictionary.composites.get(id) else { continue };
+                    let def = self.guide.dictionary.composites.get(id);
                     let qualified = segment.qualifier.as_ref().is_some_and(|qualifier| qualifier.element == number);
                     let most = matches!(fill, Fill::MostFirst | Fill::MostLast);
-                    if requirement == Requirement::NotUsed
-                        || (requirement == Requirement::Optional && !most && !qualified)
-                    {
-                        continue;
-                    }
-                    let mut parts = String::new();
-                    for (usage, at) in def.components.iter().zip(1u8..) {
+                    let is_absent = requirement == Requirement::NotUsed
+                        || (requirement == Requirement::Optional && !most && !qualified);
+                    let components = def.filter(|_| !is_absent).map_or(&[][..], |def| &def.components);
+                    for (usage, at) in components.iter().zip(1u8..) {
                         let ElementOf::Element(id) = &usage.of else { continue };
                         let own = self::requirement(segment, number, at, usage.requirement);
-                        let value = self.value(segment, (number, at), id, own, fill);
-                        let _ = write!(parts, "{}{value}", if at > 1 { ":" } else { "" });
+                        parts.push((id.as_str(), self.value(segment, (number, at), id, own, fill)));
                     }
                     // A mandatory composite has a value, even if each of its components may be absent.
-                    let is_empty = parts.trim_end_matches(component).is_empty();
-                    if let (true, Requirement::Mandatory) = (is_empty, requirement)
-                        && let Some(ElementOf::Element(id)) = def.components.first().map(|usage| &usage.of)
+                    if requirement == Requirement::Mandatory
+                        && parts.iter().all(|(_, value)| value.is_empty())
+                        && let Some((id, value)) = parts.first_mut()
                     {
-                        parts = self.value(segment, (number, 1), id, Requirement::Mandatory, fill);
+                        *value = self.value(segment, (number, 1), id, Requirement::Mandatory, fill);
                     }
-                    text.push_str(parts.trim_end_matches(component));
                 }
             }
+            elements.push(parts);
+        }
+        in_the_form_of_its_qualifier(&mut elements);
+        for parts in &elements {
+            text.push(element);
+            let values: Vec<&str> = parts.iter().map(|(_, value)| value.as_str()).collect();
+            text.push_str(values.join(":").trim_end_matches(component));
         }
         text.truncate(text.trim_end_matches(element).len());
         text
@@ -172,9 +173,19 @@ impl<'g> Maker<'g> {
         };
         let plain = |code: &&String| !code.contains(['*', ':', '^', '~', '+', '\'', '?']);
         let mut codes = codes.iter().flatten().filter(plain);
-        let code = if last { codes.next_back() } else { codes.next() };
+        // HL04: without lower levels, unless the place must have them.
+        let code = if id == "736" && codes.clone().any(|code| code == "0") {
+            codes.find(|code| *code == "0")
+        } else if last {
+            codes.next_back()
+        } else {
+            codes.next()
+        };
         if let Some(code) = code {
             return code.clone();
+        }
+        if id == "736" {
+            return "0".to_owned();
         }
         let length = change.and_then(|change| change.min).unwrap_or(def.min).max(1) as usize;
         let longest = change.and_then(|change| change.max).unwrap_or(def.max) as usize;
@@ -191,4 +202,35 @@ impl<'g> Maker<'g> {
 fn requirement(segment: &SegmentUse, element: u8, component: u8, own: Requirement) -> Requirement {
     let change = segment.changes.iter().rfind(|change| (change.element, change.component) == (element, component));
     change.and_then(|change| change.requirement).unwrap_or(own)
+}
+
+/// Writes dates and times as the data element 1250 or 2379 of the segment says.
+fn in_the_form_of_its_qualifier(elements: &mut [Vec<(&str, String)>]) {
+    let find = |elements: &[Vec<(&str, String)>], wanted: [&str; 2]| {
+        let all = elements.iter().flatten();
+        all.filter(|(id, value)| wanted.contains(id) && !value.is_empty()).map(|(_, value)| value.clone()).next()
+    };
+    let Some(qualifier) = find(elements, ["1250", "2379"]) else { return };
+    let value = match qualifier.as_str() {
+        "D8" | "102" => "20260401",
+        "D6" | "101" => "260401",
+        "RD8" => "20260401-20260430",
+        "RD6" => "260401-260430",
+        "DT" | "203" => "202604011200",
+        "RDT" => "202604011200-202604301200",
+        "201" => "2604011200",
+        "204" => "20260401120000",
+        "TM" | "401" => "1200",
+        "402" => "120000",
+        "CM" | "610" => "202604",
+        "CY" | "602" => "2026",
+        "718" => "2026040120260430",
+        "719" => "202604011200202604301200",
+        _ => return,
+    };
+    for (id, old) in elements.iter_mut().flatten() {
+        if ["1251", "2380"].contains(id) && !old.is_empty() {
+            value.clone_into(old);
+        }
+    }
 }

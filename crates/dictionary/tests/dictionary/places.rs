@@ -23,6 +23,8 @@ enum Outcome {
     Right,
     /// A segment is read at another place, and a warning says that the two cannot be distinguished.
     Ambiguous,
+    /// Each segment is read at its place. HL04 says that a lower level follows, because its place has no other code, and the generator makes none.
+    NoLowerLevel,
     /// A segment is read at another place without a warning, or there is another error.
     Wrong,
 }
@@ -72,27 +74,27 @@ fn follow(guide: &Arc<CompiledGuide>, made: &[(ItemId, String)]) -> (Outcome, us
                 }
                 at += 1;
             }
-            Event::Done => return (if is_accepted(guide, &text) { Outcome::Right } else { Outcome::Wrong }, at),
+            Event::Done => return (accepted(guide, &text), at),
             _ => {}
         }
     }
 }
 
-/// Codes of errors that the generator causes: it does not number levels, and it ignores the length and format that a place requires.
-const OF_THE_MAKER: [&str; 0] = [];
-
-/// Returns true if a validator accepts the content of the transaction. The test ignores the envelope, which is not a real one.
-fn is_accepted(guide: &Arc<CompiledGuide>, text: &str) -> bool {
+/// What a validator says of the content of the transaction. The test ignores the envelope, which is not a real one.
+fn accepted(guide: &Arc<CompiledGuide>, text: &str) -> Outcome {
     let options = ValidatorOptions { level: ValidationLevel::Guide, ..ValidatorOptions::default() };
-    let is_wrong = |fault: &EdiFault| {
+    let is_error = |fault: &&EdiFault| {
         let is_content = matches!(fault.error, EdiError::Content(_));
-        fault.severity == Severity::Error && is_content && !OF_THE_MAKER.contains(&fault.error.code().0)
+        fault.severity == Severity::Error && is_content
     };
+    let is_no_lower_level = |fault: &&EdiFault| fault.error.code().0 == "EDI-128";
     let found = findings(text.as_bytes(), guide, &options);
-    if let Some(fault) = found.iter().find(|fault| is_wrong(fault)) {
+    let mut errors = found.iter().filter(is_error);
+    if let Some(fault) = errors.clone().find(|fault| !is_no_lower_level(fault)) {
         eprintln!("{}: {}", guide.name(), fault.finding(None));
+        return Outcome::Wrong;
     }
-    !found.iter().any(is_wrong)
+    if errors.next().is_some() { Outcome::NoLowerLevel } else { Outcome::Right }
 }
 
 /// The places of a structure: each with the loops around it, itself last.
@@ -143,9 +145,13 @@ pub(crate) fn law_of(guides: &[Guide]) {
     }
     let lines = wrong.lines().count();
     let first: Vec<&str> = wrong.lines().take(40).collect();
-    eprintln!("{counts:?}");
     assert!(wrong.is_empty(), "{counts:?}; {lines} are wrong:\n{}", first.join("\n"));
-    assert!(counts[&Outcome::Right] > 1_000, "{counts:?}");
+    let count = |outcome| counts.get(&outcome).copied().unwrap_or_default();
+    let right = count(Outcome::Right);
+    assert!(right > 1_000, "{counts:?}");
+    // Imported guides have few such places. An import that can no longer distinguish others has more.
+    assert!(count(Outcome::Ambiguous) * 200 <= right, "{counts:?}");
+    assert!(count(Outcome::NoLowerLevel) * 50 <= right, "{counts:?}");
 }
 
 /// Regression: an element that may be absent distinguished places, so 63 of 4,334 valid documents were rejected. Among them was every claim status
