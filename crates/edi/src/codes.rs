@@ -152,7 +152,7 @@ impl EdiError {
                 Level::Group => AcknowledgmentCodes { group: Some("19"), contrl: Some("26"), ..none },
                 Level::Transaction => AcknowledgmentCodes { transaction: Some("23"), contrl: Some("26"), ..none },
             },
-            EdiError::HeaderElements { level, .. } => AcknowledgmentCodes { contrl: Some("15"), ..field(*level, "") },
+            EdiError::EnvelopeElements { level, .. } => AcknowledgmentCodes { contrl: Some("15"), ..field(*level, "") },
             EdiError::FieldMissing { level, name, .. } => {
                 AcknowledgmentCodes { contrl: Some("13"), ..field(*level, name) }
             }
@@ -204,12 +204,13 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
         EdiError::FieldMissing { level, .. }
         | EdiError::FieldFormat { level, .. }
         | EdiError::ControlTwice { level, .. }
-        | EdiError::HeaderElements { level, .. }
+        | EdiError::EnvelopeElements { level, in_trailer: false, .. }
         | EdiError::Nested { level, .. } => Some((*level, Side::Header)),
         EdiError::TrailerMissing { level, .. }
         | EdiError::TrailerAlone { level, .. }
         | EdiError::ControlDiffers { level, .. }
         | EdiError::CountDiffers { level, .. }
+        | EdiError::EnvelopeElements { level, in_trailer: true, .. }
         | EdiError::CountFormat { level, .. } => Some((*level, Side::Trailer)),
         EdiError::IsaWidth { .. }
         | EdiError::Header { .. }

@@ -250,6 +250,11 @@ impl EnvelopePass<'_> {
         self.pass.segment_byte()
     }
 
+    /// Returns true if the source has ended.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.pass.is_at_end()
+    }
+
     /// Returns true if the source ends inside the current segment, so that it is incomplete.
     #[inline(always)]
     pub(crate) fn is_cut(&self) -> bool {
@@ -364,6 +369,13 @@ impl EnvelopePass<'_> {
     #[must_use]
     pub fn segment_start(&self) -> usize {
         self.pass.segment_start()
+    }
+
+    /// Bytes of the input up to the end of a level that has closed without its trailer: up to the segment that closed it, or the whole input if the
+    /// source has ended, also in the middle of a segment.
+    #[must_use]
+    pub fn unclosed_end(&self) -> usize {
+        self.pass.end_at()
     }
 
     /// Returns the original bytes of the segment without its terminator, if they differ from its text.

@@ -120,8 +120,10 @@ impl ExcerptWriter {
         !header || is_transaction
     }
 
-    /// Appends the line break after the document, and counts it.
+    /// Appends the line break after the document, and counts it. If its last segment is cut off, so that it has no terminator, the terminator comes first:
+    /// otherwise the trailers would become data.
     pub fn end(&mut self, around: &Surroundings, is_transaction: bool, out: &mut Vec<u8>) {
+        end_segment(&around.delimiters, out);
         out.extend_from_slice(around.line_break.bytes());
         if is_transaction {
             *(if around.group.is_some() { &mut self.in_group } else { &mut self.in_interchange }) += 1;
@@ -191,6 +193,16 @@ impl ExcerptWriter {
             writer.open = Some(Surroundings { delimiters, line_break, interchange, group });
         }
         from.is_empty().then_some(writer)
+    }
+}
+
+/// Appends the terminator, unless the text ends with it.
+fn end_segment(delimiters: &Delimiters, text: &mut Vec<u8>) {
+    let terminator = delimiters.terminator;
+    let ended = text.trim_ascii_end().len();
+    if ended > 0 && text[ended - 1] != terminator && !terminator.is_ascii_whitespace() {
+        text.truncate(ended);
+        text.push(terminator);
     }
 }
 

@@ -151,10 +151,15 @@ impl core::fmt::Display for SyntaxLevel {
 #[non_exhaustive]
 pub enum EdiError {
     /// `EDI-001`: bytes between interchanges.
-    #[error("{bytes} bytes here are neither white space nor part of an interchange")]
+    #[error(
+        "{bytes} bytes here are {}",
+        if *has_transactions { "transactions outside any interchange" } else { "neither white space nor part of an interchange" }
+    )]
     Noise {
         /// Number of bytes.
         bytes: u64,
+        /// True if the bytes contain headers and trailers of transactions.
+        has_transactions: bool,
     },
     /// `EDI-002`: nothing in the file is an interchange.
     #[error("no interchange found: nothing begins with ISA, UNA or UNB")]
@@ -358,13 +363,15 @@ pub enum EdiError {
         "the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange"
     )]
     Characters,
-    /// `EDI-042`: header elements that documents have no field for.
-    #[error("{} has elements that the standard does not have; documents leave them out", level.header(*standard))]
-    HeaderElements {
+    /// `EDI-042`: elements of a header or trailer that documents have no field for.
+    #[error("{} has elements that the standard does not have; documents leave them out", level.service_tag(*standard, *in_trailer))]
+    EnvelopeElements {
         /// Standard.
         standard: Standard,
-        /// Level of the header.
+        /// Level of the header or trailer.
         level: Level,
+        /// True for elements of the trailer.
+        in_trailer: bool,
     },
     /// `EDI-043`: more elements than the table has columns.
     #[error("the segment has more than {limit} elements, for which the table of segments has columns")]
@@ -480,7 +487,7 @@ impl EdiError {
             EdiError::ControlTwice { .. } => "EDI-039",
             EdiError::GroupsMixed { .. } => "EDI-040",
             EdiError::Characters => "EDI-041",
-            EdiError::HeaderElements { .. } => "EDI-042",
+            EdiError::EnvelopeElements { .. } => "EDI-042",
             EdiError::Columns { .. } => "EDI-043",
             EdiError::NoGuide { .. } => "EDI-044",
             EdiError::NotInDocument { .. } => "EDI-045",
@@ -497,7 +504,7 @@ impl EdiError {
     pub fn is_leniency(&self) -> bool {
         matches!(
             self,
-            EdiError::Noise { .. }
+            EdiError::Noise { has_transactions: false, .. }
                 | EdiError::IsaWidth { .. }
                 | EdiError::RepetitionKind
                 | EdiError::StandardsId
@@ -507,7 +514,7 @@ impl EdiError {
                 | EdiError::Empty
                 | EdiError::Characters
                 | EdiError::Repertoire { .. }
-                | EdiError::HeaderElements { .. }
+                | EdiError::EnvelopeElements { .. }
         )
     }
 
@@ -561,7 +568,7 @@ impl EdiError {
             | EdiError::FieldMissing { standard, .. }
             | EdiError::FieldFormat { standard, .. }
             | EdiError::ControlTwice { standard, .. }
-            | EdiError::HeaderElements { standard, .. }
+            | EdiError::EnvelopeElements { standard, .. }
             | EdiError::GroupsMixed { standard } => Some(match standard {
                 X12 => "X12.5 and X12.6, control segments",
                 Edifact => "ISO 9735-1, service segments",
@@ -573,6 +580,9 @@ impl EdiError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
+            EdiError::Noise { has_transactions: true, .. } => {
+                "look for the damaged header of an interchange (ISA or UNB) before them, and convert them again with it"
+            }
             EdiError::Noise { .. } => "remove what is not EDI, such as mail headers, if it should not be there",
             EdiError::NoGuide { known, .. } => {
                 return Some(format!("give a guide for it; there are guides for {known}"));
@@ -593,6 +603,13 @@ impl EdiError {
             EdiError::Header { standard: Standard::Edifact, .. } => {
                 "write UNA with all six service characters, then UNB; without UNA the separators are + : ? '; interactive EDIFACT (UIB) is not supported; \
                  what follows is passed over up to the next interchange"
+            }
+            EdiError::DelimiterTwice {
+                standard: Standard::X12,
+                first: ServiceCharacter::Element,
+                second: ServiceCharacter::Terminator,
+            } => {
+                "ISA has 16 elements, and the terminator follows ISA16: remove what is between them; until then the interchange is passed over"
             }
             EdiError::DelimiterKind { .. } | EdiError::DelimiterTwice { .. } => {
                 "choose different characters that the data does not hold, such as * : ^ ~; until then the interchange is passed over"
@@ -648,9 +665,7 @@ impl EdiError {
             EdiError::GroupDiffers { expected, .. } => {
                 return Some(format!("put the transaction set into a functional group with {expected} in GS01"));
             }
-            EdiError::HeaderElements { .. } => {
-                "remove them, or look whether the header is shifted by a superfluous separator"
-            }
+            EdiError::EnvelopeElements { .. } => "remove them, or look for a superfluous separator before them",
             EdiError::Content(error) => return Some(error.hint()),
             EdiError::Columns { .. } => "choose documents of transactions, which have no such limit",
             EdiError::GroupsMixed { standard: Standard::X12 } => "write GS before it and GE after it",

@@ -6,6 +6,7 @@ mod pause;
 mod reader;
 mod rows;
 mod shape;
+mod surplus;
 mod text;
 mod write_error;
 mod writer;

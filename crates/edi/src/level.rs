@@ -69,6 +69,10 @@ impl Level {
         }
     }
 
+    pub(crate) fn service_tag(self, standard: Standard, is_trailer: bool) -> &'static str {
+        if is_trailer { self.trailer(standard) } else { self.header(standard) }
+    }
+
     pub(crate) fn header_control(self, standard: Standard) -> &'static str {
         match (self, standard) {
             (Level::Interchange, Standard::X12) => "ISA13",

@@ -55,6 +55,7 @@ use crate::delimiters::Delimiters;
 use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::position::Position;
 use crate::segment::Segment;
+use between::NoiseTags;
 use extended::Extended;
 
 /// Finds interchanges, segments and elements in a byte stream, of both standards, with any number of consecutive interchanges.
@@ -99,6 +100,8 @@ pub struct SegmentSplitter {
     pub(crate) line_break: LineBreak,
     /// The interchange begins with UNA.
     pub(crate) una: bool,
+    /// Bytes before the header of the interchange that begins: UNA and white space.
+    una_bytes: usize,
     /// Fifth service character of UNA. It has a meaning only from syntax 4 on.
     pub(crate) reserved: u8,
     /// Bytes after the last segment that are known not to contain a terminator.
@@ -160,7 +163,7 @@ enum Mode {
     /// Between interchanges: nothing but white space so far.
     Between,
     /// Between interchanges, after other bytes from `from` on. `told` is true if they have a fault; `before` is the last of these bytes.
-    Noise { from: u64, told: bool, before: u8 },
+    Noise { from: u64, told: bool, before: u8, tags: NoiseTags },
     /// Before the first segment of an interchange.
     Header,
     /// After the first segment.
@@ -231,6 +234,7 @@ impl SegmentSplitter {
             segment: 0,
             line_break: LineBreak::None,
             una: false,
+            una_bytes: 0,
             reserved: b' ',
             looked: 0,
             gap_behind: None,
@@ -522,11 +526,21 @@ impl Pass<'_> {
 
     /// Returns the position of the last result in the file: of the segment or, at the end, of the bytes after the last one.
     pub(crate) fn end_byte(&self) -> ByteOffset {
-        let at = match self.splitter.mode {
-            Mode::Done | Mode::Header => self.consumed(),
+        ByteOffset(self.splitter.offset + self.end_at() as u64)
+    }
+
+    /// Returns the bytes of the input before the last result: before the segment or, at the end, all of them.
+    pub(crate) fn end_at(&self) -> usize {
+        match self.splitter.mode {
+            Mode::Done => self.consumed(),
+            Mode::Header => self.consumed().saturating_sub(self.splitter.una_bytes),
             _ => self.segment_start(),
-        };
-        ByteOffset(self.splitter.offset + at as u64)
+        }
+    }
+
+    /// Returns true if the source has ended.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.splitter.mode == Mode::Done
     }
 
     /// Bytes of the input that are done with.

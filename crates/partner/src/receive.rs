@@ -444,7 +444,7 @@ impl Run<'_> {
         if let Event::TransactionEnd(closed) = event {
             let end = match closed {
                 Closed::ByTrailer => pass.consumed(),
-                Closed::Unclosed => pass.segment_start(),
+                Closed::Unclosed => pass.unclosed_end(),
             };
             let from = self.transaction.from.take().unwrap_or(end);
             self.transaction.keep(&input[from.min(end)..end], desk.limits.transaction_bytes_max);
@@ -495,7 +495,7 @@ impl Run<'_> {
             Event::InterchangeEnd(closed) => {
                 let end = match closed {
                     Closed::ByTrailer => pass.consumed(),
-                    Closed::Unclosed => pass.segment_start(),
+                    Closed::Unclosed => pass.unclosed_end(),
                 };
                 self.close_interchange(desk, pass, (source, base + end as u64, base + input.len() as u64))
             }

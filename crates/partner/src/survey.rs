@@ -129,7 +129,7 @@ fn level_of(error: &EdiError) -> Option<Level> {
         | EdiError::FieldMissing { level, .. }
         | EdiError::FieldFormat { level, .. }
         | EdiError::ControlTwice { level, .. }
-        | EdiError::HeaderElements { level, .. } => Some(*level),
+        | EdiError::EnvelopeElements { level, .. } => Some(*level),
         // The source is cut off, perhaps in the trailer itself.
         EdiError::Unterminated | EdiError::BinaryCut { .. } => Some(Level::Interchange),
         _ => None,

@@ -85,7 +85,7 @@ pub struct DocumentReader {
 }
 
 #[derive(Clone, Debug)]
-struct State {
+pub(super) struct State {
     nodes: Arc<Nodes>,
     shape: Arc<Shape>,
     /// Body of documents by guide.
@@ -100,10 +100,10 @@ struct State {
     last_in_group: bool,
     /// True if a document begins when the preceding one has been returned.
     pending: bool,
-    in_group: u64,
-    in_interchange: u64,
+    pub(super) in_group: u64,
+    pub(super) in_interchange: u64,
     interchange: u64,
-    faults: Vec<EdiFault>,
+    pub(super) faults: Vec<EdiFault>,
     scratch: Vec<u8>,
     decoded: Vec<u8>,
 }
@@ -281,7 +281,7 @@ pub struct DocumentPass<'s> {
     pub(super) pass: EnvelopePass<'s>,
     offset: ByteOffset,
     charset: Option<Charset>,
-    state: &'s mut State,
+    pub(super) state: &'s mut State,
     pub(super) pauses: Pauses,
 }
 
@@ -374,11 +374,13 @@ impl DocumentPass<'_> {
                     self.begin_transaction::<S, SEND>(sink);
                 }
                 Event::TransactionEnd(closed) => {
+                    self.check_trailer_elements(crate::Level::Transaction, closed);
                     if SEND && let Some(body) = &mut self.state.body {
                         body.finish(closed, &self.pass);
                         self.keep_found();
                     }
-                    if closed == Closed::ByTrailer {
+                    // At the end of the source, the rest may be binary data that is cut off, which is no segment.
+                    if closed == Closed::ByTrailer || self.pass.is_at_end() {
                         self.pass_on();
                     }
                     return self.end::<S, SEND>(sink);
@@ -392,7 +394,8 @@ impl DocumentPass<'_> {
                         return DocumentStep::NeedMore;
                     }
                 }
-                Event::GroupEnd(_) => {
+                Event::GroupEnd(closed) => {
+                    self.check_trailer_elements(crate::Level::Group, closed);
                     if self.state.open.is_none() && self.state.in_group == 0 {
                         let at = self.within(self.pass.last_group().bytes());
                         self.begin::<S, SEND>(sink, at, false, true);
@@ -404,7 +407,8 @@ impl DocumentPass<'_> {
                         return DocumentStep::NeedMore;
                     }
                 }
-                Event::InterchangeEnd(_) => {
+                Event::InterchangeEnd(closed) => {
+                    self.check_trailer_elements(crate::Level::Interchange, closed);
                     if self.state.open.is_none() && self.state.in_interchange == 0 {
                         let at = self.within(self.pass.interchange().bytes());
                         self.begin::<S, SEND>(sink, at, false, false);
@@ -484,7 +488,7 @@ impl DocumentPass<'_> {
     }
 
     #[cold]
-    fn fault(&mut self, error: EdiError, at: Position) {
+    pub(super) fn fault(&mut self, error: EdiError, at: Position) {
         self.pass.put_fault(error, at);
         self.keep_faults(false);
     }
@@ -659,8 +663,8 @@ impl DocumentPass<'_> {
             let header = self.pass.transaction();
             put(sink, &nodes.transaction, header, header.position().transaction.into());
         }
-        for (level, at) in lost.into_iter().flatten() {
-            self.fault(EdiError::HeaderElements { standard: delimiters.standard, level }, at);
+        if page == 1 && lost[0].is_some() {
+            self.header_elements(lost);
         }
     }
 

@@ -34,7 +34,8 @@ pub fn row_shape() -> Shape {
     shape.finish()
 }
 
-/// Drives a sink of [`row_shape`] with one document per segment, headers and trailers of transactions included.
+/// Drives a sink of [`row_shape`] with one document per segment, headers and trailers of transactions included. Segments outside transactions, such as
+/// TA1, have no `type`, `transaction` and `segment`.
 #[derive(Clone, Debug)]
 pub struct RowReader {
     envelope: EnvelopeReader,
@@ -43,12 +44,14 @@ pub struct RowReader {
     told: bool,
     decoded: Vec<u8>,
     head: RowHead,
+    /// The segment is outside any transaction.
+    is_outside: bool,
 }
 
 /// Columns that all rows of a transaction share. Looking them up in the headers for each row took a third of the time of a CSV file.
 #[derive(Clone, Debug, Default)]
 struct RowHead {
-    /// Position of the transaction, if the columns are of one.
+    /// Position of the header that the columns end with.
     of: Option<Position>,
     /// The columns, and room for reading beyond the last one.
     bytes: Vec<u8>,
@@ -64,8 +67,14 @@ const HEAD_COLUMNS: usize = 7;
 
 impl RowHead {
     /// Takes the columns of a transaction, unless it has them already. Returns true if they are new.
-    fn take(&mut self, standard: Standard, interchange: &Header, group: Option<&Header>, transaction: &Header) -> bool {
-        let of = transaction.position();
+    fn take(
+        &mut self,
+        standard: Standard,
+        interchange: &Header,
+        group: Option<&Header>,
+        transaction: Option<&Header>,
+    ) -> bool {
+        let of = transaction.or(group).unwrap_or(interchange).position();
         if self.of == Some(of) {
             return false;
         }
@@ -76,8 +85,8 @@ impl RowHead {
             interchange.receiver(),
             interchange.control_number(),
             group,
-            transaction.transaction_type(),
-            transaction.control_number(),
+            transaction.map(Header::transaction_type).unwrap_or_default(),
+            transaction.map(Header::control_number).unwrap_or_default(),
         ];
         self.bytes.clear();
         for (column, end) in columns.iter().zip(&mut self.ends) {
@@ -117,6 +126,7 @@ impl RowReader {
             told: false,
             decoded: Vec::new(),
             head: RowHead::default(),
+            is_outside: false,
         }
     }
 
@@ -129,6 +139,7 @@ impl RowReader {
             told: &mut self.told,
             decoded: &mut self.decoded,
             head: &mut self.head,
+            is_outside: &mut self.is_outside,
         }
     }
 
@@ -155,21 +166,27 @@ pub struct RowPass<'s> {
     told: &'s mut bool,
     decoded: &'s mut Vec<u8>,
     head: &'s mut RowHead,
+    is_outside: &'s mut bool,
 }
 
 impl RowPass<'_> {
-    /// Sends the next segment of a transaction.
+    /// Sends the next segment.
     pub fn read<S: Sink>(&mut self, sink: &mut S) -> RowStep {
-        let step = self.advance();
+        self.read_to(usize::MAX, sink)
+    }
+
+    /// Sends the next segment that begins before a byte of the input; `NeedMore` if none does.
+    pub fn read_to<S: Sink>(&mut self, until: usize, sink: &mut S) -> RowStep {
+        let step = self.advance(until);
         if step == RowStep::Row {
             self.row(sink);
         }
         step
     }
 
-    /// Finds the faults of the next segment of a transaction, as [`RowPass::read`] does, and sends nothing.
-    pub fn judge(&mut self) -> RowStep {
-        let step = self.advance();
+    /// Finds the faults of the next segment, as [`RowPass::read_to`] does, and sends nothing.
+    pub fn judge_to(&mut self, until: usize) -> RowStep {
+        let step = self.advance(until);
         if step == RowStep::Row {
             let is_new = self.take_head();
             let segment = self.pass.segment();
@@ -189,20 +206,27 @@ impl RowPass<'_> {
         !run.bytes().is_ascii() && self.characters.value(run, &mut Vec::new()).1 == Fit::Foreign
     }
 
-    fn advance(&mut self) -> RowStep {
-        loop {
+    fn advance(&mut self, until: usize) -> RowStep {
+        while self.pass.consumed() < until {
             match self.pass.advance() {
                 Event::InterchangeStart => {
                     *self.characters = Characters::of(self.pass.interchange(), self.options.charset);
                     *self.told = false;
                 }
-                Event::TransactionStart | Event::TransactionEnd(crate::Closed::ByTrailer) => return RowStep::Row,
-                Event::Segment if self.pass.in_transaction() => return RowStep::Row,
+                Event::TransactionStart | Event::TransactionEnd(crate::Closed::ByTrailer) => {
+                    *self.is_outside = false;
+                    return RowStep::Row;
+                }
+                Event::Segment => {
+                    *self.is_outside = !self.pass.in_transaction();
+                    return RowStep::Row;
+                }
                 Event::NeedMore => return RowStep::NeedMore,
                 Event::Done => return RowStep::Done,
                 _ => {}
             }
         }
+        RowStep::NeedMore
     }
 
     /// Returns the faults since the last call.
@@ -223,8 +247,9 @@ impl RowPass<'_> {
     }
 
     fn take_head(&mut self) -> bool {
-        let transaction = self.pass.transaction();
-        let group = (transaction.position().group > 0).then(|| self.pass.last_group());
+        let transaction = (!*self.is_outside).then(|| self.pass.transaction());
+        let in_group = transaction.map_or(self.pass.group().is_some(), |header| header.position().group > 0);
+        let group = in_group.then(|| self.pass.last_group());
         let standard = self.pass.segment().delimiters().standard;
         self.head.take(standard, self.pass.interchange(), group, transaction)
     }
@@ -250,8 +275,10 @@ impl RowPass<'_> {
         for (i, column) in self.head.columns().enumerate() {
             put(sink, 1 + i, column);
         }
-        let number = self.pass.segment_in_transaction();
-        sink.value(NodeId(8), Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
+        if !*self.is_outside {
+            let number = self.pass.segment_in_transaction();
+            sink.value(NodeId(8), Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
+        }
         put(sink, 9, segment.tag_run());
         for (i, element) in segment.raw_runs().take(ROW_ELEMENTS).enumerate() {
             put(sink, NAMES.len() + 1 + i, element);

@@ -23,7 +23,7 @@ impl Pass<'_> {
                 self.splitter.mode = Mode::Between;
                 Verdict::Again
             }
-            Mode::Noise { from, told, before } => self.in_noise(from, told, before),
+            Mode::Noise { from, told, before, tags } => self.in_noise(from, told, before, tags),
             Mode::Done => Verdict::Step(Step::Done),
             _ => self.behind_white_space(),
         }
@@ -48,12 +48,15 @@ impl Pass<'_> {
             }
             Start::Refused(_) if self.is_cut(rest) => return Verdict::Step(Step::NeedMore),
             Start::Refused(error) => self.refused(error, at),
-            Start::No => self.splitter.mode = Mode::Noise { from: at.byte.0, told: false, before: b' ' },
+            Start::No => {
+                self.splitter.mode =
+                    Mode::Noise { from: at.byte.0, told: false, before: b' ', tags: NoiseTags::default() };
+            }
         }
         Verdict::Again
     }
 
-    fn in_noise(&mut self, from: u64, told: bool, mut before: u8) -> Verdict {
+    fn in_noise(&mut self, from: u64, told: bool, mut before: u8, mut tags: NoiseTags) -> Verdict {
         let rest = &self.input[self.at..];
         for candidate in memchr::memchr2_iter(b'I', b'U', rest) {
             if candidate > 0 {
@@ -66,7 +69,8 @@ impl Pass<'_> {
                     Some(false) => continue,
                     None => {
                         self.at += candidate;
-                        self.splitter.mode = Mode::Noise { from, told, before };
+                        tags.look(&rest[..candidate]);
+                        self.splitter.mode = Mode::Noise { from, told, before, tags };
                         return Verdict::Step(Step::NeedMore);
                     }
                 }
@@ -85,30 +89,34 @@ impl Pass<'_> {
                 Start::No => {}
                 Start::NeedMore => {
                     self.at += candidate;
-                    self.splitter.mode = Mode::Noise { from, told, before };
+                    tags.look(&rest[..candidate]);
+                    self.splitter.mode = Mode::Noise { from, told, before, tags };
                     return Verdict::Step(Step::NeedMore);
                 }
                 Start::Yes { delimiters, skip, extended, leniencies } => {
                     self.at += candidate;
-                    self.tell(from, told);
+                    tags.look(&rest[..candidate]);
+                    self.tell(from, told, tags);
                     return self.begin(delimiters, skip, extended, leniencies);
                 }
                 Start::Refused(error) => {
                     self.at += candidate;
-                    self.tell(from, told);
+                    tags.look(&rest[..candidate]);
+                    self.tell(from, told, tags);
                     let at = self.here();
                     self.refused(error, at);
                     return Verdict::Again;
                 }
             }
         }
-        self.splitter.mode = Mode::Noise { from, told, before: rest.last().copied().unwrap_or(before) };
+        tags.look(rest);
+        self.splitter.mode = Mode::Noise { from, told, before: rest.last().copied().unwrap_or(before), tags };
         self.at = self.input.len();
         if self.end == EndOfInput::Yes {
             if self.splitter.interchange == 0 {
                 self.none();
             } else {
-                self.tell(from, told);
+                self.tell(from, told, tags);
             }
         }
         self.out_of_input()
@@ -132,15 +140,15 @@ impl Pass<'_> {
         let unb = rest.get(9..).map_or(0, |rest| 9 + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count());
         let both = rest.starts_with(b"UNA") && rest.get(unb..).is_some_and(|rest| rest.starts_with(b"UNB"));
         self.at += if both { unb + 3 } else { 3 };
-        self.splitter.mode = Mode::Noise { from: at.byte.0, told: true, before: b'A' };
+        self.splitter.mode = Mode::Noise { from: at.byte.0, told: true, before: b'A', tags: NoiseTags::default() };
     }
 
     /// Reports the noise that ends here.
-    fn tell(&mut self, from: u64, told: bool) {
+    fn tell(&mut self, from: u64, told: bool, tags: NoiseTags) {
         let here = self.here().byte.0;
         if !told && here > from {
             self.splitter.fault(
-                EdiError::Noise { bytes: here - from },
+                EdiError::Noise { bytes: here - from, has_transactions: tags.has_transactions() },
                 Position { byte: ByteOffset(from), ..Position::default() },
             );
         }
@@ -158,6 +166,7 @@ impl Pass<'_> {
         splitter.line_break = LineBreak::None;
         splitter.gap_behind = None;
         splitter.una = skip > 0;
+        splitter.una_bytes = skip;
         splitter.reserved = self.input[self.at..].get(7).copied().filter(|_| skip > 0).unwrap_or(b' ');
         splitter.delimiters = delimiters;
         splitter.extended.begin(extended);
@@ -175,5 +184,52 @@ impl Pass<'_> {
 
     fn here(&self) -> Position {
         Position { byte: ByteOffset(self.splitter.offset + self.at as u64), ..Position::default() }
+    }
+}
+
+/// Headers and trailers of transactions that were seen between interchanges, and the last bytes, because a tag can be cut by the end of the input.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct NoiseTags {
+    last: [u8; 4],
+    seen: u8,
+}
+
+impl Default for NoiseTags {
+    fn default() -> Self {
+        NoiseTags { last: [b' '; 4], seen: 0 }
+    }
+}
+
+impl NoiseTags {
+    /// ST and SE, UNH and UNT.
+    const PAIRS: [u8; 2] = [0b0011, 0b1100];
+
+    fn look(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            // A full stop or a comma ends a word of prose, such as `St.`.
+            if byte.is_ascii_punctuation() && !matches!(byte, b'.' | b',' | b'\'') {
+                self.seen |= match self.last {
+                    [_, before, b'S', b'T'] if !before.is_ascii_alphanumeric() => 0b0001,
+                    [_, before, b'S', b'E'] if !before.is_ascii_alphanumeric() => 0b0010,
+                    [before, b'U', b'N', b'H'] if !before.is_ascii_alphanumeric() => 0b0100,
+                    [before, b'U', b'N', b'T'] if !before.is_ascii_alphanumeric() => 0b1000,
+                    _ => 0,
+                };
+            }
+            self.last = [self.last[1], self.last[2], self.last[3], byte];
+        }
+    }
+
+    fn has_transactions(self) -> bool {
+        NoiseTags::PAIRS.iter().any(|pair| self.seen & pair == *pair)
+    }
+
+    pub(super) fn to_bits(self) -> u64 {
+        u64::from(u32::from_le_bytes(self.last)) << 4 | u64::from(self.seen)
+    }
+
+    pub(super) fn from_bits(bits: u64) -> Self {
+        let [a, b, c, d, ..] = (bits >> 4).to_le_bytes();
+        NoiseTags { last: [a, b, c, d], seen: bits.to_le_bytes()[0] & 0b1111 }
     }
 }

@@ -3,7 +3,7 @@
 use quayline_charset::scan;
 
 use super::binary::Terminator;
-use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, WINDOW, u32_of};
+use super::{EndOfInput, Found, Mode, NoiseTags, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
 
@@ -203,7 +203,7 @@ impl Pass<'_> {
     pub(super) fn no_header(&mut self, begin: usize) {
         self.at = begin + 3;
         let from = self.splitter.offset + begin as u64;
-        self.splitter.mode = Mode::Noise { from, told: true, before: b'A' };
+        self.splitter.mode = Mode::Noise { from, told: true, before: b'A', tags: NoiseTags::default() };
     }
 
     /// Skips a segment that is too long, including its terminator.

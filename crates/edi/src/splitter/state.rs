@@ -3,7 +3,7 @@
 use quayline_core::{ByteOffset, Limits};
 
 use super::extended::Extended;
-use super::{LineBreak, Mode, Rules, SegmentSplitter, Told};
+use super::{LineBreak, Mode, NoiseTags, Rules, SegmentSplitter, Told};
 use crate::delimiters::Delimiters;
 use crate::state::{StateReader, StateWriter};
 
@@ -24,7 +24,9 @@ impl SegmentSplitter {
         let (mode, numbers) = match self.mode {
             Mode::First => (0, [0; 3]),
             Mode::Between => (1, [0; 3]),
-            Mode::Noise { from, told, before } => (2, [from, told.into(), before.into()]),
+            Mode::Noise { from, told, before, tags } => {
+                (2, [from, u64::from(told) | tags.to_bits() << 1, before.into()])
+            }
             Mode::Header => (3, [0; 3]),
             Mode::Inside => (4, [0; 3]),
             Mode::PassOver { released } => (5, [released.into(), 0, 0]),
@@ -62,7 +64,10 @@ impl SegmentSplitter {
         splitter.mode = match mode {
             0 => Mode::First,
             1 => Mode::Between,
-            2 => Mode::Noise { from: a, told: b == 1, before: u8::try_from(c).ok()? },
+            2 => {
+                let tags = NoiseTags::from_bits(b >> 1);
+                Mode::Noise { from: a, told: b & 1 == 1, before: u8::try_from(c).ok()?, tags }
+            }
             3 => Mode::Header,
             4 => Mode::Inside,
             5 => Mode::PassOver { released: a == 1 },

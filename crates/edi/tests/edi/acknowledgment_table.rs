@@ -17,7 +17,7 @@ const END: &str = "<!-- end -->\n";
 fn errors() -> Vec<(EdiError, &'static str)> {
     let standard = Standard::X12;
     let mut all = vec![
-        (EdiError::Noise { bytes: 1 }, "bytes between interchanges"),
+        (EdiError::Noise { bytes: 1, has_transactions: false }, "bytes between interchanges"),
         (EdiError::NoInterchange, "no interchange in the file"),
         (EdiError::IsaWidth { found: 90 }, "widths of ISA"),
         (EdiError::Header { standard, why: "" }, "header not readable"),
@@ -92,7 +92,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
             ),
             (EdiError::ControlTwice { standard, level }, ["ISA13 came before", "GS06 came before", "ST02 came before"]),
             (
-                EdiError::HeaderElements { standard, level },
+                EdiError::EnvelopeElements { standard, level, in_trailer: false },
                 [
                     "superfluous elements in UNB",
                     "superfluous elements in GS or UNG",

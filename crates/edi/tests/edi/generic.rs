@@ -280,6 +280,27 @@ fn rows() {
     "#]].assert_eq(core::str::from_utf8(writer.bytes()).expect("JSON"));
 }
 
+/// Regression: segments outside transactions were in no row and in no finding.
+#[test]
+fn segments_outside_transactions_are_rows() {
+    let ta1 = "TA1*000000009*260401*1200*A*000~";
+    let text = format!(
+        "{ISA}{ta1}GS*HC*S*R*20260401*1200*1*X*005010~ZZ1*A~ST*837*0001~CLM*A1~SE*3*0001~GE*1*1~IEA*1*000000001~{ISA}{ta1}IEA*0*000000001~"
+    );
+    let mut writer = JsonWriter::new(&row_shape(), JsonStyle::default());
+    let mut reader = RowReader::new(&GenericOptions::default());
+    let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+    while pass.read(&mut writer) == RowStep::Row {}
+    expect![[r#"
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","tag":"TA1","e01":"000000009","e02":"260401","e03":"1200","e04":"A","e05":"000"}
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","tag":"ZZ1","e01":"A"}
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":1,"tag":"ST","e01":"837","e02":"0001"}
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":2,"tag":"CLM","e01":"A1"}
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":3,"tag":"SE","e01":"3","e02":"0001"}
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","tag":"TA1","e01":"000000009","e02":"260401","e03":"1200","e04":"A","e05":"000"}
+    "#]].assert_eq(core::str::from_utf8(writer.bytes()).expect("JSON"));
+}
+
 const ORDERS: &str = "UNB+UNOC:3+S:14+R:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'BGM+220'LIN+1'LIN+2'UNT+5+1'UNH+2+ORDERS:D:96A:UN'BGM+220'UNT+3+2'UNZ+2+7'";
 
 /// Reads the documents of a file cut at `cut`, with a reader that resumes there from saved bytes; an open document ends as a page.
@@ -419,12 +440,45 @@ fn documents_without_segments_have_the_place_of_their_header() {
     }
 }
 
-/// Regression: only the first of a document's headers had the finding, so an element of UNH was lost without one.
+/// Regression: only the first of a document's headers had the finding, and trailers had none, so elements were lost without one. Those of an interchange and
+/// of a group are reported once.
 #[test]
-fn each_header_has_a_finding_for_elements_without_a_field() {
-    let text = b"UNB+UNOC:3+S+R+260401:1200:9+7'UNH+1+ORDERS:D:96A:UN+:9'FTX+A+B'UNT+3+1'UNH+2+ORDERS:D:96A:UN'UNT+2+2'UNZ+2+7'";
-    let (_, faults) = json(text, []);
-    assert_eq!(faults, ["EDI-042", "EDI-042", "EDI-042"]);
+fn elements_without_a_field_are_reported_for_each_header_and_trailer() {
+    let faults = |text: &str| json(text.as_bytes(), []).1;
+    let orders = "UNB+UNOC:3+S+R+260401:1200:9+7'UNH+1+ORDERS:D:96A:UN+:9'FTX+A+B'UNT+3+1'UNH+2+ORDERS:D:96A:UN'UNT+2+2'UNZ+2+7'";
+    assert_eq!(faults(orders), ["EDI-042", "EDI-042"]);
+    let trailers = format!(
+        "{ISA}GS*PO*S*R*20260401*1200*1*X*005010*S~ST*850*0001~SE*2*0001*T~ST*850*0002~SE*2*0002~GE*2*1*T~IEA*1*000000001*T~"
+    );
+    assert_eq!(faults(&trailers), ["EDI-042"; 4]);
+}
+
+/// Regression: transactions after a damaged header of an interchange were a warning about bytes that are not EDI.
+#[test]
+fn transactions_without_an_interchange_are_an_error() {
+    let damaged = ISA.replacen("ISA", "ISB", 1);
+    let body = "GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~SE*2*0001~GE*1*1~IEA*1*000000001~";
+    let severities = |text: &[u8], cut: usize| {
+        let mut reader = DocumentReader::new(&GenericOptions::default());
+        let mut severities = Vec::new();
+        let mut from = 0;
+        for end in [cut, text.len()] {
+            let is_end = if end == text.len() { EndOfInput::Yes } else { EndOfInput::No };
+            let mut pass = reader.over(&text[from..end], is_end);
+            while matches!(pass.skip(), DocumentStep::Document { .. }) {}
+            severities.extend(pass.take_faults().map(|fault| (fault.error.code().0, fault.severity)));
+            from += pass.finish();
+        }
+        severities
+    };
+    let error = [("EDI-001", quayline_core::Severity::Error)];
+    let text = format!("{ISA}{body}{damaged}{body}");
+    let start = ISA.len() + body.len();
+    for cut in start..text.len() {
+        assert_eq!(severities(text.as_bytes(), cut), error, "cut at {cut}");
+    }
+    let mail = format!("{ISA}{body}From: St. SE Ltd\nST. SE.\nSubject: UNH, UNT\n");
+    assert_eq!(severities(mail.as_bytes(), start), [("EDI-001", quayline_core::Severity::Warning)]);
 }
 
 /// Regression: Quayline replaced any reserved character of UNA with a blank.

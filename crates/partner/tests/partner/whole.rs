@@ -74,6 +74,24 @@ fn the_policy_keeps_all_or_none_and_a_purge_removes_the_bytes_first() {
     assert_eq!(pieces(&world), 0);
 }
 
+/// Regression: the bytes of a segment that the end of the file or another interchange cut off were not kept.
+#[test]
+fn cut_interchanges_come_back_byte_by_byte() {
+    let whole = orders(1, &["PO1", "PO2"]);
+    let second = whole.find("PO2").expect("the second order");
+    for cut in ["~N1*B", "~SE*", "~GE*1", "~IEA*"]
+        .map(|text| second + whole[second..].find(text).map_or(0, |at| at + text.len()))
+    {
+        let world = World::with("usage = \"both\"\nkeep-interchanges = \"all\"", "");
+        let text = &whole[..cut];
+        world.receive(text);
+        let entries = received(&world);
+        assert_eq!(entries.len(), 1);
+        let kept = bytes(&world, entries[0].id).expect("kept");
+        assert_eq!(String::from_utf8_lossy(&kept), text);
+    }
+}
+
 #[test]
 fn interchanges_of_any_size_and_standard_come_back_byte_by_byte() {
     let world = World::with("usage = \"both\"\nkeep-interchanges = \"all\"", "");

@@ -1,4 +1,4 @@
-//! Segments of transactions as rows.
+//! Segments as rows.
 
 use quayline_core::{Findings, NodeId, Sink, Value};
 use quayline_edi::{DocumentReader, DocumentStep, EdiError, GenericOptions, RowPass, RowReader, RowStep};
@@ -58,21 +58,19 @@ impl Source for EdiRowSource {
             let until = offset(to.0, block);
             let mut findings = findings_of(documents.take_faults(), facts, number);
             let mut refused = errors > 0;
-            if is_transaction {
-                judge_each(&mut trial, until);
-                // The trial finds the same envelope faults; only rows can have too many elements or invalid characters.
-                let own = trial
-                    .take_faults()
-                    .filter(|fault| matches!(fault.error, EdiError::Characters | EdiError::Columns { .. }));
-                let own = findings_of(own, facts, number);
-                refused |= own.iter().any(|finding| finding.severity == quayline_core::Severity::Error);
-                findings.extend(own);
-                findings.sort_by_key(|finding| finding.place.byte);
-            }
+            judge_each(&mut trial, until);
+            // The trial finds the same envelope faults; only rows can have too many elements or invalid characters.
+            let own = trial
+                .take_faults()
+                .filter(|fault| matches!(fault.error, EdiError::Characters | EdiError::Columns { .. }));
+            let own = findings_of(own, facts, number);
+            refused |= own.iter().any(|finding| finding.severity == quayline_core::Severity::Error);
+            findings.extend(own);
+            findings.sort_by_key(|finding| finding.place.byte);
             let mut count = 0;
-            if refused && is_transaction {
+            if refused {
                 judge_each(&mut rows, until);
-            } else if is_transaction {
+            } else {
                 let mut driven = Driven(target);
                 let sent = each_row(&mut rows, until, &mut driven, |driven| {
                     count += 1;
@@ -101,7 +99,8 @@ impl Source for EdiRowSource {
             } else {
                 lot.keep_with_errors(findings);
                 lot.written(1);
-                lot.documents += count - u64::from(count > 0);
+                // An interchange or a group without segments has no row.
+                lot.documents = lot.documents + count - 1;
             }
             if refused && facts.stop_at_reject {
                 return at + 1;
@@ -118,7 +117,7 @@ impl Source for EdiRowSource {
 
 /// Judges the rows up to a byte of the input.
 fn judge_each(pass: &mut RowPass<'_>, until: usize) {
-    while pass.consumed() < until && pass.judge() == RowStep::Row {}
+    while pass.judge_to(until) == RowStep::Row {}
 }
 
 /// Sends the rows up to a byte of the input.
@@ -128,7 +127,7 @@ fn each_row<S: Sink, E>(
     sink: &mut S,
     mut accept: impl FnMut(&mut S) -> Result<(), E>,
 ) -> Result<(), E> {
-    while pass.consumed() < until && pass.read(sink) == RowStep::Row {
+    while pass.read_to(until, sink) == RowStep::Row {
         accept(sink)?;
     }
     Ok(())
