@@ -316,7 +316,7 @@ pub(crate) struct MeasureCryptoArgs {
     /// Threads of the second run of each operation [default: those of the machine]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
-    /// Seconds of each run; there are 25 rows with two runs each
+    /// Seconds of each run; there are 27 rows with two runs each
     #[arg(long, default_value_t = 0.2, value_name = "N", value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Files of the report, and the earlier run to compare with.
