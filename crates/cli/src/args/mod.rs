@@ -52,8 +52,8 @@ pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};
 pub(crate) use serve::{
     ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureConvertArgs,
-    MeasureCryptoArgs, MeasureFlowArgs, MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs,
-    MeasureSweepArgs, MeasureTranslateArgs, MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
+    MeasureCryptoArgs, MeasureFlowArgs, MeasureMemoryArgs, MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs,
+    MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs, MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,

@@ -171,6 +171,30 @@ fn a_store_is_measured_by_drivers_and_after_kills() {
     assert!(refused.contains("--drivers"), "{refused}");
 }
 
+/// The file of 30,000 records has more than 2 MB, and less than 16 MB.
+#[test]
+fn smaller_caches_read_more_pages_for_the_same_load() {
+    let world = World::new();
+    let command = "measure memory --limits 1,16,2 --records 30000 --drivers 2 --seconds 0.3 --scratch .";
+    let out = world.run(&format!("{command} --report memory")).code(0).out();
+    let json: serde_json::Value = serde_json::from_slice(&world.read("memory.json")).expect("JSON");
+    let rows = json["sections"][0]["rows"].as_array().expect("rows");
+    let names: Vec<&str> = rows.iter().filter_map(|row| row[0].as_str()).collect();
+    assert_eq!(names, ["16 MB", "2 MB", "1 MB"], "{out}");
+    for row in rows {
+        let number = |at: usize| row[at].as_f64().unwrap_or_else(|| panic!("no number {at}: {row}"));
+        assert!(number(1) > 0.0 && number(3) > 0.0 && number(4) <= number(5) && number(5) <= number(6), "{row}");
+    }
+    // All pages fit 16 MB. With 1 MB, most of the ten reads of a transaction need one.
+    let pages = |at: usize| rows[at][7].as_f64().expect("page reads");
+    assert!(pages(0) < 1.0 && pages(1) > pages(0) && pages(2) > 3.0 && pages(2) >= pages(1), "{out}");
+    assert!(out.contains("of the rate of the largest limit"), "{out}");
+    assert!(!world.files().iter().any(|name| name.starts_with("memory/")), "{:?}", world.files());
+    let refused = world.run(&format!("{command} --drivers 3 --baseline memory.json")).code(2).err();
+    assert!(refused.contains("drivers"), "{refused}");
+    assert!(world.run("measure memory --limits 0").code(2).err().contains("--limits"));
+}
+
 #[test]
 fn a_batch_study_predicts_item_counts_and_is_a_report() {
     let world = World::new();
