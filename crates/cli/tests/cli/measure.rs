@@ -250,11 +250,11 @@ fn a_batch_study_predicts_item_counts_and_is_a_report() {
     assert!((seconds(0) - parts).abs() < 1e-6 && seconds(0) > 0.0, "{waits}");
     // Chunks wait for their commits, and the code names that wait.
     assert_eq!(
-        (&waits["rows"][6][0], &waits["rows"][13][0]),
+        (&waits["rows"][6][0], &waits["rows"][14][0]),
         (&"commits of other threads".into(), &"unaccounted".into())
     );
     assert!(seconds(6) > 0.0, "{waits}");
-    assert!(seconds(13).abs() < 0.02 * seconds(0) + account["rows"][4][1].as_f64().expect("seconds"), "{waits}");
+    assert!(seconds(14).abs() < 0.02 * seconds(0) + account["rows"][4][1].as_f64().expect("seconds"), "{waits}");
     for row in section("predicted")["rows"].as_array().expect("rows") {
         assert!(row[2].is_number() && row[3].is_number(), "{row}");
     }

@@ -345,6 +345,16 @@ fn a_run_of_a_job_predicts_each_of_its_steps() {
     let refused = world.run("predict work jobs/two.xml --intervals run.json --think 1s").code(2).err();
     assert!(refused.contains("--think does not apply to a job"), "{refused}");
 
+    // Its class waited for the disk: files that are read, and output that is made durable.
+    let run = String::from_utf8(world.read("run.json")).expect("UTF-8");
+    let device_s = |line: &str| -> f64 {
+        let interval: Value = serde_json::from_str(line).expect("JSON");
+        let classes = interval["classes"].as_array().expect("classes");
+        classes.iter().filter_map(|class| class["waits"]["device_s"].as_f64()).sum()
+    };
+    let device: f64 = run.lines().map(device_s).sum();
+    assert!(device > 0.0, "{run}");
+
     // The file takes more runs, and no other content.
     world.run("job start jobs/two.xml --intervals run.json -p run=2").code(0);
     let twice = predict("jobs/two.xml", "");
@@ -518,6 +528,18 @@ fn a_kept_prediction_is_scored_by_the_intervals_that_the_server_collects() {
     let kept: Value = serde_json::from_slice(&world.read("kept.json")).expect("JSON");
     let response = kept["predictions"][0]["response_s"].as_f64().expect("a time");
     assert!(response > 0.15, "the other system alone takes 200 ms: {kept}");
+
+    // Nearly all of the response time is a wait of the class for the other system.
+    let (_, text) = server.ask(server.admin, "GET", "/intervals?last=1", "").expect("an answer");
+    let interval: Value = serde_json::from_str::<Value>(&text).expect("JSON")["intervals"][0].clone();
+    let classes = interval["classes"].as_array().expect("classes");
+    let api = classes.iter().find(|class| class["name"] == "api").expect("the class");
+    let (external, wall) = (api["waits"]["external_s"].as_f64().unwrap_or(0.0), api["wall_s"].as_f64().unwrap_or(0.0));
+    assert!(external > 0.5 * wall && external <= 1.01 * wall && wall > 1.0, "{interval}");
+    let metrics = server.ask(server.admin, "GET", "/metrics", "").expect("metrics").1;
+    let family = "quayline_class_wait_seconds_total{class=\"api\",reason=\"external\"} ";
+    let total = metrics.lines().find_map(|line| line.strip_prefix(family)?.parse::<f64>().ok());
+    assert!(total.is_some_and(|total| total >= external), "{metrics}");
 
     // Six users: between two predictions, and three times the load that was measured.
     assert!(loaded(6) >= 2, "{}", world.read("server.log").escape_ascii());
