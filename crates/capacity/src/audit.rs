@@ -64,7 +64,9 @@ pub fn audit(
         positive("users", came.users)?;
         positive("measured throughput", came.throughput.0)?;
         positive("measured response time", came.response.0)?;
-        let Some(forecast) = predicted.iter().find(|forecast| (forecast.users - came.users).abs() < 0.5) else {
+        let off = |forecast: &&LoadFigures| (forecast.users - came.users).abs();
+        let nearest = predicted.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
+        let Some(forecast) = nearest.filter(|forecast| off(forecast) < 0.5) else {
             unmatched.push(came.users);
             continue;
         };
@@ -94,15 +96,18 @@ pub fn audit(
 }
 
 /// Returns the prediction for a load between two predicted numbers of users, on the line between them. `None` outside of all predictions.
+///
+/// A load of less than one user is one user who is there for a part of the time: it has the response time of one user, and that part of the
+/// throughput. The same holds for a load that is less than half a user below the smallest prediction.
 #[must_use]
 pub fn interpolated(predicted: &[LoadFigures], users: f64) -> Option<LoadFigures> {
     let mut sorted: Vec<&LoadFigures> = predicted.iter().collect();
     sorted.sort_by(|a, b| a.users.total_cmp(&b.users));
     let above = sorted.iter().position(|load| load.users >= users)?;
     let high = sorted[above];
-    // A load below the smallest prediction, such as 0.9 users for one, has no line.
     let Some(low) = above.checked_sub(1).map(|below| sorted[below]) else {
-        return ((high.users - users).abs() < 0.5).then_some(LoadFigures { users, ..*high });
+        let throughput = PerSecond(high.throughput.0 * users / high.users);
+        return (high.users <= 1.0 || high.users - users < 0.5).then_some(LoadFigures { users, throughput, ..*high });
     };
     let part = (users - low.users) / (high.users - low.users);
     let between = |low: f64, high: f64| low + part * (high - low);

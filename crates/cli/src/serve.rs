@@ -10,9 +10,9 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Repositories, Rows};
 use quayline_measure::{
-    ConvertStudy, ConvertStudyOptions, FlowStudy, FlowStudyOptions, GatewayStudy, Scratch, SizingStudy,
-    SizingStudyOptions, StoreStudy, StoreStudyOptions, StudyOptions, SweepStudy, SweepStudyOptions, partner_study,
-    process, translator_study,
+    ConvertStudy, ConvertStudyOptions, FlowStudy, FlowStudyOptions, GatewayStudy, MemoryStudy, MemoryStudyOptions,
+    Scratch, SizingStudy, SizingStudyOptions, StoreStudy, StoreStudyOptions, StudyOptions, SweepStudy,
+    SweepStudyOptions, partner_study, process, translator_study,
 };
 use quayline_partner::has_stored;
 use quayline_project::job::{EventSettings, JobSettings};
@@ -26,8 +26,8 @@ use quayline_workload::Accounting;
 
 use crate::args::{
     DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureConvertArgs,
-    MeasureCryptoArgs, MeasureFlowArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs, MeasureSweepArgs,
-    MeasureTranslateArgs, ServeArgs,
+    MeasureCryptoArgs, MeasureFlowArgs, MeasureMemoryArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs,
+    MeasureSweepArgs, MeasureTranslateArgs, ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
@@ -255,6 +255,7 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         MeasureCommand::Batch(args) => return measure_batch(args, account, console),
         MeasureCommand::Net(args) => return measure_net(args, account, console),
         MeasureCommand::Store(args) => return measure_store(args, account, console),
+        MeasureCommand::Memory(args) => return measure_memory(args, account, console),
         MeasureCommand::Mix(args) => return crate::capacity::measure_mix(args, account, console),
         MeasureCommand::Crypto(args) => return measure_crypto(args, account, console),
         MeasureCommand::Convert(args) => return measure_convert(args, account, console),
@@ -345,6 +346,20 @@ fn measure_store(args: &MeasureStoreArgs, account: Accounting, console: &Console
         p95_ms: 1e3 * args.p95_max.0.0,
     };
     let study = StoreStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(no_room)?;
+    drop(scratch);
+    crate::capacity::finish_measured(study.report(), None, account, &args.report, console)
+}
+
+fn measure_memory(args: &MeasureMemoryArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(no_room)?;
+    let options = MemoryStudyOptions {
+        scratch: scratch.folder().to_owned(),
+        seconds: args.seconds,
+        drivers: usize::from(args.drivers),
+        records: args.records,
+        limits_mb: args.limits.clone(),
+    };
+    let study = MemoryStudy::run(&options, &|what| eprintln!("{what}")).map_err(no_room)?;
     drop(scratch);
     crate::capacity::finish_measured(study.report(), None, account, &args.report, console)
 }

@@ -38,6 +38,8 @@ impl Source for FlowSource {
                 count: committed + rolled_back,
                 failed: rolled_back,
                 wall_s: stats.wall_ns.load(Ordering::Relaxed) as f64 / 1e9,
+                external_s: stats.external_ns.load(Ordering::Relaxed) as f64 / 1e9,
+                device_s: stats.device_ns.load(Ordering::Relaxed) as f64 / 1e9,
                 weight_s: phases.iter().map(|(_, seconds)| seconds).sum(),
                 commits: committed,
                 phases,

@@ -101,12 +101,12 @@ impl Run<'_> {
         match self.flow.file.nodes[at].kind.name {
             "sql_output" => {
                 let outbox = self.outbox_id(at).await.map_err(Outside::Waits)?;
-                self.deliver_sql(at, &outbox, message).await
+                self.external(self.deliver_sql(at, &outbox, message)).await
             }
-            "nats_output" => self.deliver_nats(at, message).await,
-            "amqp_output" => self.deliver_amqp(at, message).await,
-            "kafka_output" => self.deliver_kafka(at, message, unit).await,
-            _ => self.deliver_http(at, message).await,
+            "nats_output" => self.external(self.deliver_nats(at, message)).await,
+            "amqp_output" => self.external(self.deliver_amqp(at, message)).await,
+            "kafka_output" => self.external(self.deliver_kafka(at, message, unit)).await,
+            _ => self.external(self.deliver_http(at, message)).await,
         }
     }
 

@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::http::{Answer, Outcome, ReplyTo};
 use crate::message::Parcel;
 use crate::pipes::{Lanes, Pipes};
-use crate::stats::{CpuPart, FlowStats};
+use crate::stats::{CpuPart, FlowStats, Timed};
 use crate::trading::Trading;
 
 /// Nodes that the messages of one unit of work may reach: a split of a million parts over ten nodes.
@@ -525,6 +525,7 @@ impl<'p> Run<'p> {
         async move {
             outcome.await?;
             stats.committed.fetch_add(1, Ordering::Relaxed);
+            let _timed = (!after.is_empty()).then(|| Timed::new(&stats.device_ns));
             for one in after {
                 let store = store.clone();
                 match one {

@@ -1,6 +1,7 @@
 //! Counters of a flow and of its nodes, shared by the threads that run it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use quayline_core::Finding;
@@ -22,6 +23,10 @@ pub struct FlowStats {
     pub open: AtomicU64,
     /// Nanoseconds of the units of work that ended, each from its first message to its commit or rollback.
     pub wall_ns: AtomicU64,
+    /// Nanoseconds for which messages waited for other systems: databases, services, brokers, and programs in other processes.
+    pub external_ns: AtomicU64,
+    /// Nanoseconds for which units of work waited for files that are written or moved after the commit.
+    pub device_ns: AtomicU64,
     /// CPU time of the flow's threads by purpose, measured for one unit of work in 32.
     pub cpu: CpuSplit,
     last_error: Mutex<Option<LastError>>,
@@ -90,6 +95,30 @@ impl CpuSplit {
     }
 }
 
+/// Adds the time from its begin to a sum when it ends.
+pub(crate) struct Timed<'s> {
+    began: Instant,
+    sum: &'s AtomicU64,
+}
+
+impl<'s> Timed<'s> {
+    /// Begins now.
+    pub(crate) fn new(sum: &'s AtomicU64) -> Timed<'s> {
+        Timed::since(Instant::now(), sum)
+    }
+
+    pub(crate) fn since(began: Instant, sum: &'s AtomicU64) -> Timed<'s> {
+        Timed { began, sum }
+    }
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        let ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.sum.fetch_add(ns, Ordering::Relaxed);
+    }
+}
+
 impl FlowStats {
     pub(crate) fn new(nodes: usize) -> Self {
         FlowStats {
@@ -99,6 +128,8 @@ impl FlowStats {
             received: AtomicU64::new(0),
             open: AtomicU64::new(0),
             wall_ns: AtomicU64::new(0),
+            external_ns: AtomicU64::new(0),
+            device_ns: AtomicU64::new(0),
             cpu: CpuSplit::default(),
             last_error: Mutex::new(None),
             not_begun: Mutex::new(None),

@@ -4,9 +4,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -24,7 +24,7 @@ use crate::input::{Claimed, Ended, Input, received};
 use crate::message::Parcel;
 use crate::pipes::Pipes;
 use crate::run::{Run, Work};
-use crate::stats::CpuPart;
+use crate::stats::{CpuPart, Timed};
 use crate::trading::{Trading, trades};
 
 /// First pause before inputs that cannot begin try again: an address is free a moment after the flow that is replaced has ended.
@@ -218,16 +218,11 @@ impl Drop for Charged<'_> {
     }
 }
 
-/// Adds the time of a unit of work when it ends.
-struct Timed<'s> {
-    began: Instant,
-    sum: &'s AtomicU64,
-}
-
-impl Drop for Timed<'_> {
-    fn drop(&mut self) {
-        let ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.sum.fetch_add(ns, Ordering::Relaxed);
+impl Run<'_> {
+    /// Counts the time of a call as a wait of the flow for another system, also if the flow gives it up.
+    pub(crate) async fn external<T>(&self, call: impl Future<Output = T>) -> T {
+        let _timed = Timed::new(&self.stats.external_ns);
+        call.await
     }
 }
 
@@ -258,7 +253,7 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
     };
     let mut work = run.work(unit);
     // Whatever way the unit of work ends, and also if the flow gives it up.
-    let _timed = Timed { began: work.began, sum: &run.stats.wall_ns };
+    let _timed = Timed::since(work.began, &run.stats.wall_ns);
     work.after = after;
     work.is_written_only = run.flow.file.syncs_persistent_only
         && run.flow.file.nodes[node].kind.name == "queue_input"

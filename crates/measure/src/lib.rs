@@ -10,6 +10,7 @@
 //!   that study over trading partners.
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
+//! * [`MemoryStudy`] repeats one load on a store whose caches become smaller in steps.
 //! * [`SizingStudy`] sizes a gateway, a mix of flows and a night of batch from light loads, and then measures them.
 //! * [`ConvertStudy`] converts record files to other formats and back, by size.
 //! * [`SweepStudy`] runs one map over several kinds of data and numbers of workers.
@@ -31,6 +32,7 @@ mod flow_report;
 mod flow_study;
 mod instructions;
 mod load;
+mod memory_study;
 mod mix;
 mod outside;
 pub mod partner_study;
@@ -56,6 +58,7 @@ pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs
 pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
+pub use memory_study::{MemoryRow, MemoryStudy, MemoryStudyOptions};
 pub use mix::{MIX_USERS_MAX, Mix, MixClass, MixPace, MixRun, MixStep, MixTally};
 pub use outside::OutsideLoad;
 pub use profile_report::profile_report;

@@ -156,7 +156,7 @@ fn packing_name(packing: Packing) -> &'static str {
     }
 }
 
-fn shown(error: impl std::fmt::Display) -> String {
+pub(crate) fn shown(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -437,50 +437,13 @@ impl Bed {
 
     /// Runs some work on a number of threads for a time.
     fn measured(&self, work: StoreWork, drivers: usize, time: Duration) -> Result<StoreRow, String> {
-        let before = ProcessUse::now();
-        let began = Instant::now();
-        let driver = |first: usize| -> Result<Vec<u32>, String> {
-            let mut seed = 0x9e37_79b9_7f4a_7c15 ^ (first as u64 + 1);
-            let mut times_us = Vec::new();
-            while began.elapsed() < time {
-                let sent = Instant::now();
-                self.once(work, &mut seed).map_err(shown)?;
-                times_us.push(u32::try_from(sent.elapsed().as_nanos() / 100).unwrap_or(u32::MAX));
-            }
-            Ok(times_us)
-        };
-        let outcomes: Vec<Result<Vec<u32>, String>> = std::thread::scope(|scope| {
-            let driver = &driver;
-            let threads: Vec<_> = (0..drivers.max(1)).map(|first| scope.spawn(move || driver(first))).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(|_| Err("a driver panicked".to_owned())))
-                .collect()
-        });
-        let elapsed = began.elapsed();
-        let cpu = ProcessUse::now().since(&before).cpu;
-        let mut times: Vec<u32> = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-        times.sort_unstable();
-        let count = times.len().max(1);
-        let at = |percent: usize| {
-            let rank = (times.len() * percent).div_ceil(100).max(1);
-            times.get(rank - 1).map_or(0.0, |time| f64::from(*time) / 1e4)
-        };
-        Ok(StoreRow {
-            work,
-            drivers,
-            rate: times.len() as f64 / elapsed.as_secs_f64(),
-            cpu_us: cpu.as_secs_f64() * 1e6 / count as f64,
-            times_ms: [at(50), at(95), at(99)],
-        })
+        let Repeated { rate, cpu_us, times_ms, .. } = repeated(drivers, time, &|seed| self.once(work, seed))?;
+        Ok(StoreRow { work, drivers, rate, cpu_us, times_ms })
     }
 
     fn once(&self, work: StoreWork, seed: &mut u64) -> Result<(), StoreError> {
         let mut unit = self.store.begin()?;
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        *seed ^= *seed << 17;
-        let number = (*seed >> 8) % RECORDS;
+        let number = random(seed) % RECORDS;
         let key = number.to_be_bytes();
         match work {
             StoreWork::Persistent | StoreWork::NotPersistent => {
@@ -527,6 +490,69 @@ impl Bed {
         }
         Ok(())
     }
+}
+
+/// Transactions that drivers repeated.
+pub(crate) struct Repeated {
+    /// Transactions.
+    pub(crate) count: usize,
+    /// Transactions a second.
+    pub(crate) rate: f64,
+    /// CPU microseconds of the process for each.
+    pub(crate) cpu_us: f64,
+    /// 50th, 95th and 99th percentile of the response time in milliseconds.
+    pub(crate) times_ms: [f64; 3],
+}
+
+/// Repeats a transaction on a number of threads for a time. Each thread has random numbers of its own, the same in each run.
+pub(crate) fn repeated(
+    drivers: usize,
+    time: Duration,
+    once: &(dyn Fn(&mut u64) -> Result<(), StoreError> + Sync),
+) -> Result<Repeated, String> {
+    let before = ProcessUse::now();
+    let began = Instant::now();
+    let driver = |first: usize| -> Result<Vec<u32>, String> {
+        let mut seed = 0x9e37_79b9_7f4a_7c15 ^ (first as u64 + 1);
+        let mut times_us = Vec::new();
+        while began.elapsed() < time {
+            let sent = Instant::now();
+            once(&mut seed).map_err(shown)?;
+            times_us.push(u32::try_from(sent.elapsed().as_nanos() / 100).unwrap_or(u32::MAX));
+        }
+        Ok(times_us)
+    };
+    let outcomes: Vec<Result<Vec<u32>, String>> = std::thread::scope(|scope| {
+        let driver = &driver;
+        let threads: Vec<_> = (0..drivers.max(1)).map(|first| scope.spawn(move || driver(first))).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a driver panicked".to_owned())))
+            .collect()
+    });
+    let elapsed = began.elapsed();
+    let cpu = ProcessUse::now().since(&before).cpu;
+    let mut times: Vec<u32> = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    times.sort_unstable();
+    let count = times.len();
+    let at = |percent: usize| {
+        let rank = (count * percent).div_ceil(100).max(1);
+        times.get(rank - 1).map_or(0.0, |time| f64::from(*time) / 1e4)
+    };
+    Ok(Repeated {
+        count,
+        rate: count as f64 / elapsed.as_secs_f64(),
+        cpu_us: cpu.as_secs_f64() * 1e6 / count.max(1) as f64,
+        times_ms: [at(50), at(95), at(99)],
+    })
+}
+
+/// Returns the next random number of a driver.
+pub(crate) fn random(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed >> 8
 }
 
 fn fill(record: &mut Vec<u8>, number: u64) {

@@ -1,4 +1,4 @@
-//! Reasons of waits for other threads, named where the code knows them.
+//! Reasons of waits, named where the code knows them.
 //!
 //! On Linux, a lock, an empty queue and a full one are the same system call, so the kernel does not distinguish them. The code that waits does:
 //! [`waiting`] counts the time for the thread, and makes the reason visible to an account that looks at all threads of the process.
@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
-/// What a thread waits for.
+/// What a thread waits for: another thread, a device or another system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum WaitFor {
@@ -20,11 +20,16 @@ pub enum WaitFor {
     Room,
     /// The outcome of a commit that another thread makes durable.
     Commit,
+    /// A file or a device: reading, writing, and making durable.
+    Device,
+    /// Another system: a program in another process, a database, a service.
+    External,
 }
 
 impl WaitFor {
     /// All reasons.
-    pub const ALL: [WaitFor; 4] = [WaitFor::Lock, WaitFor::Work, WaitFor::Room, WaitFor::Commit];
+    pub const ALL: [WaitFor; 6] =
+        [WaitFor::Lock, WaitFor::Work, WaitFor::Room, WaitFor::Commit, WaitFor::Device, WaitFor::External];
 
     fn of(code: u8) -> Option<WaitFor> {
         WaitFor::ALL.into_iter().find(|reason| *reason as u8 == code)
@@ -69,7 +74,7 @@ thread_local! {
     static OWN: OnceCell<Arc<Thread>> = const { OnceCell::new() };
 }
 
-/// Does something that may wait for other threads, and counts its time as a wait for this reason.
+/// Does something that may wait, and counts its time as a wait for this reason.
 pub fn waiting<T>(reason: WaitFor, wait: impl FnOnce() -> T) -> T {
     let _end = Waiting { reason, before: mark(reason as u8), since: Instant::now() };
     wait()
@@ -168,7 +173,7 @@ mod tests {
         let seen = since.elapsed();
         release.send(()).unwrap();
         let (before, after, took, id) = thread.join().unwrap();
-        assert_eq!(before, [0; 4]);
+        assert_eq!(before, [0; 6]);
         let room = after[WaitFor::Room as usize];
         assert!(u128::from(room) >= seen.as_nanos() / 2 && room <= took, "{after:?} of {took}");
         assert_eq!(after[WaitFor::Work as usize], 0);

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
+use quayline_meter::{WaitFor, waiting};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::answers::Answers;
@@ -423,7 +424,8 @@ impl Connection {
     fn fill(&mut self, count: usize) -> Result<(), SqlError> {
         while self.end - self.at < count {
             self.make_room(count);
-            match self.socket.read(&mut self.input[self.end..]) {
+            let (socket, room) = (&mut self.socket, &mut self.input[self.end..]);
+            match waiting(WaitFor::External, || socket.read(room)) {
                 Ok(0) => return Err(self.lost(&ErrorKind::UnexpectedEof.into())),
                 Ok(read) => self.end += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -491,7 +493,7 @@ impl Connection {
             let fd = self.socket.fd();
             let mut wanted = [PollFd::from_borrowed_fd(fd, PollFlags::IN | PollFlags::OUT)];
             // An interrupted wait is begun again by the loop.
-            let _ = poll(&mut wanted, None);
+            let _ = waiting(WaitFor::External, || poll(&mut wanted, None));
         };
         self.socket.set_nonblocking(false)?;
         done

@@ -16,6 +16,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use quayline_meter::{WaitFor, waiting};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::process::PidfdFlags;
@@ -301,7 +302,7 @@ impl Worker {
         patience: &mut dyn FnMut() -> Option<Duration>,
     ) -> Result<i32, End> {
         let began = std::time::Instant::now();
-        let ended = self.call_until_end(parts, length, to, patience);
+        let ended = waiting(WaitFor::External, || self.call_until_end(parts, length, to, patience));
         account::waited(began.elapsed());
         ended
     }

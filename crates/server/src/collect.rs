@@ -100,7 +100,7 @@ impl Collected {
             f64::from(s.band)
         });
         let name = "quayline_class_wait_seconds_total";
-        let _ = writeln!(text, "# HELP {name} Waits of the threads of a class for other threads, by reason.");
+        let _ = writeln!(text, "# HELP {name} Waits of a class, by reason.");
         let _ = writeln!(text, "# TYPE {name} counter");
         for sums in &state.sums {
             for (reason, seconds) in sums.waits.by_reason() {
@@ -498,12 +498,18 @@ impl Source for ApiSource {
             let computes = |phase: &&quayline_meter::ProfilePhase| {
                 quayline_meter::Phase::of_name(&phase.phase).is_some_and(|p| p.computes())
             };
-            let of_program =
-                definitions.operations.iter().any(|operation| operation.id == class.name && is_program(operation));
+            let operation = definitions.operations.iter().find(|operation| operation.id == class.name);
+            let of_program = operation.is_some_and(|operation| is_program(operation));
+            let is_external = operation.is_some_and(|operation| {
+                let provider = &operation.service.provider;
+                matches!(provider, ProviderSpec::Program(_) | ProviderSpec::Http(_) | ProviderSpec::Sql(_))
+            });
             let in_calls = class.phases.iter().filter(|phase| phase.phase == quayline_meter::Phase::Call.name());
+            let called_s: f64 = in_calls.map(|phase| phase.wall_s).sum();
             MemberTotals {
                 handshakes: shared.metrics.handshakes_of(&class.name),
-                programs_s: if of_program { in_calls.map(|phase| phase.wall_s).sum() } else { 0.0 },
+                programs_s: if of_program { called_s } else { 0.0 },
+                external_s: if is_external { called_s } else { 0.0 },
                 count: class.count,
                 failed,
                 wall_s: class.wall_s,

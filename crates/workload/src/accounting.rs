@@ -349,7 +349,7 @@ mod tests {
             threads_s: 20.0,
             cpu_s: 8.0,
             run_queue_s: 1.0,
-            reasons: [3.0, 1.0, 1.0, 0.5, 0.5, 4.0, 0.9, 0.0, 0.0, 0.0],
+            reasons: [3.0, 1.0, 1.0, 0.5, 0.5, 0.0, 4.0, 0.9, 0.0, 0.0, 0.0],
         };
         let sound = Account { elapsed_s: 10.0, cpu_s: 8.0, threads_s: 8.0, waits, ..Account::default() };
         assert!(sound.is_trustworthy());

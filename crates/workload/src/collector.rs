@@ -420,6 +420,7 @@ impl Collector {
         // A count that fell began again.
         let last = known.filter(|last| last.count <= totals.count).unwrap_or(&zero);
         let is_idle = last.count == totals.count && last.weight_s >= totals.weight_s;
+        let is_idle = is_idle && last.external_s >= totals.external_s && last.device_s >= totals.device_s;
         if known.is_some() && is_idle && last.handshakes == totals.handshakes {
             return;
         }
@@ -431,6 +432,8 @@ impl Collector {
         delta.wall_s += (totals.wall_s - last.wall_s).max(0.0);
         delta.weight += (totals.weight_s - last.weight_s).max(0.0);
         delta.programs_s += (totals.programs_s - last.programs_s).max(0.0);
+        delta.waits.external_s += (totals.external_s - last.external_s).max(0.0);
+        delta.waits.device_s += (totals.device_s - last.device_s).max(0.0);
         for (sum, (now, before)) in delta.handshakes.iter_mut().zip(totals.handshakes.iter().zip(last.handshakes)) {
             *sum += now.saturating_sub(before);
         }
@@ -642,7 +645,7 @@ mod tests {
 
     fn register(workload: &Workload, tid: u32, kind: Kind, name: Option<&str>) {
         let class = workload.classes.of(kind, name.unwrap_or(""));
-        let thread = Registered { kind, name: name.map(Arc::from), class, counted: (0, 0), waited: [0; 4] };
+        let thread = Registered { kind, name: name.map(Arc::from), class, counted: (0, 0), waited: [0; 6] };
         workload.threads.lock().insert(tid, thread);
     }
 
@@ -669,6 +672,8 @@ mod tests {
                 wall_s: 0.5 * second as f64,
                 weight_s: weight_s * second as f64,
                 commits: commits * second,
+                external_s: if name == "order" { 0.2 * second as f64 } else { 0.0 },
+                device_s: if name == "list" { 0.1 * second as f64 } else { 0.0 },
                 phases: vec![("decode", 0.1 * second as f64)],
                 times: vec![(0.05, second * 9), (0.5, second)],
                 ..MemberTotals::new(Kind::Api, name)
@@ -700,6 +705,11 @@ mod tests {
             assert_eq!(orders.times.map(|times| (times.p50_s, times.p95_s)), Some((0.05, 0.5)));
             assert_eq!(orders.phases[0].0, "decode");
             near(orders.phases[0].1, 2.0);
+            // Its requests wait for another system 0.2 s in a second, and no thread does.
+            near(orders.waits.external_s, 4.0);
+            near(api.waits.external_s + batch.waits.external_s, 0.0);
+            near(api.waits.device_s, 2.0);
+            near(orders.waits.device_s, 0.0);
             assert_eq!(batch.members[0].name, "job:night");
             assert_eq!((interval.handshakes_full, interval.handshakes_resumed), (3, 4));
         }

@@ -202,6 +202,8 @@ fn classes(intervals: &[Interval]) -> Section {
         Column::new("queues", "s"),
         Column::new("backpressure", "s"),
         Column::new("commits", "s"),
+        Column::new("devices", "s"),
+        Column::new("other systems", "s"),
         Column::new("band", ""),
     ];
     let row = |name: &str| {
@@ -231,6 +233,8 @@ fn classes(intervals: &[Interval]) -> Section {
             Cell::Number(class.waits.queue_s),
             Cell::Number(class.waits.room_s),
             Cell::Number(class.waits.commit_s),
+            Cell::Number(class.waits.device_s),
+            Cell::Number(class.waits.external_s),
             Cell::Number(f64::from(class.band)),
         ]
     };

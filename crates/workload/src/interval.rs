@@ -137,6 +137,12 @@ pub struct WaitsInterval {
     pub room_s: f64,
     /// Commits that the store makes durable.
     pub commit_s: f64,
+    /// Files and devices: reading, writing, and making durable. Intervals of an earlier version have none.
+    #[serde(default)]
+    pub device_s: f64,
+    /// Other systems: programs in other processes, databases, services. Intervals of an earlier version have none.
+    #[serde(default)]
+    pub external_s: f64,
 }
 
 impl WaitsInterval {
@@ -148,6 +154,8 @@ impl WaitsInterval {
             queue_s: seconds(WaitFor::Work),
             room_s: seconds(WaitFor::Room),
             commit_s: seconds(WaitFor::Commit),
+            device_s: seconds(WaitFor::Device),
+            external_s: seconds(WaitFor::External),
         }
     }
 
@@ -157,12 +165,21 @@ impl WaitsInterval {
         self.queue_s += other.queue_s;
         self.room_s += other.room_s;
         self.commit_s += other.commit_s;
+        self.device_s += other.device_s;
+        self.external_s += other.external_s;
     }
 
     /// Returns the seconds of each reason, with its name in metrics.
     #[must_use]
-    pub fn by_reason(&self) -> [(&'static str, f64); 4] {
-        [("lock", self.lock_s), ("queue", self.queue_s), ("room", self.room_s), ("commit", self.commit_s)]
+    pub fn by_reason(&self) -> [(&'static str, f64); 6] {
+        [
+            ("lock", self.lock_s),
+            ("queue", self.queue_s),
+            ("room", self.room_s),
+            ("commit", self.commit_s),
+            ("device", self.device_s),
+            ("external", self.external_s),
+        ]
     }
 
     fn is_nothing(&self) -> bool {

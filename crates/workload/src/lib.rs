@@ -19,6 +19,7 @@
 mod accounting;
 mod alert;
 mod api_graph;
+mod audit_report;
 mod class;
 mod collector;
 mod component;
@@ -37,6 +38,7 @@ mod work;
 pub use accounting::{Account, Accounting};
 pub use alert::{Alert, Message};
 pub use api_graph::{Answers, ApiGraph, ApiOperation, ApiPrediction, measured_operations};
+pub use audit_report::audit_report;
 pub use class::{Class, Classes, Kind};
 pub use collector::{Collector, Tick};
 pub use component::component_report;

@@ -183,14 +183,14 @@ impl Headroom {
     }
 }
 
-/// Returns the load of a member in each interval with transactions and response times. The number of users follows from Little's law, with the think time
-/// of each user.
+/// Returns the load of some members together in each interval with transactions and response times. The number of users follows from Little's law,
+/// with the think time of each user.
 #[must_use]
-pub fn measured_loads(intervals: &[Interval], name: &str, think: Seconds) -> Vec<LoadFigures> {
+pub fn measured_loads(intervals: &[Interval], names: &[&str], think: Seconds) -> Vec<LoadFigures> {
     let of = |interval: &Interval| {
         let members = interval.classes.iter().flat_map(|class| &class.members);
         let (count, wall) = members
-            .filter(|member| member.name == name)
+            .filter(|member| names.contains(&member.name.as_str()))
             .fold((0, 0.0), |(count, wall), member| (count + member.count, wall + member.wall_s));
         let (throughput, response) = (count as f64 / interval.seconds, wall / count as f64);
         let users = throughput * (response + think.0);
@@ -374,7 +374,7 @@ mod tests {
             ..Interval::default()
         };
         let intervals = [interval(member(2_000, 80.0)), interval(member(0, 0.0)), interval(member(1_000, 20.0))];
-        let loads = measured_loads(&intervals, "api:get", Seconds(0.010));
+        let loads = measured_loads(&intervals, &["api:get"], Seconds(0.010));
         let figures: Vec<[f64; 3]> =
             loads.iter().map(|load| [load.users, load.throughput.0, load.response.0]).collect();
         let expected = [[10.0, 200.0, 0.040], [3.0, 100.0, 0.020]];
@@ -382,7 +382,13 @@ mod tests {
         for (found, expected) in figures.concat().iter().zip(expected.concat()) {
             assert!((found - expected).abs() < 1e-9, "{figures:?}");
         }
-        assert!(measured_loads(&intervals, "api:put", Seconds(0.0)).is_empty());
+        assert!(measured_loads(&intervals, &["api:put"], Seconds(0.0)).is_empty());
+        // Operations of one API are one load: 200 a second of 40 ms and 50 a second of 80 ms.
+        let mut both = intervals[..1].to_vec();
+        let put = MemberInterval { name: "api:put".to_owned(), count: 500, wall_s: 40.0, ..MemberInterval::default() };
+        both[0].classes[0].members.push(put);
+        let load = measured_loads(&both, &["api:get", "api:put"], Seconds(0.0))[0];
+        assert!((load.throughput.0 - 250.0).abs() < 1e-9 && (load.response.0 - 0.048).abs() < 1e-9, "{load:?}");
     }
 
     #[test]

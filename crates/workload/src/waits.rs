@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use quayline_meter::{WaitFor, thread_waits};
 
 /// Number of reasons.
-const REASONS: usize = 10;
+const REASONS: usize = 11;
 
 /// Reason of a wait.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,6 +27,8 @@ pub(crate) enum Reason {
     Commit,
     /// Another thread, for a reason that the code does not name: all waits for threads are futexes.
     Threads,
+    /// Another system, as the code names it: a program in another process, a database, a service.
+    External,
     /// Files and devices.
     Files,
     /// Sockets and pipes.
@@ -46,6 +48,7 @@ impl Reason {
         Reason::Room,
         Reason::Commit,
         Reason::Threads,
+        Reason::External,
         Reason::Files,
         Reason::Network,
         Reason::Timer,
@@ -60,6 +63,8 @@ impl Reason {
             WaitFor::Work => Reason::Work,
             WaitFor::Room => Reason::Room,
             WaitFor::Commit => Reason::Commit,
+            WaitFor::Device => Reason::Files,
+            WaitFor::External => Reason::External,
         }
     }
 
@@ -71,6 +76,7 @@ impl Reason {
             Reason::Room => "full queues and backpressure",
             Reason::Commit => "commits of other threads",
             Reason::Threads => "other threads, without a reason",
+            Reason::External => "programs and other systems",
             Reason::Files => "files and devices",
             Reason::Network => "sockets and pipes",
             Reason::Timer => "sleep",
@@ -286,6 +292,8 @@ pub(crate) fn readings_of(process: u32, since: impl Fn() -> f64) -> Vec<((u32, u
         };
         let reason = match Reason::of(&call, is_file) {
             Some(Reason::Threads) => named(tid).or(Some(Reason::Threads)),
+            // A socket is that of a client, or that of a system that the code has called.
+            Some(Reason::Network) => named(tid).filter(|reason| *reason == Reason::External).or(Some(Reason::Network)),
             reason => reason,
         };
         Some(((process, tid), Reading { at_s, run_ns, wait_ns, reason }))

@@ -15,6 +15,7 @@ use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
 use crate::error::{Kind, Thrown};
 use crate::work::Work;
+use quayline_meter::{WaitFor, waiting};
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
@@ -105,7 +106,7 @@ impl FileReader {
             let before = self.bytes.len();
             self.bytes.resize(before + READ_BYTES, 0);
             let Some(file) = &mut self.file else { return Ok(()) };
-            let read = file.read(&mut self.bytes[before..]);
+            let read = waiting(WaitFor::Device, || file.read(&mut self.bytes[before..]));
             let count = match read {
                 Ok(count) => count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {

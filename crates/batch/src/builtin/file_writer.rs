@@ -18,6 +18,7 @@ use super::partial::{Ends, Partial, changed, io, too_short};
 use crate::artifact::{Answer, Injected, Item, Lent, Writer};
 use crate::error::Thrown;
 use crate::work::Work;
+use quayline_meter::{WaitFor, waiting};
 
 pub(super) struct FileWriter {
     to: Partial,
@@ -150,7 +151,7 @@ impl FileWriter {
             && !self.is_stream
             && let Some(file) = &self.file
         {
-            file.sync_data().map_err(|error| io(&self.to.partial, "synced", &error))?;
+            waiting(WaitFor::Device, || file.sync_data()).map_err(|error| io(&self.to.partial, "synced", &error))?;
             self.synced = self.length;
         }
         Ok(())

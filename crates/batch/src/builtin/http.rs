@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use quayline_core::{Limits, system_error_text};
+use quayline_meter::{WaitFor, waiting};
 use ureq::http::{HeaderName, HeaderValue, Method, Request, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
@@ -229,7 +230,7 @@ fn tls(ca: Option<PathBuf>) -> Answer<TlsConfig> {
 
 impl Processor for HttpProcessor {
     fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
-        self.ask(item)
+        waiting(WaitFor::External, || self.ask(item))
     }
 
     fn takes_chunks(&self) -> bool {
@@ -254,12 +255,15 @@ impl Processor for HttpProcessor {
                 *answers[at].lock() = Some(answer);
             }
         };
-        std::thread::scope(|scope| {
-            for _ in 1..self.parallel.min(items.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
+        let all = || {
+            std::thread::scope(|scope| {
+                for _ in 1..self.parallel.min(items.len()) {
+                    scope.spawn(work);
+                }
+                work();
+            });
+        };
+        waiting(WaitFor::External, all);
         let mut processed = Processed::default();
         for answer in answers {
             match answer.into_inner() {

@@ -23,6 +23,7 @@ use quayline_columnar::{
 };
 use quayline_core::{Findings, Limits};
 use quayline_frame::{Framer, FramerOptions, FramingSpec};
+use quayline_meter::{WaitFor, waiting};
 use quayline_pipeline::{OutputBuffer, Pipeline, Revocable as _};
 use quayline_project::{Form, JsonRead, SourceFormat};
 use xxhash_rust::xxh3::xxh3_64;
@@ -115,7 +116,7 @@ impl Journal {
 
     fn sync(&mut self) -> Answer<()> {
         if self.synced != self.length {
-            self.file.sync_data().map_err(|error| io(&self.path, "synced", &error))?;
+            waiting(WaitFor::Device, || self.file.sync_data()).map_err(|error| io(&self.path, "synced", &error))?;
             self.synced = self.length;
         }
         Ok(())
@@ -368,7 +369,7 @@ impl ParquetWriter {
         }
         open.groups.append(&entries)?;
         open.groups_kept = open.columns.groups().len();
-        open.file.sync_data().map_err(|error| io(&self.to.partial, "synced", &error))?;
+        waiting(WaitFor::Device, || open.file.sync_data()).map_err(|error| io(&self.to.partial, "synced", &error))?;
         open.groups.sync()?;
         open.turn += 1;
         open.rows = Journal::create(self.to.beside(&format!(".rows-{}", open.turn & 1)))?;

@@ -10,7 +10,7 @@ use ring::digest::{SHA256, SHA512, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ED25519, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
-    UnparsedPublicKey,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey,
 };
 
 use crate::run::{Runner, Work};
@@ -21,6 +21,9 @@ const LENGTHS: [usize; 3] = [1 << 10, 2 << 10, 60 << 10];
 const BATCH_BYTES: usize = 256 << 10;
 /// Signatures of a batch.
 const BATCH_SIGNATURES: usize = 8;
+/// A key of 2,048 bits as PKCS #8, made for this study and used nowhere else: ring signs with RSA keys and does not make them. Its private part is
+/// public, so it protects nothing.
+const RSA_KEY: &[u8] = include_bytes!("rsa-2048.pk8");
 /// Share of the threads' time without a processor above which figures are not to be trusted.
 const DISTURBED_MAX: f64 = 0.5;
 
@@ -61,10 +64,12 @@ enum Operation {
     VerifyEcdsa,
     SignEd25519,
     VerifyEd25519,
+    SignRsa,
+    VerifyRsa,
     Random,
 }
 
-const OPERATIONS: [(&str, &str, Operation); 11] = [
+const OPERATIONS: [(&str, &str, Operation); 13] = [
     ("encrypt", "AES-128-GCM", Operation::Encrypt(&AES_128_GCM)),
     ("encrypt", "AES-256-GCM", Operation::Encrypt(&AES_256_GCM)),
     ("encrypt", "ChaCha20-Poly1305", Operation::Encrypt(&CHACHA20_POLY1305)),
@@ -75,6 +80,8 @@ const OPERATIONS: [(&str, &str, Operation); 11] = [
     ("verify", "ECDSA P-256", Operation::VerifyEcdsa),
     ("sign", "Ed25519", Operation::SignEd25519),
     ("verify", "Ed25519", Operation::VerifyEd25519),
+    ("sign", "RSA 2048", Operation::SignRsa),
+    ("verify", "RSA 2048", Operation::VerifyRsa),
     ("random", "system", Operation::Random),
 ];
 
@@ -145,7 +152,7 @@ impl CryptoStudy {
                 title: "Operations".to_owned(),
                 notes: vec![
                     "Rates are operations a CPU second of a thread. `All threads` is that of each of them, times their number. \
-                     RSA is not measured: the study has no key for it."
+                     RSA signatures are those of PKCS #1 version 1.5 with SHA-256."
                         .to_owned(),
                 ],
                 picture: Some(Picture::Bars {
@@ -255,6 +262,23 @@ fn prepared(kind: Operation, bytes: usize) -> Result<Box<dyn Work>, String> {
                 Ok(public.verify(black_box(&message), signature.as_ref()).map_err(|_| "a wrong signature")?)
             })
         }
+        Operation::SignRsa => {
+            let pair = rsa()?;
+            let mut signature = vec![0; pair.public().modulus_len()];
+            Box::new(move || {
+                let signed = pair.sign(&RSA_PKCS1_SHA256, &random, black_box(&message), &mut signature);
+                signed.map_err(|_| "signing failed")?;
+                black_box(&signature);
+                Ok(())
+            })
+        }
+        Operation::VerifyRsa => {
+            let pair = rsa()?;
+            let mut signature = vec![0; pair.public().modulus_len()];
+            pair.sign(&RSA_PKCS1_SHA256, &random, &message, &mut signature).map_err(|_| "signing failed")?;
+            let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public().as_ref().to_vec());
+            Box::new(move || Ok(public.verify(black_box(&message), &signature).map_err(|_| "a wrong signature")?))
+        }
         Operation::Random => {
             let mut out = message;
             Box::new(move || Ok(random.fill(black_box(&mut out)).map_err(|_| "no random bytes")?))
@@ -283,4 +307,8 @@ fn ecdsa(random: &SystemRandom) -> Result<EcdsaKeyPair, String> {
 fn ed25519(random: &SystemRandom) -> Result<Ed25519KeyPair, String> {
     let document = Ed25519KeyPair::generate_pkcs8(random).map_err(|_| "making a key failed")?;
     Ok(Ed25519KeyPair::from_pkcs8(document.as_ref()).map_err(|_| "making a key failed")?)
+}
+
+fn rsa() -> Result<RsaKeyPair, String> {
+    RsaKeyPair::from_pkcs8(RSA_KEY).map_err(|error| format!("the key for RSA cannot be used: {error}"))
 }

@@ -54,7 +54,20 @@ fn a_load_between_two_predictions_is_on_the_line_between_them() {
     assert_eq!(of(4.0), Some(predicted[2]));
     assert_eq!(of(6.0), Some(load(6.0, 50.0, 0.1875, None)));
     assert_eq!(of(2.5), Some(load(2.5, 25.0, 0.125, None)));
-    // Below the smallest number of users there is no line, and above the largest no prediction.
-    assert_eq!(of(0.8).map(|found| found.throughput), Some(PerSecond(10.0)));
-    assert_eq!((of(0.4), of(8.1)), (None, None));
+    // Less than one user is one user for a part of the time. Above the largest number of users there is no prediction.
+    assert_eq!(of(0.75), Some(load(0.75, 7.5, 0.125, Some(0.2))));
+    assert_eq!(of(0.125), Some(load(0.125, 1.25, 0.125, Some(0.2))));
+    assert_eq!(of(8.1), None);
+    // Without a prediction for one user, there is none far below the smallest number.
+    let many = |users: f64| interpolated(&predicted[..1], users);
+    assert_eq!((many(7.75).map(|found| found.throughput), many(7.5)), (Some(PerSecond(58.125)), None));
+}
+
+/// Loads of intervals differ by fractions of a user. The first prediction within half a user was taken for each of them, so a load of 0.6 users was
+/// compared with the throughput of 1 user.
+#[test]
+fn each_load_is_compared_with_the_nearest_prediction() {
+    let predicted = [load(1.0, 10.0, 0.1, None), load(0.6, 6.0, 0.1, None)];
+    let found = audit(&predicted, &[load(0.6, 6.0, 0.1, None)], Seconds(0.0)).expect("a load in common").value;
+    assert!((found.scores[0].throughput, found.scores[0].response) == (0.0, 0.0), "{found:?}");
 }

@@ -100,6 +100,16 @@ pub(crate) struct PredictArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) answer: KeepArgs,
+}
+
+/// Where a prediction is kept.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeepArgs {
+    /// Keep the prediction for `quayline predict audit`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
     /// Answer and findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -184,9 +194,8 @@ pub(crate) struct PredictWorkArgs {
     pub(crate) objective: ObjectiveArgs,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
-    /// Answer and findings as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: KeepArgs,
 }
 
 /// A number above 0.
@@ -260,9 +269,8 @@ pub(crate) struct PredictScalingArgs {
     /// Numbers of workers to predict; several are separated by commas
     #[arg(long, value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) workers: Vec<u32>,
-    /// Answer and findings as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) answer: KeepArgs,
 }
 
 const PREDICT_SCALING_EXAMPLES: &str = "\
@@ -275,7 +283,7 @@ largest measured one, unless the 95 % interval is narrower than 20 %.
 
 Examples:
   quayline predict scaling runs.toml
-  quayline predict scaling runs.toml --workers 24,32";
+  quayline predict scaling runs.toml --workers 24,32 --keep prediction.json";
 
 /// Arguments of `quayline predict cost`.
 #[derive(Debug, clap::Args)]
@@ -315,7 +323,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = PREDICT_AUDIT_EXAMPLES)]
 pub(crate) struct PredictAuditArgs {
-    /// Answer of `quayline predict --json`
+    /// Prediction that was kept with --keep
     #[arg(value_name = "PREDICTION")]
     pub(crate) prediction: PathBuf,
     /// Measured loads, as TOML [default: collected intervals of what was predicted]
@@ -349,13 +357,13 @@ The file of measured loads has one [[measured]] for each number of users:
   p95 = \"95ms\"
 
 Quayline prints the error of each figure, and warns if measured numbers break Little's law. The exit code is 5
-if an error exceeds its tolerance. Without the file, each collected interval of the predicted flow or API member is a load: keep the answer of
-`predict work --json` for several numbers of workers, which include those that come. With --log, an error of more than twice its median before is reported as drift.
+if an error exceeds its tolerance. Without the file, each collected interval of the predicted flow or API member is a load: keep a prediction of
+`predict work` for several numbers of workers, which include those that come. With --log, an error of more than twice its median before is reported as drift.
 
 Examples:
-  quayline predict gateway.toml --users 100,200 --json > prediction.json
+  quayline predict gateway.toml --users 100,200 --keep prediction.json
   quayline predict audit prediction.json measured.toml --log audits.jsonl
-  quayline predict work flows/orders.toml --store data --workers 1,2,4,8 --json > prediction.json
+  quayline predict work flows/orders.toml --store data --workers 1,2,4,8 --keep prediction.json
   quayline predict audit prediction.json --admin 127.0.0.1:9090 --log audits.jsonl";
 
 /// Arguments of every command that writes a report.

@@ -21,7 +21,7 @@ mod validate;
 
 pub(crate) use capacity::{
     AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, ComponentArgs, IntervalArgs,
-    ObjectiveArgs, PredictArgs, PredictAuditArgs, PredictCommand, PredictCostArgs, PredictItemCountArgs,
+    KeepArgs, ObjectiveArgs, PredictArgs, PredictAuditArgs, PredictCommand, PredictCostArgs, PredictItemCountArgs,
     PredictScalingArgs, PredictWorkArgs, ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs,
     ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs, WorkReportArgs, WorkReportCommand,
 };
@@ -52,8 +52,8 @@ pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};
 pub(crate) use serve::{
     ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureConvertArgs,
-    MeasureCryptoArgs, MeasureFlowArgs, MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs, MeasureStoreArgs,
-    MeasureSweepArgs, MeasureTranslateArgs, MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
+    MeasureCryptoArgs, MeasureFlowArgs, MeasureMemoryArgs, MeasureMixArgs, MeasureNetArgs, MeasureSizingArgs,
+    MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs, MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,
@@ -210,12 +210,12 @@ impl Command {
             Command::Map(args) => args.command.json(),
             Command::Job(args) => args.command.json(),
             Command::Predict(args) => match &args.command {
-                None => args.json,
+                None => args.answer.json,
                 Some(PredictCommand::Audit(args)) => args.json,
                 Some(PredictCommand::ItemCount(args)) => args.json,
-                Some(PredictCommand::Scaling(args)) => args.json,
+                Some(PredictCommand::Scaling(args)) => args.answer.json,
                 Some(PredictCommand::Cost(args)) => args.json,
-                Some(PredictCommand::Work(args)) => args.json,
+                Some(PredictCommand::Work(args)) => args.answer.json,
             },
             Command::Profile(args) => match &args.command {
                 ProfileCommand::Show(args) => args.json,

@@ -124,6 +124,8 @@ pub(crate) enum MeasureCommand {
     Mix(MeasureMixArgs),
     /// Measure messages and records of a store by number of drivers, and its recovery after a kill
     Store(MeasureStoreArgs),
+    /// Measure one load on a store whose caches become smaller in steps
+    Memory(MeasureMemoryArgs),
     /// Measure requests, connections and streams over loopback: plain, with TLS, and with certificates of both sides
     Net(MeasureNetArgs),
     /// Measure encryption, digests and signatures by length and by threads
@@ -292,6 +294,32 @@ pub(crate) struct MeasureStoreArgs {
     pub(crate) report: MeasuredArgs,
 }
 
+/// Arguments of `quayline measure memory`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure memory\n  quayline measure memory --limits 512,256,128,64 --records 5000000 --report memory"
+)]
+pub(crate) struct MeasureMemoryArgs {
+    /// Megabytes of the store's caches, one step each, the largest first
+    #[arg(long, value_delimiter = ',', default_value = "64,32,16,8,4,2", value_name = "MB,MB", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) limits: Vec<u32>,
+    /// Records of the file, of 80 bytes each
+    #[arg(long, default_value_t = 300_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+    /// Drivers at once
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) drivers: u16,
+    /// Seconds of each step, after a warm-up of half that time
+    #[arg(long, default_value_t = 2.0, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Folder for the data of the runs; its folder `memory` is emptied [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: MeasuredArgs,
+}
+
 /// Arguments of `quayline measure net`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  quayline measure net\n  quayline measure net --clients 8 --report net")]
@@ -316,7 +344,7 @@ pub(crate) struct MeasureCryptoArgs {
     /// Threads of the second run of each operation [default: those of the machine]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
-    /// Seconds of each run; there are 25 rows with two runs each
+    /// Seconds of each run; there are 27 rows with two runs each
     #[arg(long, default_value_t = 0.2, value_name = "N", value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Files of the report, and the earlier run to compare with.

@@ -41,6 +41,7 @@ use quayline_project::UserFile;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::args::KeepArgs;
 use crate::console::{shown, write_stdout};
 use crate::exit::{CLI_INPUT, Stop};
 
@@ -124,6 +125,16 @@ fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
     text.push('\n');
     write_stdout(text.as_bytes())?;
     Ok(())
+}
+
+/// Keeps a prediction, and prints it as JSON or as text.
+fn answer(args: &KeepArgs, answer: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Stop> {
+    if let Some(path) = &args.keep {
+        let mut json = serde_json::to_string_pretty(answer).expect("an answer has string keys and plain values");
+        json.push('\n');
+        report::write_whole(path, &json)?;
+    }
+    if args.json { print_json(answer) } else { Ok(write_stdout(text().as_bytes())?) }
 }
 
 /// Basis of a result.

@@ -10,9 +10,9 @@ use super::predict_audit::predict_audit;
 use super::predict_fit;
 use super::predict_report::{PredictionReport, curve};
 use super::report::finish;
-use super::{BasisWire, OriginWire, print_json, read, refused};
+use super::{BasisWire, OriginWire, read, refused};
 use crate::args::{PredictArgs, PredictCommand};
-use crate::console::{Console, write_stdout};
+use crate::console::Console;
 use crate::exit::{Exit, Stop};
 use crate::quantity::{Duration, time_text};
 
@@ -49,11 +49,7 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let answer =
         Answer { workload: &workload, rows: &rows, simulated: &simulated, headroom, basis: BasisWire::of(weakest) };
-    if args.json {
-        print_json(&answer.wire())?;
-    } else {
-        write_stdout(answer.text().as_bytes())?;
-    }
+    super::answer(&args.answer, &answer.wire(), || answer.text())?;
     let contents = PredictionReport {
         workload: &workload,
         rows: &rows,

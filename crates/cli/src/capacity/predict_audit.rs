@@ -7,8 +7,7 @@ use std::path::Path;
 use quayline_capacity::audit::{Audit, LAW_MAX, LoadFigures, Score, audit, drifts, interpolated};
 use quayline_capacity::{PerSecond, Seconds};
 use quayline_core::{Fault, Finding, system_error_text};
-use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
-use quayline_workload::measured_loads;
+use quayline_workload::{audit_report, measured_loads};
 use serde::{Deserialize, Serialize};
 
 use super::report::{basis_section, finish};
@@ -24,17 +23,23 @@ use crate::quantity::{Duration, time_text};
 /// Most bytes of a prediction or a log.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
+/// Answers with throughput by users or workers.
+const SCHEMAS: [&str; 3] = ["quayline.prediction/1", "quayline.work-prediction/1", "quayline.scaling/1"];
+
 /// Scores a prediction.
 pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Result<Exit, Stop> {
     let prediction = prediction(&args.prediction)?;
-    let mut predicted: Vec<LoadFigures> = prediction.predictions.iter().map(RowWire::figures).collect();
     let think = Seconds(prediction.think_s);
+    let mut predicted: Vec<LoadFigures> = prediction.predictions.iter().map(|row| row.figures(think)).collect();
     let came: Vec<LoadFigures> = match (&args.measured, &prediction.name) {
         (Some(path), _) => read::<File>(path)?.1.measured.iter().map(|load| load.figures(think)).collect(),
         (None, Some(name)) => {
             let intervals = component::intervals(&args.from)?;
-            predict_work::demands(&intervals, name)?;
-            let came = measured_loads(&intervals, name, think);
+            let names = prediction.members(name);
+            let came = measured_loads(&intervals, &names, think);
+            if came.is_empty() {
+                predict_work::demands(&intervals, names.first().copied().unwrap_or(name))?;
+            }
             predicted = came.iter().filter_map(|load| interpolated(&predicted, load.users)).collect();
             came
         }
@@ -93,17 +98,19 @@ pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Resul
         );
     }
     console.findings(&findings);
-    finish(report(found, out, think, &basis), &args.report, console)
+    let mut report = audit_report(found, out, time_text(think));
+    report.sections.push(basis_section(&basis));
+    finish(report, &args.report, console)
 }
 
 fn prediction(path: &Path) -> Result<Prediction, Stop> {
     let text = text_of(path, FILE_BYTES_MAX)?;
     let wrong = |reason: String| {
         Finding::error(CAP_PREDICTION, Fault::Caller, format!("{} is not a prediction: {reason}", shown(path)))
-            .hint("keep the answer of `quayline predict --json` or `quayline predict work --json`")
+            .hint("keep one with --keep FILE of `quayline predict`, `predict work` or `predict scaling`")
     };
     let prediction: Prediction = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    if !matches!(prediction.schema.as_str(), "quayline.prediction/1" | "quayline.work-prediction/1") {
+    if !SCHEMAS.contains(&prediction.schema.as_str()) {
         return Err(wrong(format!("its schema is `{}`", prediction.schema)).into());
     }
     Ok(prediction)
@@ -172,85 +179,28 @@ fn text(found: &Audit, drift: Option<bool>, before: usize) -> String {
     text
 }
 
-fn report(found: &Audit, out: bool, think: Seconds, basis: &BasisWire) -> Report {
-    let percent = |error: f64| Cell::Number(error * 100.0);
-    let row = |score: &Score| {
-        vec![
-            Cell::text(format!("{}", score.users)),
-            percent(score.throughput),
-            percent(score.response),
-            score.percentile.map_or(Cell::Empty, percent),
-            percent(score.law),
-        ]
-    };
-    let points =
-        |of: fn(&Score) -> f64| found.scores.iter().map(|score| (score.users, of(score).abs() * 100.0)).collect();
-    let columns = ["users", "throughput", "response", "p95", "off Little's law"];
-    let section = Section {
-        id: "errors".to_owned(),
-        title: "Errors of the prediction".to_owned(),
-        notes: vec!["Predicted over measured, minus one. The picture has absolute errors.".to_owned()],
-        table: Table {
-            columns: columns
-                .iter()
-                .enumerate()
-                .map(|(at, name)| Column::new(name, if at > 0 { "%" } else { "" }))
-                .collect(),
-            rows: found.scores.iter().map(row).collect(),
-        },
-        picture: Some(Picture::Lines {
-            across: "users".to_owned(),
-            up: "absolute error, %".to_owned(),
-            series: vec![
-                Series {
-                    name: "throughput".to_owned(),
-                    style: SeriesStyle::Points,
-                    points: points(|score| score.throughput),
-                },
-                Series {
-                    name: "response".to_owned(),
-                    style: SeriesStyle::Points,
-                    points: points(|score| score.response),
-                },
-            ],
-        }),
-    };
-    let mean = Section {
-        id: "mean".to_owned(),
-        title: "Mean absolute errors".to_owned(),
-        notes: Vec::new(),
-        table: Table {
-            columns: vec![Column::new("figure", ""), Column::lower("error", "%")],
-            rows: vec![
-                vec![Cell::text("throughput"), Cell::Number(found.throughput.percent())],
-                vec![Cell::text("response"), Cell::Number(found.response.percent())],
-            ],
-        },
-        picture: None,
-    };
-    Report {
-        kind: "audit".to_owned(),
-        title: "Audit of a prediction".to_owned(),
-        verdict: if out { Verdict::OutOfTolerance } else { Verdict::Good },
-        summary: format!(
-            "Mean absolute errors are {:.1} % in throughput and {:.1} % in response time.",
-            found.throughput.percent(),
-            found.response.percent()
-        ),
-        conditions: vec![("think time".to_owned(), time_text(think))],
-        sections: vec![mean, section, basis_section(basis)],
-    }
-}
-
-/// Output of `predict --json` and `predict work --json`, as far as an audit needs it.
+/// A kept prediction, as far as an audit needs it.
 #[derive(Deserialize)]
 struct Prediction {
     schema: String,
-    /// Member of intervals; absent for a model.
+    /// Member of intervals, or file of an API; absent for a model.
     name: Option<String>,
+    /// Demands of the member, or of each operation of an API with its name.
+    #[serde(default)]
+    demands: serde_json::Value,
     #[serde(default)]
     think_s: f64,
     predictions: Vec<RowWire>,
+}
+
+impl Prediction {
+    /// Returns the members of intervals whose transactions were predicted together.
+    fn members<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        match self.demands.as_array() {
+            Some(operations) => operations.iter().filter_map(|operation| operation["name"].as_str()).collect(),
+            None => vec![name],
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -259,19 +209,25 @@ struct RowWire {
     users: u32,
     #[serde(alias = "throughput_per_s")]
     throughput: f64,
-    response_s: f64,
+    response_s: Option<f64>,
     p95_s: Option<f64>,
 }
 
 impl RowWire {
-    fn figures(&self) -> LoadFigures {
+    /// Returns the figures of a load. A fit of throughput has no response time; it is derived by Little's law.
+    fn figures(&self, think: Seconds) -> LoadFigures {
         LoadFigures {
             users: f64::from(self.users),
             throughput: PerSecond(self.throughput),
-            response: Seconds(self.response_s),
+            response: self.response_s.map_or_else(|| by_law(self.users, self.throughput, think), Seconds),
             percentile: self.p95_s.map(Seconds),
         }
     }
+}
+
+/// Returns the response time of users by Little's law.
+fn by_law(users: u32, throughput: f64, think: Seconds) -> Seconds {
+    Seconds((f64::from(users) / throughput - think.0).max(0.0))
 }
 
 /// A file of measured loads.
@@ -294,7 +250,7 @@ struct MeasuredWire {
 impl MeasuredWire {
     /// Returns the figures of a load. A missing response time is derived from users, throughput and think time.
     fn figures(&self, think: Seconds) -> LoadFigures {
-        let by_law = || Seconds((f64::from(self.users) / self.throughput - think.0).max(0.0));
+        let by_law = || by_law(self.users, self.throughput, think);
         LoadFigures {
             users: f64::from(self.users),
             throughput: PerSecond(self.throughput),

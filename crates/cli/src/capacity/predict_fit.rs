@@ -8,10 +8,10 @@ use quayline_core::Findings;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::{BasisWire, CAP_FILE, print_json, read, refused};
+use super::{BasisWire, CAP_FILE, answer, print_json, read, refused};
 use crate::args::{PredictCostArgs, PredictItemCountArgs, PredictScalingArgs};
 use crate::console::write_stdout;
-use crate::exit::{Exit, Stop};
+use crate::exit::{Exit, Stop, argument};
 use crate::quantity::{Duration, time_text};
 
 fn stop(error: ModelError) -> Stop {
@@ -103,6 +103,9 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
 
 /// Predicts throughput by workers, partitions or users.
 pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
+    if args.answer.keep.is_some() && args.workers.is_empty() {
+        return Err(argument("--keep needs a prediction: name numbers of workers by --workers".to_owned()).into());
+    }
     let (_, file): (_, ScalingFile) = read(&args.file)?;
     let points: Vec<LoadPoint> =
         file.run.iter().map(|run| LoadPoint { load: run.workers, throughput: run.throughput }).collect();
@@ -120,49 +123,47 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
     }
     let basis = BasisWire::of(&estimate);
     let peak = fit.peak();
-    if args.json {
-        print_json(&ScalingWire {
-            schema: "quayline.scaling/1",
-            gamma: fit.gamma,
-            alpha: fit.alpha,
-            beta: fit.beta,
-            r_squared: fit.r_squared,
-            peak_workers: peak.as_ref().and_then(|peak| peak.as_ref().ok()).map(|peak| peak.value.load),
-            peak_throughput: peak.as_ref().and_then(|peak| peak.as_ref().ok()).map(|peak| peak.value.throughput.0),
-            peak_validity: peak.as_ref().map(|peak| match peak {
-                Ok(peak) => peak.validity.to_string(),
-                Err(error) => format!("not predicted: {error}"),
-            }),
-            limit: fit.limit().map(|rate| rate.0),
-            predictions: rows,
-            basis: &basis,
-        })?;
-        return Ok(Exit::Done);
-    }
+    let wire = ScalingWire {
+        schema: "quayline.scaling/1",
+        gamma: fit.gamma,
+        alpha: fit.alpha,
+        beta: fit.beta,
+        r_squared: fit.r_squared,
+        peak_workers: peak.as_ref().and_then(|peak| peak.as_ref().ok()).map(|peak| peak.value.load),
+        peak_throughput: peak.as_ref().and_then(|peak| peak.as_ref().ok()).map(|peak| peak.value.throughput.0),
+        peak_validity: peak.as_ref().map(|peak| match peak {
+            Ok(peak) => peak.validity.to_string(),
+            Err(error) => format!("not predicted: {error}"),
+        }),
+        limit: fit.limit().map(|rate| rate.0),
+        predictions: rows,
+        basis: &basis,
+    };
+    answer(&args.answer, &wire, || scaling_text(&wire))?;
+    Ok(Exit::Done)
+}
+
+fn scaling_text(found: &ScalingWire<'_>) -> String {
     let mut text = format!(
         "One worker: {:.1} a second\nContention: {:.3} %\nCoherency: {:.5} %\nExplained: {:.2} %\n",
-        fit.gamma,
-        fit.alpha * 100.0,
-        fit.beta * 100.0,
-        fit.r_squared * 100.0
+        found.gamma,
+        found.alpha * 100.0,
+        found.beta * 100.0,
+        found.r_squared * 100.0
     );
-    match &peak {
-        Some(Ok(peak)) => text.push_str(&format!(
-            "Peak: {:.1} a second with {:.0} workers ({})\n",
-            peak.value.throughput.0, peak.value.load, peak.validity
-        )),
-        Some(Err(error)) => text.push_str(&format!("Peak: not predicted; {error}\n")),
-        None => text.push_str("Peak: none; throughput rises towards its limit\n"),
+    match (found.peak_workers.zip(found.peak_throughput), &found.peak_validity) {
+        (Some((workers, throughput)), Some(validity)) => {
+            text.push_str(&format!("Peak: {throughput:.1} a second with {workers:.0} workers ({validity})\n"));
+        }
+        (None, Some(why)) => text.push_str(&format!("Peak: {}\n", why.replacen(':', ";", 1))),
+        _ => text.push_str("Peak: none; throughput rises towards its limit\n"),
     }
-    if let Some(limit) = fit.limit() {
-        text.push_str(&format!(
-            "Limit by contention alone: {:.1} a second (a bound, which no load reaches)\n",
-            limit.0
-        ));
+    if let Some(limit) = found.limit {
+        text.push_str(&format!("Limit by contention alone: {limit:.1} a second (a bound, which no load reaches)\n"));
     }
-    if !rows.is_empty() {
+    if !found.predictions.is_empty() {
         text.push_str(&format!("\n{:>8} {:>12}  {:<24}  validity\n", "workers", "a second", "95 % interval"));
-        for ThroughputWire { workers, throughput, least, most, validity } in &rows {
+        for ThroughputWire { workers, throughput, least, most, validity } in &found.predictions {
             let interval = match (least, most) {
                 (Some(least), Some(most)) => format!("{least:.1} to {most:.1}"),
                 _ => "too few runs".to_owned(),
@@ -171,9 +172,8 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
         }
     }
     text.push('\n');
-    text.push_str(&basis.text());
-    write_stdout(text.as_bytes())?;
-    Ok(Exit::Done)
+    text.push_str(&found.basis.text());
+    text
 }
 
 /// Predicts CPU time by size, fields and connections, and the savings of omitting some.

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::predict_work::with_items;
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_INTERVALS, print_json, refused, weakest};
+use super::{BasisWire, CAP_INTERVALS, refused, weakest};
 use crate::args::PredictWorkArgs;
-use crate::console::{Console, write_stdout};
+use crate::console::Console;
 use crate::exit::{Exit, Stop, argument};
 
 /// A step that was measured.
@@ -94,11 +94,7 @@ pub(super) fn job(
     let basis = weakest(&estimates).map(|basis| with_items(BasisWire::of(basis), args, most));
     let Some(basis) = basis else { return Err(argument("--workers names no number".to_owned()).into()) };
     let answer = Answer { name: format!("job:{}", job.id), items: args.items, rows };
-    if args.json {
-        print_json(&answer.wire(&steps, &missing, &basis))?;
-    } else {
-        write_stdout(answer.text(&steps, &basis).as_bytes())?;
-    }
+    super::answer(&args.answer, &answer.wire(&steps, &missing, &basis), || answer.text(&steps, &basis))?;
     let mut report = answer.report(&steps);
     report.sections.push(basis_section(&basis));
     finish(report, &args.report, console)

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::predict_lanes::Lanes;
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_INTERVALS, component, predict_api, predict_job, print_json, refused, weakest};
+use super::{BasisWire, CAP_INTERVALS, component, predict_api, predict_job, refused, weakest};
 use crate::args::PredictWorkArgs;
-use crate::console::{Console, write_stdout};
+use crate::console::Console;
 use crate::exit::{Exit, Stop, argument};
 
 /// Content of the definition.
@@ -184,11 +184,7 @@ impl<D: Serialize> Answer<'_, D> {
     pub(super) fn finish(&self, basis: &BasisWire, args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
         let asked = self.rows.iter().map(|row| row.users).max().unwrap_or(1);
         let headroom = args.objective.headroom(self.workload, asked)?;
-        if args.json {
-            print_json(&self.wire(&headroom, basis))?;
-        } else {
-            write_stdout(self.text(&headroom, basis).as_bytes())?;
-        }
+        super::answer(&args.answer, &self.wire(&headroom, basis), || self.text(&headroom, basis))?;
         let mut report = prediction_report(self.name, self.workload, self.rows, &self.elapsed);
         if args.objective.is_given() && asked > headroom.most {
             report.verdict = quayline_report::Verdict::ObjectiveMissed;

@@ -104,19 +104,23 @@ fn baseline(path: &Path) -> Result<Report, Stop> {
     })
 }
 
-/// Writes the three files. Each is whole or not there: it gets its name when it is complete.
+/// Writes the three files.
 fn write(report: &Report, name: &Path) -> Result<(), Stop> {
     for (extension, text) in [("html", report.html()), ("csv", report.csv()), ("json", report.json())] {
-        let path = with_extension(name, extension);
-        let begun = with_extension(name, &format!("{extension}.part"));
-        let written = fs::write(&begun, text).and_then(|()| fs::rename(&begun, &path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&begun);
-            let reason = system_error_text(&error);
-            Finding::error(CLI_OUTPUT, Fault::Environment, format!("{} cannot be written: {reason}", shown(&path)))
-        })?;
+        write_whole(&with_extension(name, extension), &text)?;
     }
     Ok(())
+}
+
+/// Writes a file that is whole or not there: it gets its name when it is complete.
+pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Stop> {
+    let begun = with_extension(path, "part");
+    let written = fs::write(&begun, text).and_then(|()| fs::rename(&begun, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&begun);
+        let reason = system_error_text(&error);
+        Finding::error(CLI_OUTPUT, Fault::Environment, format!("{} cannot be written: {reason}", shown(path))).into()
+    })
 }
 
 /// Appends an extension to the name; a dot in the name is part of it.

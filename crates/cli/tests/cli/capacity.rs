@@ -399,6 +399,32 @@ fn scaling_is_not_predicted_far_beyond_its_runs() {
 }
 
 #[test]
+fn predictions_of_throughput_are_kept_and_scored() {
+    let world = World::with([("runs.toml", &example("partitions.toml")[..])]);
+    for (command, load, rate) in [
+        ("predict --users 1,2 --cpu 1ms --cores 2", "users = 2", "throughput"),
+        ("predict scaling runs.toml --workers 30,50", "workers = 50", "throughput"),
+    ] {
+        let shown = world.run(command).code(0).out();
+        // The file has the JSON of the answer, whatever the output is.
+        assert_eq!(world.run(&format!("{command} --keep kept.json")).code(0).out(), shown);
+        let json = world.run(&format!("{command} --json --keep again.json")).code(0).out();
+        assert_eq!((text_of(&world, "kept.json"), text_of(&world, "again.json")), (json.clone(), json.clone()));
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let predicted = json["predictions"][1][rate].as_f64().expect("a rate");
+        let measured = |factor: f64| format!("[[measured]]\n{load}\nthroughput = {}\n", factor * predicted);
+        world.write("as.toml", measured(1.0)).write("half.toml", measured(0.5));
+        let text = world.run("predict audit kept.json as.toml").code(0).out();
+        assert!(text.contains("Mean absolute error: throughput 0.0 %, response 0.0 %"), "{command}: {text}");
+        assert!(world.run("predict audit kept.json half.toml").code(5).err().contains("CAP-014"), "{command}");
+    }
+    let refused = world.run("predict scaling runs.toml --keep kept.json").code(2).err();
+    assert!(refused.contains("--keep needs a prediction"), "{refused}");
+    let refused = world.run("predict --users 1 --cpu 1ms --keep none/kept.json");
+    assert!(refused.err().contains("cannot be written") && refused.out().is_empty(), "{}", refused.err());
+}
+
+#[test]
 fn fields_that_are_left_out_have_a_price() {
     let mut runs = String::new();
     for (bytes, fields) in [(1000, 10), (8000, 200), (64_000, 2100), (30_000, 300), (16_000, 900)] {

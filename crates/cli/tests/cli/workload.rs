@@ -3,6 +3,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -316,8 +318,8 @@ fn a_run_of_a_job_predicts_each_of_its_steps() {
     let contended = predict("jobs/two.xml", "--items 1000000 --contended");
     assert!(contended["predictions"][0]["elapsed_s"].as_f64() >= row(0)["elapsed_s"].as_f64(), "{contended}");
 
-    // The prediction is saved, and scored against measurements: half of its throughput is a large error.
-    world.write("kept.json", answer.to_string());
+    // The prediction is kept, and scored against measurements: half of its throughput is a large error.
+    assert_eq!(predict("jobs/two.xml", "--items 1000000 --workers 1,8 --keep kept.json"), answer);
     let measured = |factor: f64| {
         let rate = |at: usize| factor * row(at)["throughput_per_s"].as_f64().expect("a rate");
         format!(
@@ -342,6 +344,16 @@ fn a_run_of_a_job_predicts_each_of_its_steps() {
     assert!(ran.out().contains("a ") && ran.out().contains("Steps as defined"), "{}", ran.out());
     let refused = world.run("predict work jobs/two.xml --intervals run.json --think 1s").code(2).err();
     assert!(refused.contains("--think does not apply to a job"), "{refused}");
+
+    // Its class waited for the disk: files that are read, and output that is made durable.
+    let run = String::from_utf8(world.read("run.json")).expect("UTF-8");
+    let device_s = |line: &str| -> f64 {
+        let interval: Value = serde_json::from_str(line).expect("JSON");
+        let classes = interval["classes"].as_array().expect("classes");
+        classes.iter().filter_map(|class| class["waits"]["device_s"].as_f64()).sum()
+    };
+    let device: f64 = run.lines().map(device_s).sum();
+    assert!(device > 0.0, "{run}");
 
     // The file takes more runs, and no other content.
     world.run("job start jobs/two.xml --intervals run.json -p run=2").code(0);
@@ -426,6 +438,143 @@ fn an_api_is_predicted_from_its_operations_and_their_providers() {
     assert!(unknown.contains("no interval has a transaction of `api:new`"), "{unknown}");
     let refused = world.run("predict work apis/b.toml --intervals run.json").code(2).err();
     assert!(refused.contains("apis/b.toml is not an API file of a project"), "{refused}");
+}
+
+/// Answers each request with a record after a delay, which the test can change.
+struct SlowService {
+    address: SocketAddr,
+    delay_ms: Arc<AtomicU64>,
+}
+
+impl SlowService {
+    fn start() -> SlowService {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let delay_ms = Arc::new(AtomicU64::new(200));
+        let delay = Arc::clone(&delay_ms);
+        // The threads end with the process of the test.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let delay = Arc::clone(&delay);
+                std::thread::spawn(move || SlowService::answer(stream, &delay));
+            }
+        });
+        SlowService { address, delay_ms }
+    }
+
+    /// Answers the requests of a connection. Each has a record of four bytes.
+    fn answer(mut stream: TcpStream, delay_ms: &AtomicU64) {
+        let mut request = Vec::new();
+        let mut bytes = [0; 4096];
+        while let Ok(read @ 1..) = stream.read(&mut bytes) {
+            request.extend_from_slice(&bytes[..read]);
+            let head = request.windows(4).position(|four| four == b"\r\n\r\n");
+            if head.is_some_and(|head| request.len() >= head + 8) {
+                request.clear();
+                std::thread::sleep(Duration::from_millis(delay_ms.load(Ordering::Relaxed)));
+                let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood";
+                if stream.write_all(answer).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A prediction for two operations that wait 200 ms for another system is kept. It is compared with the intervals of the running server at other
+/// loads, and again after the other system has become slower.
+#[test]
+fn a_kept_prediction_is_scored_by_the_intervals_that_the_server_collects() {
+    let service = SlowService::start();
+    let world = world();
+    let provider = format!("kind = \"http\"\nurl = \"http://{}/\"\n", service.address);
+    world.write("services/b.toml", format!("copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\n{provider}"));
+    let operation =
+        |id: &str| format!("[[operation]]\nid = \"{id}\"\nmethod = \"GET\"\npath = \"/{id}\"\nservice = \"b\"\n");
+    world.write("apis/b.toml", format!("base-path = \"/w\"\n{}{}", operation("ask"), operation("order")));
+    let server = Server::start(&world, "[workload]\ninterval-seconds = 5\n");
+    let admin = server.admin.to_string();
+
+    // Loads the server with users without think time until an interval begins and ends under the load. Returns the number of intervals.
+    let loaded = |users: usize| -> usize {
+        let done = AtomicBool::new(false);
+        let ended = || {
+            let (_, text) = server.ask(server.admin, "GET", "/intervals?last=100", "").expect("an answer");
+            let all: Value = serde_json::from_str(&text).expect("JSON");
+            all["intervals"].as_array().expect("a list").len()
+        };
+        std::thread::scope(|scope| {
+            for user in 0..users {
+                let path = if user % 2 == 0 { "/w/ask" } else { "/w/order" };
+                let (server, done) = (&server, &done);
+                scope.spawn(move || {
+                    while !done.load(Ordering::Relaxed) {
+                        let (status, body) = server.ask(server.api, "GET", path, "").expect("an answer");
+                        assert_eq!(status, 200, "{body}");
+                    }
+                });
+            }
+            let (before, end) = (ended(), Instant::now() + Duration::from_secs(60));
+            // The interval at the begin of the load is not all under it.
+            while ended() < before + 2 && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            done.store(true, Ordering::Relaxed);
+            ended() - before
+        })
+    };
+    assert!(loaded(2) >= 2, "{}", world.read("server.log").escape_ascii());
+    world.run(&format!("predict work apis/b.toml --users 1,2,4,8 --admin {admin} --keep kept.json")).code(0);
+    let kept: Value = serde_json::from_slice(&world.read("kept.json")).expect("JSON");
+    let response = kept["predictions"][0]["response_s"].as_f64().expect("a time");
+    assert!(response > 0.15, "the other system alone takes 200 ms: {kept}");
+
+    // Nearly all of the response time is a wait of the class for the other system.
+    let (_, text) = server.ask(server.admin, "GET", "/intervals?last=1", "").expect("an answer");
+    let interval: Value = serde_json::from_str::<Value>(&text).expect("JSON")["intervals"][0].clone();
+    let classes = interval["classes"].as_array().expect("classes");
+    let api = classes.iter().find(|class| class["name"] == "api").expect("the class");
+    let (external, wall) = (api["waits"]["external_s"].as_f64().unwrap_or(0.0), api["wall_s"].as_f64().unwrap_or(0.0));
+    assert!(external > 0.5 * wall && external <= 1.01 * wall && wall > 1.0, "{interval}");
+    let metrics = server.ask(server.admin, "GET", "/metrics", "").expect("metrics").1;
+    let family = "quayline_class_wait_seconds_total{class=\"api\",reason=\"external\"} ";
+    let total = metrics.lines().find_map(|line| line.strip_prefix(family)?.parse::<f64>().ok());
+    assert!(total.is_some_and(|total| total >= external), "{metrics}");
+
+    // Six users: between two predictions, and three times the load that was measured.
+    assert!(loaded(6) >= 2, "{}", world.read("server.log").escape_ascii());
+    let audit = format!("predict audit kept.json --admin {admin} --throughput-tolerance 40% --response-tolerance 40%");
+    let good = world.run(&format!("{audit} --json --log audits.jsonl --report audit")).code(0).out();
+    let good: Value = serde_json::from_str(&good).expect("JSON");
+    let loads: Vec<f64> =
+        good["loads"].as_array().expect("loads").iter().filter_map(|load| load["users"].as_f64()).collect();
+    assert!(loads.iter().any(|users| *users > 4.5) && loads.iter().all(|users| *users < 6.5), "{good}");
+    assert_eq!(good["not_predicted"], json!([]), "{good}");
+    assert!(String::from_utf8(world.read("audit.html")).expect("UTF-8").contains("Audit of a prediction"));
+    assert!(String::from_utf8(world.read("audits.jsonl")).expect("UTF-8").contains("quayline.audit/1"));
+
+    // The prediction of another machine does not fit: half of the response time at twice the throughput.
+    let mut wrong = kept.clone();
+    for row in wrong["predictions"].as_array_mut().expect("rows") {
+        let scaled = |name: &str, factor: f64| json!(factor * row[name].as_f64().expect("a number"));
+        (row["throughput_per_s"], row["response_s"]) = (scaled("throughput_per_s", 2.0), scaled("response_s", 0.5));
+    }
+    world.write("wrong.json", wrong.to_string());
+    let missed = world.run(&audit.replace("kept.json", "wrong.json"));
+    assert!(missed.code(5).err().contains("CAP-014"), "{}", missed.err());
+
+    // The other system takes four times as long, so what was predicted does not come.
+    service.delay_ms.store(800, Ordering::Relaxed);
+    assert!(loaded(2) >= 2, "{}", world.read("server.log").escape_ascii());
+    let missed = world.run(&format!("{audit} --last 1"));
+    assert!(missed.code(5).err().contains("CAP-014"), "{}", missed.err());
+    let error = missed.out();
+    assert!(error.contains("Mean absolute error: throughput"), "{error}");
+
+    // A model has no name in intervals.
+    world.run("predict --users 1 --cpu 1ms --keep model.json").code(0);
+    let refused = world.run(&format!("predict audit model.json --admin {admin}")).code(2).err();
+    assert!(refused.contains("name a file of measured loads"), "{refused}");
 }
 
 /// Two classes at once: one by weights that add up to 101, one that takes its steps in turn, of which the second fails.

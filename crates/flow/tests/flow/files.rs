@@ -30,7 +30,10 @@ fn the_last_message_that_committed_is_the_content_of_a_file() {
         world.put(&input, &Message::new(last.clone()));
         until("it commits", || engine.flows()[0].stats.committed.load(Ordering::Relaxed) > u64::from(number));
     }
+    let stats = std::sync::Arc::clone(&engine.flows()[0].stats);
     engine.drain();
+    // The flow waited for the disk, and for no other system.
+    assert!(stats.device_ns.load(Ordering::Relaxed) > 0 && stats.external_ns.load(Ordering::Relaxed) == 0, "{stats:?}");
     assert!(read(&world, "out/x.txt") == last, "{} bytes", read(&world, "out/x.txt").len());
     assert_eq!(world.errors(), "");
     let left = std::fs::read_dir(world.path().join("out")).expect("a folder").count();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -238,7 +238,7 @@ fn a_flow_continues_with_the_answer_of_a_server() {
     let (address, asked) = server(|number| if number == 1 { 404 } else { 200 });
     let world = World::new();
     let (queue, out, bad) = (world.queue("IN"), world.queue("OUT"), world.queue("BAD"));
-    let _engine = world.engine(&format!(
+    let engine = world.engine(&format!(
         "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"ask\"\n\
          [node.ask]\ntype = \"http_request\"\nurl.from = '\"http://{address}/\" & envelope.property_key'\nmethod = \"PUT\"\nout = \"put\"\nfailure = \"bad\"\n\
          [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n[node.bad]\ntype = \"queue_output\"\nqueue = \"BAD\"\n"
@@ -257,6 +257,11 @@ fn a_flow_continues_with_the_answer_of_a_server() {
     let asked = asked.lock().expect("no panic");
     let keys: BTreeSet<&str> = asked.iter().map(|(_, key, _)| key.as_str()).collect();
     assert_eq!((asked.len(), keys.len(), asked[2].0.as_str()), (3, 3, "/three"));
+    // The flow waited for the server, and for nothing else that is outside.
+    let stats = Arc::clone(&engine.flows()[0].stats);
+    drop(engine);
+    let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+    assert!((1..=count(&stats.wall_ns)).contains(&count(&stats.external_ns)), "{stats:?}");
 }
 
 #[test]
