@@ -48,6 +48,9 @@ pub enum ModelError {
         /// Index of the class, from 0.
         class: usize,
     },
+    /// A workload of one class has neither demand nor think time, so its throughput has no bound.
+    #[error("the transaction needs no time at any station and its users do not think, so its throughput has no bound")]
+    NoTime,
     /// The method needs more memory or time than its limit.
     #[error("{what} needs {needed:.0}, the limit is {limit:.0}")]
     TooLarge {
@@ -126,6 +129,7 @@ impl ModelError {
             }
             ModelError::Saturated { .. } => "lower the arrival rate, add servers or reduce the demand",
             ModelError::NoDemand { .. } => "give the class a demand at one station or a think time",
+            ModelError::NoTime => "give a station (or --cpu) a demand above 0, or give a think time",
             ModelError::TooLarge { .. } => "use the Linearizer, or merge classes that behave alike",
             ModelError::Deadlock { .. } => {
                 "give a station on each circle of the routing more room, or lower the population"

@@ -46,7 +46,7 @@ pub use network::{
 };
 pub use percentile::response_percentile;
 pub use prediction::{Objective, Prediction, USERS_MAX, Workload};
-pub use quantity::{Bytes, CapacityUnits, PerMonth, PerSecond, Seconds, Share, time_text};
+pub use quantity::{Bytes, CapacityUnits, PerMonth, PerSecond, Seconds, Share, count_text, time_text};
 pub use sizing::{Lack, Machine, SizedWorkload, SizingAnswer, SizingQuestion, size};
 pub use station::{
     Headroom, Interruption, LimitedQueue, ManyServers, PriorityClass, Variability, allen_cunneen, erlang_b, erlang_c,

@@ -152,6 +152,14 @@ impl core::str::FromStr for Share {
     }
 }
 
+/// Formats a number without decimals, with its noun in singular or plural: `1 user`, `20 users`.
+#[must_use]
+pub fn count_text(count: f64, noun: &str) -> String {
+    let number = format!("{count:.0}");
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
 /// Formats a time with three digits, in a suitable unit.
 #[must_use]
 pub fn time_text(time: Seconds) -> String {

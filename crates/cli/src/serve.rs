@@ -247,6 +247,7 @@ impl ServedQueues {
 
 /// Runs a study and prints its tables. Returns `Rejected` if a limit is missed.
 pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Stop> {
+    crate::capacity::check_baseline(args.what.files())?;
     let account = Accounting::begin();
     let args = match &args.what {
         MeasureCommand::Gateway(args) => args,

@@ -6,7 +6,7 @@ use quayline_core::{ByteOffset, Limits, RecordNumber};
 
 use crate::framing::{Framing, Reader};
 use crate::splitter::{At, Found};
-use crate::{EndOfInput, FrameFault, FramingSpec, SpecError, Splitter};
+use crate::{EndOfInput, FrameFault, FrameFaultKind, FramingSpec, SpecError, Splitter};
 
 /// Finds all whole records of a buffer in one call and leaves out header and trailer records.
 ///
@@ -53,7 +53,8 @@ pub enum BlockEnd {
     },
     /// The source has ended.
     Done,
-    /// The framing is broken after the batch. Records held back as possible trailers are in the batch, so no sound record is lost.
+    /// The framing is broken after the batch. Records held back as possible trailers are in the batch, so no sound record is lost;
+    /// before an end-of-file mark, they are trailers.
     Fault(FrameFault),
 }
 
@@ -366,6 +367,12 @@ impl Index {
         let mut records = out.spans.len();
         let mut trailing = 0;
         let end = match stop {
+            // The lines before an end-of-file mark are whole, so the last of them are the trailers.
+            Err(fault) if matches!(fault.kind, FrameFaultKind::EndMark { .. }) => {
+                trailing = self.held.len() as u64;
+                out.spans.truncate(records - self.held.len());
+                BlockEnd::Fault(fault)
+            }
             Err(fault) => BlockEnd::Fault(fault),
             Ok(None) => {
                 trailing = self.held.len() as u64;

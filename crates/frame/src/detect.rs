@@ -4,7 +4,7 @@ use quayline_core::{Limits, RecordNumber};
 
 use crate::period::{Period, find_periods, period_at};
 use crate::spec::*;
-use crate::{EndOfInput, Splitter, Step};
+use crate::{EndOfInput, FrameFault, FrameFaultKind, Splitter, Step};
 
 /// A framing that the sample may have.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +90,10 @@ impl Sample<'_> {
                     break;
                 }
                 Ok(Step::Done { .. }) => {
+                    walked.ends_with_file = true;
+                    break;
+                }
+                Err(FrameFault { kind: FrameFaultKind::EndMark { .. }, .. }) => {
                     walked.ends_with_file = true;
                     break;
                 }

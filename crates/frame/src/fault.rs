@@ -75,6 +75,11 @@ pub enum FrameFaultKind {
         /// The limit.
         limit: usize,
     },
+    /// `FRM-013`: the last line has only end-of-file marks 0x1a, which are not a record.
+    EndMark {
+        /// Bytes of the line, with its end.
+        bytes: usize,
+    },
     /// `FRM-008`: a segment that does not continue the one before.
     SegmentOrder {
         /// Segment control code found.
@@ -263,6 +268,7 @@ impl FrameFault {
             FrameFaultKind::Reserved { .. } => "FRM-004",
             FrameFaultKind::PastBlock { .. } => "FRM-005",
             FrameFaultKind::EndlessLine { .. } => "FRM-006",
+            FrameFaultKind::EndMark { .. } => "FRM-013",
             FrameFaultKind::SegmentOrder { .. } => "FRM-008",
             FrameFaultKind::NotDigits { .. } => "FRM-009",
             FrameFaultKind::FileHeader => "FRM-010",
@@ -298,9 +304,9 @@ impl FrameFault {
             ),
             Some(Cause::LineEnd) => Some("the file seems to be in lines: use `lines`, `lines:crlf` or `lines:nl`"),
             Some(Cause::OtherByteOrder) => Some("add `le` to the framing (or leave it out), as in `rdw:le`"),
-            Some(Cause::TrailingMark) => {
-                Some("a transfer in text mode added it: transfer the file in binary, or cut it")
-            }
+            Some(Cause::TrailingMark) => Some(
+                "a transfer in text mode added it: transfer the file in binary, or leave it out with `--skip-bytes-last N`",
+            ),
             Some(Cause::Zeros) => {
                 Some("the file seems to be padded with zeros after its last record: cut them, or correct the framing")
             }
@@ -327,6 +333,11 @@ impl FrameFault {
             }
             FrameFaultKind::EndlessLine { .. } => {
                 "the file has no lines, or other line ends: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`"
+            }
+            FrameFaultKind::EndMark { bytes } => {
+                return format!(
+                    "an editor or a transfer in text mode added it: leave it out with `--skip-bytes-last {bytes}` (in an interface file, `skip-bytes-last = {bytes}`), or transfer the file in binary"
+                );
             }
             FrameFaultKind::SegmentOrder { .. } => "a block was lost or written twice: transfer the file again",
             FrameFaultKind::NotDigits { .. } => "check offset, size and encoding of the length field",
@@ -355,7 +366,13 @@ impl FrameFault {
             }
             FrameFaultKind::ShorterThanField { .. } => "check offset and size of the length field against the copybook",
         };
-        by_cause.unwrap_or(by_kind).to_owned()
+        let remedy = by_cause.unwrap_or(by_kind);
+        // Bytes that a transfer appended have a shape: zeros, blanks, text or a line end.
+        let is_header = matches!(self.kind, FrameFaultKind::TooSmall { .. } | FrameFaultKind::Reserved { .. });
+        if is_header && self.cause.is_some() && self.record != RecordNumber::FIRST {
+            return format!("{remedy}; leave out bytes that follow the last record with `--skip-bytes-last N`");
+        }
+        remedy.to_owned()
     }
 
     /// The fault as a finding: code, message, record, byte, remedy.
@@ -413,6 +430,9 @@ impl fmt::Display for FrameFault {
                 write!(f, "the record needs {need} bytes, but its block has {left} left")?;
             }
             FrameFaultKind::EndlessLine { limit } => write!(f, "no line end within {limit} bytes")?,
+            FrameFaultKind::EndMark { .. } => {
+                write!(f, "the last line has only the end-of-file mark 0x1a, which is not a record")?;
+            }
             FrameFaultKind::SegmentOrder { found, open } => {
                 let expected = if open { "2 (last) or 3 (middle)" } else { "0 (complete) or 1 (first)" };
                 write!(f, "segment control code {found}, expected {expected}")?;

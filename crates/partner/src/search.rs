@@ -130,12 +130,16 @@ impl Ledger {
                 Some(_) => Prefix::state(state, filter.overdue_at_ms).bytes().to_vec(),
                 None => end_of(&prefix),
             };
+            check_place(filter, |place| is_key(place, &prefix))?;
             return self.by_field(&unit, filter, &prefix, filter.after.clone().unwrap_or(from));
         }
         if let (None, Some(partner)) = (filter.kind, &filter.partner) {
+            check_place(filter, |place| place.len() == TIME_AND_NUMBER)?;
             return self.by_partner(&unit, filter, partner);
         }
         let mut walk = walk_of(filter);
+        let rest = if walk.index.is_some() { TIME_AND_NUMBER } else { NUMBER_BYTES };
+        check_place(filter, |place| place.strip_prefix(&walk.prefix[..]).is_some_and(|key| key.len() == rest))?;
         if walk.index.is_none()
             && let Some(to) = filter.to_ms
         {
@@ -271,6 +275,7 @@ impl Ledger {
         prefix: &dyn Fn(Option<&StoreKey>) -> Prefix,
     ) -> Result<Found, Findings> {
         let (keyed, plain) = (prefix(self.key()), prefix(None));
+        check_place(filter, |place| is_key(place, &keyed) || is_key(place, &plain))?;
         let begin = |prefix: &Prefix| filter.after.clone().unwrap_or_else(|| end_of(prefix));
         if keyed == plain || filter.after.as_ref().is_some_and(|after| after.starts_with(plain.bytes())) {
             return self.by_field(unit, filter, &plain, begin(&plain));
@@ -473,6 +478,23 @@ fn place_in_time(record: &Option<Record>) -> Option<&[u8]> {
 
 /// Bytes of time and number in a key of the index by partner.
 const TIME_AND_NUMBER: usize = 16;
+/// Bytes of the number of an entry.
+const NUMBER_BYTES: usize = 8;
+
+/// Returns true if a place is a key with a prefix.
+fn is_key(place: &[u8], prefix: &Prefix) -> bool {
+    place.len() == KEY_BYTES && place.starts_with(prefix.bytes())
+}
+
+/// Refuses a page that begins where no page of the search ends. Otherwise, it would begin anywhere, and mostly at the newest entry.
+fn check_place(filter: &Filter, is_place: impl Fn(&[u8]) -> bool) -> Result<(), Findings> {
+    if filter.after.as_deref().is_none_or(is_place) {
+        return Ok(());
+    }
+    let message = "`after` is not the place where a page of this search ends";
+    let finding = Finding::error(codes::PLACE, Fault::Caller, message);
+    Err(finding.hint("use `next` of the page before, with the same conditions").into())
+}
 
 /// Returns the position after the last key with a prefix.
 fn end_of(prefix: &Prefix) -> Vec<u8> {

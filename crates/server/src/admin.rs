@@ -10,6 +10,7 @@ use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, Head
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use quayline_core::Code;
 use serde::Serialize;
 
 use crate::api::v1::{self, Definitions, MissingPart, Paths, Readiness, Status};
@@ -284,14 +285,13 @@ async fn answer(thread: &Rc<Thread>, request: Request<Incoming>) -> Response<Bod
     // A page in an operator's browser is no operator: neither one of elsewhere, nor one whose host's name was made to mean this machine.
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     if request.headers().contains_key(ORIGIN) || !is_local(host) {
-        return json(StatusCode::FORBIDDEN, &Status::new("not for pages of a browser"));
+        let message = "the request comes from a page in a browser: it has the header `Origin`, or a `Host` that is not this machine";
+        let hint = "send it from a program on this machine, to localhost or a loopback address";
+        return json(StatusCode::FORBIDDEN, &Status::refused("not for pages of a browser", FORBIDDEN, message, hint));
     }
     let operator = match operator(thread, &request) {
         Ok(operator) => operator,
-        Err(status) => {
-            let why = if status == StatusCode::UNAUTHORIZED { "no valid credentials" } else { "none of the roles" };
-            return json(status, &Status::new(why));
-        }
+        Err((status, why)) => return json(status, &why),
     };
     operate(thread, request, operator).await
 }
@@ -506,7 +506,7 @@ struct Operator {
 
 /// Returns the sender of a request. If `[serve.admin]` names roles, `read` allows requests that change nothing, `operate` allows all, and `submit`
 /// allows requests for jobs of the sender. Health, readiness and metrics need no role.
-fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Operator, StatusCode> {
+fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Operator, (StatusCode, Status)> {
     let config = &thread.shared.config.admin;
     let path = request.uri().path();
     if config.is_open() || matches!(path, "/health" | "/ready" | "/metrics") {
@@ -514,17 +514,38 @@ fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Operator, St
     }
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let identity = thread.access().identify(&header, None, &thread.tokens);
-    let Ok(Some(identity)) = identity else { return Err(StatusCode::UNAUTHORIZED) };
+    let Ok(Some(identity)) = identity else {
+        // Without credentials, the answer names no roles.
+        let hint = "send a key in `X-API-Key`, or a token in `Authorization: Bearer TOKEN`";
+        let why = Status::refused("no valid credentials", UNAUTHORIZED, "the request has no valid credentials", hint);
+        return Err((StatusCode::UNAUTHORIZED, why));
+    };
     let has = |roles: &[String]| roles.iter().any(|role| identity.roles.contains(role));
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let is_free = has(&config.operate) || (reads && has(&config.read));
-    let may_submit = has(&config.submit) && thread.shared.parts.iter().any(|part| part.is_for_submitters(path));
+    let is_for_submitters = thread.shared.parts.iter().any(|part| part.is_for_submitters(path));
+    let may_submit = has(&config.submit) && is_for_submitters;
     if is_free || may_submit {
         Ok(Operator { name: Some(identity.name.clone()), owns_only: !is_free })
     } else {
-        Err(StatusCode::FORBIDDEN)
+        // The names of roles are no secret for a client that has authenticated: with them, it knows which one to request.
+        let mut roles: Vec<&str> = config.operate.iter().map(String::as_str).collect();
+        roles.extend(config.read.iter().filter(|_| reads).map(String::as_str));
+        roles.extend(config.submit.iter().filter(|_| is_for_submitters).map(String::as_str));
+        let message = format!("the client has none of the roles that {} {path} needs", request.method());
+        let hint = match roles.as_slice() {
+            [] => "no client has the right: name a role in `operate` of [serve.admin]".to_owned(),
+            [role] => format!("use a client with the role {role}"),
+            roles => format!("use a client with one of the roles {}", roles.join(", ")),
+        };
+        Err((StatusCode::FORBIDDEN, Status::refused("none of the roles", FORBIDDEN, message, hint)))
     }
 }
+
+/// Code of a request without valid credentials.
+const UNAUTHORIZED: Code = Code("SRV-015");
+/// Code of a request that the client may not send.
+const FORBIDDEN: Code = Code("SRV-016");
 
 /// Returns true for `localhost` or a loopback address, with or without a port.
 fn is_local(host: &str) -> bool {

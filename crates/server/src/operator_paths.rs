@@ -65,8 +65,8 @@ impl OperatorPaths {
                 "type": "object", "required": ["findings"],
                 "properties": { "findings": { "type": "array", "items": { "type": "object",
                     "required": ["schema", "code", "severity", "fault", "message"],
-                    "properties": { "schema": { "type": "integer" }, "code": string(), "severity": string(),
-                        "fault": string(), "message": string() } } } },
+                    "properties": { "schema": string(), "code": string(), "severity": string(),
+                        "fault": string(), "message": string(), "hint": string() } } } },
             } } },
         });
         if operator.is_some() {
@@ -82,24 +82,52 @@ impl OperatorPaths {
     /// Returns a finding for a request that matches no operation. For a known path, also returns the methods that it supports.
     #[must_use]
     pub fn elsewhere(&self, request: &AdminRequest<'_>) -> (Finding, Option<String>) {
-        let path = request.path.strip_prefix(self.root).unwrap_or(request.path);
-        let fits = |known: &str| {
-            let is_same = |(known, part): (&str, &str)| known == part || known.starts_with('{') && !part.is_empty();
-            known.split('/').count() == path.split('/').count() && known.split('/').zip(path.split('/')).all(is_same)
-        };
-        let methods = self.operations.iter().filter(|(known, ..)| fits(known)).map(|(_, method, ..)| *method);
-        let mut methods: Vec<String> = methods.map(str::to_uppercase).collect();
+        let mut methods: Vec<String> = self.at(request).map(|(_, method, ..)| method.to_uppercase()).collect();
+        methods.dedup();
         let finding = |message: String, hint: String| Finding::error(NO_OPERATION, Fault::Caller, message).hint(hint);
         if methods.is_empty() {
             let hint = format!("GET {}/openapi.json lists the paths", self.root);
             return (finding(format!("the path {} does not exist", request.path), hint), None);
         }
         let message = format!("{} does not support {}", request.path, request.method);
-        let finding = finding(message, format!("send one of {}", methods.join(", ")));
+        let finding = finding(
+            message,
+            match methods.as_slice() {
+                [only] => format!("send {only}"),
+                several => format!("send one of {}", several.join(", ")),
+            },
+        );
         if methods.iter().any(|method| method == "GET") {
             methods.push("HEAD".to_owned());
         }
         (finding, Some(methods.join(", ")))
+    }
+
+    /// Returns the message and the remedy for a body that the operation does not read; its sender expects it to have an effect.
+    #[must_use]
+    pub fn unread_body(&self, request: &AdminRequest<'_>) -> Option<(String, String)> {
+        let (_, method, _, _, parameters, body) =
+            self.at(request).find(|(_, method, ..)| method.eq_ignore_ascii_case(request.method))?;
+        if body.is_some() || request.body.is_empty() {
+            return None;
+        }
+        let names: Vec<&str> = parameters.iter().map(|(name, _)| *name).collect();
+        let hint = match names.as_slice() {
+            [] => "send the request without a body".to_owned(),
+            names => format!("send parameters in the query, not in a body: {}", names.join(", ")),
+        };
+        Some((format!("{} {} has no body", method.to_uppercase(), request.path), hint))
+    }
+
+    /// Returns the operations of a path. One that names the path precedes those with a parameter in its place.
+    fn at<'a>(&'a self, request: &'a AdminRequest<'_>) -> impl Iterator<Item = &'a Operation> {
+        let path = request.path.strip_prefix(self.root).unwrap_or(request.path);
+        let is_named = self.operations.iter().any(|(known, ..)| *known == path);
+        let fits = move |known: &str| {
+            let is_same = |(known, part): (&str, &str)| known == part || known.starts_with('{') && !part.is_empty();
+            known.split('/').count() == path.split('/').count() && known.split('/').zip(path.split('/')).all(is_same)
+        };
+        self.operations.iter().filter(move |(known, ..)| if is_named { *known == path } else { fits(known) })
     }
 
     fn operation(&self, operation: &Operation) -> Value {
@@ -125,12 +153,16 @@ impl OperatorPaths {
         if content.is_empty() {
             content.insert("application/json".to_owned(), json!({}));
         }
+        let refused = |what: &str| {
+            let schema = json!({ "$ref": "#/components/schemas/Findings" });
+            json!({ "description": what, "content": { "application/json": { "schema": schema } } })
+        };
         let success = if self.creates == Some(id) { "201" } else { "200" };
         let mut operation_json = json!({
             "operationId": id, "summary": summary, "parameters": all,
             "responses": {
                 success: { "description": summary, "content": content },
-                "401": { "description": "No valid credentials" }, "403": { "description": "None of the roles" },
+                "401": refused("No valid credentials"), "403": refused("None of the roles"),
             },
         });
         if self.versioned.contains(id) {
@@ -139,9 +171,7 @@ impl OperatorPaths {
         }
         let changed = self.conditional.contains(id).then_some(("412", "It was changed since the client read it"));
         for (status, what) in (self.refusals)(operation).into_iter().chain(changed) {
-            let schema = json!({ "$ref": "#/components/schemas/Findings" });
-            operation_json["responses"][status] =
-                json!({ "description": what, "content": { "application/json": { "schema": schema } } });
+            operation_json["responses"][status] = refused(what);
         }
         if let Some(what) = body {
             operation_json["requestBody"] = json!({ "description": what, "content": { self.body: {} } });

@@ -100,7 +100,7 @@ impl Account {
             id: "waits".to_owned(),
             title: "Wall time of threads".to_owned(),
             notes: vec![
-                format!("{verdict}Time on a processor, waits for one and the sum of the other waits are the kernel's counts. Their division by reason is an estimate from the system calls that threads were in, every 20 ms."),
+                format!("{verdict}Time on a processor, waits for one and the sum of the other waits are the kernel's counts. Their division by reason is an estimate from the system calls that threads were in, every 20 ms. Unaccounted time below 0 is time that the kernel counted twice."),
                 "Locks, queues, backpressure and commits are waits for another thread, and the code of this process names them. In started processes, they are other threads without a reason. Idle threads wait as well.".to_owned(),
             ],
             table: Table {

@@ -49,7 +49,10 @@ pub use interval::{
     ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, PartInterval, TimesInterval, WaitsInterval,
     component_json,
 };
-pub use model::{Demands, Headroom, elapsed_s, job_graph, measured_loads, prediction_report, prediction_text};
+pub use model::{
+    Demands, Headroom, advice_of_load, elapsed_s, job_graph, measured_loads, prediction_report, prediction_text,
+    verdict_on_load,
+};
 pub use readings::readings;
 pub use regulator::{Regulator, nice_of};
 pub use system::{Probe, Process, System, ThreadUse};

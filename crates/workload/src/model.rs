@@ -3,8 +3,8 @@
 use quayline_capacity::audit::LoadFigures;
 use quayline_capacity::fit::{CalendarDate, Exhaustion};
 use quayline_capacity::{
-    GraphStep, ModelError, Objective, Origin, PerMonth, PerSecond, Prediction, Seconds, Servers, Station, StepOrder,
-    USERS_MAX, WorkGraph, Workload,
+    GraphStep, ModelError, Objective, Origin, PerMonth, PerSecond, Prediction, Seconds, Servers, Share, Station,
+    StepOrder, USERS_MAX, WorkGraph, Workload, count_text,
 };
 use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 use serde::Serialize;
@@ -181,6 +181,47 @@ impl Headroom {
         };
         format!("{what} within the objectives: {most}\n{growth}")
     }
+}
+
+/// Returns the verdict on a predicted load, with its reason: each limit of `named` that it misses, and the largest load in `within`. `noun` is what
+/// the load counts, such as `user`.
+///
+/// # Errors
+/// [`ModelError`] for a workload without demand.
+pub fn verdict_on_load(
+    workload: &Workload,
+    load: &Prediction,
+    named: &Objective,
+    within: &Objective,
+    noun: &str,
+) -> Result<(Verdict, String), ModelError> {
+    let most = workload.most_users(within)?.value;
+    let missed = workload.missed(load, named);
+    if missed.is_empty() {
+        return Ok((Verdict::Good, format!("{} within the objectives.", count_text(f64::from(most), noun))));
+    }
+    let verb = if load.users == 1 { "misses" } else { "miss" };
+    let others = match most {
+        0 if load.users == 1 => String::new(),
+        0 => format!("; a single {noun} misses an objective, too"),
+        // Rows of a model with more limits than its network.
+        most if most >= load.users => String::new(),
+        most => format!("; {} within them", count_text(f64::from(most), noun)),
+    };
+    let asked = count_text(f64::from(load.users), noun);
+    Ok((Verdict::ObjectiveMissed, format!("{asked} {verb} the objectives: {}{others}", missed.join("; "))))
+}
+
+/// Returns a line of advice if a predicted load exceeds a default utilization, which is no objective; otherwise an empty text.
+#[must_use]
+pub fn advice_of_load(workload: &Workload, load: &Prediction, utilization_max: Share, noun: &str) -> String {
+    let default = Objective { utilization_most: Some(utilization_max), ..Objective::default() };
+    let asked = count_text(f64::from(load.users), noun);
+    let missed = workload.missed(load, &default);
+    missed
+        .iter()
+        .map(|missed| format!("Advice: {asked}: {missed} by default; --utilization-max names another limit\n"))
+        .collect()
 }
 
 /// Returns the load of some members together in each interval with transactions and response times. The number of users follows from Little's law,

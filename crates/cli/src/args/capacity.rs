@@ -124,8 +124,8 @@ pub(crate) struct ObjectiveArgs {
     /// Objective: largest 95th percentile of the response time
     #[arg(long, value_name = "TIME")]
     pub(crate) p95_max: Option<Duration>,
-    /// Objective: largest utilization of a station [default: 70%]
-    #[arg(long, value_name = "PERCENT")]
+    /// Objective: largest utilization of a station [default: 70%, which is only advice]
+    #[arg(long, value_name = "PERCENT", value_parser = utilization)]
     pub(crate) utilization_max: Option<Percent>,
     /// Growth of users or workers in a month, for the date of exhaustion
     #[arg(long, value_name = "PERCENT")]
@@ -133,6 +133,15 @@ pub(crate) struct ObjectiveArgs {
     /// Date from which growth counts, YYYY-MM-DD
     #[arg(id = "growth-from", long = "from", value_name = "DATE", requires = "growth")]
     pub(crate) growth_from: Option<String>,
+}
+
+/// A utilization above 0 and up to 100 %.
+fn utilization(text: &str) -> Result<Percent, String> {
+    let percent: Percent = text.parse()?;
+    if percent.0.0 > 0.0 && percent.0.0 <= 1.0 {
+        return Ok(percent);
+    }
+    Err("expected a percentage above 0 % and at most 100 %, because no station is busier".to_owned())
 }
 
 /// What `quayline predict` does with saved predictions.

@@ -140,6 +140,27 @@ pub(crate) enum MeasureCommand {
     Sizing(MeasureSizingArgs),
 }
 
+impl MeasureCommand {
+    /// Files of the report, and the earlier run to compare with.
+    pub(crate) fn files(&self) -> &ReportArgs {
+        let measured = match self {
+            MeasureCommand::Gateway(args) => &args.report,
+            MeasureCommand::Flow(args) => &args.report,
+            MeasureCommand::Batch(args) => &args.report,
+            MeasureCommand::Mix(args) => &args.report,
+            MeasureCommand::Store(args) => &args.report,
+            MeasureCommand::Memory(args) => &args.report,
+            MeasureCommand::Net(args) => &args.report,
+            MeasureCommand::Crypto(args) => &args.report,
+            MeasureCommand::Translate(args) => &args.report,
+            MeasureCommand::Convert(args) => &args.report,
+            MeasureCommand::Sweep(args) => &args.report,
+            MeasureCommand::Sizing(args) => &args.report,
+        };
+        &measured.files
+    }
+}
+
 /// Arguments of `quayline measure convert`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -152,7 +173,7 @@ pub(crate) struct MeasureConvertArgs {
     /// Threads of each run
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) workers: u16,
-    /// Folder for inputs and outputs, which need six times the largest file [default: a temporary folder]
+    /// Folder in which the run creates one for its data (six times the largest file) and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
@@ -172,7 +193,7 @@ pub(crate) struct MeasureSweepArgs {
     /// Numbers of workers, ascending
     #[arg(long, value_delimiter = ',', default_value = "1,2", value_name = "N,N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) workers: Vec<u16>,
-    /// Folder for inputs and outputs, which need four times the input [default: a temporary folder]
+    /// Folder in which the run creates one for its data (four times the input) and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
@@ -209,7 +230,7 @@ pub(crate) struct MeasureSizingArgs {
     /// Largest error of a prediction on a quiet machine, in percent; a larger one gives exit code 5
     #[arg(long = "error-max", default_value_t = 15.0, value_name = "PERCENT")]
     pub(crate) error_max: f64,
-    /// Folder for the data of the runs, which is emptied [default: a temporary folder]
+    /// Folder in which the run creates one for its data and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
@@ -286,7 +307,7 @@ pub(crate) struct MeasureStoreArgs {
     /// Open units of work of the processes that are killed
     #[arg(long, value_delimiter = ',', default_value = "50,150,500", value_name = "N,N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub(crate) open: Vec<u32>,
-    /// Folder for the data of the runs; its folder `store` is emptied [default: a temporary folder]
+    /// Folder in which the run creates one for its data and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
@@ -366,7 +387,7 @@ pub(crate) struct MeasureTranslateArgs {
     /// Largest input in megabytes; the study goes up to 2048 [default: no limit]
     #[arg(long, value_name = "MB")]
     pub(crate) megabytes_max: Option<u64>,
-    /// Folder for inputs and outputs, which need twice the largest input [default: a temporary folder]
+    /// Folder in which the run creates one for its data (twice the largest input) and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Files of the report, and the earlier run to compare with.
@@ -415,7 +436,7 @@ pub(crate) struct MeasureFlowArgs {
     /// Additional instances of the flows
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) instances: u32,
-    /// Folder for the data of the runs; its folder `data` is emptied [default: a temporary folder]
+    /// Folder in which the run creates one for its data and removes it [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Write the 65,145 records of the samples to a file instead, 32 bytes each

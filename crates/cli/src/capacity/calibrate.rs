@@ -13,7 +13,7 @@ use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 use serde::Serialize;
 
 use super::profile::{ProfileWire, read};
-use super::report::finish;
+use super::report::{check_baseline, finish};
 use super::{BasisWire, CAP_CALIBRATE, CAP_REGRESSION, CAP_UNLIKE, print_json, refused};
 use crate::args::{CalibrateArgs, CalibrateCommand, CompareProfilesArgs, ProjectCostArgs};
 use crate::console::{Console, shown, write_stdout};
@@ -35,6 +35,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs, console: &Console) -> Result<Exit,
 }
 
 fn run(args: &CalibrateArgs, console: &Console) -> Result<Exit, Stop> {
+    check_baseline(&args.report)?;
     let time = args.time.0.0;
     if !(0.005..=TIME_MAX).contains(&time) {
         return Err(argument(format!("--time is {time} s, expected 5ms to {TIME_MAX}s")).into());

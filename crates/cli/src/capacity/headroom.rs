@@ -1,22 +1,30 @@
 //! Objectives of predictions, and the largest load within them.
 
 use quayline_capacity::fit::CalendarDate;
-use quayline_capacity::{Objective, PerMonth, Share, Workload};
-use quayline_workload::Headroom;
+use quayline_capacity::{Objective, PerMonth, Prediction, Share, Workload};
+use quayline_report::Verdict;
+use quayline_workload::{Headroom, advice_of_load as advice, verdict_on_load as verdict};
 
 use super::refused;
 use crate::args::ObjectiveArgs;
 use crate::exit::{Stop, argument};
 
-/// Default maximum utilization of a prediction.
+/// Default maximum utilization of a prediction. It limits the largest load that a prediction recommends, and fails no prediction.
 const UTILIZATION_MAX: Share = Share(0.7);
 
 impl ObjectiveArgs {
+    /// Returns the limits of the command line and the default one.
     pub(super) fn objective(&self) -> Objective {
+        let named = self.named();
+        Objective { utilization_most: named.utilization_most.or(Some(UTILIZATION_MAX)), ..named }
+    }
+
+    /// Returns the limits of the command line.
+    fn named(&self) -> Objective {
         Objective {
             response_most: self.response_max.map(|time| time.0),
             percentile_most: self.p95_max.map(|time| time.0),
-            utilization_most: Some(self.utilization_max.map_or(UTILIZATION_MAX, |percent| percent.0)),
+            utilization_most: self.utilization_max.map(|percent| percent.0),
         }
     }
 
@@ -34,5 +42,21 @@ impl ObjectiveArgs {
         let growth = self.growth.map(|growth| PerMonth(growth.0.0));
         Headroom::of(workload, &self.objective(), asked, growth, from.transpose()?)
             .map_err(|error| refused(&error).into())
+    }
+
+    /// Returns the verdict on the largest predicted load, with its reason. `noun` is what the load counts, such as `user`.
+    pub(super) fn verdict(
+        &self,
+        workload: &Workload,
+        load: &Prediction,
+        noun: &str,
+    ) -> Result<(Verdict, String), Stop> {
+        let within = if self.is_given() { self.named() } else { self.objective() };
+        verdict(workload, load, &self.named(), &within, noun).map_err(|error| refused(&error).into())
+    }
+
+    /// Returns a line of advice if the largest predicted load exceeds the default utilization, which is no objective; otherwise an empty text.
+    pub(super) fn advice(&self, workload: &Workload, load: &Prediction, noun: &str) -> String {
+        if self.utilization_max.is_some() { String::new() } else { advice(workload, load, UTILIZATION_MAX, noun) }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) use component::report;
 pub(crate) use cost::{profile, write_profile};
 pub(crate) use mix::measure_mix;
 pub(crate) use predict::predict;
-pub(crate) use report::finish_measured;
+pub(crate) use report::{check_baseline, finish_measured};
 pub(crate) use selftest::selftest;
 pub(crate) use size::size;
 

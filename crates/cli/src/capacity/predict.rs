@@ -1,7 +1,9 @@
 //! `quayline predict`: throughput and response times for a number of users.
 
 use quayline_capacity::simulation::{Simulation, SimulationOutcome, Variation};
-use quayline_capacity::{Class, Estimate, ModelError, Network, Prediction, Seconds, Servers, Share, Station, Workload};
+use quayline_capacity::{
+    Class, Estimate, ModelError, Network, Prediction, Seconds, Servers, Share, Station, Workload, count_text,
+};
 use quayline_workload::Headroom;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -9,7 +11,7 @@ use toml::Spanned;
 use super::predict_audit::predict_audit;
 use super::predict_fit;
 use super::predict_report::{PredictionReport, curve};
-use super::report::finish;
+use super::report::{check_baseline, finish};
 use super::{BasisWire, OriginWire, read, refused};
 use crate::args::{PredictArgs, PredictCommand};
 use crate::console::Console;
@@ -30,6 +32,7 @@ pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Sto
 
 /// Predicts each number of users.
 fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
+    check_baseline(&args.report)?;
     let (workload, details) = workload(args)?;
     let objective = args.objective.objective();
     let stop = |error| Stop::from(refused(&error));
@@ -39,7 +42,6 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let most_asked = args.users.iter().copied().max().unwrap_or(1);
     let headroom = args.objective.headroom(&workload, most_asked)?;
-    let most = headroom.most;
     let Some(weakest) = super::weakest(&rows) else { return Ok(Exit::Done) };
     let mut simulated = Vec::new();
     if let Some(transactions) = args.simulate {
@@ -47,16 +49,22 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
             simulated.push(simulate(&workload, &details, *users, transactions, args.seed).map_err(stop)?);
         }
     }
-    let answer =
-        Answer { workload: &workload, rows: &rows, simulated: &simulated, headroom, basis: BasisWire::of(weakest) };
+    let largest = rows.iter().map(|row| &row.value).max_by_key(|row| row.users).expect("there is a weakest row");
+    let answer = Answer {
+        workload: &workload,
+        rows: &rows,
+        simulated: &simulated,
+        headroom,
+        advice: args.objective.advice(&workload, largest, "user"),
+        basis: BasisWire::of(weakest),
+    };
     super::answer(&args.answer, &answer.wire(), || answer.text())?;
     let contents = PredictionReport {
         workload: &workload,
         rows: &rows,
         simulated: &simulated,
         objective: &objective,
-        gated: args.objective.is_given(),
-        most,
+        verdict: args.objective.verdict(&workload, largest, "user")?,
         basis: &answer.basis,
         curve: if args.report.report.is_some() { curve(&workload, most_asked) } else { Vec::new() },
     };
@@ -173,6 +181,8 @@ struct Answer<'a> {
     rows: &'a [Estimate<Prediction>],
     simulated: &'a [SimulationOutcome],
     headroom: Headroom,
+    /// A line of text about the default limit, or none.
+    advice: String,
     basis: BasisWire,
 }
 
@@ -202,9 +212,11 @@ impl Answer<'_> {
         text.push_str(&self.simulated_text());
         if let Some(bottleneck) = self.workload.bottleneck() {
             let name = &self.workload.stations[bottleneck].name;
-            text.push_str(&format!("\nBottleneck: {name}, from {:.0} users\n", self.workload.saturation_users()));
+            let users = count_text(self.workload.saturation_users(), "user");
+            text.push_str(&format!("\nBottleneck: {name}, from {users}\n"));
         }
         text.push_str(&self.headroom.text("Users"));
+        text.push_str(&self.advice);
         text.push_str(&self.basis.text());
         text.push_str("Percentiles: gamma distribution of mean and variance; residence times taken as independent\n");
         text

@@ -2,7 +2,7 @@
 
 use quayline_capacity::simulation::SimulationOutcome;
 use quayline_capacity::{
-    Estimate, Objective, Prediction, Seconds, Servers, Share, Station, Workload, asymptotic_bounds,
+    Estimate, Objective, Prediction, Seconds, Servers, Share, Station, Workload, asymptotic_bounds, count_text,
 };
 use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 
@@ -20,9 +20,8 @@ pub(super) struct PredictionReport<'a> {
     pub(super) rows: &'a [Estimate<Prediction>],
     pub(super) simulated: &'a [SimulationOutcome],
     pub(super) objective: &'a Objective,
-    /// True if the command line has an objective.
-    pub(super) gated: bool,
-    pub(super) most: u32,
+    /// Verdict on the largest number of users, with its reason.
+    pub(super) verdict: (Verdict, String),
     pub(super) basis: &'a BasisWire,
     /// Predictions up to beyond the knee; none without a report, or for very many users.
     pub(super) curve: Vec<Prediction>,
@@ -52,23 +51,12 @@ fn quantity_of_users(users: f64) -> u32 {
 }
 
 impl PredictionReport<'_> {
-    /// Returns true if the largest number of users misses an objective of the command line.
-    fn misses(&self) -> bool {
-        self.gated && self.largest() > self.most
-    }
-
     fn largest(&self) -> u32 {
         self.rows.iter().map(|row| row.value.users).max().unwrap_or(0)
     }
 
     pub(super) fn report(&self) -> Report {
-        let most = self.most;
-        let (verdict, summary) = if self.misses() {
-            let text = format!("{} users miss the objectives, which {most} users keep", self.largest());
-            (Verdict::ObjectiveMissed, text)
-        } else {
-            (Verdict::Good, format!("{most} users keep the objectives."))
-        };
+        let (verdict, summary) = self.verdict.clone();
         let mut sections = vec![self.load()];
         if !self.simulated.is_empty() {
             sections.push(self.simulation());
@@ -232,8 +220,8 @@ impl PredictionReport<'_> {
         let bottleneck = self.workload.bottleneck().map_or_else(
             || "Every station is a delay: nothing limits.".to_owned(),
             |at| {
-                let limit = self.workload.saturation_users();
-                format!("The bottleneck is {}, from {limit:.0} users.", stations[at].name)
+                let limit = count_text(self.workload.saturation_users(), "user");
+                format!("The bottleneck is {}, from {limit}.", stations[at].name)
             },
         );
         let limit = self.objective.utilization_most.map(|share| format!("At most {} % are allowed.", share.percent()));

@@ -182,13 +182,15 @@ pub(super) struct Answer<'a, D> {
 
 impl<D: Serialize> Answer<'_, D> {
     pub(super) fn finish(&self, basis: &BasisWire, args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
-        let asked = self.rows.iter().map(|row| row.users).max().unwrap_or(1);
-        let headroom = args.objective.headroom(self.workload, asked)?;
-        super::answer(&args.answer, &self.wire(&headroom, basis), || self.text(&headroom, basis))?;
+        let largest = self.rows.iter().max_by_key(|row| row.users).expect("a prediction has a row");
+        let headroom = args.objective.headroom(self.workload, largest.users)?;
+        super::answer(&args.answer, &self.wire(&headroom, basis), || {
+            let advice = args.objective.advice(self.workload, largest, "worker");
+            self.text(&headroom, &advice, basis)
+        })?;
         let mut report = prediction_report(self.name, self.workload, self.rows, &self.elapsed);
-        if args.objective.is_given() && asked > headroom.most {
-            report.verdict = quayline_report::Verdict::ObjectiveMissed;
-            report.summary = format!("{asked} workers miss the objectives, which {} workers keep.", headroom.most);
+        if args.objective.is_given() {
+            (report.verdict, report.summary) = args.objective.verdict(self.workload, largest, "worker")?;
         }
         report.sections.push(basis_section(basis));
         finish(report, &args.report, console)
@@ -220,9 +222,9 @@ impl<D: Serialize> Answer<'_, D> {
         }
     }
 
-    fn text(&self, headroom: &Headroom, basis: &BasisWire) -> String {
+    fn text(&self, headroom: &Headroom, advice: &str, basis: &BasisWire) -> String {
         let table = prediction_text(self.name, self.transactions, self.workload, self.rows, &self.elapsed);
-        format!("{table}{}{}{}", headroom.text("Workers"), self.notes, basis.text())
+        format!("{table}{}{advice}{}{}", headroom.text("Workers"), self.notes, basis.text())
     }
 }
 

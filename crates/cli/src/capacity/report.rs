@@ -17,6 +17,11 @@ const BASELINE_BYTES_MAX: u64 = 64 << 20;
 /// Figures that a finding names.
 const NAMED_MAX: usize = 5;
 
+/// Refuses a baseline that cannot be read, before a run that takes time.
+pub(crate) fn check_baseline(args: &ReportArgs) -> Result<(), Stop> {
+    args.baseline.as_deref().map_or(Ok(()), |path| baseline(path).map(|_| ()))
+}
+
 /// Compares with the baseline, writes the files and reports the verdict. Without `--report` and `--baseline` only the verdict counts.
 pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     conclude(&mut report, args, console)

@@ -10,7 +10,7 @@ use quayline_gateway::decode_path;
 use quayline_partner::{
     AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Expected, Filter, Kept, Kind, Ledger, NO_BYTES,
     NO_ENTRY, ROSTER, Release, Roster, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, VERSION,
-    Way, is_partner, time_of,
+    Way, is_partner, over_http, time_of,
 };
 use quayline_server::{AdminAnswer, AdminDownload, AdminPart, AdminRequest};
 use quayline_workload::{Kind as Work, Workload};
@@ -23,8 +23,7 @@ use super::show::{explanation_json, partner_json, partner_line_json};
 use super::{envelope_json, now_ms, openapi, read_book, receive_json, roster, send_json};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
 use crate::console::Console;
-use crate::exit::{Stop, argument};
-use crate::store::from_hex;
+use crate::exit::Stop;
 
 /// Default and maximum number of entries on a page.
 const PAGE: usize = 50;
@@ -129,7 +128,7 @@ impl PartnersPart {
             ("POST", ["explain"]) => self.explain(request.body),
             ("GET", ["entries"]) => self.entries(&query),
             ("POST", ["entries", "purge"]) => self.purge(&query),
-            ("GET", ["entries", id]) => entry_id(id).and_then(|id| self.entry(id)),
+            ("GET", ["entries", id]) if *id != "purge" => entry_id(id).and_then(|id| self.entry(id)),
             ("GET", ["entries", id, "story"]) => entry_id(id).and_then(|id| {
                 let story = self.at_desk(|desk| desk.story(id))?;
                 Ok((200, story_json(&story)))
@@ -405,6 +404,9 @@ impl AdminPart for PartnersPart {
             return Some(failure(&wrong("the path is not UTF-8".to_owned(), "encode it".to_owned())));
         };
         let parts: Vec<&str> = decoded.iter().map(|part| &**part).collect();
+        if let Some((message, hint)) = openapi::PATHS.unread_body(request) {
+            return Some(failure(&wrong(message, hint)));
+        }
         if let ("GET", ["entries", id, "bytes"]) = (request.method, parts.as_slice()) {
             return Some(match self.bytes(id) {
                 Ok(body) => AdminAnswer::new(200, "application/octet-stream", body),
@@ -424,7 +426,8 @@ impl AdminPart for PartnersPart {
             turn.done(1, u64::from(routed.is_err()));
         }
         Some(match routed {
-            Ok((status, value)) => {
+            Ok((status, mut value)) => {
+                over_http(&mut value);
                 // One partner is the answer, or what one partner is after its change.
                 let version = value.get("version").or_else(|| match value.get("changes")?.as_array()?.as_slice() {
                     [one] => one.get("version"),
@@ -486,7 +489,9 @@ fn failure(findings: &Findings) -> AdminAnswer {
         Some((_, Fault::Environment)) => 503,
         _ => 500,
     };
-    answer(status, &json!({ "findings": findings.0.iter().map(raw).collect::<Vec<_>>() }))
+    let mut value = json!({ "findings": findings.0.iter().map(raw).collect::<Vec<_>>() });
+    over_http(&mut value);
+    answer(status, &value)
 }
 
 fn story_json(story: &Story) -> Value {
@@ -568,9 +573,8 @@ impl Query {
 
     fn place(&self) -> Result<Option<Vec<u8>>, Findings> {
         let Some(text) = self.value("after") else { return Ok(None) };
-        from_hex("after", text).map(Some).map_err(|stop| match stop {
-            Stop::Findings(findings) => findings,
-            Stop::ClosedPipe => argument("`after` is not a place").into(),
+        quayline_core::from_hex(text).map(Some).ok_or_else(|| {
+            wrong("`after` is not the place where a page ends".to_owned(), "send `next` of the page before".to_owned())
         })
     }
 

@@ -185,7 +185,35 @@ fn an_objective_of_the_command_line_is_a_gate() {
     let world = World::new();
     let ran = world.run("predict --users 10 --cpu 2ms --cores 4 --response-max 3ms");
     assert!(ran.code(1).err().contains("CAP-010"), "{}", ran.err());
+    assert!(ran.err().contains("10 users miss the objectives: mean response time "), "{}", ran.err());
+    assert!(ran.err().contains(", at most 3.00 ms; 6 users within them"), "{}", ran.err());
     world.run("predict --users 2 --cpu 2ms --cores 4 --response-max 3ms").code(0);
+    let none = world.run("predict --users 2 --cpu 2ms --response-max 1ms");
+    assert!(none.code(1).err().contains("; a single user misses an objective, too"), "{}", none.err());
+}
+
+/// Regression: a prediction within the objective of the command line failed for the default utilization, which nobody named.
+#[test]
+fn the_default_utilization_is_advice() {
+    let world = World::new();
+    let asked = "predict --users 100,500,1000 --think 500ms --cpu 2ms --cores 4 --p95-max 50ms";
+    let out = world.run(asked).code(0).out();
+    assert!(out.contains("\nAdvice: 1000 users: utilization of cpu 9"), "{out}");
+    assert!(out.contains(" %, at most 70 % by default; --utilization-max names another limit\n"), "{out}");
+    let named = world.run(&format!("{asked} --utilization-max 70%"));
+    assert!(!named.out().contains("Advice: "), "{}", named.out());
+    let err = named.code(1).err();
+    assert!(err.contains("CAP-010") && err.contains("1000 users miss the objectives: utilization of cpu 9"), "{err}");
+    for wrong in ["170%", "0%", "-5%"] {
+        let err = world.run(&format!("{asked} --utilization-max={wrong}")).code(2).err();
+        assert!(err.contains("at most 100 %"), "{wrong}: {err}");
+    }
+    let err = world.run("predict --users 1 --cpu 0ms").code(2).err();
+    assert!(
+        err.contains("CAP-002") && err.contains("needs no time at any station") && !err.contains("class 0"),
+        "{err}"
+    );
+    assert!(world.run("predict --users 1 --cpu 2ms").code(0).out().contains("cpu, from 1 user\n"));
 }
 
 #[test]

@@ -45,6 +45,18 @@ fn a_flow_is_measured_over_amqp_too() {
     assert!(String::from_utf8(world.read("over-amqp.csv")).expect("UTF-8").contains("4 Update, over AMQP"));
 }
 
+/// Regression: a baseline that does not exist was reported after the run.
+#[test]
+fn a_baseline_is_read_before_the_run() {
+    let world = World::new();
+    for study in ["convert --scratch .", "sweep", "net", "store", "crypto"] {
+        let ran = world.run(&format!("measure {study} --baseline nofile.json"));
+        let err = ran.code(2).err();
+        assert!(err.starts_with("error[CLI-002]") && err.contains("nofile.json"), "{study}: {err}");
+    }
+    assert!(world.files().is_empty(), "{:?}", world.files());
+}
+
 /// The case study needs no large input, so it runs for every size of the other inputs.
 #[test]
 fn the_study_of_a_translator_has_the_case_study() {

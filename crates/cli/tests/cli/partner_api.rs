@@ -295,6 +295,34 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     assert_eq!(status("POST", "/partner/envelopes/release", "reader"), 403);
     assert_eq!(status("POST", "/partner/envelopes/release", "keeper"), 200);
     assert_eq!(status("GET", "/health", ""), 200);
+    // A refusal has a finding. Only a client that has authenticated learns the roles.
+    let refusal = |method: &str, path: &str, key: &str| -> Value {
+        serde_json::from_slice(&server.ask(method, path, key, b"").expect("an answer").1).expect("JSON")
+    };
+    let forbidden = refusal("POST", "/partner/envelopes/release", "reader");
+    assert_eq!(forbidden["findings"][0]["code"], "SRV-016", "{forbidden}");
+    assert_eq!(forbidden["findings"][0]["hint"], "use a client with the role operator");
+    let unknown = refusal("GET", "/partner/partners", "wrong");
+    assert_eq!(unknown["findings"][0]["code"], "SRV-015", "{unknown}");
+    assert!(!unknown.to_string().contains("operator") && !unknown.to_string().contains("auditor"), "{unknown}");
+    // Requests that the paths do not read as they were meant.
+    let hint = |method: &str, path: &str, body: &[u8], status: u16| {
+        let answer = server.json(method, path, body, status);
+        answer["findings"][0]["hint"].as_str().expect("a hint").to_owned()
+    };
+    for cursor in ["5", "C1F2", "0f"] {
+        for search in ["", "&state=rejected", "&partner=ALDER", "&partner=ALDER&kind=group", "&number=5"] {
+            let hint = hint("GET", &format!("/partner/entries?after={cursor}{search}"), b"", 400);
+            assert!(hint.contains("`next` of the page before"), "{cursor}{search}: {hint}");
+        }
+    }
+    for method in ["DELETE", "GET"] {
+        assert_eq!(hint(method, "/partner/entries/purge", b"", 405), "send POST");
+    }
+    assert_eq!(hint("POST", "/partner/entries/export", b"", 405), "send GET");
+    let hint_of_body = hint("POST", "/partner/entries/purge", b"{\"older_than\":0}", 400);
+    assert_eq!(hint_of_body, "send parameters in the query, not in a body: older_than, after");
+    assert!(hint("GET", "/partner/entries/77", b"", 404).contains("`GET /partner/entries`"));
 
     // An order with a bad quantity among good ones.
     let good = String::from_utf8(world.read("edi/850.x12")).expect("text");
@@ -309,6 +337,8 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     let faulty = good.replacen(&line, &wrong, 1);
     let again = server.json("POST", "/partner/receive?name=orders.x12", faulty.as_bytes(), 409);
     assert_eq!(again["findings"][0]["code"], "PTN-106", "{again}");
+    let hint = again["findings"][0]["hint"].as_str().expect("a hint");
+    assert!(hint.contains("`again=true`") && !hint.contains("--"), "{hint}");
     let rejected = server.get("/partner/entries?state=rejected&kind=transaction&partner=ALDER");
     let entry = number(&rejected["entries"][0]["entry"]);
     assert_eq!(rejected["entries"].as_array().map(Vec::len), Some(1), "{rejected}");

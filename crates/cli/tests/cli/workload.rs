@@ -207,7 +207,7 @@ fn a_server_collects_what_each_class_did_and_reports_it() {
     assert!(text.contains("p50            p95            p99"), "{text}");
     // Nothing answers within a nanosecond.
     let missed = world.run(&format!("{asked} --workers 10 --p95-max 1ns"));
-    assert!(missed.code(1).err().contains("10 workers miss the objectives, which 0 workers keep"), "{}", missed.err());
+    assert!(missed.code(1).err().contains("10 workers miss the objectives: 95th percentile "), "{}", missed.err());
     let refused = world.run("predict work jobs/copy.xml --intervals kept.json --growth 10%").code(2).err();
     assert!(refused.contains("objectives and --growth do not apply to the steps of a job"), "{refused}");
     let unknown = world.run("predict work --member api:git --intervals kept.json").code(2).err();

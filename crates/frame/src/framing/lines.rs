@@ -12,6 +12,17 @@ pub(crate) struct Lines {
     pub(crate) limit: usize,
 }
 
+/// Ctrl-Z, which DOS programs and transfers in text mode write after the last line of a file.
+const END_MARK: u8 = 0x1a;
+
+impl Lines {
+    /// Returns true for a line of ASCII that has only end-of-file marks. In EBCDIC, the byte has another meaning.
+    fn is_mark(&self, line: &[u8]) -> bool {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        matches!(self.spec.end, LineEnd::Lf | LineEnd::CrLf) && line.iter().all(|byte| *byte == END_MARK)
+    }
+}
+
 impl Framing for Lines {
     #[inline]
     fn measure(
@@ -43,6 +54,13 @@ impl Framing for Lines {
         if consumed == 0 {
             let seen = if self.spec.end == LineEnd::CrLf { input.len().saturating_sub(1) } else { input.len() };
             return Ok(Measure::NeedMore { at_least: input.len() + 1, scanned: seen });
+        }
+        if input[0] == END_MARK && consumed == input.len() && self.is_mark(&input[..stop]) {
+            return match end {
+                EndOfInput::Yes => Err(Wrong { kind: FrameFaultKind::EndMark { bytes: consumed }, at: 0, cause: None }),
+                // A line that others follow is data.
+                EndOfInput::No => Ok(Measure::NeedMore { at_least: input.len() + 1, scanned: 0 }),
+            };
         }
         let cut = self.spec.carriage_return == CarriageReturn::Strip && input[..stop].ends_with(b"\r");
         Ok(Measure::Record { consumed, body: 0..stop - usize::from(cut) })

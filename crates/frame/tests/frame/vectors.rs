@@ -2,8 +2,9 @@
 
 use expect_test::expect;
 use quayline_core::Limits;
+use quayline_frame::{Edges, FramingSpec};
 
-use crate::check::{check, check_with};
+use crate::check::{blocks, check, check_with};
 
 fn small() -> Limits {
     Limits { record_bytes_max: 8, line_bytes_max: 4, ..Limits::default() }
@@ -43,12 +44,12 @@ fn a_line_end_behind_fixed_records_is_named() {
         "fixed:4",
         b"abcd\r\n",
         expect![[r#"
-        abcd
-        error[FRM-001]: the source ends inside a record: 2 of 4 bytes are missing; the bytes left over are a line end or end-of-file mark
-          at record 2, byte 4
+            abcd
+            error[FRM-001]: the source ends inside a record: 2 of 4 bytes are missing; the bytes left over are a line end or end-of-file mark
+              at record 2, byte 4
 
-        hint: a transfer in text mode added it: transfer the file in binary, or cut it
-    "#]],
+            hint: a transfer in text mode added it: transfer the file in binary, or leave it out with `--skip-bytes-last N`
+        "#]],
     );
 }
 
@@ -204,12 +205,12 @@ fn blanks_instead_of_an_rdw_are_named() {
         "rdw",
         b"\0\x05\0\0a\x40\x40\x40\x40\x40",
         expect![[r#"
-        a
-        error[FRM-004]: the RDW says 16448 and its reserved bytes are not zero; the bytes are EBCDIC blanks
-          at record 2, byte 5
+            a
+            error[FRM-004]: the RDW says 16448 and its reserved bytes are not zero; the bytes are EBCDIC blanks
+              at record 2, byte 5
 
-        hint: data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
-    "#]],
+            hint: data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one; leave out bytes that follow the last record with `--skip-bytes-last N`
+        "#]],
     );
 }
 
@@ -327,12 +328,12 @@ fn zeros_behind_the_last_record_are_named() {
         "rdw",
         b"\0\x05\0\0a\0\0\0\0\0\0",
         expect![[r#"
-        a
-        error[FRM-002]: the RDW says 0, expected at least 4; the bytes are zeros
-          at record 2, byte 5
+            a
+            error[FRM-002]: the RDW says 0, expected at least 4; the bytes are zeros
+              at record 2, byte 5
 
-        hint: the file seems to be padded with zeros after its last record: cut them, or correct the framing
-    "#]],
+            hint: the file seems to be padded with zeros after its last record: cut them, or correct the framing; leave out bytes that follow the last record with `--skip-bytes-last N`
+        "#]],
     );
 }
 
@@ -618,6 +619,72 @@ fn ebcdic_lines_end_in_nl_or_lf() {
         done
     "#]],
     );
+}
+
+/// Regression: the mark was a record, so `skip-last` left it out and the trailer became data.
+#[test]
+fn an_end_of_file_mark_is_no_line() {
+    check(
+        "lines",
+        b"a\nT\n\x1a",
+        expect![[r#"
+        a
+        T
+        error[FRM-013]: the last line has only the end-of-file mark 0x1a, which is not a record
+          at record 3, byte 4
+
+        hint: an editor or a transfer in text mode added it: leave it out with `--skip-bytes-last 1` (in an interface file, `skip-bytes-last = 1`), or transfer the file in binary
+    "#]],
+    );
+    check(
+        "lines:crlf",
+        b"a\r\n\x1a\x1a\r\n",
+        expect![[r#"
+        a
+        error[FRM-013]: the last line has only the end-of-file mark 0x1a, which is not a record
+          at record 2, byte 3
+
+        hint: an editor or a transfer in text mode added it: leave it out with `--skip-bytes-last 4` (in an interface file, `skip-bytes-last = 4`), or transfer the file in binary
+    "#]],
+    );
+    check(
+        "lines:strip-cr",
+        b"a\r\n\x1a\r\n",
+        expect![[r#"
+        a
+        error[FRM-013]: the last line has only the end-of-file mark 0x1a, which is not a record
+          at record 2, byte 3
+
+        hint: an editor or a transfer in text mode added it: leave it out with `--skip-bytes-last 3` (in an interface file, `skip-bytes-last = 3`), or transfer the file in binary
+    "#]],
+    );
+    // A line that others follow, one with data, and one in EBCDIC are records.
+    check(
+        "lines",
+        b"\x1a\nb\x1a\n",
+        expect![[r#"
+        \x1a
+        b\x1a
+        done
+    "#]],
+    );
+    check(
+        "lines:nl",
+        b"\xc1\x15\x1a\x15",
+        expect![[r#"
+        \xc1
+        \x1a
+        done
+    "#]],
+    );
+    let data = b"H\na\nb\nT\n\x1a\n";
+    let edges = Edges { skip_first: 1, skip_last: 1 };
+    for cut in 0..data.len() {
+        let spec = FramingSpec::parse("lines").unwrap();
+        let ((bodies, end), skipped) = blocks(&spec, &Limits::default(), data, &[cut, data.len()], edges);
+        assert_eq!((bodies, skipped), (vec![b"a".to_vec(), b"b".to_vec()], 2), "cut at {cut}");
+        assert_eq!(end.map_err(|fault| fault.code().0), Err("FRM-013"));
+    }
 }
 
 #[test]

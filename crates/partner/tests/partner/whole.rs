@@ -88,7 +88,7 @@ fn cut_interchanges_come_back_byte_by_byte() {
         let entries = received(&world);
         assert_eq!(entries.len(), 1);
         let kept = bytes(&world, entries[0].id).expect("kept");
-        assert_eq!(String::from_utf8_lossy(&kept), text);
+        assert_eq!(core::str::from_utf8(&kept), Ok(text));
     }
 }
 

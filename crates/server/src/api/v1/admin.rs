@@ -2,17 +2,39 @@
 
 use std::net::IpAddr;
 
+use quayline_core::Code;
 use serde::Serialize;
 
 /// Result of a request as text.
 #[derive(Serialize)]
 pub(crate) struct Status {
     pub(crate) status: String,
+    /// Reasons of a refusal, in the form of all findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) findings: Vec<Refusal>,
+}
+
+/// A finding about a request that was refused.
+#[derive(Serialize)]
+pub(crate) struct Refusal {
+    pub(crate) schema: &'static str,
+    pub(crate) code: &'static str,
+    pub(crate) severity: &'static str,
+    pub(crate) fault: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: String,
 }
 
 impl Status {
     pub(crate) fn new(status: impl Into<String>) -> Status {
-        Status { status: status.into() }
+        Status { status: status.into(), findings: Vec::new() }
+    }
+
+    /// A refusal with its reason.
+    pub(crate) fn refused(status: &str, code: Code, message: impl Into<String>, hint: impl Into<String>) -> Status {
+        let (code, message, hint) = (code.0, message.into(), hint.into());
+        let finding = Refusal { schema: "quayline.finding/1", code, severity: "error", fault: "caller", message, hint };
+        Status { status: status.to_owned(), findings: vec![finding] }
     }
 }
 
