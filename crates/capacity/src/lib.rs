@@ -19,6 +19,7 @@ pub mod audit;
 pub mod calibration;
 pub mod check;
 mod coordinated_omission;
+mod curve;
 mod error;
 mod estimate;
 pub mod fit;

@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use super::predict_audit::predict_audit;
 use super::predict_fit;
-use super::predict_report::{PredictionReport, curve};
+use super::predict_report::PredictionReport;
 use super::report::{check_baseline, finish};
 use super::{BasisWire, OriginWire, read, refused};
 use crate::args::{PredictArgs, PredictCommand};
@@ -66,7 +66,7 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
         objective: &objective,
         verdict: args.objective.verdict(&workload, largest, "user")?,
         basis: &answer.basis,
-        curve: if args.report.report.is_some() { curve(&workload, most_asked) } else { Vec::new() },
+        curve: if args.report.report.is_some() { workload.curve(most_asked) } else { Vec::new() },
     };
     finish(contents.report(), &args.report, console)
 }

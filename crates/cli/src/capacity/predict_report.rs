@@ -9,11 +9,6 @@ use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyl
 use super::BasisWire;
 use super::report::basis_section;
 
-/// Points of the curve.
-const CURVE_POINTS: u32 = 24;
-/// Maximum number of users for a curve, because each point is a separate solution.
-const CURVE_USERS_MAX: u32 = 20_000;
-
 /// A prediction with everything that was calculated for it.
 pub(super) struct PredictionReport<'a> {
     pub(super) workload: &'a Workload,
@@ -25,29 +20,6 @@ pub(super) struct PredictionReport<'a> {
     pub(super) basis: &'a BasisWire,
     /// Predictions up to beyond the knee; none without a report, or for very many users.
     pub(super) curve: Vec<Prediction>,
-}
-
-/// Predictions from one user to beyond the number from which the bottleneck limits, and at least to `largest`.
-pub(super) fn curve(workload: &Workload, largest: u32) -> Vec<Prediction> {
-    let beyond = quantity_of_users(1.5 * workload.saturation_users()).min(CURVE_USERS_MAX);
-    let end = largest.max(beyond);
-    if end > CURVE_USERS_MAX {
-        return Vec::new();
-    }
-    let mut users: Vec<u32> = (0..=CURVE_POINTS).map(|at| (end * at / CURVE_POINTS).max(1)).collect();
-    users.dedup();
-    users.into_iter().filter_map(|users| Some(workload.predict(users).ok()?.value)).collect()
-}
-
-/// Returns the largest count up to [`CURVE_USERS_MAX`] that is at most `users`, by bisection, because a float cannot be converted to a count without
-/// loss.
-fn quantity_of_users(users: f64) -> u32 {
-    let (mut low, mut high) = (1, CURVE_USERS_MAX);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if f64::from(middle) <= users { low = middle } else { high = middle - 1 }
-    }
-    low
 }
 
 impl PredictionReport<'_> {
