@@ -124,7 +124,7 @@ pub(crate) struct ObjectiveArgs {
     /// Objective: largest 95th percentile of the response time
     #[arg(long, value_name = "TIME")]
     pub(crate) p95_max: Option<Duration>,
-    /// Objective: largest utilization of a station [default: 70%, which is only advice]
+    /// Objective: largest utilization [default: 70%, as advice]
     #[arg(long, value_name = "PERCENT", value_parser = utilization)]
     pub(crate) utilization_max: Option<Percent>,
     /// Growth of users or workers in a month, for the date of exhaustion
