@@ -8,7 +8,8 @@ use quayline_postgres::server::{Durable, OwnServer};
 
 use crate::world::World;
 
-const ROWS: usize = 20_000;
+// More than a fast machine writes while another command starts.
+const ROWS: usize = 100_000;
 
 fn world() -> World {
     let lines: String = (1..=ROWS).map(|n| format!("{n},row {n}\n")).collect();

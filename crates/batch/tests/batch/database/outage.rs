@@ -37,7 +37,8 @@ fn outage() -> Duration {
 /// The server stops in the middle of a job and returns: the job waits and ends with each row once. Then it stops for good: the job ends, and
 /// continues when a database is available again.
 pub(super) fn the_database_goes(server: &OwnServer, folder: &Path) {
-    const ROWS: u32 = 60_000;
+    // More than a fast machine writes while the server stops.
+    const ROWS: u32 = 240_000;
     lines(folder, "in.json", 1..=ROWS);
     let xml = chunk(50, &in_file("in.json"), &into("u", &[]), "");
     let waits = |patience| {
