@@ -153,9 +153,10 @@ impl Delta {
             added += more;
             removed += less;
         }
-        drop(guards);
+        // Inside the locks: a generation that is frozen in between would take the changes without their bytes, and the next one would have less than none.
         self.active_bytes.fetch_add(added, Ordering::Relaxed);
         self.active_bytes.fetch_sub(removed, Ordering::Relaxed);
+        drop(guards);
     }
 
     /// Freezes the active generation. The frozen one must be empty. `at` runs while no change can enter.
@@ -400,5 +401,53 @@ impl AppliedView for Nothing {
         _visit: &mut crate::applied::TryVisit<'_>,
     ) -> Result<(), StoreError> {
         Err(Nothing::error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use quayline_store::Space;
+
+    use super::*;
+    use crate::applied::Redb;
+    use crate::fake::FakeDisk;
+    use crate::log::Mark;
+
+    /// Regression: a generation that was frozen between a commit's changes and their bytes took the changes without the bytes. The next one then had less
+    /// than none, which filled the memory by count, or ended the process in a build with checks.
+    #[test]
+    fn the_bytes_of_a_generation_are_never_below_zero() {
+        const KEYS: u64 = 64;
+        let disk = FakeDisk::new(1);
+        let mark = Mark { position: 0, segment: 0, identity: 1 };
+        let applied = Redb::create(&disk, 1 << 20, mark).unwrap();
+        let delta = Delta::new(&applied, &Settings::default()).unwrap();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for writer in 0..2u64 {
+                let (delta, stop) = (&delta, &stop);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        // Each key is created and removed again, so that a commit removes the bytes that the one before added.
+                        let key = |number: u64| FullKey::new(Space(20), &(writer * KEYS + number).to_be_bytes());
+                        let value = || Change::Fresh(Value::from(vec![0; 1_000]));
+                        delta.enter(vec![(0..KEYS).map(|number| (key(number), value())).collect()], Entering::Live);
+                        delta.enter(
+                            vec![(0..KEYS).map(|number| (key(number), Change::Delete)).collect()],
+                            Entering::Live,
+                        );
+                    }
+                });
+            }
+            for _ in 0..2_000 {
+                drop(delta.freeze(|| ()));
+                let frozen = delta.bytes();
+                delta.thaw(&applied).unwrap();
+                assert!(frozen < 1 << 20 && delta.bytes() < 1 << 20, "{frozen} bytes");
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
     }
 }

@@ -88,18 +88,22 @@ impl Server {
 
     /// Started by a command that the folder is an argument of.
     pub(crate) fn start_by(mut command: Command, folder: TempDir) -> Server {
-        let mut process = command
-            .arg(folder.path())
-            .stdout(Stdio::piped())
-            .stderr(std::fs::File::create(folder.path().join("stderr.log")).unwrap())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().parse().unwrap_or_else(|_| {
-            panic!("no address: {}", std::fs::read_to_string(folder.path().join("stderr.log")).unwrap())
-        });
-        Server { folder, process, address }
+        command.arg(folder.path()).stdout(Stdio::piped());
+        for tries_left in (0..40).rev() {
+            let mut process =
+                command.stderr(std::fs::File::create(folder.path().join("stderr.log")).unwrap()).spawn().unwrap();
+            let mut line = String::new();
+            BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            if let Ok(address) = line.trim().parse() {
+                return Server { folder, process, address };
+            }
+            let log = std::fs::read_to_string(folder.path().join("stderr.log")).unwrap();
+            // A connection of another test can have a free port as its own for a moment.
+            assert!(log.contains("address in use") && tries_left > 0, "no address: {log}");
+            process.wait().unwrap();
+            std::thread::sleep(Duration::from_millis(250));
+        }
+        unreachable!("the last try returns or panics")
     }
 
     /// Returns the log after a moment without a new line, because a separate thread writes it.
