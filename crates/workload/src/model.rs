@@ -212,7 +212,7 @@ pub fn verdict_on_load(
     Ok((Verdict::ObjectiveMissed, format!("{asked} {verb} the objectives: {}{others}", missed.join("; "))))
 }
 
-/// Returns a line of advice if a predicted load exceeds a default utilization, which is no objective; otherwise an empty text.
+/// Returns a line of advice for each station that a predicted load fills beyond a default utilization. The text is empty if none is.
 #[must_use]
 pub fn advice_of_load(workload: &Workload, load: &Prediction, utilization_max: Share, noun: &str) -> String {
     let default = Objective { utilization_most: Some(utilization_max), ..Objective::default() };

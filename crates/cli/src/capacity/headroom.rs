@@ -55,7 +55,8 @@ impl ObjectiveArgs {
         verdict(workload, load, &self.named(), &within, noun).map_err(|error| refused(&error).into())
     }
 
-    /// Returns a line of advice if the largest predicted load exceeds the default utilization, which is no objective; otherwise an empty text.
+    /// Returns a line of advice for each station that the largest predicted load fills beyond the default utilization. The text is empty if none is, or if
+    /// the user named a limit.
     pub(super) fn advice(&self, workload: &Workload, load: &Prediction, noun: &str) -> String {
         if self.utilization_max.is_some() { String::new() } else { advice(workload, load, UTILIZATION_MAX, noun) }
     }
