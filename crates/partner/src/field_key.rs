@@ -1,13 +1,19 @@
 //! Keys of `PARTNER.FIELDS`, by which entries are found.
 //!
 //! ```text
-//!  0  1  what    1  17  by what              18  8  id, high byte first
-//!  1 a business field     digest of name and value (16), 0
-//!  2 a control number     digest of the number without leading zeros (16), 0
-//!  3 a state              state (1), time when it is due (8), zeros
-//!  4 a number in context  kind and direction (1), context (8), number (8)
+//!    0  1  what                       1 16  by what                                    17  8  id, high byte first
+//!    3 a state                        state (1), time when it is due (8), zeros        id
+//! kind a number in context            context (8), number (8)                          id
+//!
+//!    0  1  what                       1  6  block   7 16  by what                      23  2  end of the id
+//!    1 a business field               id / 65,536   digest of name and value           id mod 65,536
+//!    2 a control number               id / 65,536   digest of the number without leading zeros
 //! ```
-//! With its space a key has 30 bytes, which the store keeps without an allocation and compares without following a pointer. Keys with the texts
+//! **Digests are sorted within blocks of 65,536 entries.** A new key is then near other new keys: many of one save share a page of the tree, in a store of any
+//! size. Sorted by digest alone, each key of a large store changed a page of its own, which is read, copied and written. A search looks once into each
+//! block, which takes about 8 µs.
+//!
+//! With its space a key has 29 bytes, which the store keeps without an allocation and compares without following a pointer. Keys with the texts
 //! themselves had 68 bytes, and comparing them was an eighth of the cost of a document. Two texts with one digest are not expected in the life
 //! of the universe. Digests are keyed where the store has a key: nobody can look up guesses in the file.
 
@@ -17,14 +23,17 @@ use crate::entry::{Entry, EntryId, Kind, State, Way, kept_number};
 use crate::seal::StoreKey;
 
 /// Bytes of a key.
-pub(crate) const KEY_BYTES: usize = 26;
-/// Bytes before the id.
-pub(crate) const PREFIX_BYTES: usize = 18;
+pub(crate) const KEY_BYTES: usize = 25;
+/// Bytes before an id.
+const PREFIX_BYTES: usize = 17;
+/// Bytes of a digest's key before the end of the id.
+const BLOCK_BYTES: usize = 23;
+/// Bits of an id within its block.
+const BLOCK_BITS: u32 = 16;
 
 const FIELD: u8 = 1;
 const NUMBER: u8 = 2;
 const STATE: u8 = 3;
-const IN_CONTEXT: u8 = 4;
 
 /// Prefix of a key: all bytes before the id, or fewer for a range.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,20 +42,15 @@ pub(crate) struct Prefix {
     used: usize,
 }
 
-impl Prefix {
-    fn new(what: u8, parts: &[&[u8]]) -> Prefix {
-        let mut bytes = [0; PREFIX_BYTES];
-        bytes[0] = what;
-        let mut used = 1;
-        for part in parts {
-            bytes[used..used + part.len()].copy_from_slice(part);
-            used += part.len();
-        }
-        Prefix { bytes, used }
-    }
+/// Digest of a business field or a control number, by which entries are found block by block.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Digest {
+    what: u8,
+    digest: [u8; 16],
+}
 
-    /// Creates the prefix of all entries with a digest: its last byte is zero.
-    fn of_digest(what: u8, texts: &[&str], key: Option<&StoreKey>) -> Prefix {
+impl Digest {
+    fn new(what: u8, texts: &[&str], key: Option<&StoreKey>) -> Digest {
         let length = texts.iter().map(|text| 8 + text.len()).sum::<usize>();
         let (mut short, mut long) = ([0; 96], Vec::new());
         let joined = match short.get_mut(..length) {
@@ -63,17 +67,57 @@ impl Prefix {
             at += 8 + text.len();
         }
         let digest = key.map_or_else(|| xxh3_128(joined).to_be_bytes(), |key| key.digest_of(joined));
-        Prefix { used: PREFIX_BYTES, ..Prefix::new(what, &[&digest]) }
+        Digest { what, digest }
     }
 
     /// Entries with a value of a business field.
-    pub(crate) fn field(name: &str, value: &str, key: Option<&StoreKey>) -> Prefix {
-        Prefix::of_digest(FIELD, &[name, value.trim()], key)
+    pub(crate) fn field(name: &str, value: &str, key: Option<&StoreKey>) -> Digest {
+        Digest::new(FIELD, &[name, value.trim()], key)
     }
 
     /// Entries with a control number.
-    pub(crate) fn number(number: &str, key: Option<&StoreKey>) -> Prefix {
-        Prefix::of_digest(NUMBER, &[trimmed(kept_number(number.trim()))], key)
+    pub(crate) fn number(number: &str, key: Option<&StoreKey>) -> Digest {
+        Digest::new(NUMBER, &[trimmed(kept_number(number.trim()))], key)
+    }
+
+    /// Returns the prefix of its keys in the block of an entry.
+    pub(crate) fn in_block_of(&self, id: EntryId) -> [u8; BLOCK_BYTES] {
+        let mut prefix = [0; BLOCK_BYTES];
+        prefix[0] = self.what;
+        prefix[1..7].copy_from_slice(&id.0.to_be_bytes()[..6]);
+        prefix[7..].copy_from_slice(&self.digest);
+        prefix
+    }
+
+    /// Returns the key of an entry.
+    pub(crate) fn of(&self, id: EntryId) -> [u8; KEY_BYTES] {
+        let mut key = [0; KEY_BYTES];
+        key[..BLOCK_BYTES].copy_from_slice(&self.in_block_of(id));
+        key[BLOCK_BYTES..].copy_from_slice(&id.0.to_be_bytes()[6..]);
+        key
+    }
+
+    /// Returns true if the key has this digest, in whichever block.
+    pub(crate) fn is_of(&self, key: &[u8]) -> bool {
+        key.len() == KEY_BYTES && key[0] == self.what && key[7..BLOCK_BYTES] == self.digest
+    }
+}
+
+/// Returns the first entry of the block of an entry.
+pub(crate) fn begin_of_block(id: EntryId) -> EntryId {
+    EntryId(id.0 >> BLOCK_BITS << BLOCK_BITS)
+}
+
+impl Prefix {
+    fn new(what: u8, parts: &[&[u8]]) -> Prefix {
+        let mut bytes = [0; PREFIX_BYTES];
+        bytes[0] = what;
+        let mut used = 1;
+        for part in parts {
+            bytes[used..used + part.len()].copy_from_slice(part);
+            used += part.len();
+        }
+        Prefix { bytes, used }
     }
 
     /// Entries in a state, or those that are due at a time.
@@ -86,11 +130,12 @@ impl Prefix {
 
     /// Entries of a context, or those that have a number in it.
     pub(crate) fn in_context(kind: Kind, way: Way, context: u64, number: Option<&str>) -> Prefix {
-        let which = kind.byte() & 0x7f | if way == Way::Sent { 0x80 } else { 0 };
+        // Kinds are letters, so they differ from what else a key begins with.
+        let what = kind.byte() | if way == Way::Sent { 0x80 } else { 0 };
         let context = context.to_be_bytes();
         match number {
-            Some(number) => Prefix::new(IN_CONTEXT, &[&[which], &context, &short_number(number)]),
-            None => Prefix::new(IN_CONTEXT, &[&[which], &context]),
+            Some(number) => Prefix::new(what, &[&context, &short_number(number)]),
+            None => Prefix::new(what, &[&context]),
         }
     }
 
@@ -120,9 +165,17 @@ fn short_number(number: &str) -> [u8; 8] {
     value.to_be_bytes()
 }
 
-/// Returns the entry number at the end of a key.
+/// Returns the entry number of a key.
 pub(crate) fn id_of(key: &[u8]) -> EntryId {
-    EntryId(key.last_chunk::<8>().map_or(0, |id| u64::from_be_bytes(*id)))
+    let mut id = [0; 8];
+    match key {
+        [FIELD | NUMBER, ..] if key.len() == KEY_BYTES => {
+            id[..6].copy_from_slice(&key[1..7]);
+            id[6..].copy_from_slice(&key[BLOCK_BYTES..]);
+        }
+        _ => id = key.last_chunk().copied().unwrap_or_default(),
+    }
+    EntryId(u64::from_be_bytes(id))
 }
 
 /// Returns the prefixes under which an entry is found in addition to its business fields: its state if it needs attention, and its numbers.
@@ -154,12 +207,14 @@ mod tests {
     #[test]
     fn keys_differ_where_what_they_are_of_differs() {
         let key = StoreKey::parse(&"0a".repeat(32)).expect("a key");
+        let digests = [
+            Digest::field("a", "bc", None),
+            Digest::field("ab", "c", None),
+            Digest::field("ab", "c", Some(&key)),
+            Digest::number("12", None),
+            Digest::number("12", Some(&key)),
+        ];
         let prefixes = [
-            Prefix::field("a", "bc", None),
-            Prefix::field("ab", "c", None),
-            Prefix::field("ab", "c", Some(&key)),
-            Prefix::number("12", None),
-            Prefix::number("12", Some(&key)),
             Prefix::state(State::Rejected, Some(7)),
             Prefix::in_context(Kind::Group, Way::Sent, 5, Some("0012")),
             Prefix::in_context(Kind::Group, Way::Sent, 5, Some("012")),
@@ -168,12 +223,30 @@ mod tests {
             Prefix::in_context(Kind::Group, Way::Received, 5, Some("0012")),
             Prefix::in_context(Kind::Group, Way::Sent, 6, Some("0012")),
         ];
-        for (at, one) in prefixes.iter().enumerate() {
-            assert!(prefixes[..at].iter().all(|other| other.of(EntryId(1)) != one.of(EntryId(1))), "{at}");
-            assert_eq!(id_of(&one.of(EntryId(at as u64))), EntryId(at as u64));
+        let all = |id: EntryId| -> Vec<[u8; KEY_BYTES]> {
+            digests.iter().map(|digest| digest.of(id)).chain(prefixes.iter().map(|prefix| prefix.of(id))).collect()
+        };
+        for id in [0, 1, 0xffff, 0x1_0000, 0x1234_5678_9abc_def0, u64::MAX].map(EntryId) {
+            let keys = all(id);
+            for (at, one) in keys.iter().enumerate() {
+                assert!(!keys[..at].contains(one), "{at}");
+                assert_eq!(id_of(one), id);
+                assert!(digests.iter().filter(|digest| digest.is_of(one)).count() == usize::from(at < digests.len()));
+            }
         }
-        assert_eq!(Prefix::field("ab", " c ", None), Prefix::field("ab", "c", None));
-        assert_eq!(Prefix::number("0012", None), Prefix::number("12", None));
+        assert_eq!(Digest::field("ab", " c ", None), Digest::field("ab", "c", None));
+        assert_eq!(Digest::number("0012", None), Digest::number("12", None));
+    }
+
+    #[test]
+    fn keys_of_a_digest_are_in_the_order_of_entries() {
+        let digest = Digest::field("order", "4711", None);
+        let ids = [1, 2, 0xffff, 0x1_0000, 0x1_0001, 0x2_0000, u64::MAX].map(EntryId);
+        assert!(ids.map(|id| digest.of(id)).is_sorted());
+        assert!(ids.iter().all(|id| digest.of(*id).starts_with(&digest.in_block_of(begin_of_block(*id)))));
+        // A key of an older block comes before all keys of a newer one.
+        assert!(Digest::field("order", "1", None).of(EntryId(0xffff)) < digest.of(EntryId(0x1_0000)));
+        assert!(digest.of(EntryId(0xffff)) < Digest::field("order", "1", None).of(EntryId(0x1_0000)));
     }
 
     #[test]

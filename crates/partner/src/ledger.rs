@@ -3,7 +3,7 @@
 //! | file | key | record |
 //! |---|---|---|
 //! | `PARTNER.ENTRIES` | id | an [`Entry`] with the index `partner`, and its bytes, compressed, up to 16 KB |
-//! | `PARTNER.FIELDS` | see `field_key.rs` (26) | nothing else; see below |
+//! | `PARTNER.FIELDS` | see `field_key.rs` (25) | nothing else; see below |
 //! | `PARTNER.BODIES` | id (8), part (1) | larger bytes, compressed |
 //! | `PARTNER.RECEIVED` | id (8), piece (4) | a piece of a received interchange, compressed; see `whole.rs` |
 //! | `PARTNER.OUTBOX` | id (8), number (2) | a file that is still to be written |
@@ -27,7 +27,7 @@ use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::entry::{self, Bytes, Entry, EntryId, Packed};
-use crate::field_key::{self, Prefix, id_of, numbers_of, prefixes_of};
+use crate::field_key::{self, Digest, Prefix, id_of, numbers_of, prefixes_of};
 use crate::seal::{SEALED, StoreKey};
 
 /// The open transaction store. Clones share it.
@@ -144,7 +144,7 @@ impl Ledger {
                     if file.definition().alternates != definition.alternates
                         || file.definition().organisation != definition.organisation =>
                 {
-                    Err(StoreError::Version { file: definition.name, found: 2, known: 3 })
+                    Err(StoreError::Version { file: definition.name, found: 3, known: 4 })
                 }
                 found => found,
             }
@@ -277,10 +277,8 @@ impl Ledger {
     /// Adds the keys by which a new entry is found.
     fn enter(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
         let key = self.key();
-        let fields = entry.details.fields.iter().map(|(name, value)| Prefix::field(name, value, key));
-        let numbers = numbers_of(entry).map(|number| Prefix::number(number, key));
-        for prefix in fields.chain(numbers).chain(prefixes_of(entry)) {
-            self.fields.insert_fresh(unit, &prefix.of(entry.id))?;
+        for key in keys_of(entry, key) {
+            self.fields.insert_fresh(unit, &key)?;
         }
         Ok(())
     }
@@ -307,10 +305,10 @@ impl Ledger {
         }
         let (before, now): (Vec<&str>, Vec<&str>) = (numbers_of(&old).collect(), numbers_of(entry).collect());
         for number in before.iter().filter(|number| !now.contains(number)) {
-            self.fields.remove(unit, &Prefix::number(number, key).of(entry.id)).map_err(of_store)?;
+            self.fields.remove(unit, &Digest::number(number, key).of(entry.id)).map_err(of_store)?;
         }
         for number in now.iter().filter(|number| !before.contains(number)) {
-            self.fields.set(unit, &Prefix::number(number, key).of(entry.id)).map_err(of_store)?;
+            self.fields.set(unit, &Digest::number(number, key).of(entry.id)).map_err(of_store)?;
         }
         let record = self.encoded(entry, bytes, tail, key)?;
         self.entries.rewrite(unit, &read, &record).map(|_| ()).map_err(of_store)
@@ -410,10 +408,8 @@ impl Ledger {
         let id = entry.id.0.to_be_bytes();
         let read = self.entries.read_for_update(unit, By::Key(&id), Relation::Equal, LockWait::Default)?;
         let key = self.key_of(&read.bytes);
-        let fields = entry.details.fields.iter().map(|(name, value)| Prefix::field(name, value, key));
-        let numbers = numbers_of(entry).map(|number| Prefix::number(number, key));
-        for prefix in fields.chain(numbers).chain(prefixes_of(entry)) {
-            self.fields.remove(unit, &prefix.of(entry.id))?;
+        for key in keys_of(entry, key) {
+            self.fields.remove(unit, &key)?;
         }
         if let Some((Bytes::Apart(part), _)) = Entry::bytes_of(&read.bytes) {
             self.bodies.remove(unit, &body_key(entry.id, part))?;
@@ -427,8 +423,16 @@ impl Ledger {
 const BYTES_INSIDE_MAX: usize = 16 << 10;
 
 /// Bytes of a record of the file of fields.
-const KEY_BYTES_OF_FIELDS: u32 = 26;
-const _: () = assert!(field_key::KEY_BYTES == 26);
+const KEY_BYTES_OF_FIELDS: u32 = 25;
+const _: () = assert!(field_key::KEY_BYTES == 25);
+
+/// Returns all keys by which an entry is found.
+fn keys_of(entry: &Entry, key: Option<&StoreKey>) -> impl Iterator<Item = [u8; field_key::KEY_BYTES]> {
+    let fields = entry.details.fields.iter().map(move |(name, value)| Digest::field(name, value, key));
+    let numbers = numbers_of(entry).map(move |number| Digest::number(number, key));
+    let digests = fields.chain(numbers).map(|digest| digest.of(entry.id));
+    digests.chain(prefixes_of(entry).map(|prefix| prefix.of(entry.id)))
+}
 
 pub(crate) fn damaged(what: &str) -> Findings {
     let place = Place { path: Some("PARTNER.ENTRIES".to_owned()), ..Place::default() };

@@ -2,7 +2,8 @@
 //!
 //! Every search walks the index of its most selective condition: business field, control number, a state that needs attention,
 //! partner and time (of one kind, or of all kinds at once), or all entries by number, which follows the time. The other conditions are tested for each entry. A page ends after a fixed
-//! number of entries was found or examined, and has the position of the next one, so the cost of a page does not depend on the size of the store.
+//! number of entries was found or examined, and has the position of the next one, so the cost of a page does not depend on the size of the store. Searches by field or
+//! number also look once into each block of 65,536 entries (`field_key.rs`).
 
 use std::ops::ControlFlow;
 
@@ -19,7 +20,7 @@ use crate::condition::Undecided;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
 use crate::envelope::version_of;
-use crate::field_key::{KEY_BYTES, Prefix, id_of};
+use crate::field_key::{Digest, KEY_BYTES, Prefix, begin_of_block, id_of};
 use crate::ledger::{self, Ledger, Part, of_store};
 use crate::matching;
 use crate::receive::{Again, KEEP_DAYS};
@@ -90,6 +91,13 @@ const CLOCKS_MS: u64 = 86_400_000;
 /// Entries that one page looks at.
 const LOOKED_AT_MAX: usize = 20_000;
 
+/// A page of a search in the file of fields, and the number of keys and blocks that it looked at.
+#[derive(Default)]
+struct FieldPage {
+    found: Found,
+    looked_at: usize,
+}
+
 /// An index to walk: keys begin with `prefix`, and the walk begins at its end.
 struct Walk {
     index: Option<&'static str>,
@@ -117,10 +125,10 @@ impl Ledger {
         self.check_key()?;
         let unit = self.begin().map_err(of_store)?;
         if let Some((name, value)) = &filter.field {
-            return self.by_digest(&unit, filter, &|key| Prefix::field(name, value, key));
+            return self.by_digest(&unit, filter, &|key| Digest::field(name, value, key));
         }
         if let Some(number) = &filter.number {
-            return self.by_digest(&unit, filter, &|key| Prefix::number(number, key));
+            return self.by_digest(&unit, filter, &|key| Digest::number(number, key));
         }
         if let Some(state) = filter.state.filter(|state| state.needs_attention())
             && (filter.partner.is_none() || filter.kind.is_none() || filter.overdue_at_ms.is_some())
@@ -128,10 +136,13 @@ impl Ledger {
             let prefix = Prefix::state(state, None);
             let from = match filter.overdue_at_ms {
                 Some(_) => Prefix::state(state, filter.overdue_at_ms).bytes().to_vec(),
-                None => end_of(&prefix),
+                None => end_of(prefix.bytes()),
             };
             check_place(filter, |place| is_key(place, &prefix))?;
-            return self.by_field(&unit, filter, &prefix, filter.after.clone().unwrap_or(from));
+            let mut page = FieldPage::default();
+            let from = filter.after.as_deref().unwrap_or(&from);
+            let _ = self.by_field(&unit, filter, prefix.bytes(), from, &mut page)?;
+            return Ok(page.found);
         }
         if let (None, Some(partner)) = (filter.kind, &filter.partner) {
             check_place(filter, |place| place.len() == TIME_AND_NUMBER)?;
@@ -267,34 +278,80 @@ impl Ledger {
         Ok(Backwards { walk, browse })
     }
 
-    /// Finds entries by a digest. If the store got its key later, earlier entries have digests without it; they are older, so they come last.
+    /// Finds entries by a digest, in one block of entries after the other, the newest first. If the store got its key later, earlier entries have digests
+    /// without it; they are older, so they come last in their block.
     fn by_digest(
         &self,
         unit: &Unit,
         filter: &Filter,
-        prefix: &dyn Fn(Option<&StoreKey>) -> Prefix,
+        digest: &dyn Fn(Option<&StoreKey>) -> Digest,
     ) -> Result<Found, Findings> {
-        let (keyed, plain) = (prefix(self.key()), prefix(None));
-        check_place(filter, |place| is_key(place, &keyed) || is_key(place, &plain))?;
-        let begin = |prefix: &Prefix| filter.after.clone().unwrap_or_else(|| end_of(prefix));
-        if keyed == plain || filter.after.as_ref().is_some_and(|after| after.starts_with(plain.bytes())) {
-            return self.by_field(unit, filter, &plain, begin(&plain));
+        let (keyed, plain) = (digest(self.key()), digest(None));
+        let mut digests = vec![keyed, plain];
+        digests.dedup();
+        check_place(filter, |place| digests.iter().any(|digest| digest.is_of(place)))?;
+        let mut page = FieldPage::default();
+        let Some((oldest, newest)) = self.ids_between(unit, filter)? else { return Ok(page.found) };
+        let mut after = filter.after.as_deref();
+        let mut block = begin_of_block(after.map_or(newest, id_of).min(newest));
+        loop {
+            for digest in &digests {
+                let prefix = digest.in_block_of(block);
+                if after.is_some_and(|after| !digest.is_of(after)) {
+                    continue;
+                }
+                let after = after.take().filter(|after| after.starts_with(&prefix));
+                let from = after.map_or_else(|| end_of(&prefix), <[u8]>::to_vec);
+                page.looked_at += 1;
+                match self.fields.read(unit, By::Key(&prefix), Relation::Equal) {
+                    Ok(_) => {}
+                    Err(StoreError::NotFound { .. }) => continue,
+                    Err(error) => return Err(of_store(error)),
+                }
+                if self.by_field(unit, filter, &prefix, &from, &mut page)?.is_break() {
+                    return Ok(page.found);
+                }
+            }
+            if block <= oldest {
+                return Ok(page.found);
+            }
+            if page.looked_at >= LOOKED_AT_MAX {
+                page.found.next = Some(plain.of(block).to_vec());
+                return Ok(page.found);
+            }
+            block = begin_of_block(EntryId(block.0 - 1));
         }
-        let mut found = self.by_field(unit, filter, &keyed, begin(&keyed))?;
-        if found.next.is_none() {
-            let rest = Filter { limit: filter.limit.max(1) - found.entries.len(), ..filter.clone() };
-            let older = self.by_field(unit, &rest, &plain, end_of(&plain))?;
-            found.entries.extend(older.entries);
-            found.next = older.next;
-        }
-        Ok(found)
     }
 
-    /// Entries whose keys in the file of fields begin with a prefix, from before `from` back.
-    fn by_field(&self, unit: &Unit, filter: &Filter, prefix: &Prefix, from: Vec<u8>) -> Result<Found, Findings> {
+    /// Returns the numbers of the oldest and of the newest entry that can have the times of a filter; `None` if the store has no entry.
+    fn ids_between(&self, unit: &Unit, filter: &Filter) -> Result<Option<(EntryId, EntryId)>, Findings> {
+        let first = match self.entries.read(unit, By::Key(&[0; NUMBER_BYTES]), Relation::AtLeast) {
+            Ok(first) => id_of(&first.key),
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(of_store(error)),
+        };
+        let oldest = match filter.from_ms {
+            Some(from) => self.first_since(unit, from.saturating_sub(CLOCKS_MS))?,
+            None => first,
+        };
+        let newest = match filter.to_ms {
+            Some(to) => self.first_since(unit, to.saturating_add(CLOCKS_MS))?,
+            None => self.last_id(unit).map_err(of_store)?,
+        };
+        Ok(Some((oldest.max(first), newest)))
+    }
+
+    /// Finds entries whose keys in the file of fields begin with a prefix, from before `from` back. Breaks if the page is complete.
+    fn by_field(
+        &self,
+        unit: &Unit,
+        filter: &Filter,
+        prefix: &[u8],
+        from: &[u8],
+        page: &mut FieldPage,
+    ) -> Result<ControlFlow<()>, Findings> {
         let mut browse = self.fields.browse();
-        let mut found = Found::default();
-        match browse.start(unit, By::Key(&from), Relation::AtLeast) {
+        match browse.start(unit, By::Key(from), Relation::AtLeast) {
             Ok(()) => {}
             Err(StoreError::NotFound { .. }) => {
                 browse = self.fields.browse();
@@ -302,34 +359,30 @@ impl Ledger {
             }
             Err(error) => return Err(of_store(error)),
         }
-        for _ in 0..LOOKED_AT_MAX {
+        page.found.next = None;
+        loop {
             let record = match browse.previous(unit) {
                 Ok(record) => record,
-                Err(StoreError::EndOfFile { .. }) => {
-                    found.next = None;
-                    return Ok(found);
-                }
+                Err(StoreError::EndOfFile { .. }) => return Ok(ControlFlow::Continue(())),
                 Err(error) => return Err(of_store(error)),
             };
-            if record.key.as_slice() >= from.as_slice() {
+            if record.key.as_slice() >= from {
                 continue;
             }
-            if !record.key.starts_with(prefix.bytes()) {
-                found.next = None;
-                return Ok(found);
+            if !record.key.starts_with(prefix) {
+                return Ok(ControlFlow::Continue(()));
             }
+            page.looked_at += 1;
             if let Some(entry) = self.get(unit, id_of(&record.key))?
                 && fits(filter, &entry)
             {
-                found.entries.push(entry);
+                page.found.entries.push(entry);
             }
-            if found.entries.len() >= filter.limit.max(1) {
-                found.next = Some(record.key);
-                return Ok(found);
+            if page.found.entries.len() >= filter.limit.max(1) || page.looked_at >= LOOKED_AT_MAX {
+                page.found.next = Some(record.key);
+                return Ok(ControlFlow::Break(()));
             }
-            found.next = Some(record.key);
         }
-        Ok(found)
     }
 
     /// Removes entries older than their policy or than `days`, in units of work of some hundred entries, so that other work continues.
@@ -496,10 +549,16 @@ fn check_place(filter: &Filter, is_place: impl Fn(&[u8]) -> bool) -> Result<(), 
     Err(finding.hint("use `next` of the page before, with the same conditions").into())
 }
 
-/// Returns the position after the last key with a prefix.
-fn end_of(prefix: &Prefix) -> Vec<u8> {
-    let mut end = prefix.bytes().to_vec();
-    end.resize(KEY_BYTES, 0xff);
+/// Returns the first possible key after those with a prefix.
+fn end_of(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    for byte in end.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            break;
+        }
+    }
+    end.resize(KEY_BYTES, 0);
     end
 }
 

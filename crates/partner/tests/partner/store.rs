@@ -3,8 +3,11 @@
 use std::io::Cursor;
 
 use quayline_partner::{
-    Again, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, Part, Release, SendRequest, State, StoreKey, Way,
+    Again, Desk, DeskLimits, Details, Entry, EntryId, Filter, Kind, Ledger, Part, Release, SendRequest, State,
+    StoreKey, Way,
 };
+use quayline_store::StoreError;
+use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
 
 use crate::world::{NOON_MS, World, orders};
 
@@ -255,6 +258,103 @@ fn stored_bytes_are_encrypted_if_the_store_has_a_key() {
     let unit = store.begin().expect("a unit");
     let mut fields = store.file(&unit, "PARTNER.FIELDS").expect("a file").browse();
     assert!(fields.next(&unit).is_err(), "no key is left");
+}
+
+/// Keys of values are sorted within blocks of 65,536 entries. A search must find the entries of all blocks, also the first and the last of a block, in pages
+/// of any length, with and without the key that the store got after half of the entries.
+#[test]
+fn a_value_is_found_in_all_blocks_of_entries() {
+    const BLOCK: u64 = 65_536;
+    let world = World::with("usage = \"both\"", "");
+    let store = world.store();
+    let key = || StoreKey::parse(&"0a".repeat(32)).expect("a key");
+    let ends = [1, 2, 5, 6, 9].map(|block| [block * BLOCK - 2, block * BLOCK - 1, block * BLOCK, block * BLOCK + 1]);
+    let mut ids: Vec<u64> = ends.concat();
+    ids.insert(0, 3);
+    let time_of = |id: u64| NOON_MS + id * (DAY_MS / 10_000);
+    let value_of = |at: usize| if at.is_multiple_of(3) { "seldom" } else { "often" };
+    let mut ledger = Ledger::open(&store).expect("a ledger");
+    for (at, &id) in ids.iter().enumerate() {
+        if at == ids.len() / 2 {
+            ledger = Ledger::open_with(&store, Some(key())).expect("a store with a key");
+        }
+        let mut unit = ledger.begin().expect("a unit");
+        unit.set_number("partner/entries", id).expect("the number of the newest entry");
+        let details = Details {
+            interchange: "4711".to_owned(),
+            fields: vec![("order".to_owned(), value_of(at).to_owned())],
+            ..Details::default()
+        };
+        let entry = Entry {
+            id: EntryId(id),
+            kind: Kind::Transaction,
+            partner: "ACME".to_owned(),
+            time_ms: time_of(id),
+            state: State::Delivered,
+            due_ms: time_of(id),
+            way: Way::Received,
+            context: 1,
+            number: format!("{at:04}"),
+            details,
+        };
+        ledger.insert(&mut unit, &entry).expect("inserted");
+        unit.commit().expect("committed");
+    }
+    let by = |value: &str| Filter { field: Some(("order".into(), value.into())), ..Filter::default() };
+    let filters =
+        [by("often"), by("seldom"), by("never"), Filter { number: Some("04711".into()), ..Filter::default() }];
+    let times = [None, Some(BLOCK - 1), Some(BLOCK), Some(2 * BLOCK + 1), Some(5 * BLOCK), Some(20 * BLOCK)];
+    for filter in &filters {
+        for (from, to) in times.iter().flat_map(|from| times.iter().map(move |to| (*from, *to))) {
+            let fits = |at: usize, id: u64| {
+                filter.field.as_ref().is_none_or(|(_, value)| *value == value_of(at))
+                    && from.is_none_or(|from| id >= from)
+                    && to.is_none_or(|to| id < to)
+            };
+            let mut expected: Vec<u64> =
+                ids.iter().enumerate().filter(|(at, id)| fits(*at, **id)).map(|(_, id)| *id).collect();
+            expected.reverse();
+            for limit in [1, 2, 3, 50] {
+                let (from_ms, to_ms) = (from.map(time_of), to.map(time_of));
+                let mut filter = Filter { limit, from_ms, to_ms, ..filter.clone() };
+                let mut seen = Vec::new();
+                loop {
+                    let found = ledger.search(&filter).expect("a search");
+                    seen.extend(found.entries.iter().map(|entry| entry.id.0));
+                    match found.next {
+                        Some(next) => filter.after = Some(next),
+                        None => break,
+                    }
+                }
+                assert_eq!(seen, expected, "{filter:?}");
+            }
+        }
+    }
+    // The place of another search is refused.
+    let page = ledger.search(&Filter { limit: 1, ..by("often") }).expect("a search");
+    let other = Filter { after: page.next, ..by("seldom") };
+    assert_eq!(ledger.search(&other).expect_err("another value").0[0].code.0, "PTN-306");
+    assert_eq!(ledger.purge(time_of(100 * BLOCK), Some(1)).expect("purged"), ids.len() as u64);
+    let unit = store.begin().expect("a unit");
+    assert!(store.file(&unit, "PARTNER.FIELDS").expect("a file").browse().next(&unit).is_err(), "no key is left");
+}
+
+/// A store whose keys have another form is refused; otherwise, searches would find nothing.
+#[test]
+fn a_store_with_keys_of_another_form_is_refused() {
+    let store = World::with("usage = \"both\"", "").store();
+    let mut unit = store.begin().expect("a unit");
+    let key = KeyPlace { offset: 0, length: 26 };
+    let definition = FileDefinition {
+        name: "PARTNER.FIELDS".to_owned(),
+        organisation: Organisation::KeySequenced(key),
+        record_bytes_min: 26,
+        record_bytes_max: 26,
+        alternates: Vec::new(),
+    };
+    store.define_file(&mut unit, definition).expect("defined");
+    unit.commit().expect("committed");
+    assert!(matches!(Ledger::open(&store), Err(StoreError::Version { file, .. }) if file == "PARTNER.FIELDS"));
 }
 
 /// A search by time alone walked all entries, from the newest back.
