@@ -71,7 +71,7 @@ pub use report::{CpuMethod, Percentiles, PhaseLine, Report, Unaccounted, Waits};
 pub use steps::{document, step};
 pub use text::{CpuWire, WaitsWire};
 pub use totals::{Counters, Times, Totals};
-pub use waiting::{ThreadWaits, WaitFor, Waited, thread_waits, waited, waiting};
+pub use waiting::{ThreadWaits, WaitFor, Waited, thread_waits, waited_beside, waited_by_work, waiting};
 
 /// Bytes of input after which a lane should change its phases: 256 KiB. Smaller batches cost more clock readings, larger ones fall out
 /// of the second-level cache.

@@ -6,7 +6,7 @@
 use core::cell::OnceCell;
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a thread waits for: another thread, a device or another system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,6 +51,16 @@ pub struct ThreadWaits {
     pub now: Option<WaitFor>,
     /// Waits that have ended.
     pub waited: Waited,
+    /// Waits of its work that have ended, while the thread did other work.
+    pub beside: Waited,
+}
+
+impl ThreadWaits {
+    /// Returns the waits of its work, with and without the thread.
+    #[must_use]
+    pub fn of_work(&self) -> Waited {
+        core::array::from_fn(|at| self.waited[at] + self.beside[at])
+    }
 }
 
 /// A thread that has waited. Only the thread itself changes its counts.
@@ -59,11 +69,18 @@ struct Thread {
     id: u32,
     reason: AtomicU8,
     waited: [AtomicU64; WaitFor::ALL.len()],
+    beside: [AtomicU64; WaitFor::ALL.len()],
 }
 
 impl Thread {
-    fn waited(&self) -> Waited {
-        core::array::from_fn(|at| self.waited[at].load(Ordering::Relaxed))
+    fn waits(&self) -> ThreadWaits {
+        let counts = |all: &[AtomicU64; WaitFor::ALL.len()]| core::array::from_fn(|at| all[at].load(Ordering::Relaxed));
+        ThreadWaits {
+            thread: self.id,
+            now: WaitFor::of(self.reason.load(Ordering::Relaxed)),
+            waited: counts(&self.waited),
+            beside: counts(&self.beside),
+        }
     }
 }
 
@@ -80,10 +97,16 @@ pub fn waiting<T>(reason: WaitFor, wait: impl FnOnce() -> T) -> T {
     wait()
 }
 
-/// Returns the waits of the calling thread since it began.
+/// Counts a wait of work of the calling thread that did other work meanwhile. The thread's own waits do not include it.
+pub fn waited_beside(reason: WaitFor, took: Duration) {
+    let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+    let _ = OWN.try_with(|own| own.get_or_init(enlist).beside[reason as usize].fetch_add(took, Ordering::Relaxed));
+}
+
+/// Returns the waits of the calling thread's work since the thread began, with and without the thread.
 #[must_use]
-pub fn waited() -> Waited {
-    OWN.try_with(|own| own.get().map(|thread| thread.waited())).ok().flatten().unwrap_or_default()
+pub fn waited_by_work() -> Waited {
+    OWN.try_with(|own| own.get().map(|thread| thread.waits().of_work())).ok().flatten().unwrap_or_default()
 }
 
 /// Returns the waits of all threads of this process that have waited for a known reason and have not ended.
@@ -91,12 +114,7 @@ pub fn waited() -> Waited {
 pub fn thread_waits() -> Vec<ThreadWaits> {
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     threads.retain(|thread| thread.strong_count() > 0);
-    let now = |thread: &Weak<Thread>| {
-        let thread = thread.upgrade()?;
-        let now = WaitFor::of(thread.reason.load(Ordering::Relaxed));
-        Some(ThreadWaits { thread: thread.id, now, waited: thread.waited() })
-    };
-    threads.iter().filter_map(now).collect()
+    threads.iter().filter_map(|thread| Some(thread.upgrade()?.waits())).collect()
 }
 
 /// Ends a wait, in a panic too.
@@ -135,7 +153,8 @@ fn mark(code: u8) -> u8 {
 
 fn enlist() -> Arc<Thread> {
     let id = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap_or(0);
-    let thread = Arc::new(Thread { id, reason: AtomicU8::new(NONE), waited: Default::default() });
+    let (waited, beside) = Default::default();
+    let thread = Arc::new(Thread { id, reason: AtomicU8::new(NONE), waited, beside });
     THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&thread));
     thread
 }
@@ -143,16 +162,29 @@ fn enlist() -> Arc<Thread> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
-    use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn a_wait_beside_other_work_is_not_one_of_the_thread() {
+        std::thread::spawn(|| {
+            waited_beside(WaitFor::Commit, Duration::from_secs(2));
+            waited_beside(WaitFor::Commit, Duration::from_secs(3));
+            let own = OWN.with(|own| own.get().expect("enlisted").waits());
+            assert_eq!((own.waited, own.now), ([0; 6], None));
+            assert_eq!(own.beside, [0, 0, 0, 5_000_000_000, 0, 0]);
+            assert_eq!(waited_by_work(), own.of_work());
+        })
+        .join()
+        .unwrap();
+    }
 
     #[test]
     fn a_wait_is_counted_for_its_thread_and_seen_by_others() {
         let ((started, starts), (release, released)) = (channel(), channel::<()>());
         let thread = std::thread::spawn(move || {
             let id = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
-            let before = waited();
+            let before = waited_by_work();
             let since = Instant::now();
             waiting(WaitFor::Room, || {
                 started.send(id).unwrap();
@@ -160,7 +192,7 @@ mod tests {
                 let _ = released.recv();
             });
             let took = u64::try_from(since.elapsed().as_nanos()).unwrap();
-            (before, waited(), took, id)
+            (before, waited_by_work(), took, id)
         });
         let id = starts.recv().unwrap();
         let reason = || thread_waits().into_iter().find(|waits| waits.thread == id).and_then(|waits| waits.now);

@@ -4,15 +4,20 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
-use quayline_meter::{WaitFor, waiting};
+use quayline_meter::{WaitFor, waited_beside, waiting};
 
 use crate::{Completion, Position, StoreError};
 
 /// A pending commit. Await it, [wait](Self::wait) for it, or drop it: the commit happens in any case.
 #[derive(Debug)]
-pub struct Ticket(Arc<Shared>);
+pub struct Ticket {
+    shared: Arc<Shared>,
+    /// Begin of the wait of a task, whose thread does other work meanwhile.
+    since: Option<Instant>,
+}
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -30,7 +35,7 @@ impl Ticket {
     /// Creates a ticket and the completion that resolves it.
     pub(crate) fn new() -> (Ticket, Completion) {
         let shared = Arc::new(Shared::default());
-        let ticket = Ticket(Arc::clone(&shared));
+        let ticket = Ticket { shared: Arc::clone(&shared), since: None };
         let completion = Box::new(move |outcome| {
             let mut state = shared.state.lock();
             state.outcome = Some(outcome);
@@ -47,7 +52,7 @@ impl Ticket {
     /// Returns the outcome if it is known.
     #[must_use]
     pub fn outcome(&self) -> Option<Result<Position, StoreError>> {
-        self.0.state.lock().outcome.clone()
+        self.shared.state.lock().outcome.clone()
     }
 
     /// Blocks the thread until the outcome is known.
@@ -55,12 +60,12 @@ impl Ticket {
     /// # Errors
     /// Errors of the commit.
     pub fn wait(self) -> Result<Position, StoreError> {
-        let mut state = self.0.state.lock();
+        let mut state = self.shared.state.lock();
         loop {
             if let Some(outcome) = state.outcome.clone() {
                 return outcome;
             }
-            waiting(WaitFor::Commit, || self.0.done.wait(&mut state));
+            waiting(WaitFor::Commit, || self.shared.done.wait(&mut state));
         }
     }
 }
@@ -69,10 +74,19 @@ impl Future for Ticket {
     type Output = Result<Position, StoreError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.0.state.lock();
+        let Ticket { shared, since } = self.get_mut();
+        let mut state = shared.state.lock();
         match &state.outcome {
-            Some(outcome) => Poll::Ready(outcome.clone()),
+            Some(outcome) => {
+                let outcome = outcome.clone();
+                if let Some(since) = since.take() {
+                    waited_beside(WaitFor::Commit, since.elapsed());
+                }
+                Poll::Ready(outcome)
+            }
             None => {
+                // A commit that is done at the first look needs no clock.
+                since.get_or_insert_with(Instant::now);
                 state.waker = Some(context.waker().clone());
                 Poll::Pending
             }

@@ -301,8 +301,9 @@ impl Collector {
             delta.run_ns += run as f64;
             delta.wait_ns += wait as f64;
             if let Some(waits) = waits.iter().find(|waits| waits.thread == thread.tid) {
-                delta.waits.add(WaitsInterval::of(more(waits.waited, known.waited)));
-                known.waited = waits.waited;
+                let waited = waits.of_work();
+                delta.waits.add(WaitsInterval::of(more(waited, known.waited)));
+                known.waited = waited;
             }
         }
         self.last.others = others;

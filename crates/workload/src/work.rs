@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use quayline_capacity::plan::Band;
-use quayline_meter::{Waited, waited};
+use quayline_meter::{Waited, waited_by_work};
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 
 use crate::class::{Classes, Kind};
@@ -109,7 +109,7 @@ pub(crate) struct Registered {
     pub(crate) class: usize,
     /// Counters already charged: run time and run-queue wait, in nanoseconds.
     pub(crate) counted: (u64, u64),
-    /// Waits for other threads that are charged already.
+    /// Waits of its work that are charged already.
     pub(crate) waited: Waited,
 }
 
@@ -238,7 +238,7 @@ impl Workload {
         let tid = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
         let class = self.classes.of(kind, name.unwrap_or(""));
         let counted = schedule_of(tid).unwrap_or_default();
-        let registered = Registered { kind, name: name.map(Arc::from), class, counted, waited: waited() };
+        let registered = Registered { kind, name: name.map(Arc::from), class, counted, waited: waited_by_work() };
         let before = self.threads.lock().insert(tid, registered);
         let nice = self.config.govern.then(|| getpriority_process(Some(pid)).ok()).flatten();
         if nice.is_some() {
@@ -379,7 +379,9 @@ impl Drop for Working {
         let (run, wait) = schedule_of(self.tid).unwrap_or_default();
         let mut threads = self.workload.threads.lock();
         let ended = match self.before.take() {
-            Some(before) => threads.insert(self.tid, Registered { counted: (run, wait), waited: waited(), ..before }),
+            Some(before) => {
+                threads.insert(self.tid, Registered { counted: (run, wait), waited: waited_by_work(), ..before })
+            }
             None => {
                 // Only the collector takes them out again.
                 if self.workload.config.collect {
@@ -393,7 +395,7 @@ impl Drop for Working {
             let own = Own {
                 run_ns: run.saturating_sub(counted.0),
                 wait_ns: wait.saturating_sub(counted.1),
-                waited_ns: more(waited(), charged),
+                waited_ns: more(waited_by_work(), charged),
                 ..Own::default()
             };
             self.workload.add(kind, &name, own);
