@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_columnar::RecordBatch;
-use quayline_core::{ByteOffset, RecordNumber};
+use quayline_core::{ByteOffset, Finding, RecordNumber};
 use quayline_edi::{DocumentReader, EnvelopeReader};
 use quayline_frame::{Batch, RecordSpan};
 
@@ -56,6 +56,8 @@ pub struct Block {
     pub units: Units,
     /// Number of records before or after the units that are skipped.
     pub skipped: u64,
+    /// Warning about the records that are skipped.
+    pub warning: Option<Finding>,
     /// Position of the block's first byte in the source.
     pub before: Position,
     /// Position of the source after the block.
@@ -114,6 +116,7 @@ impl Block {
             filled: 0,
             units,
             skipped: 0,
+            warning: None,
             before: Position::START,
             after: Position::START,
         }

@@ -18,4 +18,5 @@ pub(crate) const OTHER_TYPE: Code = Code("CNV-031");
 pub(crate) const ORDER_LOST: Code = Code("CNV-032");
 pub(crate) const PLACE: Code = Code("CNV-033");
 pub(crate) const CARRIAGE_RETURN: Code = Code("CNV-035");
+pub(crate) const FEWER_THAN_SKIPPED: Code = Code("CNV-036");
 pub(crate) const LONG_DOCUMENT: Code = Code("CNV-034");

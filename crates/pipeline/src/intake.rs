@@ -152,6 +152,7 @@ impl<'r> Intake<'r> {
         }
         block.seq = self.seq;
         block.skipped = 0;
+        block.warning = None;
         block.filled = 0;
         let cutter = match &mut self.feed {
             Feed::Bytes(cutter) => cutter,

@@ -127,6 +127,7 @@ impl<S: Source, T: Target> Lane for Loop<S, T> {
             (lot.deferred, lot.deferred_raw) = core::mem::take(&mut self.waiting);
         }
         lot.skipped(block.skipped);
+        lot.keep(block.warning.iter().cloned().collect());
         let mut at = 0;
         while at < block.len() {
             at = self.source.step(facts, block, at, &mut self.target, lot);

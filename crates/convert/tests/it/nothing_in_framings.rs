@@ -282,6 +282,9 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     };
     let skipped = (0..all.len()).filter(|number| is_skipped(*number)).count();
     prop_assert_eq!(report.tally.records_skipped, skipped as u64, "{:?}", report.findings);
+    // A file with fewer records than the settings skip has a warning.
+    let is_told = report.findings.iter().any(|finding| finding.code.0 == "CNV-036");
+    prop_assert_eq!(is_told, !is_torn && !all.is_empty() && all.len() < *first + *last, "{:?}", report.findings);
     prop_assert_eq!(rejected.len() as u64, report.tally.records_rejected, "{:?}", report.findings);
     let wanted: Vec<Vec<u8>> = rejected.iter().map(|number| all[*number].clone()).collect();
     // They are between fillers, so that the same settings read them; a file without them is empty.

@@ -260,6 +260,19 @@ fn families_and_trailers_stand_in_any_framing() {
     }
 }
 
+/// Regression: a file of a header alone, cut off after it, was converted to nothing without a finding.
+#[test]
+fn a_file_with_fewer_records_than_headers_and_trailers_has_a_warning() {
+    let interface = NESTED.replace("[records]\n", "[records]\nskip-first = 1\nskip-last = 2\n");
+    for file in [&["H20240131"][..], &["H20240131", "C001"], &["H20240131", "C001", "O01"], &[]] {
+        let report = kit(&interface, file).ok();
+        let found: Vec<&str> = report.findings.iter().map(|finding| finding.code.0).collect();
+        let is_short = !file.is_empty() && file.len() < 3;
+        assert_eq!(found, if is_short { &["CNV-036"][..] } else { &[] }, "{file:?}");
+        assert_eq!((report.documents, report.tally.records_skipped), (0, file.len() as u64), "{file:?}");
+    }
+}
+
 #[test]
 fn a_family_has_a_limit() {
     let mut file = vec!["C001"];

@@ -82,6 +82,23 @@ impl RecordCutter {
         Finding::error(codes::SHORT_OF_SKIPPED, Fault::Config, message).at(place).hint(hint)
     }
 
+    /// Returns a warning at the end of a file that has fewer records than the settings skip: a header or trailer is missing, or they are swapped.
+    fn fewer_than_skipped(&self) -> Option<Finding> {
+        let Edges { skip_first, skip_last } = self.edges;
+        let records = self.splitter.next_record().0 - 1;
+        if records >= skip_first.saturating_add(skip_last as u64) {
+            return None;
+        }
+        let number = |count: u64| if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
+        let message = format!(
+            "the file has {}, fewer than the settings skip: {skip_first} at its beginning and {skip_last} at its end",
+            number(records)
+        );
+        let place = Place { file: Some(Arc::clone(&self.file)), ..Place::default() };
+        let hint = "check that the file is complete, or correct `skip-first` and `skip-last` of the interface file";
+        Some(Finding::warning(codes::FEWER_THAN_SKIPPED, Fault::Sender, message).at(place).hint(hint))
+    }
+
     /// Returns the records of the last family to the input, since more of its records may follow. `None` if the block contains only that family.
     fn keep_last_family(&mut self, block: &mut Block, types: &RecordTypes) -> Option<usize> {
         let Units::Records(batch) = &mut block.units else { return None };
@@ -142,7 +159,10 @@ impl RecordCutter {
         let records = batch.len();
         let (consumed, end) = match cut.end {
             BlockEnd::NeedMore { at_least } => (cut.consumed, CutEnd::NeedMore { at_least: cut.consumed + at_least }),
-            BlockEnd::Done => (cut.consumed, CutEnd::Done),
+            BlockEnd::Done => {
+                block.warning = self.fewer_than_skipped();
+                (cut.consumed, CutEnd::Done)
+            }
             BlockEnd::Fault(fault) => {
                 let finding = self.fault(&fault);
                 let is_tail = matches!(fault.kind, FrameFaultKind::Truncated { .. }) && end == SourceEnd::Yes;
