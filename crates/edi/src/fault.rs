@@ -638,7 +638,9 @@ impl EdiError {
             EdiError::TerminatorMissing { tag } | EdiError::TrailerMerged { tag } => {
                 return Some(format!("write the terminator before {tag}; the check continues as if it were there"));
             }
-            EdiError::Tag { .. } => "look for a stray or missing segment terminator just before",
+            EdiError::Tag { .. } => {
+                "write tags in capital letters, or look for a stray or missing segment terminator just before"
+            }
             EdiError::Empty => "leave out the superfluous segment terminator",
             EdiError::TrailerMissing { .. } => {
                 "look for where the rest went; the file may have been cut off or put together wrongly"

@@ -286,7 +286,8 @@ impl Session {
     fn is_full(&self) -> bool {
         let shared = self.shared.borrow();
         let (rows, bytes) = shared.held;
-        let left = shared.left.len() + shared.refused.len();
+        // Nobody knows yet whether `done` leaves the rows that are finished.
+        let left = shared.left.len() + shared.refused.len() + shared.executed.len() + shared.finished.len();
         rows >= HELD_MAX.0 || bytes >= HELD_MAX.1 || shared.order.len() >= ORDER_MAX || left >= LEFT_MAX
     }
 

@@ -141,7 +141,6 @@ fn child_that_groups() {
 fn groups_are_whole_however_often_the_process_is_killed() {
     let text = flow(7, &format!("count = \"{PARTS}\"")).replace("\"OUT\"", &format!("\"{KEPT}\""));
     let bridge = Bridge::with(&text, "OUT", &["IN"]);
-    let rounds = kills(KILLS);
     let put = |store: &Store, round| {
         let queue = store.queue("IN").expect("a queue");
         let mut unit = store.begin().expect("a unit");
@@ -153,7 +152,8 @@ fn groups_are_whole_however_often_the_process_is_killed() {
         }
         unit.commit().expect("a commit");
     };
-    bridge.kills_of_queues(("aggregate::child_that_groups", FOLDER), (rounds, 8), put, || (), &["IN"]);
+    let rounds =
+        bridge.kills_of_queues(("aggregate::child_that_groups", FOLDER), (kills(KILLS), 8), put, || (), &["IN"]);
     bridge.ends(|store, failed| {
         until_empty(store, &["IN"]);
         assert_eq!(failed(), "");
