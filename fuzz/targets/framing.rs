@@ -2,7 +2,7 @@
 
 use quayline_core::Limits;
 use quayline_frame::{
-    Batch, BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FramingSpec, Splitter, Step, detect,
+    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FramingSpec, RecordSpans, Splitter, Step, detect,
 };
 
 const FRAMINGS: [&str; 16] = [
@@ -80,7 +80,7 @@ fn split(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize]) -> Ou
 
 fn blocks(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize]) -> Outcome {
     let mut splitter = BlockSplitter::new(spec, Edges::default(), limits).expect("the framing fits the limits");
-    let mut batch = Batch::new();
+    let mut batch = RecordSpans::new();
     let (mut bodies, mut from) = (Vec::new(), 0);
     for (i, known) in ends.iter().enumerate() {
         let end = if i + 1 == ends.len() { EndOfInput::Yes } else { EndOfInput::No };

@@ -1,6 +1,6 @@
 //! Times of single chunks, and their distribution in a step.
 
-use quayline_core::{Packed, Unpacker};
+use quayline_core::{Stored, StoredReader};
 use quayline_meter::Histogram;
 
 use crate::record::Times;
@@ -61,19 +61,19 @@ impl ChunkSpread {
     }
 }
 
-impl Packed for ChunkSpread {
-    fn pack(&self, to: &mut Vec<u8>) {
-        self.chunks.pack(to);
+impl Stored for ChunkSpread {
+    fn store(&self, to: &mut Vec<u8>) {
+        self.chunks.store(to);
         for part in self.parts {
-            (part.p50_ns, part.p95_ns).pack(to);
-            (part.p99_ns, part.max_ns).pack(to);
+            (part.p50_ns, part.p95_ns).store(to);
+            (part.p99_ns, part.max_ns).store(to);
         }
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let mut spread = ChunkSpread { chunks: Packed::unpack(from)?, ..ChunkSpread::default() };
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let mut spread = ChunkSpread { chunks: Stored::load(from)?, ..ChunkSpread::default() };
         for part in &mut spread.parts {
-            let ((p50_ns, p95_ns), (p99_ns, max_ns)) = (Packed::unpack(from)?, Packed::unpack(from)?);
+            let ((p50_ns, p95_ns), (p99_ns, max_ns)) = (Stored::load(from)?, Stored::load(from)?);
             *part = PartSpread { p50_ns, p95_ns, p99_ns, max_ns };
         }
         Some(spread)

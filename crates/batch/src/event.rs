@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use quayline_core::packed;
+use quayline_core::stored;
 use quayline_store::queue::Queue;
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ pub struct EventPage {
 }
 
 /// A kept event in the form of the repository.
-pub(crate) struct Stored {
+pub(crate) struct StoredEvent {
     at_ms: u64,
     topic: u32,
     job: String,
@@ -131,11 +131,11 @@ pub(crate) struct Stored {
     text: String,
 }
 
-packed!(struct Stored { at_ms, topic, job, instance, execution, step, partition, counts, text });
+stored!(struct StoredEvent { at_ms, topic, job, instance, execution, step, partition, counts, text });
 
-impl From<&Event> for Stored {
+impl From<&Event> for StoredEvent {
     fn from(event: &Event) -> Self {
-        Stored {
+        StoredEvent {
             at_ms: event.at_ms,
             topic: number_of(event.topic).unwrap_or(u32::MAX),
             job: event.job.clone(),
@@ -149,7 +149,7 @@ impl From<&Event> for Stored {
     }
 }
 
-impl Stored {
+impl StoredEvent {
     /// Converts to an event; `None` if its topic belongs to a later version.
     pub(crate) fn event(self) -> Option<Event> {
         Some(Event {

@@ -33,7 +33,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use quayline_core::{Packed, Unpacker, pack_bytes, packed};
+use quayline_core::{Stored, StoredReader, store_bytes, stored};
 
 use crate::chunk_times::ChunkSpread;
 use crate::status::BatchStatus;
@@ -46,8 +46,8 @@ pub struct InstanceId(pub u64);
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ExecutionId(pub u64);
 
-packed!(struct InstanceId(number));
-packed!(struct ExecutionId(number));
+stored!(struct InstanceId(number));
+stored!(struct ExecutionId(number));
 
 impl fmt::Display for InstanceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +76,7 @@ pub struct Instance {
     pub folder: String,
 }
 
-packed!(struct Instance { id, job, last, created_ms, folder });
+stored!(struct Instance { id, job, last, created_ms, folder });
 
 /// A job execution.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -115,35 +115,35 @@ pub struct Execution {
     pub submitter: Option<String>,
 }
 
-/// Encoded as by `packed!`; executions of earlier versions end before the node.
-impl Packed for Execution {
-    fn pack(&self, to: &mut Vec<u8>) {
+/// Encoded as by `stored!`; executions of earlier versions end before the node.
+impl Stored for Execution {
+    fn store(&self, to: &mut Vec<u8>) {
         let Execution { id, instance, job, status, exit_status, parameters, created_ms, started_ms, .. } = self;
         let Execution { ended_ms, updated_ms, restart_at, digest, steps, cause, node, submitter, .. } = self;
-        (*id, *instance).pack(to);
-        job.pack(to);
-        status.pack(to);
-        exit_status.pack(to);
-        parameters.pack(to);
-        (*created_ms, *started_ms, *ended_ms).pack(to);
-        updated_ms.pack(to);
-        restart_at.pack(to);
-        (*digest, *steps).pack(to);
-        cause.pack(to);
-        node.pack(to);
-        submitter.pack(to);
+        (*id, *instance).store(to);
+        job.store(to);
+        status.store(to);
+        exit_status.store(to);
+        parameters.store(to);
+        (*created_ms, *started_ms, *ended_ms).store(to);
+        updated_ms.store(to);
+        restart_at.store(to);
+        (*digest, *steps).store(to);
+        cause.store(to);
+        node.store(to);
+        submitter.store(to);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let (id, instance) = Packed::unpack(from)?;
-        let (job, status, exit_status) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
-        let parameters = Packed::unpack(from)?;
-        let (created_ms, started_ms, ended_ms) = Packed::unpack(from)?;
-        let (updated_ms, restart_at) = (Packed::unpack(from)?, Packed::unpack(from)?);
-        let (digest, steps) = Packed::unpack(from)?;
-        let cause = Packed::unpack(from)?;
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let (id, instance) = Stored::load(from)?;
+        let (job, status, exit_status) = (Stored::load(from)?, Stored::load(from)?, Stored::load(from)?);
+        let parameters = Stored::load(from)?;
+        let (created_ms, started_ms, ended_ms) = Stored::load(from)?;
+        let (updated_ms, restart_at) = (Stored::load(from)?, Stored::load(from)?);
+        let (digest, steps) = Stored::load(from)?;
+        let cause = Stored::load(from)?;
         let (node, submitter) =
-            if from.is_empty() { Default::default() } else { (Packed::unpack(from)?, Packed::unpack(from)?) };
+            if from.is_empty() { Default::default() } else { (Stored::load(from)?, Stored::load(from)?) };
         Some(Execution {
             id,
             instance,
@@ -186,7 +186,7 @@ pub struct Counts {
     pub filter: u64,
 }
 
-packed!(struct Counts { read, write, commit, rollback, read_skip, process_skip, write_skip, filter });
+stored!(struct Counts { read, write, commit, rollback, read_skip, process_skip, write_skip, filter });
 
 impl Counts {
     /// Returns the metrics by their names in the specification.
@@ -237,15 +237,15 @@ pub struct Times {
 }
 
 /// Packs the times without `wait_ns`, which a later version added. Each record that contains times packs `wait_ns` at its own end.
-impl Packed for Times {
-    fn pack(&self, to: &mut Vec<u8>) {
-        (self.read_ns, self.process_ns, self.write_ns).pack(to);
-        (self.checkpoint_ns, self.commit_ns, self.total_ns).pack(to);
+impl Stored for Times {
+    fn store(&self, to: &mut Vec<u8>) {
+        (self.read_ns, self.process_ns, self.write_ns).store(to);
+        (self.checkpoint_ns, self.commit_ns, self.total_ns).store(to);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let (read_ns, process_ns, write_ns) = Packed::unpack(from)?;
-        let (checkpoint_ns, commit_ns, total_ns) = Packed::unpack(from)?;
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let (read_ns, process_ns, write_ns) = Stored::load(from)?;
+        let (checkpoint_ns, commit_ns, total_ns) = Stored::load(from)?;
         Some(Times { read_ns, process_ns, write_ns, checkpoint_ns, commit_ns, total_ns, wait_ns: 0 })
     }
 }
@@ -281,7 +281,7 @@ pub struct Pace {
     pub ahead: Option<(u64, u64)>,
 }
 
-packed!(struct Pace { began_ms, at_ms, ahead });
+stored!(struct Pace { began_ms, at_ms, ahead });
 
 impl Pace {
     /// Returns the share of the input that is left, from 1 to 0.
@@ -347,32 +347,32 @@ impl StepExecution {
     }
 }
 
-/// Encoded as by `packed!`, with the waiting time and the times of chunks; step executions of earlier versions end before these.
-impl Packed for StepExecution {
-    fn pack(&self, to: &mut Vec<u8>) {
+/// Encoded as by `stored!`, with the waiting time and the times of chunks; step executions of earlier versions end before these.
+impl Stored for StepExecution {
+    fn store(&self, to: &mut Vec<u8>) {
         let StepExecution { execution, number, step, status, exit_status, started_ms, .. } = self;
         let StepExecution { ended_ms, counts, times, user_data, partitions, cause, .. } = self;
-        (*execution, *number).pack(to);
-        step.pack(to);
-        status.pack(to);
-        exit_status.pack(to);
-        (*started_ms, *ended_ms).pack(to);
-        counts.pack(to);
-        times.pack(to);
-        user_data.pack(to);
-        partitions.pack(to);
-        cause.pack(to);
-        (times.wait_ns, self.chunks).pack(to);
+        (*execution, *number).store(to);
+        step.store(to);
+        status.store(to);
+        exit_status.store(to);
+        (*started_ms, *ended_ms).store(to);
+        counts.store(to);
+        times.store(to);
+        user_data.store(to);
+        partitions.store(to);
+        cause.store(to);
+        (times.wait_ns, self.chunks).store(to);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let (execution, number) = Packed::unpack(from)?;
-        let (step, status, exit_status) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
-        let (started_ms, ended_ms) = Packed::unpack(from)?;
-        let (counts, mut times) = (Packed::unpack(from)?, Times::unpack(from)?);
-        let (user_data, partitions, cause) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
-        times.wait_ns = if from.is_empty() { 0 } else { Packed::unpack(from)? };
-        let chunks = if from.is_empty() { None } else { Packed::unpack(from)? };
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let (execution, number) = Stored::load(from)?;
+        let (step, status, exit_status) = (Stored::load(from)?, Stored::load(from)?, Stored::load(from)?);
+        let (started_ms, ended_ms) = Stored::load(from)?;
+        let (counts, mut times) = (Stored::load(from)?, Times::load(from)?);
+        let (user_data, partitions, cause) = (Stored::load(from)?, Stored::load(from)?, Stored::load(from)?);
+        times.wait_ns = if from.is_empty() { 0 } else { Stored::load(from)? };
+        let chunks = if from.is_empty() { None } else { Stored::load(from)? };
         Some(StepExecution {
             execution,
             number,
@@ -453,26 +453,25 @@ pub struct Progress {
     pub counts: Counts,
 }
 
-/// As `packed!` writes it, but positions as blocks: byte by byte, they cost more than all the rest of a checkpoint.
-impl Packed for Progress {
-    fn pack(&self, to: &mut Vec<u8>) {
+/// As `stored!` writes it, but positions as blocks: byte by byte, they cost more than all the rest of a checkpoint.
+impl Stored for Progress {
+    fn store(&self, to: &mut Vec<u8>) {
         let positions = [&self.reader, &self.writer, &self.user_data];
         // Memory that grows twofold would be half empty, which matters for megabytes.
         to.reserve_exact(positions.into_iter().flatten().map(|p| p.len() + p.len() / 64 + 16).sum());
         for position in positions {
-            position.is_some().pack(to);
+            position.is_some().store(to);
             if let Some(position) = position {
-                pack_bytes(position, to);
+                store_bytes(position, to);
             }
         }
-        self.counts.pack(to);
+        self.counts.store(to);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let mut position =
-            || Some(if bool::unpack(from)? { Some(Position::from(from.bytes()?.to_vec())) } else { None });
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let mut position = || Some(if bool::load(from)? { Some(Position::from(from.bytes()?.to_vec())) } else { None });
         let (reader, writer, user_data) = (position()?, position()?, position()?);
-        Some(Progress { reader, writer, user_data, counts: Counts::unpack(from)? })
+        Some(Progress { reader, writer, user_data, counts: Counts::load(from)? })
     }
 }
 
@@ -519,28 +518,28 @@ pub struct StepState {
     pub began: ExecutionId,
 }
 
-/// Encoded as by `packed!`; states of steps that never restarted from the beginning end before `began`, and those of earlier versions before the
+/// Encoded as by `stored!`; states of steps that never restarted from the beginning end before `began`, and those of earlier versions before the
 /// pace.
-impl Packed for StepState {
-    fn pack(&self, to: &mut Vec<u8>) {
+impl Stored for StepState {
+    fn store(&self, to: &mut Vec<u8>) {
         let StepState { status, exit_status, starts, last, progress, plan, pace, began } = self;
-        status.pack(to);
-        exit_status.pack(to);
-        starts.pack(to);
-        last.pack(to);
-        progress.pack(to);
-        plan.pack(to);
-        pace.pack(to);
+        status.store(to);
+        exit_status.store(to);
+        starts.store(to);
+        last.store(to);
+        progress.store(to);
+        plan.store(to);
+        pace.store(to);
         if *began != ExecutionId::default() {
-            began.pack(to);
+            began.store(to);
         }
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let (status, exit_status, starts) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
-        let (last, progress, plan) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
-        let pace = if from.is_empty() { None } else { Packed::unpack(from)? };
-        let began = if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? };
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let (status, exit_status, starts) = (Stored::load(from)?, Stored::load(from)?, Stored::load(from)?);
+        let (last, progress, plan) = (Stored::load(from)?, Stored::load(from)?, Stored::load(from)?);
+        let pace = if from.is_empty() { None } else { Stored::load(from)? };
+        let began = if from.is_empty() { ExecutionId::default() } else { Stored::load(from)? };
         Some(StepState { status, exit_status, starts, last, progress, plan, pace, began })
     }
 }
@@ -575,37 +574,37 @@ pub struct Shared {
     pub cause: Option<(String, String)>,
 }
 
-packed!(struct Shared { owner, token, times, cause });
+stored!(struct Shared { owner, token, times, cause });
 
-/// Encoded as by `packed!`. States of earlier versions end before the execution, and most before the shared state, which has an owner if it
+/// Encoded as by `stored!`. States of earlier versions end before the execution, and most before the shared state, which has an owner if it
 /// is present; the waiting time and the pace follow.
-impl Packed for PartitionState {
-    fn pack(&self, to: &mut Vec<u8>) {
+impl Stored for PartitionState {
+    fn store(&self, to: &mut Vec<u8>) {
         let PartitionState { status, exit_status, progress, execution, shared, pace } = self;
-        status.pack(to);
-        exit_status.pack(to);
-        progress.pack(to);
-        execution.pack(to);
+        status.store(to);
+        exit_status.store(to);
+        progress.store(to);
+        execution.store(to);
         match shared {
-            Some(shared) => shared.pack(to),
-            None if pace.is_some() => Shared::default().pack(to),
+            Some(shared) => shared.store(to),
+            None if pace.is_some() => Shared::default().store(to),
             None => {}
         }
         if shared.is_some() || pace.is_some() {
-            shared.as_ref().map_or(0, |shared| shared.times.wait_ns).pack(to);
-            pace.pack(to);
+            shared.as_ref().map_or(0, |shared| shared.times.wait_ns).store(to);
+            pace.store(to);
         }
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let (status, exit_status, progress) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
-        let execution = if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? };
-        let mut shared: Option<Shared> = if from.is_empty() { None } else { Some(Packed::unpack(from)?) };
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let (status, exit_status, progress) = (Stored::load(from)?, Stored::load(from)?, Stored::load(from)?);
+        let execution = if from.is_empty() { ExecutionId::default() } else { Stored::load(from)? };
+        let mut shared: Option<Shared> = if from.is_empty() { None } else { Some(Stored::load(from)?) };
         let mut pace = None;
         if !from.is_empty() {
-            let wait_ns = Packed::unpack(from)?;
+            let wait_ns = Stored::load(from)?;
             shared.iter_mut().for_each(|shared| shared.times.wait_ns = wait_ns);
-            pace = Packed::unpack(from)?;
+            pace = Stored::load(from)?;
         }
         // No process has the number 0.
         let shared = shared.filter(|shared| *shared != Shared::default());
@@ -622,7 +621,7 @@ pub struct PartitionGiven {
     pub properties: BTreeMap<String, String>,
 }
 
-packed!(struct PartitionGiven { parent, properties });
+stored!(struct PartitionGiven { parent, properties });
 
 /// A partitioned step whose partitions other processes may run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -635,7 +634,7 @@ pub struct Offer {
     pub is_closing: bool,
 }
 
-packed!(struct Offer { instance, step, is_closing });
+stored!(struct Offer { instance, step, is_closing });
 
 /// Stage at which an item was skipped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -649,7 +648,7 @@ pub enum Stage {
     Write,
 }
 
-packed!(enum Stage { 0 Read, 1 Process, 2 Write });
+stored!(enum Stage { 0 Read, 1 Process, 2 Write });
 
 impl Stage {
     /// Returns the name: `read`, `process` or `write`.
@@ -688,37 +687,37 @@ pub struct Reject {
     pub byte: Option<u64>,
 }
 
-/// Encoded as by `packed!`; rejects of earlier versions end before the position.
-impl Packed for Reject {
-    fn pack(&self, to: &mut Vec<u8>) {
+/// Encoded as by `stored!`; rejects of earlier versions end before the position.
+impl Stored for Reject {
+    fn store(&self, to: &mut Vec<u8>) {
         let Reject { step, partition, stage, chunk, number, item, class, message, record, byte } = self;
-        step.pack(to);
-        partition.pack(to);
-        stage.pack(to);
-        chunk.pack(to);
-        number.pack(to);
-        item.pack(to);
-        class.pack(to);
-        message.pack(to);
-        record.pack(to);
-        byte.pack(to);
+        step.store(to);
+        partition.store(to);
+        stage.store(to);
+        chunk.store(to);
+        number.store(to);
+        item.store(to);
+        class.store(to);
+        message.store(to);
+        record.store(to);
+        byte.store(to);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
         let mut reject = Reject {
-            step: Packed::unpack(from)?,
-            partition: Packed::unpack(from)?,
-            stage: Packed::unpack(from)?,
-            chunk: Packed::unpack(from)?,
-            number: Packed::unpack(from)?,
-            item: Packed::unpack(from)?,
-            class: Packed::unpack(from)?,
-            message: Packed::unpack(from)?,
+            step: Stored::load(from)?,
+            partition: Stored::load(from)?,
+            stage: Stored::load(from)?,
+            chunk: Stored::load(from)?,
+            number: Stored::load(from)?,
+            item: Stored::load(from)?,
+            class: Stored::load(from)?,
+            message: Stored::load(from)?,
             ..Reject::default()
         };
         if !from.is_empty() {
-            reject.record = Packed::unpack(from)?;
-            reject.byte = Packed::unpack(from)?;
+            reject.record = Stored::load(from)?;
+            reject.byte = Stored::load(from)?;
         }
         Some(reject)
     }
@@ -735,7 +734,7 @@ pub struct Lease {
     pub until_ms: u64,
 }
 
-packed!(struct Lease { owner, token, until_ms });
+stored!(struct Lease { owner, token, until_ms });
 
 #[cfg(test)]
 mod tests {
@@ -745,50 +744,50 @@ mod tests {
     fn partitions_of_earlier_versions_have_no_execution() {
         let state = PartitionState { execution: ExecutionId(7), ..PartitionState::default() };
         let mut bytes = Vec::new();
-        state.pack(&mut bytes);
-        assert_eq!(PartitionState::unpack_all(&bytes), Some(state.clone()));
+        state.store(&mut bytes);
+        assert_eq!(PartitionState::load_all(&bytes), Some(state.clone()));
         let earlier = &bytes[..bytes.len() - 8];
-        assert_eq!(PartitionState::unpack_all(earlier), Some(PartitionState { execution: ExecutionId(0), ..state }));
+        assert_eq!(PartitionState::load_all(earlier), Some(PartitionState { execution: ExecutionId(0), ..state }));
     }
 
     #[test]
     fn records_of_earlier_versions_have_no_pace_node_or_waiting() {
-        fn bytes<T: Packed>(record: &T) -> Vec<u8> {
+        fn bytes<T: Stored>(record: &T) -> Vec<u8> {
             let mut bytes = Vec::new();
-            record.pack(&mut bytes);
+            record.store(&mut bytes);
             bytes
         }
         let pace = Some(Pace { began_ms: 1_000, at_ms: 4_000, ahead: Some((400, 100)) });
         let shared = Some(Shared { owner: 3, token: 4, times: Times { wait_ns: 9, ..Times::default() }, cause: None });
         for (shared, pace) in [(None, pace), (shared.clone(), pace), (shared.clone(), None)] {
             let state = PartitionState { execution: ExecutionId(7), shared, pace, ..PartitionState::default() };
-            assert_eq!(PartitionState::unpack_all(&bytes(&state)), Some(state));
+            assert_eq!(PartitionState::load_all(&bytes(&state)), Some(state));
         }
         let whole = PartitionState { execution: ExecutionId(7), shared, ..PartitionState::default() };
-        let packed = bytes(&whole);
+        let stored = bytes(&whole);
         let mut earlier = whole.clone();
         earlier.shared.iter_mut().for_each(|shared| shared.times.wait_ns = 0);
-        assert_eq!(PartitionState::unpack_all(&packed[..packed.len() - 9]), Some(earlier));
+        assert_eq!(PartitionState::load_all(&stored[..stored.len() - 9]), Some(earlier));
 
         let step = StepState { starts: 2, pace, ..StepState::default() };
-        let packed = bytes(&step);
-        assert_eq!(StepState::unpack_all(&packed), Some(step.clone()));
-        let earlier = &packed[..packed.len() - bytes(&pace).len()];
-        assert_eq!(StepState::unpack_all(earlier), Some(StepState { pace: None, ..step }));
+        let stored = bytes(&step);
+        assert_eq!(StepState::load_all(&stored), Some(step.clone()));
+        let earlier = &stored[..stored.len() - bytes(&pace).len()];
+        assert_eq!(StepState::load_all(earlier), Some(StepState { pace: None, ..step }));
 
         let execution = Execution { id: ExecutionId(5), node: "n".to_owned(), ..Execution::default() };
-        let packed = bytes(&execution);
-        assert_eq!(Execution::unpack_all(&packed), Some(execution.clone()));
-        let earlier = &packed[..packed.len() - bytes(&execution.node).len() - 1];
-        assert_eq!(Execution::unpack_all(earlier), Some(Execution { node: String::new(), ..execution }));
+        let stored = bytes(&execution);
+        assert_eq!(Execution::load_all(&stored), Some(execution.clone()));
+        let earlier = &stored[..stored.len() - bytes(&execution.node).len() - 1];
+        assert_eq!(Execution::load_all(earlier), Some(Execution { node: String::new(), ..execution }));
 
         let ran = StepExecution { times: Times { wait_ns: 9, ..Times::default() }, ..StepExecution::default() };
-        let packed = bytes(&ran);
-        assert_eq!(StepExecution::unpack_all(&packed), Some(ran.clone()));
-        assert_eq!(StepExecution::unpack_all(&packed[..packed.len() - 1]), Some(ran.clone()));
-        assert_eq!(StepExecution::unpack_all(&packed[..packed.len() - 9]), Some(StepExecution::default()));
+        let stored = bytes(&ran);
+        assert_eq!(StepExecution::load_all(&stored), Some(ran.clone()));
+        assert_eq!(StepExecution::load_all(&stored[..stored.len() - 1]), Some(ran.clone()));
+        assert_eq!(StepExecution::load_all(&stored[..stored.len() - 9]), Some(StepExecution::default()));
         let measured = StepExecution { chunks: Some(ChunkSpread { chunks: 3, ..ChunkSpread::default() }), ..ran };
-        assert_eq!(StepExecution::unpack_all(&bytes(&measured)), Some(measured));
+        assert_eq!(StepExecution::load_all(&bytes(&measured)), Some(measured));
         assert_eq!(pace.and_then(|pace| pace.seconds_left()), Some(1.0));
     }
 
@@ -796,10 +795,10 @@ mod tests {
     fn rejects_of_earlier_versions_have_no_place() {
         let reject = Reject { step: "s".to_owned(), record: Some(7), byte: Some(90), ..Reject::default() };
         let mut bytes = Vec::new();
-        reject.pack(&mut bytes);
-        assert_eq!(Reject::unpack_all(&bytes), Some(reject.clone()));
+        reject.store(&mut bytes);
+        assert_eq!(Reject::load_all(&bytes), Some(reject.clone()));
         let earlier = &bytes[..bytes.len() - 18];
-        assert_eq!(Reject::unpack_all(earlier), Some(Reject { record: None, byte: None, ..reject }));
+        assert_eq!(Reject::load_all(earlier), Some(Reject { record: None, byte: None, ..reject }));
     }
 
     #[test]
@@ -811,13 +810,13 @@ mod tests {
             counts: Counts { read: 7, ..Counts::default() },
         };
         let (mut whole, mut fields) = (Vec::new(), Vec::new());
-        progress.pack(&mut whole);
+        progress.store(&mut whole);
         for position in [&progress.reader, &progress.writer, &progress.user_data] {
-            position.as_deref().map(<[u8]>::to_vec).pack(&mut fields);
+            position.as_deref().map(<[u8]>::to_vec).store(&mut fields);
         }
-        progress.counts.pack(&mut fields);
+        progress.counts.store(&mut fields);
         assert_eq!(whole, fields);
-        assert_eq!(Progress::unpack_all(&whole), Some(progress));
-        assert_eq!(Progress::unpack_all(&whole[..whole.len() - 1]), None);
+        assert_eq!(Progress::load_all(&whole), Some(progress));
+        assert_eq!(Progress::load_all(&whole[..whole.len() - 1]), None);
     }
 }

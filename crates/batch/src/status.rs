@@ -22,7 +22,7 @@ pub enum BatchStatus {
     Abandoned,
 }
 
-quayline_core::packed!(enum BatchStatus { 0 Starting, 1 Started, 2 Stopping, 3 Stopped, 4 Failed, 5 Completed, 6 Abandoned });
+quayline_core::stored!(enum BatchStatus { 0 Starting, 1 Started, 2 Stopping, 3 Stopped, 4 Failed, 5 Completed, 6 Abandoned });
 
 impl BatchStatus {
     /// All statuses.

@@ -202,9 +202,9 @@ fn tell(
             clap::ValueEnum::to_possible_value(&asked).map_or_else(String::new, |value| value.get_name().to_owned());
         text.push_str(&format!("\n--level {name} looks at guides, and none is given: name one with --guide"));
     }
-    if report.untold > 0 {
-        let untold = count_of(report.untold, "finding");
-        text.push_str(&format!("\nnot shown: {untold} more than --max-findings {}", args.max_findings));
+    if report.unreported > 0 {
+        let unreported = count_of(report.unreported, "finding");
+        text.push_str(&format!("\nnot shown: {unreported} more than --max-findings {}", args.max_findings));
     }
     if report.errors + report.warnings > 1 {
         for (code, count) in &report.findings_by_code {
@@ -353,7 +353,7 @@ struct ReportWire<'a> {
     guides: BTreeMap<&'a str, u64>,
     errors: u64,
     warnings: u64,
-    untold: u64,
+    unreported: u64,
     findings_by_code: BTreeMap<&'a str, u64>,
     wall_s: f64,
     cpu_s: f64,
@@ -374,7 +374,7 @@ impl<'a> ReportWire<'a> {
             guides: report.guides.iter().map(|(name, transactions)| (name.as_str(), *transactions)).collect(),
             errors: report.errors,
             warnings: report.warnings,
-            untold: report.untold,
+            unreported: report.unreported,
             findings_by_code: report.findings_by_code.iter().map(|(code, count)| (code.0, *count)).collect(),
             wall_s: report.cost.wall.as_secs_f64(),
             cpu_s: report.cost.process.cpu.as_secs_f64(),
@@ -396,7 +396,7 @@ struct AcknowledgmentWire {
     transactions_with_errors: u64,
     transactions_rejected: u64,
     transactions_rejected_with: u64,
-    untold: u64,
+    unreported: u64,
 }
 
 impl AcknowledgmentWire {
@@ -413,7 +413,7 @@ impl AcknowledgmentWire {
             transactions_with_errors: tally.transactions_with_errors,
             transactions_rejected: tally.transactions_rejected,
             transactions_rejected_with: tally.transactions_rejected_with,
-            untold: tally.untold,
+            unreported: tally.unreported,
         }
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! This crate does no I/O and reads no clock.
 
+mod checkpoint;
 mod date_pattern;
 mod document;
 mod field_name;
@@ -16,14 +17,15 @@ mod hex;
 mod limits;
 mod moment;
 mod number;
-mod packed;
 mod position;
 mod shape;
 mod sink;
 mod spelling;
+mod stored;
 mod system_error;
 mod value;
 
+pub use checkpoint::{Checkpoint, CheckpointError, SourceDigest, Tally};
 pub use date_pattern::DatePattern;
 pub use document::Document;
 pub use field_name::FieldName;
@@ -32,10 +34,10 @@ pub use hex::{from_hex, hex, hex_number};
 pub use limits::Limits;
 pub use moment::Moment;
 pub use number::{NumberScratch, read_bool, read_number, write_number};
-pub use packed::{Packed, Unpacker, pack_bytes};
-pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};
+pub use position::{ByteOffset, RecordNumber};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};
 pub use sink::{Sink, Tee, TextPlace, TextRows};
 pub use spelling::nearest;
+pub use stored::{Stored, StoredReader, store_bytes};
 pub use system_error::system_error_text;
 pub use value::{Decimal, Digits, Run, Value};

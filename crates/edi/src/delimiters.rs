@@ -128,4 +128,4 @@ impl Delimiters {
     }
 }
 
-quayline_core::packed!(enum Standard { 0 X12, 1 Edifact });
+quayline_core::stored!(enum Standard { 0 X12, 1 Edifact });

@@ -74,34 +74,34 @@ pub struct RecordSpan {
 /// The records of one call, in order. Its memory is reused from call to call; it holds no borrow, so it can go to another thread along with
 /// the input.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub struct RecordSpans {
     first: RecordNumber,
     base: ByteOffset,
-    shape: BatchShape,
+    shape: SpansShape,
     spans: Vec<RecordSpan>,
     joined: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum BatchShape {
+enum SpansShape {
     Uniform { origin: usize, length: usize, count: usize },
     Spans,
 }
 
-impl Default for Batch {
+impl Default for RecordSpans {
     fn default() -> Self {
-        Batch::new()
+        RecordSpans::new()
     }
 }
 
-impl Batch {
+impl RecordSpans {
     /// An empty batch.
     #[must_use]
     pub fn new() -> Self {
-        Batch {
+        RecordSpans {
             first: RecordNumber::FIRST,
             base: ByteOffset(0),
-            shape: BatchShape::Spans,
+            shape: SpansShape::Spans,
             spans: Vec::new(),
             joined: Vec::new(),
         }
@@ -111,8 +111,8 @@ impl Batch {
     #[must_use]
     pub fn len(&self) -> usize {
         match self.shape {
-            BatchShape::Uniform { count, .. } => count,
-            BatchShape::Spans => self.spans.len(),
+            SpansShape::Uniform { count, .. } => count,
+            SpansShape::Spans => self.spans.len(),
         }
     }
 
@@ -138,24 +138,24 @@ impl Batch {
     /// Returns the place of record `i`.
     ///
     /// # Panics
-    /// If `i` is not below [`Batch::len`].
+    /// If `i` is not below [`RecordSpans::len`].
     #[must_use]
     pub fn span(&self, i: usize) -> RecordSpan {
         match self.shape {
-            BatchShape::Uniform { origin, length, count } => {
+            SpansShape::Uniform { origin, length, count } => {
                 assert!(i < count, "record {i} of a batch of {count}");
                 let narrow = |n: usize| u32::try_from(n).expect("a batch lies within 4 GiB of input");
                 let at = narrow(origin + i * length);
                 RecordSpan { frame: at, body: at, len: narrow(length), joined: false }
             }
-            BatchShape::Spans => self.spans[i],
+            SpansShape::Spans => self.spans[i],
         }
     }
 
     /// Returns the body of record `i`; `input` is that of the call that filled the batch.
     ///
     /// # Panics
-    /// If `i` is not below [`Batch::len`], or if `input` is another, shorter one.
+    /// If `i` is not below [`RecordSpans::len`], or if `input` is another, shorter one.
     #[must_use]
     pub fn body<'a>(&'a self, input: &'a [u8], i: usize) -> &'a [u8] {
         let span = self.span(i);
@@ -173,15 +173,15 @@ impl Batch {
     #[must_use]
     pub fn uniform<'a>(&self, input: &'a [u8]) -> Option<(&'a [u8], usize)> {
         match self.shape {
-            BatchShape::Uniform { origin, length, count } => Some((&input[origin..][..count * length], length)),
-            BatchShape::Spans => None,
+            SpansShape::Uniform { origin, length, count } => Some((&input[origin..][..count * length], length)),
+            SpansShape::Spans => None,
         }
     }
 
     fn start(&mut self, first: RecordNumber, base: ByteOffset) {
         self.first = first;
         self.base = base;
-        self.shape = BatchShape::Spans;
+        self.shape = SpansShape::Spans;
         self.spans.clear();
         self.joined.clear();
     }
@@ -232,7 +232,7 @@ impl BlockSplitter {
     /// Fills `out` with the whole records of `input`, which starts at [`BlockSplitter::offset`].
     ///
     /// Splits up to 4 GiB of input a call. Pass a few hundred KiB, and at least the bytes of one record.
-    pub fn block(&mut self, input: &[u8], end: EndOfInput, out: &mut Batch) -> Block {
+    pub fn block(&mut self, input: &[u8], end: EndOfInput, out: &mut RecordSpans) -> Block {
         let (input, end) = if input.len() > INPUT_MAX { (&input[..INPUT_MAX], EndOfInput::No) } else { (input, end) };
         let at = At { offset: self.splitter.offset(), record: self.splitter.next_record() };
         out.start(at.record, at.offset);
@@ -261,16 +261,16 @@ impl BlockSplitter {
 }
 
 /// Removes the records numbered up to `skip_first` from the batch and returns how many there were.
-fn leave_out_first(out: &mut Batch, skip_first: u64) -> u64 {
+fn leave_out_first(out: &mut RecordSpans, skip_first: u64) -> u64 {
     let leading = (skip_first + 1).saturating_sub(out.first.0).min(out.len() as u64);
     let n = usize::try_from(leading).expect("at most the batch's length");
     if n > 0 {
         match &mut out.shape {
-            BatchShape::Uniform { origin, length, count } => {
+            SpansShape::Uniform { origin, length, count } => {
                 *origin += n * *length;
                 *count -= n;
             }
-            BatchShape::Spans => {
+            SpansShape::Spans => {
                 out.spans.drain(..n);
             }
         }
@@ -302,7 +302,7 @@ struct Indexed {
 }
 
 impl Index {
-    fn uniform(&mut self, length: usize, input: &[u8], end: EndOfInput, out: &mut Batch) -> Indexed {
+    fn uniform(&mut self, length: usize, input: &[u8], end: EndOfInput, out: &mut RecordSpans) -> Indexed {
         let total = input.len() / length;
         let rest = input.len() % length;
         let fault = || {
@@ -326,12 +326,12 @@ impl Index {
                 None => (total, total, total - held, BlockEnd::Done),
             },
         };
-        out.shape = BatchShape::Uniform { origin: 0, length, count };
+        out.shape = SpansShape::Uniform { origin: 0, length, count };
         let trailing = (records - count) as u64;
         Indexed { consumed: consumed * length, records, state: 0, scanned: 0, trailing, end }
     }
 
-    fn spans<F: Framing>(&mut self, framing: &F, input: &[u8], end: EndOfInput, out: &mut Batch) -> Indexed {
+    fn spans<F: Framing>(&mut self, framing: &F, input: &[u8], end: EndOfInput, out: &mut RecordSpans) -> Indexed {
         let mut pos = 0;
         let stop = loop {
             let before = self.state;

@@ -33,7 +33,7 @@ mod spec;
 mod spec_text;
 mod splitter;
 
-pub use block::{Batch, Block, BlockEnd, BlockSplitter, Edges, RecordSpan};
+pub use block::{Block, BlockEnd, BlockSplitter, Edges, RecordSpan, RecordSpans};
 pub use detect::{FramingCandidate, detect};
 pub use extent::{ExtentFault, RecordExtent, RecordExtentFound};
 pub use fault::{Cause, FrameFault, FrameFaultKind, Resume, empty_source};

@@ -30,10 +30,10 @@ mod host;
 mod map_spec;
 mod observe;
 mod own_function;
-mod packed;
 mod plan;
 mod propose;
 mod run;
+mod stored;
 mod syntax;
 
 pub use check::{

@@ -1,6 +1,6 @@
 //! Functions of the user's own: a program outside of the map computes them, and the run connects it.
 
-use quayline_core::packed;
+use quayline_core::stored;
 
 /// A function that a map declares with types and without a body: `fn rate(country: text(2)) -> decimal(5, 3)`.
 ///
@@ -88,5 +88,5 @@ fn shortest(number: i128, mut scale: i16) -> (u128, i16) {
     (units, scale)
 }
 
-packed!(struct OwnFunction { name, parameters, gives, cached });
-packed!(enum OwnType { 0 Text(max), 1 Decimal(digits), 2 Date });
+stored!(struct OwnFunction { name, parameters, gives, cached });
+stored!(enum OwnType { 0 Text(max), 1 Decimal(digits), 2 Date });

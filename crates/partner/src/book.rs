@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place};
+use quayline_core::{Fault, Finding, Findings, Limits, Place, Stored};
 use quayline_edi::guide::{CompiledGuide, GuideSet};
 use quayline_edi::{Header, Standard};
 use quayline_frame::FramingSpec;
@@ -680,7 +680,7 @@ impl Book {
         let files: Vec<PathBuf> = paths.iter().map(|path| self.project.join(path)).collect();
         let (set, files) = read_guides_and_files(&files, &self.options.limits, self.options.cache.as_deref())?;
         let mut packed = Vec::new();
-        set.pack(&mut packed);
+        set.store(&mut packed);
         let set = Arc::new(LoadedGuides { set, digits: format!("{:016x}", xxh3_64(&packed)), files });
         guides.insert(paths.to_vec(), Arc::clone(&set));
         Ok(set)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quayline_columnar::RecordBatch;
 use quayline_core::{ByteOffset, Finding, RecordNumber};
 use quayline_edi::{DocumentReader, EnvelopeReader};
-use quayline_frame::{Batch, RecordSpan};
+use quayline_frame::{RecordSpan, RecordSpans};
 
 /// Bytes of a block before it has to grow for a record that does not fit. A block and its output stay in a core's second-level cache, and
 /// one read call moves enough to hide its cost.
@@ -68,7 +68,7 @@ pub struct Block {
 #[derive(Debug)]
 pub enum Units {
     /// Records that the framing found.
-    Records(Batch),
+    Records(RecordSpans),
     /// Documents of a text format.
     Documents(Vec<DocumentSpan>),
     /// A part of a stream of interchanges; its reader finds the documents again. It is one unit, so that it converts as one.
@@ -200,7 +200,7 @@ impl Block {
 
 impl DocumentSpan {
     /// # Panics
-    /// If a block is larger than 4 GiB; the limit of the intake is far below.
+    /// If a block is larger than 4 GiB; the limit of the reader is far below.
     pub(crate) fn new(start: usize, len: usize) -> Self {
         let narrow = |n: usize| u32::try_from(n).expect("a block is smaller than 4 GiB");
         DocumentSpan { start: narrow(start), len: narrow(len), line: 0, column: 0 }

@@ -1,7 +1,7 @@
 //! Documents of a source one by one, for callers that save a position after each: batch jobs.
 //!
 //! ```text
-//! file ─▶ Intake ─▶ block of documents ──▶ document + what makes a file of it (framing, header row, root element) ──▶ bytes for UnitLane::run
+//! file ─▶ BlockReader ─▶ block of documents ──▶ document + what makes a file of it (framing, header row, root element) ──▶ bytes for UnitLane::run
 //! file ─▶ DocumentReader ─▶ transactions ─▶ transaction in an interchange of its own ─────────────────────────────────▶
 //! ```
 //!
@@ -29,10 +29,10 @@ use quayline_flat::Header;
 use quayline_project::{JsonWrite, Schema, SourceFormat, TargetFormat};
 
 use crate::block::{Block, Position};
+use crate::block_reader::{BlockRead, BlockReader};
 use crate::codes;
 use crate::csv_header::read_csv_header;
 use crate::error::PipelineError;
-use crate::intake::{Intake, Taken};
 use crate::reject::RejectForm;
 use crate::source_head::SourceHead;
 use crate::unit::Pipeline;
@@ -186,7 +186,7 @@ impl Pipeline {
             let cutter = ends.cutter(&position, first_row, name).map_err(|error| error.findings())?;
             let form = ends.reject_form(head.as_ref()).map_err(|error| error.findings())?;
             Feed::Blocks(Box::new(Blocks {
-                intake: Intake::new(Box::new(file), cutter, READ_BYTES, ends.limits),
+                block_reader: BlockReader::new(Box::new(file), cutter, READ_BYTES, ends.limits),
                 block: ends.block(),
                 prologue: form.prologue(),
                 form,
@@ -253,7 +253,7 @@ impl Documents<'_> {
 }
 
 struct Blocks<'p> {
-    intake: Intake<'p>,
+    block_reader: BlockReader<'p>,
     block: Block,
     prologue: Vec<u8>,
     form: RejectForm,
@@ -286,23 +286,23 @@ impl Blocks<'_> {
                 return Next::End;
             }
             let never = AtomicBool::new(false);
-            let taken = match self.intake.take(&mut self.block, &never) {
+            let taken = match self.block_reader.take(&mut self.block, &never) {
                 Ok(taken) => taken,
                 Err(error) => return Next::Lost(PipelineError::io("read", &*self.name)(error).findings()),
             };
-            if let Taken::End | Taken::Stopped = taken {
+            if let BlockRead::End | BlockRead::Stopped = taken {
                 self.is_at_end = true;
                 return Next::End;
             }
             (self.at, self.count) = (0, self.block.len());
             self.block_at = self.block.before.clone();
             self.behind = match taken {
-                Taken::Torn { finding, .. } => {
+                BlockRead::Torn { finding, .. } => {
                     let number = RecordNumber(self.block.before.next.0 + self.count as u64);
                     let place = DocumentPlace { number, offset: self.block.after.offset };
                     Some(Next::Wrong(place, finding.into()))
                 }
-                Taken::Lost(finding) => Some(Next::Lost(finding.into())),
+                BlockRead::Lost(finding) => Some(Next::Lost(finding.into())),
                 _ => None,
             };
         }

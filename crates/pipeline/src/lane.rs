@@ -44,7 +44,7 @@ pub(crate) trait Target: Send {
     }
 
     /// Returns additional results of the document that was accepted last.
-    fn take_extra(&mut self) -> Option<Extra> {
+    fn take_extras(&mut self) -> Option<MapExtras> {
         None
     }
 
@@ -61,7 +61,7 @@ pub(crate) trait Target: Send {
 
 /// Additional results of a map for a source document.
 #[derive(Debug, Default)]
-pub(crate) struct Extra {
+pub(crate) struct MapExtras {
     /// Findings that refuse nothing.
     pub(crate) notes: Vec<Finding>,
     /// Number of documents made from it.

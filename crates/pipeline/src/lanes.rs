@@ -13,10 +13,10 @@ use quayline_project::{EdiDocuments, EdiRead, Records, Schema, SourceFormat, Tar
 use quayline_xml::XmlWriter;
 
 use crate::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
+use crate::block_reader::Cutter;
 use crate::codes;
 use crate::cut::{CsvCutter, EdiCutter, FamilyCutter, JsonCutter, RecordCutter, XmlCutter, without_guides};
 use crate::error::PipelineError;
-use crate::intake::Cutter;
 use crate::lane::{Lane, Loop, Target};
 use crate::output;
 use crate::reject::RejectForm;
@@ -161,7 +161,7 @@ impl<'c> Ends<'c> {
     #[must_use]
     pub fn block(&self) -> Block {
         Block::new(match self.source {
-            SourceFormat::Records(_) => Units::Records(quayline_frame::Batch::new()),
+            SourceFormat::Records(_) => Units::Records(quayline_frame::RecordSpans::new()),
             SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) => Units::Documents(Vec::new()),
             SourceFormat::Edi(_) => Units::Interchanges(EdiPart::default()),
             SourceFormat::Columns(_) => Units::Rows(None),

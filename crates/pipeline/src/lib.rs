@@ -1,7 +1,7 @@
 //! Bytes in, documents out: a source, an optional map and outputs, combined into one compiled loop. The crate opens no files and starts no threads.
 //!
 //! ```text
-//!                 Intake (a reader) ─┐                                                    ┌─ Outlet: writes lots in order (convert)
+//!                 BlockReader (a reader) ─┐                                                    ┌─ OrderedSink: writes lots in order (convert)
 //!                                    ▼                                                    │
 //! bytes ─▶ Cutter ─▶ Block of whole records ─▶ Lane: Source ▶ (map ▶) sink ─▶ Lot ─▶ settle ─▶ Payload, rejects, findings, tally
 //!                                                                                         │
@@ -13,7 +13,7 @@
 //! * [`Pipeline`] is for callers that have a unit in memory: a record, a message, a complete interchange. [`UnitLane::run`] converts it and
 //!   appends the results to [`OutputBuffer`]s, which the caller can reset to a mark.
 //! * [`Documents`] is for callers that save a position after each document: it returns them one by one, as units for [`UnitLane::run`].
-//! * [`Ends`] is for callers that stream: it makes a cutter, lanes and outputs from the same formats, and [`Exchange`] keeps the order of the
+//! * [`Ends`] is for callers that stream: it makes a cutter, lanes and outputs from the same formats, and [`Scheduler`] keeps the order of the
 //!   source for any number of lanes. The caller opens files, starts threads and writes.
 //!
 //! Invariants:
@@ -25,15 +25,14 @@
 
 mod acknowledge;
 mod block;
+mod block_reader;
 mod codes;
 mod csv_header;
 mod csv_table;
 mod cut;
 mod documents;
 mod error;
-mod exchange;
 mod expression;
-mod intake;
 mod lane;
 mod lanes;
 mod lot;
@@ -43,6 +42,7 @@ mod output;
 mod reject;
 mod repeats;
 mod revocable;
+mod scheduler;
 mod settle;
 mod sink;
 mod source;
@@ -54,14 +54,13 @@ mod world;
 
 pub use acknowledge::{Acknowledged, Acknowledging};
 pub use block::{BLOCK_BYTES, Block, DocumentSpan, EdiPart, Position, Units};
+pub use block_reader::{BlockReader, Cut, CutEnd, Cutter, SourceEnd};
 pub use codes::UNKNOWN_TYPE;
 pub use csv_header::{CsvHeader, read_csv_header};
 pub use csv_table::CsvTable;
 pub use documents::{DocumentPlace, Documents, DocumentsPlace, Next, Source as DocumentSource};
 pub use error::{PipelineError, io_finding};
-pub use exchange::{Clock, Exchange, Outlet};
 pub use expression::{Evaluated, ExpressionFault, Expressions, Gives, Written as WrittenExpression};
-pub use intake::{Cut, CutEnd, Cutter, Intake, SourceEnd};
 pub use lane::{Lane, LaneFacts};
 pub use lanes::{Ends, MapEnds, Paging};
 pub use lot::{Attachment, CodeCounts, Columns, Excerpt, Lot, Page, Payload};
@@ -73,6 +72,7 @@ pub use quayline_json::write_string as write_json_string;
 pub use reject::RejectForm;
 pub use repeats::Repeats;
 pub use revocable::Revocable;
+pub use scheduler::{Clock, OrderedSink, Scheduler};
 pub use settle::{DraftOutput, Drafts, Unsettled, settle, settle_end};
 pub use sink::map::TraceOut;
 pub use source_head::{ColumnsHead, SourceHead};

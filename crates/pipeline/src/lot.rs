@@ -11,9 +11,9 @@ use quayline_edi::{EdiDraft, Surroundings};
 use quayline_flat::KeySpan;
 
 use crate::block::{Block, Position, Units};
+use crate::block_reader::BlockRead;
 use crate::error::PipelineError;
-use crate::intake::Taken;
-use crate::lane::{Extra, LaneFacts, OutputExtent, Target};
+use crate::lane::{LaneFacts, MapExtras, OutputExtent, Target};
 use crate::reject::RejectForm;
 use crate::repeats::Repeats;
 use crate::spool::Spool;
@@ -53,7 +53,7 @@ pub struct Lot {
     pub tally: Tally,
     /// Documents that were written.
     pub documents: u64,
-    /// Result of another kind of lane than those of this crate, for its own outlet.
+    /// Result of another kind of lane than those of this crate, for its own sink.
     pub attachment: Option<Box<dyn Attachment>>,
     /// Position of the source after the lot.
     pub after: Position,
@@ -301,7 +301,7 @@ impl Lot {
         place: impl FnOnce() -> Place,
     ) {
         let count = records.len() as u64;
-        let extra = target.take_extra();
+        let extra = target.take_extras();
         if !self.deferring {
             self.written(count);
             if let Some(extra) = extra {
@@ -327,7 +327,7 @@ impl Lot {
         front: Option<Spool>,
         bytes: &[u8],
     ) {
-        let extra = target.take_extra();
+        let extra = target.take_extras();
         if !self.deferring {
             self.written(1);
             if let Some(extra) = extra {
@@ -345,14 +345,14 @@ impl Lot {
     }
 
     /// Adds the additional results of a map for the last document.
-    fn also(&mut self, extra: Extra, place: impl FnOnce() -> Place) {
+    fn also(&mut self, extra: MapExtras, place: impl FnOnce() -> Place) {
         self.documents = self.documents + extra.documents - 1;
         if !extra.notes.is_empty() {
             self.keep(locate(extra.notes, &place()));
         }
     }
 
-    fn defer(&mut self, mut deferred: Deferred, extra: Option<Extra>) {
+    fn defer(&mut self, mut deferred: Deferred, extra: Option<MapExtras>) {
         if let Some(extra) = extra {
             deferred.documents = extra.documents;
             deferred.taken = extra.taken;
@@ -479,17 +479,17 @@ impl Lot {
     }
 
     /// Adds the end of the source after the block: trailing bytes that are not a record, or an unreadable source.
-    pub(crate) fn end_with(&mut self, taken: Taken) {
+    pub(crate) fn end_with(&mut self, taken: BlockRead) {
         match taken {
-            Taken::Torn { finding, rest } => {
+            BlockRead::Torn { finding, rest } => {
                 self.rejects.extend_from_slice(&rest);
                 self.is_torn = true;
                 self.rejected_already(vec![finding]);
                 self.after.offset.0 += rest.len() as u64;
                 self.after.next.0 += 1;
             }
-            Taken::Lost(finding) => self.end = Some(finding.into()),
-            Taken::Block | Taken::End | Taken::Stopped => {}
+            BlockRead::Lost(finding) => self.end = Some(finding.into()),
+            BlockRead::Block | BlockRead::End | BlockRead::Stopped => {}
         }
     }
 

@@ -90,7 +90,7 @@ pub fn settle<O: DraftOutput>(
     let mut names = core::mem::take(&mut lot.payload.names).into_iter();
     lot.deferring = false;
     settle_open(outputs, lot, deferred.first(), unsettled);
-    let mut course = vec![Course::default(); outputs.len()];
+    let mut course = vec![OutputProgress::default(); outputs.len()];
     let count = if stop_at_reject && lot.tally.records_rejected > 0 { 0 } else { deferred.len() };
     for (number, mut document) in deferred.drain(..).take(count).enumerate() {
         if let Some(page) = document.page {
@@ -238,7 +238,7 @@ fn findings_of(faults: OutboundFaults, place: &Place, output: Option<&str>) -> V
 fn settle_page<O: DraftOutput>(
     output: &mut O,
     lot: &mut Lot,
-    course: &mut Course,
+    course: &mut OutputProgress,
     document: &Deferred,
     page: usize,
     name: Option<String>,
@@ -292,7 +292,7 @@ fn settle_page<O: DraftOutput>(
 
 /// Progress of an output in its lot.
 #[derive(Clone, Debug, Default)]
-struct Course {
+struct OutputProgress {
     /// Drafts that were written or refused.
     drafts: usize,
     /// For text: the end of the last document, and the length of the unwritten part.
@@ -312,7 +312,7 @@ fn payload_of(payload: &mut Payload, number: usize) -> &mut Payload {
 fn write<O: DraftOutput>(
     outputs: &mut [O],
     lot: &mut Lot,
-    course: &mut [Course],
+    course: &mut [OutputProgress],
     document: &Deferred,
     name: Option<String>,
     last: Follows,

@@ -14,10 +14,10 @@ use quayline_map::MapPlan;
 use quayline_project::{MapFile, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
 use crate::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
+use crate::block_reader::{BUFFER_KEPT_BYTES, BlockRead, BlockReader, SLACK};
 use crate::codes;
 use crate::csv_header::read_csv_header;
 use crate::error::PipelineError;
-use crate::intake::{BUFFER_KEPT_BYTES, Intake, SLACK, Taken};
 use crate::lane::{Lane, LaneFacts};
 use crate::lanes::{Ends, MapEnds, Paging, is_columns};
 use crate::lot::{Columns, Lot, Payload};
@@ -418,7 +418,7 @@ impl<'p> UnitLane<'p> {
         block.before = start;
         let mut unsettled = Unsettled::default();
         let mut excerpt = ExcerptWriter::new();
-        let done = self.convert_block(Taken::Block, outputs, report, &mut unsettled, &mut excerpt);
+        let done = self.convert_block(BlockRead::Block, outputs, report, &mut unsettled, &mut excerpt);
         self.block.bytes.truncate(len);
         // Release the memory that one very large unit required.
         if self.block.bytes.capacity() > (8 * len).max(BUFFER_KEPT_BYTES) {
@@ -450,22 +450,22 @@ impl<'p> UnitLane<'p> {
             first_row = header.as_ref().map(|header| header.raw.clone());
             self.begin(header.map(SourceHead::Csv), report)?;
         }
-        let mut intake = if let SourceFormat::Columns(_) = self.ends.source {
+        let mut block_reader = if let SourceFormat::Columns(_) = self.ends.source {
             let input = ColumnInput::Memory(unit.to_vec().into());
             let columns = ColumnReader::open(input).map_err(|error| PipelineError::from(error.finding()))?;
             self.begin(Some(self.ends.columns_head(&columns)?), report)?;
-            Intake::of_rows(columns)
+            BlockReader::of_rows(columns)
         } else {
             // A unit of many documents is read in blocks, which limits the output that waits to be written to one block.
             let cutter = self.ends.cutter(&from, first_row.as_deref(), &name)?;
-            Intake::new(reader, cutter, BLOCK_BYTES.min(unit.len() + 1), self.ends.limits)
+            BlockReader::new(reader, cutter, BLOCK_BYTES.min(unit.len() + 1), self.ends.limits)
         };
         let never = AtomicBool::new(false);
         let mut unsettled = Unsettled::default();
         let mut excerpt = ExcerptWriter::new();
         let done = loop {
-            let taken = match intake.take(&mut self.block, &never) {
-                Ok(Taken::End | Taken::Stopped) => break Ok(()),
+            let taken = match block_reader.take(&mut self.block, &never) {
+                Ok(BlockRead::End | BlockRead::Stopped) => break Ok(()),
                 Ok(taken) => taken,
                 Err(error) => break Err(io_error()(error)),
             };
@@ -480,7 +480,7 @@ impl<'p> UnitLane<'p> {
     /// Converts the block. Returns the error that ends the unit early, if any.
     fn convert_block(
         &mut self,
-        taken: Taken,
+        taken: BlockRead,
         outputs: &mut [OutputBuffer],
         report: &mut UnitReport,
         unsettled: &mut Unsettled,

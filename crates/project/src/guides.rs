@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use quayline_cache::Cache;
-use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place, Severity, Unpacker, system_error_text};
+use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, Stored, StoredReader, system_error_text};
 use quayline_edi::guide::{
     BUILT_IN, BuiltInFiles, Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError,
     built_in_guides, parse_guide, with_balances,
@@ -146,7 +146,7 @@ impl Texts {
 
     /// Compiles the guides and applies `make`, or loads the result for the same texts from the cache. Also returns the files that were read, with those
     /// that guides include.
-    fn through<T: Packed>(
+    fn through<T: Stored>(
         self,
         cache: Option<&Cache>,
         kind: &str,
@@ -165,12 +165,12 @@ impl Texts {
         let key = cache.key(kind, [limits_text.as_bytes()].into_iter().chain(texts));
         let digest = |text: &str| cache.key("guide text", [text.as_bytes()]).digits();
         if let Some(kept) = cache.get(key) {
-            let mut from = Unpacker::new(&kept);
-            let included: Option<Vec<(String, String)>> = Packed::unpack(&mut from);
+            let mut from = StoredReader::new(&kept);
+            let included: Option<Vec<(String, String)>> = Stored::load(&mut from);
             let same =
                 |(name, of): &(String, String)| read_text(Path::new(name)).is_ok_and(|text| digest(&text) == *of);
             if let Some(included) = included.filter(|included| included.iter().all(same))
-                && let Some(made) = T::unpack(&mut from)
+                && let Some(made) = T::load(&mut from)
                 && from.is_empty()
             {
                 files.extend(included.into_iter().map(|(name, _)| PathBuf::from(name)));
@@ -180,8 +180,8 @@ impl Texts {
         let made = make(self.compile(limits, &noting)?);
         let mut bytes = Vec::new();
         let included = noting.included.into_inner();
-        included.iter().map(|(name, text)| (name.clone(), digest(text))).collect::<Vec<_>>().pack(&mut bytes);
-        made.pack(&mut bytes);
+        included.iter().map(|(name, text)| (name.clone(), digest(text))).collect::<Vec<_>>().store(&mut bytes);
+        made.store(&mut bytes);
         cache.put(key, &bytes);
         files.extend(included.into_keys().map(PathBuf::from));
         Ok((made, files))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_cache::Cache;
-use quayline_core::{Fault, Finding, Findings, NodeId, Packed, Place, Shape, Unpacker, pack_bytes};
+use quayline_core::{Fault, Finding, Findings, NodeId, Place, Shape, Stored, StoredReader, store_bytes};
 use quayline_edi::Level;
 use quayline_edi::guide::GuideDocuments;
 use quayline_map::{Compiled, LeafRules, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile_by};
@@ -121,34 +121,34 @@ fn kept_or_compiled(
     let shapes: Vec<Cow<'_, Shape>> = targets.iter().map(|target| target.shape.target_shape()).collect();
     let Some(cache) = cache else { return compile_with(spec, source, targets, &shapes, resolver) };
     let mut made_of = Vec::new();
-    pack_bytes(file.text.name.as_bytes(), &mut made_of);
-    pack_bytes(file.text.text.as_bytes(), &mut made_of);
-    format!("{:?}", source.order()).pack(&mut made_of);
-    source.shape().pack(&mut made_of);
+    store_bytes(file.text.name.as_bytes(), &mut made_of);
+    store_bytes(file.text.text.as_bytes(), &mut made_of);
+    format!("{:?}", source.order()).store(&mut made_of);
+    source.shape().store(&mut made_of);
     for (target, shape) in targets.iter().zip(&shapes) {
-        (target.name.clone(), format!("{:?}", target.shape.absent())).pack(&mut made_of);
-        shape.pack(&mut made_of);
+        (target.name.clone(), format!("{:?}", target.shape.absent())).store(&mut made_of);
+        shape.store(&mut made_of);
     }
     // What guides and layouts know beyond shapes makes findings too.
     for shape in core::iter::once(source).chain(targets.iter().map(|target| &target.shape)) {
-        format!("{:?}", shape.schema().moments()).pack(&mut made_of);
+        format!("{:?}", shape.schema().moments()).store(&mut made_of);
         for file in shape.files().iter().filter(|_| guide_of(shape).is_some()) {
             let bytes = std::fs::read(file).unwrap_or_default();
-            pack_bytes(&bytes, &mut made_of);
+            store_bytes(&bytes, &mut made_of);
         }
     }
     let key = cache.key("map", [made_of.as_slice()]);
     let digest = |text: &str| cache.key("map text", [text.as_bytes()]).digits();
     let kept = |bytes: Vec<u8>| {
-        let mut from = Unpacker::new(&bytes);
-        let included: Vec<(String, String)> = Packed::unpack(&mut from)?;
+        let mut from = StoredReader::new(&bytes);
+        let included: Vec<(String, String)> = Stored::load(&mut from)?;
         let same = |(name, of): &(String, String)| resolver.text(name).is_ok_and(|text| digest(&text) == *of);
         if !included.iter().all(same) {
             return None;
         }
-        let findings = Packed::unpack(&mut from)?;
+        let findings = Stored::load(&mut from)?;
         let shapes: Vec<&Shape> = shapes.iter().map(|shape| &**shape).collect();
-        let plan = MapPlan::unpack(&mut from, source.shape(), &shapes)?;
+        let plan = MapPlan::load(&mut from, source.shape(), &shapes)?;
         from.is_empty().then_some(Compiled { plan, findings })
     };
     if let Some(compiled) = cache.get(key).and_then(kept) {
@@ -157,9 +157,9 @@ fn kept_or_compiled(
     let compiled = compile_with(spec, source, targets, &shapes, resolver)?;
     let mut bytes = Vec::new();
     let included = resolver.given.borrow();
-    included.iter().map(|(name, text)| (name.clone(), digest(text))).collect::<Vec<_>>().pack(&mut bytes);
-    compiled.findings.pack(&mut bytes);
-    compiled.plan.pack(&mut bytes);
+    included.iter().map(|(name, text)| (name.clone(), digest(text))).collect::<Vec<_>>().store(&mut bytes);
+    compiled.findings.store(&mut bytes);
+    compiled.plan.store(&mut bytes);
     cache.put(key, &bytes);
     Ok(compiled)
 }

@@ -16,7 +16,7 @@ use super::listeners::Listeners;
 use super::scope::FlowThread;
 use super::step::BodyEnd;
 use super::straggler::Splits;
-use quayline_core::Packed as _;
+use quayline_core::Stored as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::artifact::{
@@ -585,7 +585,7 @@ impl Run<'_> {
 /// Returns a digest that identifies a plan.
 fn digest(properties: &[BTreeMap<String, String>]) -> u64 {
     let mut bytes = Vec::new();
-    properties.iter().for_each(|properties| properties.pack(&mut bytes));
+    properties.iter().for_each(|properties| properties.store(&mut bytes));
     xxh3_64(&bytes)
 }
 

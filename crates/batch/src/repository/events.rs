@@ -5,7 +5,7 @@ use quayline_store::{StoreError, Unit};
 
 use super::{Also, Held, Repository, bytes, read};
 use crate::error::BatchError;
-use crate::event::{Event, EventPage, EventPosition, EventsWanted, Keeping, Stored, TopicFilter};
+use crate::event::{Event, EventPage, EventPosition, EventsWanted, Keeping, StoredEvent, TopicFilter};
 use crate::record::Execution;
 use crate::work::Work;
 
@@ -37,7 +37,7 @@ impl Repository {
         let found = self.begin()?.events(after, count)?.into_iter();
         found
             .map(|(at, kept)| {
-                let kept: Stored = read("an event", &kept)?;
+                let kept: StoredEvent = read("an event", &kept)?;
                 Ok((at, kept.event().ok_or(BatchError::Damaged { what: "an event of a later version" })?))
             })
             .collect()
@@ -140,7 +140,7 @@ impl Repository {
 
 /// Encodes an event for the repository.
 pub(crate) fn stored(event: &Event) -> Vec<u8> {
-    bytes(&Stored::from(event))
+    bytes(&StoredEvent::from(event))
 }
 
 /// Returns an event of an execution as a whole.

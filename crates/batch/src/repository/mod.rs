@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quayline_core::Packed;
+use quayline_core::Stored;
 
 use crate::error::BatchError;
 use crate::event;
@@ -684,7 +684,7 @@ fn next_number(work: &mut dyn Work, key: &[u8]) -> Result<u64, BatchError> {
 /// Version of the records' form, their first byte.
 const VERSION: u8 = 1;
 /// State that contains a checkpoint.
-pub(crate) trait State: Packed {
+pub(crate) trait State: Stored {
     /// Returns the checkpoint.
     fn progress(&mut self) -> &mut Progress;
 }
@@ -701,15 +701,15 @@ impl State for PartitionState {
     }
 }
 
-fn bytes<T: Packed>(record: &T) -> Vec<u8> {
+fn bytes<T: Stored>(record: &T) -> Vec<u8> {
     let mut bytes = vec![VERSION];
-    record.pack(&mut bytes);
+    record.store(&mut bytes);
     bytes
 }
 
-fn read<T: Packed>(what: &'static str, bytes: &[u8]) -> Result<T, BatchError> {
+fn read<T: Stored>(what: &'static str, bytes: &[u8]) -> Result<T, BatchError> {
     let rest = bytes.strip_prefix(&[VERSION]).ok_or(BatchError::Damaged { what })?;
-    T::unpack_all(rest).ok_or(BatchError::Damaged { what })
+    T::load_all(rest).ok_or(BatchError::Damaged { what })
 }
 
 fn key_of(kind: u8, number: u64) -> Vec<u8> {

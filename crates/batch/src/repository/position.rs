@@ -62,7 +62,7 @@ impl Repository {
             (flags, false) => value.extend_from_slice(&[VERSION_LARGE, flags]),
             (flags, true) => value.extend([VERSION_PAGES, flags].iter().chain(&lengths)),
         }
-        state.pack(&mut value);
+        state.store(&mut value);
         let mut done = Ok(());
         for (number, position) in state.progress().positions().into_iter().enumerate() {
             let Some(mut now) = taken[number].take() else { continue };
@@ -157,7 +157,7 @@ fn outer<T: State>(what: &'static str, value: &[u8]) -> Result<Outer<T>, BatchEr
             rest = more;
         }
     }
-    Ok(Outer { state: T::unpack_all(rest).ok_or_else(damaged)?, flags, lengths })
+    Ok(Outer { state: T::load_all(rest).ok_or_else(damaged)?, flags, lengths })
 }
 
 /// Decodes a state without its large positions.

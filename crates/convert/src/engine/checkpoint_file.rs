@@ -20,7 +20,7 @@ pub(crate) struct States {
     pub(crate) source: Vec<u8>,
     pub(crate) output: Vec<u8>,
     pub(crate) rejects: Vec<u8>,
-    pub(crate) told: Vec<u8>,
+    pub(crate) named_interchange: Vec<u8>,
     /// For a map with several outputs: bytes and state of the second and further outputs. If there are any, they form one more part: eight bytes for
     /// the length of the output, four for that of the state, and the state.
     pub(crate) more: Vec<(u64, Vec<u8>)>,
@@ -30,7 +30,7 @@ pub(crate) struct States {
 
 impl States {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let parts = [&self.source, &self.output, &self.rejects, &self.told];
+        let parts = [&self.source, &self.output, &self.rejects, &self.named_interchange];
         if parts.iter().all(|part| part.is_empty()) && self.more.is_empty() && self.run.is_empty() {
             return Vec::new();
         }
@@ -62,7 +62,7 @@ impl States {
             Some(part.to_vec())
         };
         let mut states = || {
-            let (source, output, rejects, told) = (part()?, part()?, part()?, part()?);
+            let (source, output, rejects, named_interchange) = (part()?, part()?, part()?, part()?);
             let mut rest = part().unwrap_or_default();
             let run = part().unwrap_or_default();
             let mut more = Vec::new();
@@ -73,7 +73,7 @@ impl States {
                 more.push((u64::from_le_bytes(*bytes), state.to_vec()));
                 rest = behind.to_vec();
             }
-            Some(States { source, output, rejects, told, more, run })
+            Some(States { source, output, rejects, named_interchange, more, run })
         };
         states().ok_or_else(bad_state)
     }

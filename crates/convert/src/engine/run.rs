@@ -13,8 +13,8 @@ use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
 use quayline_edi::{EdiWriterOptions, ExcerptWriter};
 use quayline_meter::{Meter, Phase, Totals};
 use quayline_pipeline::{
-    Apart, Clock, CodeCounts, Ends, Exchange, Intake, Lane, LaneFacts, MapEnds, Paging, PipelineError, Position,
-    RejectForm, Repeats, SourceFacts, SourceHead, SpoolFolder, Unsettled, read_csv_header,
+    Apart, BlockReader, Clock, CodeCounts, Ends, Lane, LaneFacts, MapEnds, Paging, PipelineError, Position, RejectForm,
+    Repeats, Scheduler, SourceFacts, SourceHead, SpoolFolder, Unsettled, read_csv_header,
 };
 use quayline_project::{SourceFormat, TargetFormat};
 
@@ -348,13 +348,14 @@ impl Run {
                 tally,
                 documents: 0,
                 errors: 0,
-                told: String::from_utf8(core::mem::take(&mut self.states.told)).map_err(|_| bad_state())?,
+                named_interchange: String::from_utf8(core::mem::take(&mut self.states.named_interchange))
+                    .map_err(|_| bad_state())?,
                 findings: Vec::new(),
                 counts: CodeCounts::default(),
                 repeats: Repeats::default(),
                 misfit: None,
             },
-            hold: None,
+            page_transaction: None,
             unsettled: Unsettled::default(),
         };
         let facts = LaneFacts {
@@ -377,21 +378,21 @@ impl Run {
                 | SourceFormat::Columns(_) => None,
             },
         };
-        let mut intake = match self.columns.take() {
-            Some(columns) => Intake::of_rows(columns),
+        let mut block_reader = match self.columns.take() {
+            Some(columns) => BlockReader::of_rows(columns),
             None => {
                 let header = self.head.as_ref().and_then(SourceHead::csv).map(|header| &header.raw[..]);
                 let cutter = ends.cutter(&self.from, header, &facts.file)?;
                 let reader = core::mem::replace(&mut self.reader, ended());
-                Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits)
+                BlockReader::new(reader, cutter, ends.block_bytes(), &conversion.limits)
             }
         };
         if self.at_end {
-            intake.end();
+            block_reader.end();
         }
-        let exchange = Exchange::new(intake, writer, n, &conversion.cancel, &facts, &self.source_path);
-        let mut totals = run_all(&exchange, lanes, || ends.block(), &self.meter, &mut clock);
-        let (writer, error) = exchange.finish();
+        let scheduler = Scheduler::new(block_reader, writer, n, &conversion.cancel, &facts, &self.source_path);
+        let mut totals = run_all(&scheduler, lanes, || ends.block(), &self.meter, &mut clock);
+        let (writer, error) = scheduler.finish();
         let mut writer = writer.expect("every lane gave the writer back");
         let stopped = conversion.cancel.load(Ordering::Relaxed);
         if let (Some(early), true) = (&conversion.early, error.is_some() || stopped) {

@@ -1,11 +1,11 @@
 //! Lanes on threads.
 
 use quayline_meter::{Meter, Phase, Totals};
-use quayline_pipeline::{Block, Clock, Exchange, Lane, Outlet};
+use quayline_pipeline::{Block, Clock, Lane, OrderedSink, Scheduler};
 
 /// Runs all lanes. Lane 0 is the calling thread, on `clock`; the others are its helpers, whose time is returned.
-pub(crate) fn run_all<W: Outlet>(
-    exchange: &Exchange<'_, W>,
+pub(crate) fn run_all<W: OrderedSink>(
+    scheduler: &Scheduler<'_, W>,
     lanes: Vec<Box<dyn Lane + '_>>,
     block: impl Fn() -> Block,
     meter: &Meter,
@@ -19,14 +19,14 @@ pub(crate) fn run_all<W: Outlet>(
                 let block = block();
                 scope.spawn(move || {
                     let mut clock = meter.lane();
-                    exchange.run(&mut *lane, block, &mut clock);
+                    scheduler.run(&mut *lane, block, &mut clock);
                     clock.finish()
                 })
             })
             .collect();
         let mut totals = Totals::default();
         if let Some(mut lane) = first {
-            exchange.run(&mut *lane, block(), clock);
+            scheduler.run(&mut *lane, block(), clock);
         }
         clock.enter(Phase::Wait);
         for other in others {

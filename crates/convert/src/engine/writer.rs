@@ -8,7 +8,7 @@ use quayline_core::{Checkpoint, Code, Fault, Finding, SourceDigest, Tally};
 use quayline_edi::{ExcerptWriter, Surroundings};
 use quayline_meter::Phase;
 use quayline_pipeline::{
-    Clock, CodeCounts, Lot, Outlet, Position, Repeats, Spool, SpoolFolder, Unsettled, settle, settle_end,
+    Clock, CodeCounts, Lot, OrderedSink, Position, Repeats, Spool, SpoolFolder, Unsettled, settle, settle_end,
 };
 
 use crate::codes;
@@ -16,8 +16,8 @@ use crate::conversion::Checkpoints;
 use crate::engine::checkpoint_file::{CheckpointFile, DONE, States};
 use crate::engine::destination::real_path;
 use crate::engine::findings_file::FindingsFile;
-use crate::engine::hold::Hold;
 use crate::engine::output::OutputWriter;
+use crate::engine::page_transaction::PageTransaction;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
@@ -42,7 +42,7 @@ pub(crate) struct Writer<'r> {
     pub(crate) source_bytes_total: Option<u64>,
     pub(crate) state: Written,
     /// A transaction of which only some pages were written yet, and the same of drafts.
-    pub(crate) hold: Option<Hold>,
+    pub(crate) page_transaction: Option<PageTransaction>,
     pub(crate) unsettled: Unsettled,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Written {
     pub(crate) documents: u64,
     pub(crate) errors: u64,
     /// The last interchange for which bytes beyond its character set were reported.
-    pub(crate) told: String,
+    pub(crate) named_interchange: String,
     pub(crate) findings: Vec<Finding>,
     pub(crate) counts: CodeCounts,
     pub(crate) repeats: Repeats,
@@ -86,7 +86,7 @@ pub(crate) struct CheckpointWriter {
     pub(crate) last_offset: u64,
 }
 
-impl Outlet for Writer<'_> {
+impl OrderedSink for Writer<'_> {
     type Error = ConvertError;
 
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
@@ -161,7 +161,7 @@ impl RejectFiles {
 impl Writer<'_> {
     /// Keeps one finding about bytes beyond the character set for each interchange; lanes report one for each block.
     fn tell_characters_once(&mut self, lot: &mut Lot) {
-        let told = &mut self.state.told;
+        let named_interchange = &mut self.state.named_interchange;
         let mut again = 0;
         lot.findings.retain(|finding| {
             if finding.code != CHARACTERS {
@@ -169,9 +169,9 @@ impl Writer<'_> {
             }
             let path = finding.place.path.as_deref().unwrap_or_default();
             let interchange = path.split(',').next().unwrap_or_default();
-            let known = told == interchange;
+            let known = named_interchange == interchange;
             if !known {
-                interchange.clone_into(told);
+                interchange.clone_into(named_interchange);
             }
             again += u64::from(known);
             !known
@@ -307,7 +307,7 @@ impl Writer<'_> {
                     Some(files) if state.position.reader.is_some() => files.excerpt.state(),
                     _ => Vec::new(),
                 },
-                told: state.told.clone().into_bytes(),
+                named_interchange: state.named_interchange.clone().into_bytes(),
                 run: checkpoints.spec.run.clone(),
             }
             .to_bytes(),

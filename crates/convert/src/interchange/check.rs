@@ -18,7 +18,7 @@ pub(crate) struct Checker {
 /// Receiver of each event that may have findings.
 pub(crate) trait Listener {
     /// Receives the `faults` found since the previous event.
-    fn hear(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError>;
+    fn on_event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError>;
 
     /// Reports that the next segment ends this number of bytes after its beginning, and that another segment follows there.
     fn cut(&mut self, _bytes: usize) {}
@@ -82,7 +82,7 @@ impl Checker {
                 self.faults.extend(pass.take_faults());
                 self.faults.extend(self.validator.take_faults());
             }
-            listener.hear(event, pass, &self.faults)?;
+            listener.on_event(event, pass, &self.faults)?;
             if let Some(bytes) = cut {
                 pass.end_segment_at(bytes);
             }

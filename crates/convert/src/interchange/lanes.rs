@@ -21,11 +21,12 @@ use quayline_edi::{
     CharacterRules, Closed, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, ValidationLevel, Validator,
 };
 use quayline_pipeline::{
-    Attachment, Block, Clock, Cut, CutEnd, Cutter, EdiPart, Lane, LaneFacts, Lot, Outlet, Position, SourceEnd, Units,
+    Attachment, Block, Clock, Cut, CutEnd, Cutter, EdiPart, Lane, LaneFacts, Lot, OrderedSink, Position, SourceEnd,
+    Units,
 };
 
 use super::check::{Checker, Listener};
-use super::teller::{Counts, Teller};
+use super::reporter::{Counts, Reporter};
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 
@@ -150,7 +151,7 @@ impl Attachment for Checked {
 
 impl Listener for Checked {
     #[inline(always)]
-    fn hear(&mut self, event: Event, _pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
+    fn on_event(&mut self, event: Event, _pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
         self.events += 1;
         self.counts.event(event);
         if !faults.is_empty() {
@@ -176,7 +177,7 @@ pub(super) struct CheckLane {
     checker: Checker,
     reader: EnvelopeReader,
     checks: (ValidationLevel, CharacterRules),
-    relay: Arc<Relay>,
+    handoff: Arc<ValidatorHandoff>,
     acknowledges: bool,
 }
 
@@ -185,10 +186,10 @@ impl CheckLane {
         checker: Checker,
         reader: EnvelopeReader,
         checks: (ValidationLevel, CharacterRules),
-        relay: &Arc<Relay>,
+        handoff: &Arc<ValidatorHandoff>,
         acknowledges: bool,
     ) -> Self {
-        CheckLane { checker, reader, checks, relay: Arc::clone(relay), acknowledges }
+        CheckLane { checker, reader, checks, handoff: Arc::clone(handoff), acknowledges }
     }
 }
 
@@ -198,9 +199,9 @@ impl Lane for CheckLane {
         lot.after = block.after.clone();
         let Units::Interchanges(part) = block.units else { unreachable!("the cutter makes parts of interchanges") };
         let (Some(before), false) = (&block.before.envelope, part.len == 0 && !part.is_last) else { return };
-        let _alarm = Alarm(&self.relay);
+        let _panic_flag = PanicFlag(&self.handoff);
         if block.before.state == INSIDE {
-            let Some(validator) = self.relay.take(block.seq) else { return };
+            let Some(validator) = self.handoff.take(block.seq) else { return };
             self.checker.validator = validator;
         }
         self.reader.go_to(before);
@@ -221,7 +222,7 @@ impl Lane for CheckLane {
         debug_assert_eq!(checked.counts.transactions, part.documents, "the cutter found the same transactions");
         if block.after.state == INSIDE {
             let next = Checker::validator(self.checks.0, self.checks.1);
-            self.relay.put(block.seq + 1, core::mem::replace(&mut self.checker.validator, next));
+            self.handoff.put(block.seq + 1, core::mem::replace(&mut self.checker.validator, next));
         }
         lot.attachment = Some(Box::new(checked));
     }
@@ -229,14 +230,14 @@ impl Lane for CheckLane {
 
 /// Validators of transactions that continue in the next block.
 #[derive(Debug, Default)]
-pub(super) struct Relay {
+pub(super) struct ValidatorHandoff {
     waiting: Mutex<BTreeMap<u64, Validator>>,
     changed: Condvar,
     /// A lane panicked: nobody waits for it.
     broken: AtomicBool,
 }
 
-impl Relay {
+impl ValidatorHandoff {
     fn put(&self, seq: u64, validator: Validator) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(seq, validator);
         self.changed.notify_all();
@@ -262,9 +263,9 @@ impl Relay {
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Informs the other lanes that this one panicked.
-struct Alarm<'r>(&'r Relay);
+struct PanicFlag<'r>(&'r ValidatorHandoff);
 
-impl Drop for Alarm<'_> {
+impl Drop for PanicFlag<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.broken.store(true, Ordering::Relaxed);
@@ -273,8 +274,8 @@ impl Drop for Alarm<'_> {
 }
 
 /// Reports blocks in order.
-pub(super) struct Telling<'v> {
-    pub(super) teller: Teller<'v>,
+pub(super) struct OrderedReporter<'v> {
+    pub(super) reporter: Reporter<'v>,
     /// Goes over envelopes again, for acknowledgments.
     pub(super) reader: EnvelopeReader,
     pub(super) progress: Option<&'v dyn Progress>,
@@ -283,7 +284,7 @@ pub(super) struct Telling<'v> {
     pub(super) ended: bool,
 }
 
-impl Outlet for Telling<'_> {
+impl OrderedSink for OrderedReporter<'_> {
     type Error = ConvertError;
 
     fn write(&mut self, lot: &mut Lot, _clock: &mut Clock) -> Result<(), ConvertError> {
@@ -291,14 +292,14 @@ impl Outlet for Telling<'_> {
         let checked: Box<dyn Any> = attachment;
         let checked: Box<Checked> = checked.downcast().expect("the lanes of a validation attach what they checked");
         match &checked.again {
-            None => self.tell(&checked)?,
+            None => self.report(&checked)?,
             Some((before, bytes)) => {
                 self.reader.go_to(before);
                 self.acknowledge(&checked, bytes)?;
             }
         }
         for (name, count) in &checked.counts.guides {
-            *self.teller.counts.guides.entry(name.clone()).or_default() += count;
+            *self.reporter.counts.guides.entry(name.clone()).or_default() += count;
         }
         self.bytes = lot.after.offset.0;
         self.ended |= checked.is_last;
@@ -306,8 +307,8 @@ impl Outlet for Telling<'_> {
             progress.advance(Advance {
                 source_bytes: self.bytes,
                 source_bytes_total: self.bytes_total,
-                records: self.teller.counts.transactions,
-                rejected: self.teller.counts.transactions_bad,
+                records: self.reporter.counts.transactions,
+                rejected: self.reporter.counts.transactions_bad,
                 output_bytes: 0,
             });
         }
@@ -315,19 +316,19 @@ impl Outlet for Telling<'_> {
     }
 }
 
-impl Telling<'_> {
-    fn tell(&mut self, checked: &Checked) -> Result<(), ConvertError> {
+impl OrderedReporter<'_> {
+    fn report(&mut self, checked: &Checked) -> Result<(), ConvertError> {
         let mut open = 0;
         for noted in &checked.faults {
             if core::mem::replace(&mut open, noted.transaction) != noted.transaction {
-                self.teller.next_transaction();
+                self.reporter.next_transaction();
             }
-            self.teller.found(&noted.fault)?;
+            self.reporter.found(&noted.fault)?;
         }
         if open != checked.counts.transactions {
-            self.teller.next_transaction();
+            self.reporter.next_transaction();
         }
-        let counts = &mut self.teller.counts;
+        let counts = &mut self.reporter.counts;
         counts.interchanges += checked.counts.interchanges;
         counts.groups += checked.counts.groups;
         counts.transactions += checked.counts.transactions;
@@ -349,13 +350,13 @@ impl Telling<'_> {
             while let Some(next) = noted.next_if(|next| next.event == number) {
                 faults.push(next.fault.clone());
             }
-            self.teller.hear(event, &pass, &faults)?;
+            self.reporter.on_event(event, &pass, &faults)?;
             if let Some((_, bytes)) = cuts.next_if(|(event, _)| *event == number) {
                 pass.end_segment_at(*bytes);
             }
         }
         drop(pass);
-        self.teller.acknowledgment.as_mut().map_or(Ok(()), |file| file.check())
+        self.reporter.acknowledgment.as_mut().map_or(Ok(()), |file| file.check())
     }
 }
 

@@ -4,8 +4,8 @@ mod acknowledgment;
 mod check;
 mod feed;
 mod lanes;
+mod reporter;
 mod survey;
-mod teller;
 mod validation;
 
 pub use acknowledgment::{AcknowledgmentFile, AcknowledgmentTarget};

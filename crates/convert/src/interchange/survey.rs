@@ -129,7 +129,7 @@ impl Survey {
     pub fn of(name: &Arc<str>, source: Box<dyn Read + Send>, limits: &Limits) -> io::Result<Survey> {
         let all = Limits { findings_max: usize::MAX, ..limits.clone() };
         let mut reader = EnvelopeReader::new(&all, Rules::Lenient);
-        let mut course = Course { name, findings_max: limits.findings_max, ..Course::new(name) };
+        let mut course = RunningSurvey { name, findings_max: limits.findings_max, ..RunningSurvey::new(name) };
         let mut feed = Feed::new(source);
         let mut done = 0;
         loop {
@@ -147,7 +147,7 @@ impl Survey {
 }
 
 /// A survey under way.
-struct Course<'n> {
+struct RunningSurvey<'n> {
     name: &'n Arc<str>,
     findings_max: usize,
     survey: Survey,
@@ -163,9 +163,9 @@ struct Course<'n> {
     answered_segments: usize,
 }
 
-impl<'n> Course<'n> {
+impl<'n> RunningSurvey<'n> {
     fn new(name: &'n Arc<str>) -> Self {
-        Course {
+        RunningSurvey {
             name,
             findings_max: 0,
             survey: Survey::default(),

@@ -7,13 +7,13 @@ use quayline_core::{Code, Fault, Finding, Limits};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{CharacterRules, EnvelopeReader, Rules, ValidationLevel};
 use quayline_meter::{Meter, Phase};
-use quayline_pipeline::{BLOCK_BYTES, Block, EdiPart, Exchange, Intake, Lane, LaneFacts, RejectForm, Units};
+use quayline_pipeline::{BLOCK_BYTES, Block, BlockReader, EdiPart, Lane, LaneFacts, RejectForm, Scheduler, Units};
 
 use super::acknowledgment::AcknowledgmentFile;
 use super::check::{Checker, PassEnd};
 use super::feed::Feed;
-use super::lanes::{CheckLane, Telling, TransactionCutter};
-use super::teller::{Counts, Teller};
+use super::lanes::{CheckLane, OrderedReporter, TransactionCutter};
+use super::reporter::{Counts, Reporter};
 use crate::codes;
 use crate::conversion::Input;
 use crate::engine::open_input;
@@ -73,7 +73,7 @@ pub struct ValidationReport {
     /// Findings that are warnings.
     pub warnings: u64,
     /// Number of findings that were not reported, beyond `Limits::findings_max`.
-    pub untold: u64,
+    pub unreported: u64,
     /// Number of findings by code.
     pub findings_by_code: Vec<(Code, u64)>,
     /// Time by phase.
@@ -104,17 +104,17 @@ pub enum Verdict {
 }
 
 impl Validation {
-    /// Runs the validation. `tell` receives each finding; an error of `tell` ends the run.
+    /// Runs the validation. `on_finding` receives each finding; an error of `on_finding` ends the run.
     ///
     /// # Errors
     /// The source cannot be read, findings or acknowledgments cannot be written, or the run was stopped.
     pub fn run(
         mut self,
         acknowledgment: Option<&mut AcknowledgmentFile>,
-        tell: &mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
+        on_finding: &mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     ) -> Result<ValidationReport, ConvertError> {
         if self.lanes > 1 {
-            return self.run_lanes(acknowledgment, tell);
+            return self.run_lanes(acknowledgment, on_finding);
         }
         let meter = Meter::start();
         let mut clock = meter.lane();
@@ -123,7 +123,7 @@ impl Validation {
         let mut reader = self.reader();
         let mut feed = Feed::new(source);
         let mut checker = Checker::new(self.guides.as_ref(), self.level, self.characters);
-        let mut teller = Teller::new(&self.name, self.limits.findings_max, acknowledgment, tell);
+        let mut reporter = Reporter::new(&self.name, self.limits.findings_max, acknowledgment, on_finding);
         let mut done = 0;
         let mut bytes = 0;
         loop {
@@ -132,18 +132,18 @@ impl Validation {
             clock.enter(Phase::Decode);
             let (input, end) = feed.input();
             let mut pass = reader.over(input, end);
-            let ended = checker.pass(&mut pass, &mut teller)?;
+            let ended = checker.pass(&mut pass, &mut reporter)?;
             done = pass.finish();
             bytes += done as u64;
-            if let Some(file) = &mut teller.acknowledgment {
+            if let Some(file) = &mut reporter.acknowledgment {
                 file.check()?;
             }
             if let Some(progress) = &self.progress {
                 progress.advance(Advance {
                     source_bytes: bytes,
                     source_bytes_total: bytes_total,
-                    records: teller.counts.transactions,
-                    rejected: teller.counts.transactions_bad,
+                    records: reporter.counts.transactions,
+                    rejected: reporter.counts.transactions_bad,
                     output_bytes: 0,
                 });
             }
@@ -154,33 +154,33 @@ impl Validation {
                 return Err(stopped(bytes));
             }
         }
-        teller.finish()?;
+        reporter.finish()?;
         clock.counters.bytes_in = bytes;
-        clock.counters.records = teller.counts.transactions;
-        Ok(report(bytes, teller.counts, meter.report(&clock.finish())))
+        clock.counters.records = reporter.counts.transactions;
+        Ok(report(bytes, reporter.counts, meter.report(&clock.finish())))
     }
 
     /// Runs the validation on several threads.
     fn run_lanes(
         mut self,
         acknowledgment: Option<&mut AcknowledgmentFile>,
-        tell: &mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
+        on_finding: &mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     ) -> Result<ValidationReport, ConvertError> {
         let meter = Meter::start();
         let mut clock = meter.lane();
         clock.enter(Phase::Other);
         let (source, path, bytes_total) = open_input(&mut self.input)?;
-        let relay = Arc::default();
+        let handoff = Arc::default();
         let acknowledges = acknowledgment.is_some();
         let lane = |_| {
             let characters = self.characters;
             let checker = Checker::new(self.guides.as_ref(), self.level, characters);
-            Box::new(CheckLane::new(checker, self.reader(), (self.level, characters), &relay, acknowledges))
+            Box::new(CheckLane::new(checker, self.reader(), (self.level, characters), &handoff, acknowledges))
                 as Box<dyn Lane>
         };
         let lanes: Vec<Box<dyn Lane>> = (0..self.lanes).map(lane).collect();
-        let telling = Telling {
-            teller: Teller::new(&self.name, self.limits.findings_max, acknowledgment, tell),
+        let ordered = OrderedReporter {
+            reporter: Reporter::new(&self.name, self.limits.findings_max, acknowledgment, on_finding),
             reader: self.reader(),
             progress: self.progress.as_deref(),
             bytes_total,
@@ -195,19 +195,20 @@ impl Validation {
             split: false,
             records: None,
         };
-        let intake = Intake::new(source, Box::new(TransactionCutter::new(self.reader())), BLOCK_BYTES, &self.limits);
-        let exchange = Exchange::new(intake, telling, self.lanes, &self.cancel, &facts, &path);
+        let block_reader =
+            BlockReader::new(source, Box::new(TransactionCutter::new(self.reader())), BLOCK_BYTES, &self.limits);
+        let scheduler = Scheduler::new(block_reader, ordered, self.lanes, &self.cancel, &facts, &path);
         let block = || Block::new(Units::Interchanges(EdiPart::default()));
-        let mut totals = run_all(&exchange, lanes, block, &meter, &mut clock);
+        let mut totals = run_all(&scheduler, lanes, block, &meter, &mut clock);
         totals.merge(&clock.finish());
-        let (telling, error) = exchange.finish();
-        let mut telling = telling.expect("every lane gave the writer back");
+        let (ordered, error) = scheduler.finish();
+        let mut ordered = ordered.expect("every lane gave the writer back");
         match error {
             Some(error) => Err(error),
-            None if !telling.ended => Err(stopped(telling.bytes)),
+            None if !ordered.ended => Err(stopped(ordered.bytes)),
             None => {
-                telling.teller.finish()?;
-                Ok(report(telling.bytes, telling.teller.counts, meter.report(&totals)))
+                ordered.reporter.finish()?;
+                Ok(report(ordered.bytes, ordered.reporter.counts, meter.report(&totals)))
             }
         }
     }
@@ -234,7 +235,7 @@ fn report(bytes: u64, counts: Counts, cost: quayline_meter::Report) -> Validatio
         guides: counts.guides.into_iter().collect(),
         errors: counts.errors,
         warnings: counts.warnings,
-        untold: counts.untold,
+        unreported: counts.unreported,
         findings_by_code: counts.by_code.into_iter().collect(),
         cost,
     }

@@ -233,7 +233,7 @@ impl Acknowledger {
         };
         notes.judgment = notes.judgment.max(judgment);
         notes.more += faults;
-        self.tally.untold += faults;
+        self.tally.unreported += faults;
     }
 
     /// Reports the security failure of the open transaction or otherwise group (S3S, S4S): `M`, `W` and `X` of AK5, IK5 and AK9,
@@ -455,7 +455,7 @@ impl Acknowledger {
         };
         let more = notes.more;
         notes.push(note, judgment, self.options.notes_max);
-        self.tally.untold += notes.more - more;
+        self.tally.unreported += notes.more - more;
     }
 
     fn close_transaction(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {

@@ -18,7 +18,7 @@ pub struct AcknowledgmentOptions {
     pub stamp: Stamp,
     /// The next control numbers, unless [`super::Acknowledger::with_numbers`] is given others.
     pub numbers: CountedNumbers,
-    /// Maximum number of faults reported individually for one transaction. Further ones are counted ([`AcknowledgmentTally::untold`]) and have the
+    /// Maximum number of faults reported individually for one transaction. Further ones are counted ([`AcknowledgmentTally::unreported`]) and have the
     /// same effect on the outcome. Default 999, the capacity of CONTRL.
     pub notes_max: usize,
 }
@@ -249,7 +249,7 @@ pub struct AcknowledgmentTally {
     /// Number of valid or acceptable transactions that are rejected with their group or interchange.
     pub transactions_rejected_with: u64,
     /// Number of faults beyond [`AcknowledgmentOptions::notes_max`], which no acknowledgment reports individually.
-    pub untold: u64,
+    pub unreported: u64,
     /// Acknowledging interchanges written.
     pub written: u64,
 }

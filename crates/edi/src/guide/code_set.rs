@@ -161,7 +161,7 @@ impl CodeSet {
     }
 }
 
-quayline_core::packed!(struct CodeSet { slots, shift, long, days });
+quayline_core::stored!(struct CodeSet { slots, shift, long, days });
 
 #[cfg(test)]
 mod tests {

@@ -112,7 +112,7 @@ impl Decimal {
     }
 }
 
-quayline_core::packed!(struct Decimal { units, scale });
+quayline_core::stored!(struct Decimal { units, scale });
 
 /// Returns the digits as an integer, the number of digits after the mark, and whether there are any digits.
 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quayline_core::packed;
+use quayline_core::stored;
 
 use crate::delimiters::Standard;
 
@@ -316,30 +316,30 @@ pub struct Rule {
     pub warning: bool,
 }
 
-packed!(struct Guide {
+stored!(struct Guide {
     name, title, standard, version, transaction, functional_group, source, dictionary, structure, rules,
 });
-packed!(struct Dictionary { elements, composites, segments, codes });
-packed!(struct ElementDef { name, data_type, min, max, codes });
-packed!(enum DataType {
+stored!(struct Dictionary { elements, composites, segments, codes });
+stored!(struct ElementDef { name, data_type, min, max, codes });
+stored!(enum DataType {
     0 Text, 1 Identifier, 2 Implied(places), 3 Decimal, 4 Date, 5 Time, 6 Binary, 7 Letters, 8 Alphanumeric, 9 Number,
 });
-packed!(struct CodeList { name, codes, open });
-packed!(struct CodeEntry { value, name, from, until });
-packed!(struct CompositeDef { name, components, notes });
-packed!(struct SegmentDef { name, elements, notes });
-packed!(struct ElementUse { of, name, requirement, repeat });
-packed!(enum ElementOf { 0 Element(number), 1 Composite(id) });
-packed!(enum Requirement { 0 Mandatory, 1 Optional, 2 NotUsed });
-packed!(struct SyntaxNote { kind, elements });
-packed!(enum NoteKind {
+stored!(struct CodeList { name, codes, open });
+stored!(struct CodeEntry { value, name, from, until });
+stored!(struct CompositeDef { name, components, notes });
+stored!(struct SegmentDef { name, elements, notes });
+stored!(struct ElementUse { of, name, requirement, repeat });
+stored!(enum ElementOf { 0 Element(number), 1 Composite(id) });
+stored!(enum Requirement { 0 Mandatory, 1 Optional, 2 NotUsed });
+stored!(struct SyntaxNote { kind, elements });
+stored!(enum NoteKind {
     0 AllOrNone, 1 OneOrMore, 2 OneOrNone, 3 ExactlyOne, 4 IfFirstThenAll, 5 IfFirstThenOne, 6 IfFirstThenNone,
 });
-packed!(enum Item { 0 Segment(segment), 1 Loop(inner) });
-packed!(struct SegmentUse { tag, id, name, requirement, max, position, qualifier, changes, notes });
-packed!(struct Qualifier { element, component, values });
-packed!(struct ElementChange { element, component, name, requirement, min, max, repeat, codes, data_type });
-packed!(enum Codes { 0 List(name), 1 These(values), 2 Any });
-packed!(struct LoopUse { id, name, requirement, repeat, position, levels, items });
-packed!(struct HlLevel { code, top, within });
-packed!(struct Rule { name, at, expression, message, warning });
+stored!(enum Item { 0 Segment(segment), 1 Loop(inner) });
+stored!(struct SegmentUse { tag, id, name, requirement, max, position, qualifier, changes, notes });
+stored!(struct Qualifier { element, component, values });
+stored!(struct ElementChange { element, component, name, requirement, min, max, repeat, codes, data_type });
+stored!(enum Codes { 0 List(name), 1 These(values), 2 Any });
+stored!(struct LoopUse { id, name, requirement, repeat, position, levels, items });
+stored!(struct HlLevel { code, top, within });
+stored!(struct Rule { name, at, expression, message, warning });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use quayline_core::{Code, Fault, Finding, Findings, Packed, Place, Severity, Unpacker, pack_bytes};
+use quayline_core::{Code, Fault, Finding, Findings, Place, Severity, Stored, StoredReader, store_bytes};
 
 use super::{CompiledGuide, Guide};
 use crate::delimiters::Standard;
@@ -42,7 +42,7 @@ pub struct GuideSet {
 struct Entry {
     /// The guide. Only writers of guides and shapes of documents use it, so a serialized guide is decoded at the first use.
     guide: OnceLock<Guide>,
-    packed: Box<[u8]>,
+    stored: Box<[u8]>,
     compiled: Arc<CompiledGuide>,
     /// True if a transaction was read or checked by this guide.
     is_used: AtomicBool,
@@ -75,7 +75,7 @@ impl Origin {
 
 impl Entry {
     fn guide(&self) -> &Guide {
-        self.guide.get_or_init(|| Guide::unpack_all(&self.packed).expect("bytes that are whole, from this build"))
+        self.guide.get_or_init(|| Guide::load_all(&self.stored).expect("bytes that are whole, from this build"))
     }
 }
 
@@ -119,7 +119,7 @@ impl GuideSet {
             match CompiledGuide::new(&guide) {
                 Ok(compiled) => set.guides.push(Arc::new(Entry {
                     guide: guide.into(),
-                    packed: Box::default(),
+                    stored: Box::default(),
                     compiled: Arc::new(compiled),
                     is_used: AtomicBool::new(false),
                 })),
@@ -236,23 +236,23 @@ impl GuideSet {
     }
 }
 
-impl Packed for GuideSet {
-    fn pack(&self, to: &mut Vec<u8>) {
-        self.guides.len().pack(to);
+impl Stored for GuideSet {
+    fn store(&self, to: &mut Vec<u8>) {
+        self.guides.len().store(to);
         for entry in &self.guides {
             let mut guide = Vec::new();
-            entry.guide().pack(&mut guide);
-            pack_bytes(&guide, to);
-            entry.compiled.pack(to);
+            entry.guide().store(&mut guide);
+            store_bytes(&guide, to);
+            entry.compiled.store(to);
         }
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let count = usize::unpack(from)?;
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let count = usize::load(from)?;
         let entry = |_| {
-            let packed = from.bytes()?.into();
-            let compiled = Packed::unpack(from)?;
-            Some(Arc::new(Entry { guide: OnceLock::new(), packed, compiled, is_used: AtomicBool::new(false) }))
+            let stored = from.bytes()?.into();
+            let compiled = Stored::load(from)?;
+            Some(Arc::new(Entry { guide: OnceLock::new(), stored, compiled, is_used: AtomicBool::new(false) }))
         };
         Some(GuideSet { guides: (0..count).map(entry).collect::<Option<_>>()? })
     }

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use expect_test::Expect;
 use quayline_core::{ByteOffset, Limits, RecordNumber};
-use quayline_frame::{Batch, BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FramingSpec, Splitter, Step};
+use quayline_frame::{
+    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FramingSpec, RecordSpans, Splitter, Step,
+};
 
 /// Bodies in order and how the run ended.
 pub(crate) type Outcome = (Vec<Vec<u8>>, Result<(), FrameFault>);
@@ -86,7 +88,7 @@ fn split(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize]) -> Ou
 /// Splits by blocks. Returns the result, and the number of records left out.
 pub(crate) fn blocks(spec: &FramingSpec, limits: &Limits, data: &[u8], ends: &[usize], edges: Edges) -> (Outcome, u64) {
     let mut splitter = BlockSplitter::new(spec, edges, limits).unwrap();
-    let mut batch = Batch::new();
+    let mut batch = RecordSpans::new();
     let (mut bodies, mut skipped, mut from) = (Vec::new(), 0, 0);
     for (i, known) in ends.iter().enumerate() {
         let end = if i + 1 == ends.len() { EndOfInput::Yes } else { EndOfInput::No };

@@ -6,7 +6,7 @@ use quayline_core::{ByteOffset, Limits, Place, RecordNumber};
 use quayline_flat::{CsvStyle, EndOfInput, FlatFault, RowSplitter, RowStep};
 
 use crate::block::{Block, DocumentSpan, Position, Units};
-use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::block_reader::{Cut, CutEnd, Cutter, SourceEnd};
 
 /// Cuts the rows after the header, which the run has already read.
 pub(crate) struct CsvCutter {

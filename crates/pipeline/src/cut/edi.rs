@@ -6,7 +6,7 @@ use quayline_core::{ByteOffset, RecordNumber};
 use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, GenericOptions};
 
 use crate::block::{Block, EdiPart, Position, Units};
-use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::block_reader::{Cut, CutEnd, Cutter, SourceEnd};
 
 /// Scans the segments for the positions at which a block may end. The lane that converts the block finds the same faults again, because it
 /// continues from the same state over the same bytes.

@@ -8,7 +8,7 @@ use quayline_flat::{
 };
 
 use crate::block::{Block, DocumentSpan, Position, Units};
-use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::block_reader::{Cut, CutEnd, Cutter, SourceEnd};
 
 /// Cuts the rows after the header, which the run has already read. A block ends after the last row of a document.
 pub(crate) struct FamilyCutter {

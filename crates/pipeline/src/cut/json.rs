@@ -6,7 +6,7 @@ use quayline_core::{ByteOffset, Limits, Place, RecordNumber};
 use quayline_json::{EndOfInput, JsonSplitter, Split};
 
 use crate::block::{Block, DocumentSpan, Position, Units};
-use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::block_reader::{Cut, CutEnd, Cutter, SourceEnd};
 use crate::text_place::TextPlace;
 
 pub(crate) struct JsonCutter {

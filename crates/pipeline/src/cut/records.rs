@@ -10,8 +10,8 @@ use quayline_frame::{
 use quayline_project::{RecordTypes, Schema};
 
 use crate::block::{Block, Position, Units};
+use crate::block_reader::{Cut, CutEnd, Cutter, SourceEnd};
 use crate::codes;
-use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
 use crate::sink::extent;
 
 /// Cuts a source of framed records. Blocks end where a document begins, so a record and its children are always in one block.

@@ -6,7 +6,7 @@ use quayline_core::{ByteOffset, Limits, RecordNumber};
 use quayline_xml::{EndOfInput, RecordSplitter, TextPosition, XmlFault, XmlPart, XmlStep, XmlStyle};
 
 use crate::block::{Block, DocumentSpan, Position, Units};
-use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::block_reader::{Cut, CutEnd, Cutter, SourceEnd};
 
 pub(crate) struct XmlCutter {
     splitter: RecordSplitter,

@@ -67,7 +67,7 @@ impl Source for EdiSource {
         let number = self.alone.as_ref().and_then(|alone| alone.next).unwrap_or(block.before.next);
         let mut marks = PageMarks::of(part_of(block), number);
         marks.every = self.alone.is_some();
-        let mut going = Going { number, marks };
+        let mut going = BlockProgress { number, marks };
         // A piece ends where a page may end at any segment, so the ends of pages do not depend on blocks.
         let mut page_end = self.page_end(begin);
         let mut from = 0;
@@ -87,7 +87,7 @@ impl Source for EdiSource {
 }
 
 /// Progress of a lane in its block.
-struct Going {
+struct BlockProgress {
     number: RecordNumber,
     marks: PageMarks,
 }
@@ -100,14 +100,14 @@ impl EdiSource {
         facts: &LaneFacts,
         block: &Block,
         piece: Range<usize>,
-        going: &mut Going,
+        going: &mut BlockProgress,
         target: &mut T,
         lot: &mut Lot,
     ) -> Option<usize> {
         let part = part_of(block);
         let input = block.interchanges(part);
         let (is_last, begin, page_bytes) = (piece.end == input.len(), block.before.offset.0, self.page_bytes());
-        let Going { number, marks } = going;
+        let BlockProgress { number, marks } = going;
         let mut front = self.front.take();
         let end = if is_last { end_of(part) } else { EndOfInput::No };
         let mut pass = self.reader.over(&input[piece.clone()], end);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quayline_core::{Finding, packed};
+use quayline_core::{Finding, stored};
 
 use super::codes::{AMBIGUOUS, warning};
 use super::distinguish::{Condition, Shared, owner, reference};
@@ -294,4 +294,4 @@ fn common<'c>(one: &'c Condition, other: &Condition) -> Option<&'c str> {
     one.values.iter().find(|value| other.values.binary_search(value).is_ok()).map(|value| &**value)
 }
 
-packed!(struct Ambiguity { taken, shadowed, why, example, places });
+stored!(struct Ambiguity { taken, shadowed, why, example, places });

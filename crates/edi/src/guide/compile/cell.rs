@@ -1,6 +1,6 @@
 //! Compact form of the tables of [`super::layout`], reduced to what the check of valid data needs.
 
-use quayline_core::packed;
+use quayline_core::stored;
 
 use super::layout::{Form, Layouts, Spec};
 use crate::guide::model::NoteKind;
@@ -147,8 +147,8 @@ pub(super) fn build(layouts: &Layouts) -> Cells {
     }
 }
 
-packed!(struct Cells { rows, cells, composites, notes });
-packed!(struct Row { cells, notes, mandatory, beyond });
-packed!(struct Cell { min, span, more, way, form });
-packed!(enum Way { 0 Length, 1 Code, 2 Form, 3 FormAndCode, 4 Composite, 5 EdifactPeriod, 6 Never, 7 Filled });
-packed!(struct NoteMask { first, all, kind });
+stored!(struct Cells { rows, cells, composites, notes });
+stored!(struct Row { cells, notes, mandatory, beyond });
+stored!(struct Cell { min, span, more, way, form });
+stored!(enum Way { 0 Length, 1 Code, 2 Form, 3 FormAndCode, 4 Composite, 5 EdifactPeriod, 6 Never, 7 Filled });
+stored!(struct NoteMask { first, all, kind });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quayline_core::{Finding, packed};
+use quayline_core::{Finding, stored};
 
 use super::codes::{QUALIFIER, error};
 use super::effective::{self, Allowed};
@@ -413,6 +413,6 @@ pub(super) fn is_loop(item: &CompiledItem) -> bool {
     item.kind == ItemKind::Loop
 }
 
-packed!(struct Condition { element, component, set, values });
-packed!(struct Decider { element, component, needs, set });
-packed!(enum Needs { 0 Value, 1 Nothing, 2 Code, 3 CodeOrNothing });
+stored!(struct Condition { element, component, set, values });
+stored!(struct Decider { element, component, needs, set });
+stored!(enum Needs { 0 Value, 1 Nothing, 2 Code, 3 CodeOrNothing });

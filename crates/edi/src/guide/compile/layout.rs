@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quayline_core::packed;
+use quayline_core::stored;
 
 use super::cell::{self, Cells};
 use super::effective::{self, Allowed, Effective};
@@ -393,11 +393,11 @@ impl<'g> Maker<'g> {
     }
 }
 
-packed!(struct Layouts { of_item, layouts, specs, notes, code_sets, names, cells });
-packed!(struct Layout { specs, notes, last_mandatory });
-packed!(struct Spec { form, mandatory, not_used, min, max, codes, repeat, components, notes, number, name });
-packed!(enum Form {
+stored!(struct Layouts { of_item, layouts, specs, notes, code_sets, names, cells });
+stored!(struct Layout { specs, notes, last_mandatory });
+stored!(struct Spec { form, mandatory, not_used, min, max, codes, repeat, components, notes, number, name });
+stored!(enum Form {
     0 Text, 1 Decimal, 2 Integer, 3 Date, 4 Time, 5 Letters, 6 Binary, 7 X12Period, 8 EdifactPeriod, 9 Composite,
 });
-packed!(struct Allowance { set, standard });
-packed!(struct Note { kind, first, all, name, elements });
+stored!(struct Allowance { set, standard });
+stored!(struct Note { kind, first, all, name, elements });

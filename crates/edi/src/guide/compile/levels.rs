@@ -1,6 +1,6 @@
 //! HL segments of a guide: nested or consecutive loops.
 
-use quayline_core::{Finding, packed};
+use quayline_core::{Finding, stored};
 
 use super::codes::{LOOP, error};
 use super::{CompiledItem, ItemId};
@@ -116,5 +116,5 @@ fn nested(items: &[CompiledItem]) -> Vec<u8> {
     levels
 }
 
-packed!(struct HlLevels { levels, flat });
-packed!(struct FlatLevels(levels));
+stored!(struct HlLevels { levels, flat });
+stored!(struct FlatLevels(levels));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_core::packed;
+use quayline_core::stored;
 
 use super::distinguish::{Condition, Decider, Told, is_loop};
 use super::{CompiledItem, ItemId, Names, small};
@@ -268,9 +268,9 @@ pub(crate) fn tag_key(tag: &[u8]) -> u32 {
     }
 }
 
-packed!(struct Transitions { tags, loops, slots, mandatory, first, candidates, conditions, deciders, depth });
-packed!(struct LoopTable { item, slot, slots, mandatory, candidates });
-packed!(struct Slot { item, rank, max, loop_number });
-packed!(struct Mandatory { slot, rank });
-packed!(struct Candidate { slot, rank, max, opens, item, conditions, deciders });
-packed!(struct Tags { slots, shift, in_structure, count });
+stored!(struct Transitions { tags, loops, slots, mandatory, first, candidates, conditions, deciders, depth });
+stored!(struct LoopTable { item, slot, slots, mandatory, candidates });
+stored!(struct Slot { item, rank, max, loop_number });
+stored!(struct Mandatory { slot, rank });
+stored!(struct Candidate { slot, rank, max, opens, item, conditions, deciders });
+stored!(struct Tags { slots, shift, in_structure, count });

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use quayline_core::{NodeId, Occurs, Scalar, ShapeBuilder, packed};
+use quayline_core::{NodeId, Occurs, Scalar, ShapeBuilder, stored};
 
 use super::{NodeNames, ranks};
 use crate::guide::compile::{effective, small};
@@ -441,9 +441,9 @@ fn gathered(items: &[Item], ranks: &[u32]) -> Vec<bool> {
         .collect()
 }
 
-packed!(struct Plan { root, items, elements });
-packed!(struct ItemPlan {
+stored!(struct Plan { root, items, elements });
+stored!(struct ItemPlan {
     node, list, turns, is_loop, rank, gathered, begins_page, has_loops, elements, tag, qualifier,
 });
-packed!(struct ElementPlan { node, kind, list, components, min, mandatory });
-packed!(enum Kind { 0 Out, 1 Text, 2 Bytes, 3 Decimal, 4 Implied(places), 5 Composite });
+stored!(struct ElementPlan { node, kind, list, components, min, mandatory });
+stored!(enum Kind { 0 Out, 1 Text, 2 Bytes, 3 Decimal, 4 Implied(places), 5 Composite });

@@ -19,7 +19,7 @@ use quayline_map::{MapPlan, Mapper, Outputs};
 use quayline_meter::Phase;
 
 use crate::block::Block;
-use crate::lane::{Extra, Target};
+use crate::lane::{MapExtras, Target};
 use crate::lot::Payload;
 
 pub(crate) use columns::ColumnsPart;
@@ -142,7 +142,7 @@ pub(crate) struct MapTarget<'p, O: Parts, V: Waits> {
     outputs: usize,
     defers: bool,
     /// Additional results of the document that was accepted last.
-    extra: Option<Extra>,
+    extra: Option<MapExtras>,
 }
 
 impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
@@ -200,7 +200,7 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
     }
 
     fn kept(&mut self, notes: Vec<Finding>) {
-        let mut extra = Extra { notes, documents: 0, taken: Vec::new() };
+        let mut extra = MapExtras { notes, documents: 0, taken: Vec::new() };
         let defers = self.defers;
         self.front.mapper.outputs().each(|_, part| {
             let taken = part.keep();
@@ -251,7 +251,7 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
         self.back();
     }
 
-    fn take_extra(&mut self) -> Option<Extra> {
+    fn take_extras(&mut self) -> Option<MapExtras> {
         self.extra.take()
     }
 

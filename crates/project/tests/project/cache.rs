@@ -157,7 +157,7 @@ fn an_entry_that_is_cut_or_changed_is_as_if_it_were_not_there() {
 /// Changed bytes, even with a valid checksum, neither make the reader panic nor allocate much memory.
 #[test]
 fn packed_bytes_that_are_changed_do_not_panic() {
-    use quayline_core::{Packed, Unpacker};
+    use quayline_core::{Stored, StoredReader};
     use quayline_edi::guide::GuideDocuments;
     use quayline_map::MapPlan;
 
@@ -167,10 +167,10 @@ fn packed_bytes_that_are_changed_do_not_panic() {
     let Form::Guide(documents) = map.source.form() else { panic!("a guide") };
     let shapes = [map.plan.output(0).expect("an output")];
     let mut plan = Vec::new();
-    map.plan.pack(&mut plan);
+    map.plan.store(&mut plan);
     let mut packed = Vec::new();
-    documents.pack(&mut packed);
-    let read_plan = |bytes: &[u8]| MapPlan::unpack(&mut Unpacker::new(bytes), map.plan.source(), &shapes);
+    documents.store(&mut packed);
+    let read_plan = |bytes: &[u8]| MapPlan::load(&mut StoredReader::new(bytes), map.plan.source(), &shapes);
     assert_eq!(format!("{:?}", read_plan(&plan).expect("as packed")), format!("{:?}", map.plan));
     for at in 0..plan.len() {
         let mut changed = plan.clone();
@@ -181,7 +181,7 @@ fn packed_bytes_that_are_changed_do_not_panic() {
     for at in (0..packed.len()).step_by(7) {
         let mut changed = packed.clone();
         changed[at] ^= 1 << (at % 8);
-        let _ = GuideDocuments::unpack_all(&changed);
-        assert!(GuideDocuments::unpack_all(&packed[..at]).is_none(), "cut at {at}");
+        let _ = GuideDocuments::load_all(&changed);
+        assert!(GuideDocuments::load_all(&packed[..at]).is_none(), "cut at {at}");
     }
 }

@@ -59,7 +59,7 @@ pub enum CutEnd {
 }
 
 /// The source as blocks. Lanes take turns at it.
-pub struct Intake<'r> {
+pub struct BlockReader<'r> {
     reader: Box<dyn Read + Send + 'r>,
     feed: Feed,
     /// Read and not consumed: the start of the next block.
@@ -84,7 +84,7 @@ enum Feed {
 
 /// Result of taking a block.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum BlockRead {
     /// The block contains records (or none, if only the position advanced).
     Block,
     /// The block contains records. The remaining bytes up to the end of the source are not a record.
@@ -97,7 +97,7 @@ pub(crate) enum Taken {
     Stopped,
 }
 
-impl<'r> Intake<'r> {
+impl<'r> BlockReader<'r> {
     /// Reads `reader` in blocks of `block_bytes`, which grow for a record that does not fit.
     #[must_use]
     pub fn new(
@@ -107,7 +107,7 @@ impl<'r> Intake<'r> {
         limits: &Limits,
     ) -> Self {
         let record_bytes_max = limits.record_bytes_max.max(limits.line_bytes_max).saturating_add(block_bytes);
-        Intake {
+        BlockReader {
             reader,
             feed: Feed::Bytes(cutter),
             carry: Vec::new(),
@@ -119,10 +119,10 @@ impl<'r> Intake<'r> {
         }
     }
 
-    /// Creates an intake for the rows of a columnar file; a batch is a block.
+    /// Creates a reader for the rows of a columnar file; a batch is a block.
     #[must_use]
-    pub fn of_rows(reader: ColumnReader) -> Intake<'static> {
-        Intake {
+    pub fn of_rows(reader: ColumnReader) -> BlockReader<'static> {
+        BlockReader {
             reader: Box::new(io::empty()),
             feed: Feed::Rows(Box::new(reader), RecordNumber::FIRST),
             carry: Vec::new(),
@@ -134,7 +134,7 @@ impl<'r> Intake<'r> {
         }
     }
 
-    /// Ends the intake, for a resumed run whose checkpoint is at the end of the source.
+    /// Ends the reader, for a resumed run whose checkpoint is at the end of the source.
     pub fn end(&mut self) {
         self.done = true;
     }
@@ -145,10 +145,10 @@ impl<'r> Intake<'r> {
     /// `cancel` is checked while a block grows.
     ///
     /// # Errors
-    /// Errors of the reader; the intake has then ended.
-    pub(crate) fn take(&mut self, block: &mut Block, cancel: &AtomicBool) -> io::Result<Taken> {
+    /// Errors of the reader; the reader has then ended.
+    pub(crate) fn take(&mut self, block: &mut Block, cancel: &AtomicBool) -> io::Result<BlockRead> {
         if self.done {
-            return Ok(Taken::End);
+            return Ok(BlockRead::End);
         }
         block.seq = self.seq;
         block.skipped = 0;
@@ -176,7 +176,7 @@ impl<'r> Intake<'r> {
             let taken = match cut.end {
                 CutEnd::NeedMore { at_least } if cut.consumed == 0 => {
                     if cancel.load(Ordering::Relaxed) {
-                        return Ok(Taken::Stopped);
+                        return Ok(BlockRead::Stopped);
                     }
                     // One record fills the buffer: the cutter enforces its limit before this one applies. A cutter may scan the whole record again,
                     // so the buffer grows by a share of its size.
@@ -185,18 +185,18 @@ impl<'r> Intake<'r> {
                     make_room(block, want);
                     continue;
                 }
-                CutEnd::NeedMore { .. } => Taken::Block,
+                CutEnd::NeedMore { .. } => BlockRead::Block,
                 CutEnd::Done => {
                     self.done = true;
-                    Taken::Block
+                    BlockRead::Block
                 }
                 CutEnd::Torn(finding) => {
                     self.done = true;
-                    Taken::Torn { finding, rest: block.bytes[cut.consumed..block.filled].to_vec() }
+                    BlockRead::Torn { finding, rest: block.bytes[cut.consumed..block.filled].to_vec() }
                 }
                 CutEnd::Lost(finding) => {
                     self.done = true;
-                    Taken::Lost(finding)
+                    BlockRead::Lost(finding)
                 }
             };
             self.carry.extend_from_slice(&block.bytes[cut.consumed..block.filled]);
@@ -207,24 +207,24 @@ impl<'r> Intake<'r> {
     }
 
     /// Takes the next batch of rows.
-    fn take_rows(&mut self, block: &mut Block) -> Taken {
+    fn take_rows(&mut self, block: &mut Block) -> BlockRead {
         let Feed::Rows(reader, next) = &mut self.feed else { unreachable!("bytes are cut") };
         block.before = Position::at(ByteOffset(reader.bytes_done()), *next, 0);
         let taken = match reader.next_batch() {
             Ok(Some(batch)) => {
                 next.0 += batch.num_rows() as u64;
                 block.units = Units::Rows(Some(batch));
-                Taken::Block
+                BlockRead::Block
             }
             Ok(None) => {
                 self.done = true;
                 block.units = Units::Rows(None);
-                Taken::Block
+                BlockRead::Block
             }
             Err(error) => {
                 self.done = true;
                 block.units = Units::Rows(None);
-                Taken::Lost(error.finding())
+                BlockRead::Lost(error.finding())
             }
         };
         block.after = Position::at(ByteOffset(reader.bytes_done()), *next, 0);

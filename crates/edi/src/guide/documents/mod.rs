@@ -8,7 +8,7 @@ mod send;
 
 use std::sync::Arc;
 
-use quayline_core::{NodeId, Occurs, Packed, Shape, Unpacker};
+use quayline_core::{NodeId, Occurs, Shape, Stored, StoredReader};
 
 use super::{GuideSet, Item};
 use crate::generic::{Nodes, Paged};
@@ -84,17 +84,17 @@ impl GuideDocuments {
 }
 
 /// The nodes of the head are the same for all documents by guide.
-impl Packed for GuideDocuments {
-    fn pack(&self, to: &mut Vec<u8>) {
-        self.set.pack(to);
-        self.shape.pack(to);
-        self.plans.pack(to);
+impl Stored for GuideDocuments {
+    fn store(&self, to: &mut Vec<u8>) {
+        self.set.store(to);
+        self.shape.store(to);
+        self.plans.store(to);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let set = GuideSet::unpack(from)?;
-        let shape = Packed::unpack(from)?;
-        let plans: Vec<Plan> = Packed::unpack(from)?;
+    fn load(from: &mut StoredReader<'_>) -> Option<Self> {
+        let set = GuideSet::load(from)?;
+        let shape = Stored::load(from)?;
+        let plans: Vec<Plan> = Stored::load(from)?;
         let nodes = Arc::new(Nodes::open(&mut Shape::builder("edi"), Paged::WithHeads));
         (plans.len() == set.len()).then_some(GuideDocuments { set, shape, nodes, plans })
     }

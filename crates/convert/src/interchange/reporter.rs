@@ -12,11 +12,11 @@ use super::check::Listener;
 use crate::error::ConvertError;
 
 /// Counts, reports and acknowledges faults.
-pub(crate) struct Teller<'v> {
+pub(crate) struct Reporter<'v> {
     name: Arc<str>,
     findings_max: usize,
     pub(crate) acknowledgment: Option<&'v mut AcknowledgmentFile>,
-    tell: &'v mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
+    on_finding: &'v mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     pub(crate) counts: Counts,
     /// Fault that the next transactions of the group may also have, and the number of transactions with this fault.
     held: Option<(EdiFault, u64)>,
@@ -35,8 +35,8 @@ pub(crate) struct Counts {
     is_bad: bool,
     pub(crate) errors: u64,
     pub(crate) warnings: u64,
-    told: usize,
-    pub(crate) untold: u64,
+    reported: usize,
+    pub(crate) unreported: u64,
     pub(crate) by_code: BTreeMap<Code, u64>,
 }
 
@@ -67,14 +67,21 @@ impl Counts {
     }
 }
 
-impl<'v> Teller<'v> {
+impl<'v> Reporter<'v> {
     pub(crate) fn new(
         name: &Arc<str>,
         findings_max: usize,
         acknowledgment: Option<&'v mut AcknowledgmentFile>,
-        tell: &'v mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
+        on_finding: &'v mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     ) -> Self {
-        Teller { name: Arc::clone(name), findings_max, acknowledgment, tell, counts: Counts::default(), held: None }
+        Reporter {
+            name: Arc::clone(name),
+            findings_max,
+            acknowledgment,
+            on_finding,
+            counts: Counts::default(),
+            held: None,
+        }
     }
 
     /// Ends a transaction; later faults belong to the next one.
@@ -105,27 +112,27 @@ impl<'v> Teller<'v> {
             self.held = Some((fault.clone(), 1));
             return Ok(());
         }
-        self.tell(fault, 1)
+        self.report(fault, 1)
     }
 
     /// Reports the held fault.
     pub(crate) fn finish(&mut self) -> Result<(), ConvertError> {
-        self.held.take().map_or(Ok(()), |(fault, count)| self.tell(&fault, count))
+        self.held.take().map_or(Ok(()), |(fault, count)| self.report(&fault, count))
     }
 
-    fn tell(&mut self, fault: &EdiFault, count: u64) -> Result<(), ConvertError> {
+    fn report(&mut self, fault: &EdiFault, count: u64) -> Result<(), ConvertError> {
         let counts = &mut self.counts;
-        if counts.told >= self.findings_max {
-            counts.untold += 1;
+        if counts.reported >= self.findings_max {
+            counts.unreported += 1;
             return Ok(());
         }
-        counts.told += 1;
+        counts.reported += 1;
         let mut finding = fault.finding(Some(&self.name));
         if count > 1 {
             let around = if fault.at.group > 0 { "group" } else { "interchange" };
             finding.message = format!("{}; so are {} more in the {around}", finding.message, count - 1);
         }
-        (self.tell)(&finding).map_err(|error| match error.kind() {
+        (self.on_finding)(&finding).map_err(|error| match error.kind() {
             std::io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
             _ => ConvertError::io("write", "<output>")(error),
         })
@@ -138,9 +145,9 @@ impl<'v> Teller<'v> {
     }
 }
 
-impl Listener for Teller<'_> {
+impl Listener for Reporter<'_> {
     #[inline(always)]
-    fn hear(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
+    fn on_event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
         if self.counts.event(event) {
             self.next_transaction();
         }

@@ -15,7 +15,7 @@ use crate::error::ConvertError;
 
 /// A transaction whose pages are being written.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub(crate) struct PageTransaction {
     before: OutputMark,
     /// True if a page of the transaction has an error. Its output has been undone.
     is_bad: bool,
@@ -56,54 +56,55 @@ impl Writer<'_> {
         if page.is_first {
             let folder = SpoolFolder::clone(&self.spool_folder);
             let before = self.output().hold(&folder)?;
-            self.hold = Some(Hold { before, is_bad: false, pages: 0, documents: 0, raw: Spool::default() });
+            self.page_transaction =
+                Some(PageTransaction { before, is_bad: false, pages: 0, documents: 0, raw: Spool::default() });
         }
         if page.is_bad {
             self.take_back()?;
         }
-        let mut hold = self.hold.take().expect("the first page of a transaction comes first");
-        if !hold.is_bad {
-            hold.pages += 1;
-            hold.documents += page.documents;
-            match &mut hold.before {
+        let mut held = self.page_transaction.take().expect("the first page of a transaction comes first");
+        if !held.is_bad {
+            held.pages += 1;
+            held.documents += page.documents;
+            match &mut held.before {
                 OutputMark::Arrow(beside) => self.output().write_beside(beside, payload, page.output)?,
                 _ => self.write_part(payload, page.output)?,
             }
         }
         if self.rejects.is_some() {
             let io = PipelineError::spool(&*self.spool_folder);
-            let mut put = |bytes: &[u8]| hold.raw.push(bytes, &*self.spool_folder);
+            let mut put = |bytes: &[u8]| held.raw.push(bytes, &*self.spool_folder);
             page.front
                 .map_or(Ok(()), |mut front| front.read(0, &mut put))
                 .and_then(|()| put(&raw[page.raw]))
                 .map_err(io)?;
         }
         if page.more {
-            self.hold = Some(hold);
+            self.page_transaction = Some(held);
             return Ok(());
         }
         let tally = &mut self.state.tally;
-        if !hold.is_bad {
-            tally.records_in += hold.pages;
-            tally.records_out += hold.pages;
-            self.state.documents += hold.documents;
-            return self.output().release(hold.before);
+        if !held.is_bad {
+            tally.records_in += held.pages;
+            tally.records_out += held.pages;
+            self.state.documents += held.documents;
+            return self.output().release(held.before);
         }
         tally.records_in += 1;
         tally.records_rejected += 1;
         let Some(files) = &mut self.rejects else { return Ok(()) };
         let mut behind = Vec::new();
-        files.write_long(&page.around, true, hold.raw, &[], &mut behind)?;
+        files.write_long(&page.around, true, held.raw, &[], &mut behind)?;
         files.append(&behind)
     }
 
     /// Undoes the written output of the open transaction.
     pub(crate) fn take_back(&mut self) -> Result<(), ConvertError> {
-        let Some(mut hold) = self.hold.take() else { return Ok(()) };
-        if !core::mem::replace(&mut hold.is_bad, true) {
-            self.output().back_to(&mut hold.before)?;
+        let Some(mut held) = self.page_transaction.take() else { return Ok(()) };
+        if !core::mem::replace(&mut held.is_bad, true) {
+            self.output().back_to(&mut held.before)?;
         }
-        self.hold = Some(hold);
+        self.page_transaction = Some(held);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 mod lower;
 mod parse;
 
-use quayline_core::{Code, Fault, Finding, Place, packed};
+use quayline_core::{Code, Fault, Finding, Place, stored};
 
 use super::compile::{CompiledItem, ItemId, ItemKind};
 use super::decimal::Decimal;
@@ -218,19 +218,19 @@ impl RulePlan {
     }
 }
 
-packed!(struct RulePlan { rules, operands, feeds, feeds_of, resets_of, rules_of, weights });
-packed!(struct Weight { segment, inside, trigger });
-packed!(struct CompiledRule { name, message, warning, test, places, here, asks });
-packed!(enum Asks { 0 Value, 1 Presence { there, tag, element, component } });
-packed!(struct Operand { kind, data, element, component });
-packed!(enum OperandKind { 0 First, 1 Sum, 2 Count, 3 Least, 4 Most });
-packed!(enum Data { 0 Text, 1 Number(places) });
-packed!(struct Feed { item, operand, filter, take });
-packed!(enum Take { 0 Segment, 1 Element { element, component }, 2 Computed(expression) });
-packed!(enum Expression {
+stored!(struct RulePlan { rules, operands, feeds, feeds_of, resets_of, rules_of, weights });
+stored!(struct Weight { segment, inside, trigger });
+stored!(struct CompiledRule { name, message, warning, test, places, here, asks });
+stored!(enum Asks { 0 Value, 1 Presence { there, tag, element, component } });
+stored!(struct Operand { kind, data, element, component });
+stored!(enum OperandKind { 0 First, 1 Sum, 2 Count, 3 Least, 4 Most });
+stored!(enum Data { 0 Text, 1 Number(places) });
+stored!(struct Feed { item, operand, filter, take });
+stored!(enum Take { 0 Segment, 1 Element { element, component }, 2 Computed(expression) });
+stored!(enum Expression {
     0 Number(number), 1 Text(text), 2 Operand(operand), 3 Here { element, component, data }, 4 Day, 5 Add(both), 6 Subtract(both),
     7 Multiply(both), 8 Absolute(of), 9 Round(of, places), 10 Length(of), 11 From(of), 12 Until(of), 13 Default(both),
     14 Compare(comparison, both), 15 In(of, values), 16 Present(of), 17 And(both), 18 Or(both), 19 Not(of), 20 Implies(both),
     21 ProviderIdentifier(of),
 });
-packed!(enum Comparison { 0 Equal, 1 Unequal, 2 Less, 3 AtMost, 4 More, 5 AtLeast });
+stored!(enum Comparison { 0 Equal, 1 Unequal, 2 Less, 3 AtMost, 4 More, 5 AtLeast });

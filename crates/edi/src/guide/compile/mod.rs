@@ -15,7 +15,7 @@ mod transitions;
 
 use std::collections::BTreeMap;
 
-use quayline_core::{Finding, Findings, Severity, packed};
+use quayline_core::{Finding, Findings, Severity, stored};
 
 pub use ambiguity::Ambiguity;
 pub(crate) use cell::{Cell, Way};
@@ -264,11 +264,11 @@ pub(crate) fn small(number: usize) -> u32 {
 /// Numbers by name.
 pub(crate) type Names = BTreeMap<Box<str>, u32>;
 
-packed!(struct CompiledGuide {
+stored!(struct CompiledGuide {
     name, standard, version, transaction, functional_group, items, transitions, layouts, rules, hl, warnings, ambiguities,
 });
-packed!(struct ItemId(number));
-packed!(enum ItemKind { 0 Segment, 1 Loop });
-packed!(struct CompiledItem {
+stored!(struct ItemId(number));
+stored!(enum ItemKind { 0 Segment, 1 Loop });
+stored!(struct CompiledItem {
     kind, id, name, parent, end, depth, requirement, max, is_trigger, slot, rank, loop_number, conditions, deciders,
 });

@@ -1,6 +1,6 @@
 //! Lanes alternate at the source and at the output; output has the order of the source.
 //!
-//! The lanes themselves read and write. A lane takes an empty lot, takes the next block (under the intake's lock), converts it,
+//! The lanes themselves read and write. A lane takes an empty lot, takes the next block (under the reader's lock), converts it,
 //! and submits the lot. The lane that submits the next lot in order becomes the writer and writes all lots that are ready, while the
 //! other lanes continue. Therefore n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
 //!
@@ -15,8 +15,8 @@ use quayline_core::{Finding, Findings};
 use quayline_meter::Phase;
 
 use crate::block::Block;
+use crate::block_reader::{BlockRead, BlockReader};
 use crate::error::PipelineError;
-use crate::intake::{Intake, Taken};
 use crate::lane::{Lane, LaneFacts};
 use crate::lot::Lot;
 use crate::misfit;
@@ -25,7 +25,7 @@ use crate::misfit;
 pub type Clock = quayline_meter::Lane;
 
 /// Writes lots in order.
-pub trait Outlet: Send {
+pub trait OrderedSink: Send {
     /// Error that ends a run.
     type Error: From<PipelineError> + Send;
 
@@ -37,8 +37,8 @@ pub trait Outlet: Send {
 }
 
 /// State shared by the lanes of a run.
-pub struct Exchange<'r, W: Outlet> {
-    intake: Mutex<Intake<'r>>,
+pub struct Scheduler<'r, W: OrderedSink> {
+    block_reader: Mutex<BlockReader<'r>>,
     order: Mutex<Order<W>>,
     changed: Condvar,
     /// Maximum number of bytes of lots that wait to be written, from which on no further block is started.
@@ -51,7 +51,7 @@ pub struct Exchange<'r, W: Outlet> {
     source_path: &'r std::path::Path,
 }
 
-struct Order<W: Outlet> {
+struct Order<W: OrderedSink> {
     next: u64,
     ready: Vec<Lot>,
     /// Bytes of memory of `ready`.
@@ -64,12 +64,12 @@ struct Order<W: Outlet> {
     error: Option<W::Error>,
 }
 
-impl<'r, W: Outlet> Exchange<'r, W> {
-    /// Lanes take blocks from `intake` and hand lots to `writer`; `source_path` names the source in errors of reading. Set `cancel` to stop
+impl<'r, W: OrderedSink> Scheduler<'r, W> {
+    /// Lanes take blocks from `block_reader` and hand lots to `writer`; `source_path` names the source in errors of reading. Set `cancel` to stop
     /// before the next block.
     #[must_use]
     pub fn new(
-        intake: Intake<'r>,
+        block_reader: BlockReader<'r>,
         writer: W,
         lanes: usize,
         cancel: &'r AtomicBool,
@@ -77,8 +77,8 @@ impl<'r, W: Outlet> Exchange<'r, W> {
         source_path: &'r std::path::Path,
     ) -> Self {
         let lots = lots(lanes);
-        Exchange {
-            intake: Mutex::new(intake),
+        Scheduler {
+            block_reader: Mutex::new(block_reader),
             order: Mutex::new(Order {
                 next: 0,
                 ready: Vec::with_capacity(lots),
@@ -100,25 +100,25 @@ impl<'r, W: Outlet> Exchange<'r, W> {
 
     /// Runs one lane until the source ends or the run does. `clock` is that of the thread it runs on.
     pub fn run(&self, lane: &mut dyn Lane, mut block: Block, clock: &mut Clock) {
-        let alarm = Alarm(self);
+        let panic_flag = PanicFlag(self);
         // A lane whose block ends inside a document keeps its turn: the next block belongs to the same document.
-        let mut turn: Option<MutexGuard<'_, Intake<'r>>> = None;
+        let mut turn: Option<MutexGuard<'_, BlockReader<'r>>> = None;
         while let Some(mut lot) = self.free_lot(clock) {
             clock.enter(Phase::Lock);
-            let mut intake = turn.take().unwrap_or_else(|| lock(&self.intake));
+            let mut block_reader = turn.take().unwrap_or_else(|| lock(&self.block_reader));
             if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
                 break;
             }
             clock.enter(Phase::Read);
-            let taken = intake.take(&mut block, self.cancel);
+            let taken = block_reader.take(&mut block, self.cancel);
             lot.seq = block.seq;
-            if matches!(taken, Ok(Taken::Block)) && block.goes_on() {
-                turn = Some(intake);
+            if matches!(taken, Ok(BlockRead::Block)) && block.goes_on() {
+                turn = Some(block_reader);
             } else {
-                drop(intake);
+                drop(block_reader);
             }
             match taken {
-                Ok(Taken::End | Taken::Stopped) => break,
+                Ok(BlockRead::End | BlockRead::Stopped) => break,
                 Ok(taken) => {
                     clock.enter(Phase::Decode);
                     self.convert(lane, &block, taken, &mut lot);
@@ -132,7 +132,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             }
             self.hand_in(lot, clock);
         }
-        drop(alarm);
+        drop(panic_flag);
     }
 
     /// Takes the writer back when all lanes have ended, with the error that ended the run.
@@ -141,7 +141,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
         (order.writer, order.error)
     }
 
-    fn convert(&self, lane: &mut dyn Lane, block: &Block, taken: Taken, lot: &mut Lot) {
+    fn convert(&self, lane: &mut dyn Lane, block: &Block, taken: BlockRead, lot: &mut Lot) {
         lane.convert(self.facts, block, lot);
         lot.end_with(taken);
         if let Some(records) = &self.facts.records {
@@ -211,9 +211,9 @@ impl<'r, W: Outlet> Exchange<'r, W> {
 }
 
 /// Wakes the other lanes when a lane panics, so that the run ends with that panic instead of blocking forever.
-struct Alarm<'e, 'r, W: Outlet>(&'e Exchange<'r, W>);
+struct PanicFlag<'e, 'r, W: OrderedSink>(&'e Scheduler<'r, W>);
 
-impl<W: Outlet> Drop for Alarm<'_, '_, W> {
+impl<W: OrderedSink> Drop for PanicFlag<'_, '_, W> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.stop.store(true, Ordering::Relaxed);
