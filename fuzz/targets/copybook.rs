@@ -1,7 +1,7 @@
 //! Any text as a copybook: findings or a layout that holds together, never a panic.
 
 use quayline_charset::Charset;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, FieldIndex, Layout};
 use quayline_cobol::{Interface, Policies, RecordPlan};
 use quayline_core::Limits;
@@ -12,7 +12,7 @@ pub(crate) fn fuzz(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else { return };
     let limits = Limits { record_bytes_max: 1 << 16, fields_max: 500, ..Limits::default() };
     let options = ParseOptions { limits: &limits, ..ParseOptions::default() };
-    let copybook = match copybook::parse(&SourceText::new("fuzz.cpy", text), &options) {
+    let copybook = match quayline_cobol::parse(&SourceText::new("fuzz.cpy", text), &options) {
         Ok(copybook) => copybook,
         Err(findings) => {
             assert!(!findings.0.is_empty());

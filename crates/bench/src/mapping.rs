@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use quayline_charset::Charset;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{Interface, Policies as RecordPolicies, RecordDecoder, RecordEncoder, RecordPlan};
 use quayline_core::Shape;
@@ -178,7 +178,7 @@ fn plan(
 
 fn record_plan(name: &str, text: &str) -> Result<RecordPlan, String> {
     let show = |findings: quayline_core::Findings| findings.to_string();
-    let parsed = copybook::parse(&SourceText::new(name, text), &ParseOptions::default()).map_err(show)?;
+    let parsed = quayline_cobol::parse(&SourceText::new(name, text), &ParseOptions::default()).map_err(show)?;
     let layout = Layout::build(&parsed.records[0], &Dialect::IBM).map_err(show)?;
     let page = Charset::by_name("cp037").map_err(|_| "code page 037 is built in".to_owned())?;
     RecordPlan::new(&layout, &Interface::default(), &RecordPolicies::default(), page).map_err(show)

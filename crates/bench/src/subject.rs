@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quayline_charset::Charset;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{LengthMismatch, Policies};
 use quayline_convert::{Conversion, Input, Output, Report, Source, Target};
@@ -166,7 +166,8 @@ impl Subject {
 /// Builds the schema with code page 037; bytes after the last field of a COMMAREA are ignored.
 fn schema(copybook: &str, interface: &str) -> Result<Schema, String> {
     let text = |findings: quayline_core::Findings| findings.to_string();
-    let parsed = copybook::parse(&SourceText::new("bench.cpy", copybook), &ParseOptions::default()).map_err(text)?;
+    let parsed =
+        quayline_cobol::parse(&SourceText::new("bench.cpy", copybook), &ParseOptions::default()).map_err(text)?;
     let layouts: Result<Vec<Layout>, _> =
         parsed.records.iter().map(|record| Layout::build(record, &Dialect::IBM)).collect();
     let interface = InterfaceFile::parse("bench.toml", interface).map_err(text)?;

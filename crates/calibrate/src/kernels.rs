@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_capacity::calibration::Kernel;
 use quayline_charset::Charset;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{Interface, Policies, RecordDecoder, RecordPlan};
 use quayline_core::{Digits, Findings, Limits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
@@ -169,7 +169,7 @@ impl Decode {
     fn new(copybook: &str, field: &[u8]) -> Result<Decode, String> {
         let text = |findings: Findings| findings.to_string();
         let parsed =
-            copybook::parse(&SourceText::new("kernel.cpy", copybook), &ParseOptions::default()).map_err(text)?;
+            quayline_cobol::parse(&SourceText::new("kernel.cpy", copybook), &ParseOptions::default()).map_err(text)?;
         let record = parsed.records.first().ok_or("the copybook has no record")?;
         let layout = Layout::build(record, &Dialect::IBM).map_err(text)?;
         let page = Charset::by_name("cp037").map_err(|_| "code page 037 is missing".to_owned())?;

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use quayline_cobol::copybook::{self, Format, ParseOptions, RecordDescription, SourceText};
+use quayline_cobol::copybook::{Format, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_infer::has_data_descriptions;
@@ -78,7 +78,7 @@ pub(crate) fn describe(path: &Path, text: String, args: &SourceArgs) -> Result<D
         ..ParseOptions::default()
     };
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
-    let parsed = copybook::parse(&SourceText::new(name.clone(), text.as_str()), &options);
+    let parsed = quayline_cobol::parse(&SourceText::new(name.clone(), text.as_str()), &options);
     let parsed = parsed.map_err(|findings| if looks_like_cobol(&text) { findings } else { no_copybook(&name) })?;
     Ok(Described { records: parsed.records, dialect, warnings: parsed.warnings })
 }

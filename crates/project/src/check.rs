@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::guide::CompiledGuide;
@@ -192,7 +192,7 @@ fn compile_copybook(path: &Path, options: &ShapeOptions) -> Result<Vec<Finding>,
     let folder = path.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
     let library = CopyFolders::new(vec![folder]);
     let parse = ParseOptions { library: &library, limits: &options.limits, ..ParseOptions::default() };
-    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text.as_str()), &parse)?;
+    let parsed = quayline_cobol::parse(&SourceText::new(path.display().to_string(), text.as_str()), &parse)?;
     let mut findings = parsed.warnings;
     for record in &parsed.records {
         match Layout::build(record, &Dialect::default()) {

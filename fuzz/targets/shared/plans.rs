@@ -1,7 +1,7 @@
 //! Copybooks for records: every usage, sign, table and redefinition.
 
 use quayline_charset::Charset;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{BadValue, Interface, Policies, Preserve, RecordPlan};
 
@@ -25,7 +25,7 @@ pub fn plan(choice: u8, preserve: Preserve) -> RecordPlan {
         COPYBOOKS[usize::from(choice & 7)].split(". ").map(|entry| format!("       {}.\n", entry.trim())).collect();
     let text = text.replace("..\n", ".\n");
     let copybook =
-        copybook::parse(&SourceText::new("fuzz.cpy", text), &ParseOptions::default()).expect("a good copybook");
+        quayline_cobol::parse(&SourceText::new("fuzz.cpy", text), &ParseOptions::default()).expect("a good copybook");
     // With truncation a binary decodes that does not encode: its bytes hold more than its picture.
     let dialect = Dialect { binary_truncate: false, ..Dialect::IBM };
     let layout = Layout::build(&copybook.records[0], &dialect).expect("a good layout");

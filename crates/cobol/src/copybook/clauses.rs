@@ -1,13 +1,13 @@
 //! The clauses of a data description entry.
 
-use super::codes;
 use super::entry::{Entry, Renames, Sign};
 use super::literal;
+use super::literal::{Condition, Literal};
 use super::parser::{Failed, Parser};
 use super::source::Span;
 use super::token::{Kind, Token};
 use super::usage;
-use crate::layout::{Condition, Literal};
+use crate::codes;
 
 /// Parses one entry, from its level number to after its period.
 pub(super) fn entry(p: &mut Parser<'_>) {

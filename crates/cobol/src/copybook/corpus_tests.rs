@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{ParseOptions, SourceText, parse};
+use super::{ParseOptions, SourceText};
 use crate::layout::{Dialect, Layout};
+use crate::parse;
 
 fn corpus() -> Option<PathBuf> {
     let root = std::env::var_os("QUAYLINE_CORPUS")

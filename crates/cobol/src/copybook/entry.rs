@@ -1,7 +1,7 @@
 //! Data description entries as written, before anything is inherited or computed.
 
+use super::literal::{Condition, Literal};
 use super::source::Span;
-use crate::layout::{Condition, Literal};
 use crate::picture::Picture;
 
 /// One entry of level 01 to 49, 66 or 77. Level-88 entries hang on the entry they belong to.

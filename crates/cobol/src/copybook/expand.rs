@@ -4,11 +4,11 @@
 //! expanded before the REPLACING of the COPY around it applies to its text (Enterprise COBOL forbids REPLACING there; GnuCOBOL and ISO 2002
 //! allow it). Words that a replacement brings together without a blank between them become one word, so `:TAG:-NAME` works.
 
+use crate::codes;
 use std::sync::Arc;
 
 use quayline_core::Limits;
 
-use super::codes;
 use super::format::Format;
 use super::library::{CopyError, CopyLibrary};
 use super::lines;

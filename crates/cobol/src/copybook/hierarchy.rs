@@ -3,11 +3,11 @@
 //! An entry belongs to the nearest preceding entry with a lower level number. Entries of one group may have unequal level numbers,
 //! as Enterprise COBOL allows beyond the standard; that is a warning, since it is usually a slip.
 
+use crate::codes;
 use std::sync::Arc;
 
 use quayline_core::Limits;
 
-use super::codes;
 use super::entry::{Entry, Usage};
 use super::report::Report;
 use super::source::{Sources, Span};

@@ -1,8 +1,8 @@
 //! Clauses that are known but not supported, or have no effect on a layout.
 
-use super::codes;
 use super::parser::{Failed, Parser};
 use super::source::Span;
+use crate::codes;
 
 pub(super) fn ignored(p: &mut Parser<'_>, word: &str, at: Span) -> Result<(), Failed> {
     match word {

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use quayline_core::{Finding, Limits};
 
-use super::{Copybook, Format, MemoryLibrary, ParseOptions, SourceText, parse};
+use super::{Copybook, Format, MemoryLibrary, ParseOptions, SourceText};
 use crate::layout::{Dialect, FieldKind, Layout};
+use crate::parse;
 
 /// Words that make up copybooks, so that random texts reach deep into the parser.
 const WORDS: &[&str] = &[

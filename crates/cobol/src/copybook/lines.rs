@@ -7,11 +7,11 @@
 //! * `D` in column 7 (a debugging line) is a comment, as it is for a compiler without DEBUGGING MODE;
 //! * Ctrl-Z ends the text, a byte-order mark at its start is skipped, NUL and form feed count as blanks.
 
-use super::codes;
 use super::format::{Decided, Format, columns};
 use super::report::Report;
 use super::source::{Sources, Span};
 use super::token::{Token, split};
+use crate::codes;
 
 /// A character with the place it was written in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,10 +1,45 @@
-//! VALUE literals.
+//! VALUE literals and condition names.
 
-use super::codes;
 use super::parser::{Failed, Parser};
 use super::source::Span;
 use super::token::{Kind, Prefix, Token};
-use crate::layout::{Figurative, Literal};
+use crate::codes;
+
+/// VALUE literal.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Literal {
+    /// Quoted text.
+    Text(String),
+    /// `X'..'`.
+    Hex(Vec<u8>),
+    /// Number as written, without leading `+`: `-12.5`.
+    Number(String),
+    /// ZERO, SPACE, HIGH-VALUE, LOW-VALUE, QUOTE, NULL.
+    Figurative(Figurative),
+    /// `ALL literal`.
+    All(Box<Literal>),
+}
+
+/// Figurative constants.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(missing_docs, reason = "the names are COBOL's own words")]
+pub enum Figurative {
+    Zero,
+    Space,
+    HighValue,
+    LowValue,
+    Quote,
+    Null,
+}
+
+/// A level-88 condition name.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Condition {
+    /// Name, upper case.
+    pub name: String,
+    /// Single values and THRU ranges.
+    pub values: Vec<(Literal, Option<Literal>)>,
+}
 
 /// Reads one literal, figurative constant or `ALL literal`. Literals joined by `&` are one.
 pub(super) fn literal(p: &mut Parser<'_>, of: &str) -> Result<(Literal, Span), Failed> {

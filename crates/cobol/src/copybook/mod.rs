@@ -9,7 +9,6 @@
 //! Every stage continues after a finding, so one run reports all of them.
 
 mod clauses;
-pub(crate) mod codes;
 #[cfg(test)]
 mod corpus_tests;
 pub(crate) mod entry;
@@ -39,15 +38,18 @@ mod usage;
 pub use format::Format;
 pub use hierarchy::{RecordDescription, Section};
 pub use library::{CopyError, CopyLibrary, MemoryLibrary, NoLibrary};
+pub use literal::{Condition, Figurative, Literal};
+pub use source::SourcePlace;
 
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Limits};
+use quayline_core::{Fault, Finding, Limits};
 
 use self::expand::Expander;
 use self::parser::Parser;
 use self::report::Report;
 use self::source::{Sources, Span};
+use crate::codes;
 use crate::picture::PictureSettings;
 
 /// A text and its name for messages.
@@ -121,15 +123,20 @@ pub struct Copybook {
     pub warnings: Vec<Finding>,
 }
 
-/// Reads a copybook: a fragment, records, or a whole program up to its PROCEDURE DIVISION.
-///
-/// # Errors
-/// All findings at once, including warnings, if at least one is an error. Codes `COB-001` to `COB-044`;
-/// `docs/reference/errors/cobol.md` lists them.
-///
-/// Source: IBM Enterprise COBOL for z/OS 6.4, Language Reference, Data division and Compiler-directing statements; ISO/IEC 1989:2023 for
-/// free form and partial-word replacement.
-pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook, Findings> {
+/// A text that is not a copybook: what is wrong with it, and the records that were read nevertheless.
+pub(crate) struct Refused {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) records: Vec<RecordDescription>,
+}
+
+impl From<Finding> for Refused {
+    fn from(finding: Finding) -> Self {
+        Refused { findings: vec![finding], records: Vec::new() }
+    }
+}
+
+/// Reads a copybook for [`crate::parse`], which adds the errors of fields.
+pub(crate) fn read(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook, Refused> {
     let mut sources = Sources::default();
     let mut report = Report::new(options.limits.findings_max);
     if source.text.len() > options.limits.copybook_bytes_max {
@@ -166,24 +173,16 @@ pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook
     let sources = Arc::new(sources);
     let name = options.fragment_name.map_or_else(|| stem(&source.name), str::to_uppercase);
     let records = hierarchy::records(parsed.entries, &name, &sources, &mut report, options.limits);
-    let (mut findings, failed) = report.finish();
+    let (findings, failed) = report.finish();
     if failed {
-        // The same run reports the faults of the next step too, except for entries that already have an error.
-        let line = |finding: &Finding| (finding.place.file.clone(), finding.place.line);
-        let known: Vec<_> = findings.iter().map(line).collect();
-        let more = records.iter().flat_map(crate::layout::errors_of_fields);
-        findings.extend(more.filter(|finding| !known.contains(&line(finding))));
-        if findings.len() > known.len() {
-            findings.sort_by_key(|finding| (line(finding), finding.place.column));
-        }
-        return Err(Findings(findings));
+        return Err(Refused { findings, records });
     }
     if records.is_empty() {
         let at = Span { file, line: 1, column: 1, width: 1 };
         let finding = Finding::error(codes::NOTHING_DESCRIBED, Fault::Config, "no data description was found")
             .at(sources.place(at))
             .hint("a copybook has entries such as `05 NAME PIC X(10).`; if it has, say which format its columns are in (fixed or free)");
-        return Err(Findings(findings.into_iter().chain([finding]).collect()));
+        return Err(Refused { findings: findings.into_iter().chain([finding]).collect(), records });
     }
     Ok(Copybook { records, warnings: findings })
 }

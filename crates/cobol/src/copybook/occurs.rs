@@ -1,11 +1,11 @@
 //! OCCURS.
 
 use super::clauses::is_clause_word;
-use super::codes;
 use super::entry::OccursClause;
 use super::parser::{Failed, Parser};
 use super::source::Span;
 use super::token::Kind;
+use crate::codes;
 
 /// Parses `[m TO] n [TIMES] [DEPENDING [ON] name] [ASCENDING|DESCENDING [KEY] [IS] name…]… [INDEXED [BY] name…]`, after the word
 /// OCCURS.

@@ -1,9 +1,9 @@
 //! Text words to entries: finds the data division, walks its sections, recovers at the next entry.
 
+use crate::codes;
 use quayline_core::Code;
 
 use super::clauses;
-use super::codes;
 use super::entry::{Entry, Reference};
 use super::hierarchy::Section;
 use super::report::Report;

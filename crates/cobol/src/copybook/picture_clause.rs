@@ -1,9 +1,9 @@
 //! Gathers the character-string after PICTURE and maps errors in it back to the source.
 
-use super::codes;
 use super::parser::{Failed, Parser};
 use super::source::Span;
 use super::token::{Kind, Token};
+use crate::codes;
 use crate::picture::{Picture, PictureError};
 
 /// Reads the picture at the cursor.

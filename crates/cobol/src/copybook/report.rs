@@ -68,7 +68,7 @@ impl Report {
 
     /// Returns whether some of the text is missing or was not understood as text: missing parts of entries may follow from it.
     pub(crate) fn text_is_missing(&self) -> bool {
-        self.found.iter().any(|(_, f)| f.severity == Severity::Error && f.code < super::codes::NOTHING_DESCRIBED)
+        self.found.iter().any(|(_, f)| f.severity == Severity::Error && f.code < crate::codes::NOTHING_DESCRIBED)
     }
 
     /// Keeps only the findings whose spans satisfy `keep`.
@@ -84,7 +84,7 @@ impl Report {
         let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, f)| f).collect();
         if self.more > 0 {
             let message = format!("{} more errors are not shown; `--limit findings=N` shows more", self.more);
-            findings.push(Finding::error(super::codes::SOURCE_TOO_LARGE, Fault::Config, message));
+            findings.push(Finding::error(crate::codes::SOURCE_TOO_LARGE, Fault::Config, message));
         }
         (findings, failed)
     }

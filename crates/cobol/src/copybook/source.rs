@@ -4,7 +4,16 @@ use std::sync::Arc;
 
 use quayline_core::Place;
 
-use crate::layout::SourcePlace;
+/// Place of an entry in a user's copybook.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SourcePlace {
+    /// File as named by the user or found by COPY.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
 
 /// A stretch of one line of one source text.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -1,9 +1,9 @@
 //! SPECIAL-NAMES: the two clauses that change pictures.
 
-use super::codes;
 use super::report::Report;
 use super::source::Sources;
 use super::token::{Kind, Token};
+use crate::codes;
 use crate::picture::{Currency, PictureSettings};
 
 /// Reads the text before a program's data division.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
 
-use super::{Copybook, Format, MemoryLibrary, ParseOptions, SourceText, parse};
+use super::{Copybook, Format, MemoryLibrary, ParseOptions, SourceText};
 use crate::layout::{Dialect, Layout, Literal};
+use crate::parse;
 use crate::picture::{Currency, PictureSettings};
 
 fn read(text: &str, options: &ParseOptions<'_>) -> Result<Copybook, String> {

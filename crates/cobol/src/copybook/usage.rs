@@ -1,8 +1,8 @@
 //! USAGE in every spelling.
 
-use super::codes;
 use super::entry::Usage;
 use super::parser::{Failed, Parser};
+use crate::codes;
 
 /// Returns whether the word names a usage without the word USAGE.
 pub(super) fn is_usage_word(word: &str) -> bool {

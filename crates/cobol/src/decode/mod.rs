@@ -41,7 +41,6 @@
 //! padded alone (`short.rs`).
 
 mod end;
-mod item;
 mod named;
 mod origin;
 mod short;
@@ -51,14 +50,14 @@ use core::mem;
 use quayline_charset::scan;
 use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
+use crate::item::{Loaded, Scratch, as_text, fault_of_date, integer, read};
 use crate::layout::{ByteOrder, Encoding, FieldIndex, FloatFormat};
-use crate::plan::{Choice, Item, ItemForm, Op, Plan, SignCode, Table, dated};
+use crate::plan::{Choice, Item, ItemForm, Op, Plan, SignCode, Table};
 use crate::{
     BadValue, FaultKind, NoteKind, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
     ShortRecord,
 };
 
-pub(crate) use item::{as_text, integer, read};
 use origin::Origin;
 use short::read_short;
 
@@ -188,27 +187,6 @@ impl RecordDecoder {
 
 /// Bytes after a record that block loads may read.
 const PAD: usize = TextRows::SLACK;
-
-/// A record and its translation, padded.
-#[derive(Debug, Default)]
-pub(crate) struct Loaded {
-    pub(crate) raw: Vec<u8>,
-    pub(crate) text: Vec<u8>,
-    pub(crate) len: usize,
-}
-
-/// Room for a number's digits and a text that needed more than a table.
-#[derive(Debug)]
-pub(crate) struct Scratch {
-    pub(crate) digits: [u8; 64],
-    pub(crate) text: Vec<u8>,
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Scratch { digits: [b'0'; 64], text: Vec::new() }
-    }
-}
 
 #[derive(Debug, Default)]
 struct State {
@@ -692,7 +670,7 @@ impl State {
             Err(kind) => kind,
         };
         let bytes = if is_short { &self.padded.raw[..] } else { &self.loaded.raw[at..] };
-        let Some(kind) = dated::fault(plan, index, item, kind, bytes) else { return sink.value(node, Value::Null) };
+        let Some(kind) = fault_of_date(plan, index, item, kind, bytes) else { return sink.value(node, Value::Null) };
         let policy = match kind {
             FaultKind::ShortRecord { .. } | FaultKind::CutField { .. } | FaultKind::LooksLikeName => BadValue::Error,
             FaultKind::Blank => plan.policies.blank,

@@ -2,8 +2,8 @@
 
 use quayline_core::{Run, Value, write_number};
 
-use super::Loaded;
 use crate::FaultKind;
+use crate::item::Loaded;
 use crate::plan::{Item, ItemIndex, Plan};
 
 /// Returns the name of the value at `at`, if its bytes are those of a condition.

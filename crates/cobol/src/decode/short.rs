@@ -3,7 +3,8 @@
 use quayline_charset::{Charset, Utf16Order};
 use quayline_core::Value;
 
-use super::{Loaded, PAD, Scratch, read};
+use super::PAD;
+use crate::item::{Loaded, Scratch, read};
 use crate::layout::Encoding;
 use crate::plan::{Item, Plan};
 use crate::{FaultKind, ShortRecord};

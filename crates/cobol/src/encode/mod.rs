@@ -5,21 +5,18 @@
 //! sliding tables moves the used parts together.
 
 mod agree;
-mod edited;
 mod fast;
-mod item;
 mod preserve;
 mod slide;
 mod views;
 
 use quayline_core::{NodeId, NodeKind, Sink, Value};
 
-use crate::decode::{Loaded, Scratch, as_text, integer, read};
-use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind, dated};
+use crate::item::{Scratch, as_text, encode_item, integer, keeps_raw, loaded, plain_date, read};
+use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind};
 use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordPlan};
 
 use fast::{Put, Way, put_text};
-pub(crate) use item::{char_byte, encode_item, is_raw_text};
 use views::{Given, NullView};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
@@ -445,12 +442,6 @@ impl State {
     }
 }
 
-/// Loads a range of bytes as a separate record.
-pub(crate) fn loaded(plan: &Plan, bytes: &[u8]) -> Loaded {
-    let text = bytes.iter().map(|b| plan.text.to_ascii[usize::from(*b)]).collect();
-    Loaded { raw: bytes.to_vec(), text, len: bytes.len() }
-}
-
 impl Sink for RecordEncoder {
     #[inline]
     fn enter(&mut self, node: NodeId) {
@@ -606,13 +597,13 @@ impl State {
         let counter = self.counters[item as usize];
         let index = item;
         // Bytes that are not a value of the field are written only if they are read so.
-        let is_strange = matches!(value, Value::Raw(_)) && !item::keeps_raw(plan);
+        let is_strange = matches!(value, Value::Raw(_)) && !keeps_raw(plan);
         let item = &plan.items[item as usize];
         let mut date = Vec::new();
         let read = match item.form {
             ItemForm::Plain => Ok(value),
             ItemForm::Named => Ok(named(plan, index, value)),
-            ItemForm::Date => dated::plain(plan, index, value, &mut date),
+            ItemForm::Date => plain_date(plan, index, value, &mut date),
         };
         let (value, misread) = read.map_or_else(|kind| (value, Some(kind)), |value| (value, None));
         at += item.offset;

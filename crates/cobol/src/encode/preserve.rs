@@ -50,7 +50,7 @@ pub(super) fn apply(patch: &str, record: &mut Vec<u8>) -> Option<()> {
         let (offset, hex) = part.split_once(':')?;
         let offset: usize = offset.parse().ok()?;
         let to = record.get_mut(offset..offset.checked_add(hex.len() / 2)?)?;
-        super::item::hex_into(hex.as_bytes(), to)?;
+        crate::item::hex_into(hex.as_bytes(), to)?;
     }
     Some(())
 }

@@ -1,6 +1,6 @@
 //! Compacts the image of a record whose tables are shorter than their maximum.
 
-use crate::decode::{Scratch, integer, read};
+use crate::item::{Scratch, integer, loaded, read};
 use crate::plan::{Plan, Slide};
 use crate::{Absent, FaultKind, RecordFault};
 
@@ -80,7 +80,7 @@ impl<F: FnMut(usize, usize)> Walk<'_, F> {
         {
             return Ok(0);
         }
-        let bytes = super::loaded(self.plan, &self.image[at..at + item.size]);
+        let bytes = loaded(self.plan, &self.image[at..at + item.size]);
         let mut scratch = Scratch::default();
         let fault = |kind| RecordFault {
             kind,

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use quayline_core::{NodeId, Value};
 
-use super::{State, encode_item, loaded};
-use crate::decode::{Scratch, as_text, read};
+use super::State;
+use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::plan::{ItemIndex, Plan};
 use crate::{FaultKind, OtherView, RecordFaults};
 

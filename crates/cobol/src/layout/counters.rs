@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::build::{Context, entry};
 use super::{Encoding, FieldIndex, FieldKind, Layout};
+use crate::codes;
 use crate::copybook::RecordDescription;
-use crate::copybook::codes;
 use crate::copybook::entry::Reference;
 
 /// Fields by name.

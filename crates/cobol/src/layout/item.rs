@@ -2,7 +2,7 @@
 
 use super::build::Context;
 use super::{BinarySizes, ByteOrder, Encoding, SyncRule, ZonedSign};
-use crate::copybook::codes;
+use crate::codes;
 use crate::copybook::entry::{Entry, Sign, Usage};
 use crate::copybook::source::Span;
 use crate::picture::{Picture, PictureKind};

@@ -17,7 +17,8 @@ pub(crate) use dbcs::dbcs_bytes;
 pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
 pub use settings::{DialectSetting, DialectSettingError};
 
-use std::sync::Arc;
+pub use crate::copybook::{Condition, Figurative, Literal, SourcePlace};
+pub use crate::picture::{EditSymbol, EditedPicture};
 
 use quayline_core::Finding;
 
@@ -250,112 +251,6 @@ pub enum ZonedSign {
     LeadingSeparate,
 }
 
-/// A numeric-edited picture, expanded: one symbol a byte (two for CR and DB).
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct EditedPicture {
-    /// Symbols in order.
-    pub symbols: Vec<EditSymbol>,
-    /// Digit positions that can hold a digit of the value (one less than the floating symbols of a float string).
-    pub digits: u16,
-    /// Digits after the point.
-    pub scale: i16,
-    /// The decimal point in data: `.` or, with DECIMAL-POINT IS COMMA, `,`.
-    pub decimal_point: char,
-    /// The currency character in data.
-    pub currency: char,
-    /// BLANK WHEN ZERO.
-    pub blank_when_zero: bool,
-}
-
-/// One symbol of an expanded numeric-edited picture.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum EditSymbol {
-    /// `9`.
-    Digit,
-    /// `Z`: digit, leading zero as space.
-    Zero,
-    /// `*`: digit, leading zero as asterisk.
-    Asterisk,
-    /// Floating currency sign.
-    FloatCurrency,
-    /// Floating `+`.
-    FloatPlus,
-    /// Floating `-`.
-    FloatMinus,
-    /// Single currency sign.
-    Currency,
-    /// Single `+`: `+` or `-`.
-    Plus,
-    /// Single `-`: space or `-`.
-    Minus,
-    /// `CR`, two bytes: `CR` for minus, otherwise spaces.
-    Credit,
-    /// `DB`, two bytes.
-    Debit,
-    /// The decimal point in the data.
-    Point,
-    /// `V`: no byte.
-    ImpliedPoint,
-    /// `P`: no byte, a scaling position.
-    Scaling,
-    /// The grouping separator: `,` or, with DECIMAL-POINT IS COMMA, `.`.
-    Separator,
-    /// `B`: a space.
-    Blank,
-    /// `0`: a zero.
-    InsertZero,
-    /// `/`.
-    Slash,
-}
-
-impl EditSymbol {
-    /// Bytes of the field it takes: two for CR and DB, none for V and P.
-    #[must_use]
-    pub fn bytes(self) -> usize {
-        match self {
-            EditSymbol::Credit | EditSymbol::Debit => 2,
-            EditSymbol::ImpliedPoint | EditSymbol::Scaling => 0,
-            _ => 1,
-        }
-    }
-}
-
-/// VALUE literal.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Literal {
-    /// Quoted text.
-    Text(String),
-    /// `X'..'`.
-    Hex(Vec<u8>),
-    /// Number as written, without leading `+`: `-12.5`.
-    Number(String),
-    /// ZERO, SPACE, HIGH-VALUE, LOW-VALUE, QUOTE, NULL.
-    Figurative(Figurative),
-    /// `ALL literal`.
-    All(Box<Literal>),
-}
-
-/// Figurative constants.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[allow(missing_docs, reason = "the names are COBOL's own words")]
-pub enum Figurative {
-    Zero,
-    Space,
-    HighValue,
-    LowValue,
-    Quote,
-    Null,
-}
-
-/// A level-88 condition name.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Condition {
-    /// Name, upper case.
-    pub name: String,
-    /// Single values and THRU ranges.
-    pub values: Vec<(Literal, Option<Literal>)>,
-}
-
 /// A level-66 RENAMES item: another name for a stretch of the record.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rename {
@@ -371,15 +266,4 @@ pub struct Rename {
     pub size: usize,
     /// Place of its entry in the source.
     pub source: SourcePlace,
-}
-
-/// Place of an entry in a user's copybook.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct SourcePlace {
-    /// File as named by the user or found by COPY.
-    pub file: Arc<str>,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1.
-    pub column: u32,
 }

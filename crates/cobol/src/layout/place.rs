@@ -2,8 +2,8 @@
 
 use super::build::{Context, entry};
 use super::{Field, FieldIndex, FieldKind, Layout, Occurs, SyncRule};
+use crate::codes;
 use crate::copybook::RecordDescription;
-use crate::copybook::codes;
 
 /// Sets offset, size, stride and slack of every field. Returns false if the record is longer than its limit, after reporting it.
 pub(super) fn place(

@@ -3,8 +3,8 @@
 use super::build::{Context, entry};
 use super::counters::Names;
 use super::{FieldIndex, Layout};
+use crate::codes;
 use crate::copybook::RecordDescription;
-use crate::copybook::codes;
 use crate::copybook::entry::Reference;
 use crate::copybook::source::Span;
 

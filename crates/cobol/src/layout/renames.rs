@@ -3,8 +3,8 @@
 use super::build::Context;
 use super::counters::Names;
 use super::{FieldIndex, Layout, Rename};
+use crate::codes;
 use crate::copybook::RecordDescription;
-use crate::copybook::codes;
 use crate::copybook::entry::{Entry, Reference};
 
 pub(super) fn resolve(

@@ -1,10 +1,10 @@
 //! Category of an item from the symbols of its picture.
 
+use super::EditedPicture;
 use super::edited;
 use super::string::{Run, Symbol, Symbols};
 use super::{Picture, PictureError, PictureSettings};
-use crate::copybook::codes;
-use crate::layout::EditedPicture;
+use crate::codes;
 
 /// The item that a picture describes. Counts are character positions.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::category::{digits_and_scale, edited_positions, no_digit, structure};
 use super::string::{Run, Symbol, Symbols};
+use super::{EditSymbol, EditedPicture};
 use super::{PictureError, PictureSettings};
-use crate::layout::{EditSymbol, EditedPicture};
 
 pub(super) fn numeric_edited(symbols: &Symbols, settings: &PictureSettings) -> Result<EditedPicture, PictureError> {
     let all: usize = symbols.runs.iter().map(|r| r.count).sum();

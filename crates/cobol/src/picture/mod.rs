@@ -3,6 +3,7 @@
 mod category;
 mod edited;
 mod string;
+mod symbols;
 
 use core::ops::Range;
 
@@ -10,6 +11,7 @@ use quayline_core::Code;
 
 pub use self::category::PictureKind;
 use self::string::Symbols;
+pub use self::symbols::{EditSymbol, EditedPicture};
 
 /// Settings of SPECIAL-NAMES for pictures.
 #[derive(Clone, Debug, Eq, PartialEq)]

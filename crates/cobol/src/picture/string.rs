@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::{PictureError, PictureSettings};
-use crate::copybook::codes;
+use crate::codes;
 
 /// One symbol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -6,49 +6,28 @@
 //! OCCURS DEPENDING ON table. Nested, repeated and sliding tables therefore need no layout to be rebuilt for a record, and an
 //! excluded field has no operation at all.
 
-mod compile;
-pub(crate) mod dated;
-mod extent;
-mod key;
-mod names;
+mod codes;
 mod rows;
-mod select;
-mod tails;
-mod template;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use quayline_charset::Charset;
-use quayline_core::{Findings, Moment, NodeId, Shape, TextPlace};
+use quayline_core::{DatePattern, Moment, NodeId, Shape, TextPlace};
 
 use crate::layout::{Encoding, FieldIndex, Layout};
-use crate::{Interface, NullAs, Policies};
-use dated::Dated;
-use rows::TextTables;
+use crate::{NullAs, Policies};
+pub(crate) use codes::{SignCode, text_code};
+pub(crate) use rows::TextTables;
 
-pub use extent::Extent;
-pub(crate) use template::{SignCode, initial};
+/// Node of an item that no sink sees.
+pub(crate) const HIDDEN: NodeId = NodeId(u32::MAX);
 
 /// A compiled record description. Cheap to clone; one serves any number of decoders and encoders on any number of threads.
 #[derive(Clone, Debug)]
 pub struct RecordPlan(pub(crate) Arc<Plan>);
 
 impl RecordPlan {
-    /// Compiles `layout` as `interface` selects it.
-    ///
-    /// # Errors
-    /// All findings about the interface at once: names that the layout does not have, ambiguous ones, defaults that do not fit,
-    /// choices whose selector comes after the storage.
-    pub fn new(
-        layout: &Layout,
-        interface: &Interface,
-        policies: &Policies,
-        charset: Charset,
-    ) -> Result<Self, Findings> {
-        compile::compile(layout, interface, policies, charset).map(|plan| RecordPlan(Arc::new(plan)))
-    }
-
     /// Returns the shape that sinks see and sources drive.
     #[must_use]
     pub fn shape(&self) -> &Shape {
@@ -82,7 +61,7 @@ impl RecordPlan {
     /// Returns the leaves whose values are dates.
     #[must_use]
     pub fn moments(&self) -> Vec<(NodeId, Moment)> {
-        let dates = self.0.items.iter().filter(|item| item.form == ItemForm::Date && item.node != compile::HIDDEN);
+        let dates = self.0.items.iter().filter(|item| item.form == ItemForm::Date && item.node != HIDDEN);
         dates.map(|item| (item.node, Moment::Date)).collect()
     }
 
@@ -271,7 +250,7 @@ impl Plan {
 impl Choice {
     /// Returns the view for a selector's value.
     pub(crate) fn view(&self, value: Option<&str>) -> Option<usize> {
-        let number = value.filter(|_| self.is_number).and_then(compile::plain_number);
+        let number = value.filter(|_| self.is_number).and_then(plain_number);
         let value = number.as_deref().or(value);
         let case = value.and_then(|value| self.cases.iter().find(|(case, _)| case == value));
         case.map(|(_, view)| *view).or(self.otherwise)
@@ -415,4 +394,29 @@ pub(crate) struct Slide {
     /// Lists that enclose the counter.
     pub(crate) counter_depth: u32,
     pub(crate) len: u32,
+}
+
+/// An item whose values are dates.
+#[derive(Debug)]
+pub(crate) struct Dated {
+    pub(crate) pattern: DatePattern,
+    /// Bytes of null, if a rule or policy defines them.
+    pub(crate) null: Option<Vec<u8>>,
+}
+
+/// Removes superfluous zeros from a number, for comparisons; `None` for other text.
+pub(crate) fn plain_number(text: &str) -> Option<String> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && decimals.is_empty() || !whole.bytes().chain(decimals.bytes()).all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let (whole, decimals) = (whole.trim_start_matches('0'), decimals.trim_end_matches('0'));
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if decimals.is_empty() { "" } else { "." };
+    let sign = if is_negative && (whole, decimals) != ("0", "") { "-" } else { "" };
+    Some(format!("{sign}{whole}{point}{decimals}"))
 }

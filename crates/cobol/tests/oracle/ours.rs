@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use quayline_charset::{Charset, CodePage};
-use quayline_cobol::copybook::{Format, ParseOptions, SourceText, parse};
+use quayline_cobol::copybook::{Format, ParseOptions, SourceText};
 use quayline_cobol::layout::{BinarySizes, ByteOrder, Dialect, FloatFormat, Layout, SyncRule};
+use quayline_cobol::parse;
 use quayline_cobol::picture::PictureSettings;
 use quayline_cobol::{
     Interface, NullAs, Policies, Preserve, RecordDecoder, RecordEncoder, RecordFault, RecordFaults, RecordPlan,

@@ -1,7 +1,7 @@
 //! Faults that a reader of the sources found, each as its smallest record.
 
 use quayline_charset::Charset;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::Dialect;
 use quayline_cobol::{FieldRule, FieldValues, Interface, Policies, RecordEncoder, RecordPlan, RedefinesChoice};
 use quayline_core::{NodeId, Sink as _, Value};
@@ -151,7 +151,7 @@ fn a_pound_sign_is_read_and_written() {
     dialect.set("currency", "£").expect("a setting");
     let picture = dialect.picture_settings();
     let options = ParseOptions { picture: &picture, ..ParseOptions::default() };
-    let parsed = copybook::parse(&SourceText::new("t.cpy", "       01 R.\n        05 A PIC ££9.99.\n"), &options);
+    let parsed = quayline_cobol::parse(&SourceText::new("t.cpy", "       01 R.\n        05 A PIC ££9.99.\n"), &options);
     let parsed = parsed.unwrap_or_else(|findings| panic!("{findings}"));
     let layout = quayline_cobol::layout::Layout::build(&parsed.records[0], &Dialect::IBM).expect("a layout");
     let plan = plan_in(&layout, "cp285", &Interface::default(), &Policies::default());
@@ -190,7 +190,7 @@ fn a_decimal_comma_is_a_setting() {
     let picture = dialect.picture_settings();
     let options = ParseOptions { picture: &picture, ..ParseOptions::default() };
     let text = "       01 R.\n        05 A PIC 9.999,99.\n        05 B PIC ,99 VALUE ,25.\n";
-    let parsed = copybook::parse(&SourceText::new("t.cpy", text), &options);
+    let parsed = quayline_cobol::parse(&SourceText::new("t.cpy", text), &options);
     let parsed = parsed.unwrap_or_else(|findings| panic!("{findings}"));
     let layout = quayline_cobol::layout::Layout::build(&parsed.records[0], &dialect).expect("a layout");
     let plan = plan_in(&layout, "cp037", &Interface::default(), &Policies::default());

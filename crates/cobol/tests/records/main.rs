@@ -14,7 +14,7 @@ mod short;
 mod values;
 
 use quayline_charset::Charset;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{Interface, Policies, RecordDecoder, RecordEncoder, RecordPlan};
 use quayline_core::Sink;
@@ -27,7 +27,7 @@ fn layout(lines: &str) -> Layout {
 
 fn layout_with(lines: &str, dialect: &Dialect) -> Layout {
     let text: String = lines.lines().map(|line| format!("       {line}\n")).collect();
-    let parsed = copybook::parse(&SourceText::new("t.cpy", text), &ParseOptions::default());
+    let parsed = quayline_cobol::parse(&SourceText::new("t.cpy", text), &ParseOptions::default());
     let parsed = parsed.unwrap_or_else(|findings| panic!("{findings}"));
     Layout::build(&parsed.records[0], dialect).unwrap_or_else(|findings| panic!("{findings}"))
 }

@@ -99,7 +99,7 @@ fn a_long_currency_sign_is_refused_where_it_stands() {
     let text = "       SPECIAL-NAMES.\n           CURRENCY SIGN IS 'EUR' WITH PICTURE SYMBOL 'F'.\n       DATA DIVISION.\n       \
                 WORKING-STORAGE SECTION.\n       01 R.\n           05 A PIC FF9.\n";
     let findings =
-        copybook::parse(&SourceText::new("t.cpy", text), &ParseOptions::default()).expect_err("not supported");
+        quayline_cobol::parse(&SourceText::new("t.cpy", text), &ParseOptions::default()).expect_err("not supported");
     let text = findings.to_string();
     assert!(text.contains("currency sign") && text.contains("t.cpy:2:"), "{text}");
 }
@@ -128,7 +128,7 @@ fn text_that_tabs_push_past_column_72_is_refused() {
     let text = "       01 R.\n\t\t     05  A                                   PIC S9(5)      COMP-3.\n";
     let parse = |format| {
         let options = ParseOptions { format, ..ParseOptions::default() };
-        copybook::parse(&SourceText::new("t.cpy", text), &options)
+        quayline_cobol::parse(&SourceText::new("t.cpy", text), &options)
     };
     let said = parse(copybook::Format::Auto).expect_err("a clause is cut").to_string();
     assert!(said.contains("COB-004") && said.contains("column 72") && said.contains("--source-format free"), "{said}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::Policies;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_convert::{Checkpoints, Conversion, ConvertError, Input, Output, Rejects, Report, Source, Start, Target};
 use quayline_core::Findings;
@@ -49,7 +49,7 @@ pub(crate) fn page() -> Charset {
 
 pub(crate) fn layouts(copybook: &str) -> Vec<Layout> {
     let text = SourceText::new("test.cpy", copybook);
-    let parsed = copybook::parse(&text, &ParseOptions::default()).unwrap_or_else(|findings| panic!("{findings}"));
+    let parsed = quayline_cobol::parse(&text, &ParseOptions::default()).unwrap_or_else(|findings| panic!("{findings}"));
     let build = |record| Layout::build(record, &Dialect::IBM).unwrap_or_else(|findings| panic!("{findings}"));
     parsed.records.iter().map(build).collect()
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
-use quayline_cobol::copybook::{self, ParseOptions, RecordDescription, SourceText};
+use quayline_cobol::copybook::{ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal, ZonedSign};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{DatePattern, Finding, Findings, NodeId, NodeKind, Severity};
@@ -542,7 +542,7 @@ fn records_at(
     let library = CopyFolders::new(beside.into_iter().chain(folders.iter().cloned()).collect());
     let picture = dialect.picture_settings();
     let options = ParseOptions { library: &library, limits, picture: &picture, ..ParseOptions::default() };
-    Ok(copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?.records)
+    Ok(quayline_cobol::parse(&SourceText::new(path.display().to_string(), text), &options)?.records)
 }
 
 /// Returns the only record, or the one that the option `--{option}` names.

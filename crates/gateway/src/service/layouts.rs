@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_core::Findings;
 use quayline_project::{CopyMembers, UserFile, read_source};
@@ -166,7 +166,7 @@ fn one(
     let library = CopyMembers::new(beside.into_iter().chain(shared).collect());
     let picture = dialect.picture_settings();
     let options = ParseOptions { library: &library, picture: &picture, ..ParseOptions::default() };
-    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
+    let parsed = quayline_cobol::parse(&SourceText::new(path.display().to_string(), text), &options)?;
     let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
     let record = match (named.record, parsed.records.as_slice()) {
         (None, [one]) => Some(one),

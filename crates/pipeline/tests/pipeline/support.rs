@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::Policies;
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_core::Limits;
 use quayline_frame::FramingSpec;
@@ -31,7 +31,7 @@ pub(crate) fn person(id: &str, name: &str) -> Vec<u8> {
 
 pub(crate) fn schema(copybook: &str, interface: &str) -> Arc<Schema> {
     let text = SourceText::new("test.cpy", copybook);
-    let parsed = copybook::parse(&text, &ParseOptions::default()).unwrap_or_else(|findings| panic!("{findings}"));
+    let parsed = quayline_cobol::parse(&text, &ParseOptions::default()).unwrap_or_else(|findings| panic!("{findings}"));
     let build = |record| Layout::build(record, &Dialect::IBM).unwrap_or_else(|findings| panic!("{findings}"));
     let layouts: Vec<Layout> = parsed.records.iter().map(build).collect();
     let file = InterfaceFile::parse("test.toml", interface).unwrap_or_else(|findings| panic!("{findings}"));

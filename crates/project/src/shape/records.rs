@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
-use quayline_cobol::copybook::{self, ParseOptions, RecordDescription, SourceText};
+use quayline_cobol::copybook::{ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_frame::FramingSpec;
@@ -58,7 +58,7 @@ impl RecordSpec<'_> {
         let parse =
             ParseOptions { library: &library, limits: &options.limits, picture: &picture, ..ParseOptions::default() };
         let name = self.path.display().to_string();
-        let parsed = copybook::parse(&SourceText::new(name, self.text.as_str()), &parse)?;
+        let parsed = quayline_cobol::parse(&SourceText::new(name, self.text.as_str()), &parse)?;
         let mut findings = parsed.warnings;
         let wanted = self.wanted(&parsed.records)?;
         let mut layouts = Vec::new();

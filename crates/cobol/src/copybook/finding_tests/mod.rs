@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
 
-use super::{Format, MemoryLibrary, ParseOptions, SourceText, codes, parse};
+use super::{Format, MemoryLibrary, ParseOptions, SourceText};
 use crate::layout::Dialect;
 use crate::layout::tests::show;
+use crate::{codes, parse};
 
 /// Returns the findings and warnings of parsing and layout, or the rows of the layout if there are none.
 fn shown(text: &str, options: &ParseOptions<'_>) -> String {

@@ -8,7 +8,8 @@ use core::fmt::Write as _;
 use expect_test::{Expect, expect};
 
 use super::{Dialect, FieldKind, Layout};
-use crate::copybook::{Copybook, Format, ParseOptions, SourceText, parse};
+use crate::copybook::{Copybook, Format, ParseOptions, SourceText};
+use crate::parse;
 
 pub(crate) fn parse_free(text: &str) -> Result<Copybook, String> {
     let options = ParseOptions { format: Format::Free, ..ParseOptions::default() };

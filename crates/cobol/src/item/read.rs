@@ -3,10 +3,9 @@
 use quayline_charset::{Charset, Utf16Order};
 use quayline_core::{Decimal, Digits, Run, Value};
 
-use super::{Loaded, Scratch};
+use super::{Loaded, Scratch, char_byte};
 use crate::FaultKind;
 use crate::Trim;
-use crate::encode::char_byte;
 use crate::layout::{ByteOrder, EditSymbol, EditedPicture, Encoding, FloatFormat, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
 

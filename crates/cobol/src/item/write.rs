@@ -3,9 +3,9 @@
 use quayline_charset::{Charset, Utf16Order};
 use quayline_core::{Run, Value};
 
-use super::edited;
+use super::{edited, initial};
 use crate::layout::{ByteOrder, Encoding, FloatFormat, ZonedSign};
-use crate::plan::{Item, Plan, initial};
+use crate::plan::{Item, Plan};
 use crate::{BadValue, FaultKind, NullAs};
 
 /// Maximum number of digits of a value; longer values are refused without being parsed.
@@ -62,7 +62,7 @@ pub(crate) fn char_byte(plan: &Plan, c: char) -> u8 {
 }
 
 /// Reads hexadecimal digits, with or without `0x` in front, that fill `to` exactly.
-pub(super) fn hex_into(hex: &[u8], to: &mut [u8]) -> Option<()> {
+pub(crate) fn hex_into(hex: &[u8], to: &mut [u8]) -> Option<()> {
     let hex = hex.strip_prefix(b"0x").unwrap_or(hex);
     if hex.len() != 2 * to.len() {
         return None;
@@ -191,7 +191,7 @@ pub(crate) fn is_raw_text(plan: &Plan, text: &[u8], size: usize) -> bool {
 }
 
 /// Returns true if documents show bytes that are not a value of their field, and may contain them.
-pub(super) fn keeps_raw(plan: &Plan) -> bool {
+pub(crate) fn keeps_raw(plan: &Plan) -> bool {
     [plan.policies.invalid, plan.policies.blank, plan.policies.low_values].contains(&BadValue::Raw)
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Plan, Tail, TailView};
 use crate::layout::{FieldIndex, Layout};
+use crate::plan::{Plan, Tail, TailView};
 
 /// Returns the tails of a plan, outer ones first.
 pub(super) fn tails(plan: &Plan, always: &HashSet<FieldIndex>) -> Vec<Tail> {

@@ -1,35 +1,48 @@
-//! Walks the layout once and writes shape, operations and targets side by side.
+//! Compiles a layout and an interface to a plan: walks the layout once and writes shape, operations and targets side by side.
+
+mod dates;
+mod key;
+mod names;
+mod select;
+mod tails;
+mod template;
 
 use std::collections::{HashMap, HashSet};
 
 use quayline_charset::Charset;
 use quayline_core::{Code, Fault, Finding, Findings, Moment, NodeId, Occurs, Scalar, Shape, ShapeBuilder, TextPlace};
 
-use super::dated;
-use super::names::{Name, Names};
-use super::rows::TextTables;
-use super::select::{Selection, resolve_one};
-use super::{
-    Choice, Item, ItemForm, ItemIndex, LastTable, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind,
-    Union, View, key, template,
-};
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
+use crate::plan::{
+    Choice, HIDDEN, Item, ItemForm, ItemIndex, LastTable, ListTarget, Op, OriginNodes, Plan, RecordPlan, SignCode,
+    Slide, Table, Target, TargetKind, TextTables, Union, View, picture_digits, plain_number, text_code,
+};
 use crate::{BadValue, FieldValues, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
+use names::{Name, Names};
+use select::{Selection, resolve_one};
 
-/// Node of an item that no sink sees.
-pub(super) const HIDDEN: NodeId = NodeId(u32::MAX);
+impl RecordPlan {
+    /// Compiles `layout` as `interface` selects it.
+    ///
+    /// # Errors
+    /// All findings about the interface at once: names that the layout does not have, ambiguous ones, defaults that do not fit,
+    /// choices whose selector comes after the storage.
+    pub fn new(
+        layout: &Layout,
+        interface: &Interface,
+        policies: &Policies,
+        charset: Charset,
+    ) -> Result<Self, Findings> {
+        compile(layout, interface, policies, charset).map(|plan| RecordPlan(std::sync::Arc::new(plan)))
+    }
+}
 
-pub(super) fn compile(
-    layout: &Layout,
-    interface: &Interface,
-    policies: &Policies,
-    charset: Charset,
-) -> Result<Plan, Findings> {
+fn compile(layout: &Layout, interface: &Interface, policies: &Policies, charset: Charset) -> Result<Plan, Findings> {
     let mut findings = Vec::new();
     let selection = Selection::new(layout, interface, &mut findings);
-    dated::check(layout, &selection, &mut findings);
-    let text = template::text_code(charset);
-    let sign = template::SignCode::new(charset, layout.dialect.overpunch);
+    dates::check(layout, &selection, &mut findings);
+    let text = text_code(charset);
+    let sign = SignCode::new(charset, layout.dialect.overpunch);
     let root = interface.wrapper.clone().unwrap_or_else(|| layout.field(FieldIndex::RECORD).name.clone());
     let mut compiler = Compiler {
         layout,
@@ -107,12 +120,12 @@ pub(super) fn compile(
         names: HashMap::new(),
         dates: HashMap::new(),
     };
-    plan.tails = super::tails::tails(&plan, &chosen_views);
-    plan.extent_ops = super::extent::operations(&plan);
+    plan.tails = tails::tails(&plan, &chosen_views);
+    plan.extent_ops = crate::extent::operations(&plan);
     plan.template = template::template(&plan, &selection, &item_of, &mut findings);
     template::ascii_twin(&mut plan);
     plan.names = template::names(&plan);
-    plan.dates = dated::of(&plan, &selection);
+    plan.dates = dates::of(&plan, &selection);
     TextTables::find(&mut plan);
     if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) {
         Err(Findings(findings))
@@ -585,7 +598,7 @@ impl Compiler<'_> {
                     offset: at,
                     size,
                     signed: *signed,
-                    digits: super::picture_digits(self.layout, encoding)
+                    digits: picture_digits(self.layout, encoding)
                         .and_then(|digits| u8::try_from(digits).ok())
                         .filter(|digits| *digits < 20)
                         .unwrap_or(0),
@@ -871,21 +884,4 @@ fn is_decimal(encoding: &Encoding) -> bool {
         Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::National { .. } => false,
         Encoding::Utf8 | Encoding::Dbcs | Encoding::Boolean => false,
     }
-}
-
-/// Removes superfluous zeros from a number, for comparisons; `None` for other text.
-pub(crate) fn plain_number(text: &str) -> Option<String> {
-    let (is_negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.is_empty() && decimals.is_empty() || !whole.bytes().chain(decimals.bytes()).all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let (whole, decimals) = (whole.trim_start_matches('0'), decimals.trim_end_matches('0'));
-    let whole = if whole.is_empty() { "0" } else { whole };
-    let point = if decimals.is_empty() { "" } else { "." };
-    let sign = if is_negative && (whole, decimals) != ("0", "") { "-" } else { "" };
-    Some(format!("{sign}{whole}{point}{decimals}"))
 }

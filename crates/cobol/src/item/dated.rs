@@ -1,47 +1,11 @@
 //! Dates of records, which documents show as ISO 8601 text.
 
-use std::collections::HashMap;
+use quayline_core::{Run, Value, write_number};
 
-use quayline_core::{Code, DatePattern, Fault, Finding, Run, Scalar, Value, write_number};
-
-use super::compile::scalar;
-use super::select::Selection;
-use super::{Item, ItemForm, ItemIndex, Plan};
+use super::is_raw_text;
 use crate::FaultKind;
-use crate::encode::{encode_item, is_raw_text};
-use crate::layout::{Encoding, FieldKind, Layout};
-
-/// An item whose values are dates.
-#[derive(Debug)]
-pub(crate) struct Dated {
-    pub(crate) pattern: DatePattern,
-    /// Bytes of null, if a rule or policy defines them.
-    pub(crate) null: Option<Vec<u8>>,
-}
-
-/// Returns the form of dates, for the items that have some.
-pub(super) fn of(plan: &Plan, selection: &Selection) -> HashMap<ItemIndex, Dated> {
-    let dated = |(index, item): (ItemIndex, &Item)| {
-        let (pattern, _) = selection.date[item.field.index()].as_ref().filter(|_| item.form == ItemForm::Date)?;
-        let is_number = !matches!(scalar(&item.encoding, item.size), Scalar::Text { .. });
-        let mut null = vec![0; item.size];
-        let has_null = encode_item(plan, item, Value::Null, &mut null).is_ok();
-        Some((index, Dated { pattern: pattern.clone().of_number(is_number), null: has_null.then_some(null) }))
-    };
-    (0..).zip(&plan.items).filter_map(dated).collect()
-}
-
-/// Checks that dates fit their fields.
-pub(super) fn check(layout: &Layout, selection: &Selection, findings: &mut Vec<Finding>) {
-    for (index, field) in layout.iter() {
-        let Some((pattern, name)) = &selection.date[index.index()] else { continue };
-        let item = if let FieldKind::Item(encoding) = &field.kind { Some(scalar(encoding, field.size)) } else { None };
-        findings.extend(pattern.misfit(item.as_ref()).map(|(what, hint)| {
-            let message = format!("`{name}` has the date `{pattern}`, which {what}");
-            Finding::error(Code("PLN-008"), Fault::Config, message).hint(hint)
-        }));
-    }
-}
+use crate::layout::Encoding;
+use crate::plan::{Dated, Item, ItemForm, ItemIndex, Plan};
 
 impl Dated {
     /// Returns the ISO form of a value.
@@ -85,7 +49,13 @@ impl Dated {
 }
 
 /// Returns the fault of an item, which may be more specific for a date; `None` if its bytes are those of null. `bytes` begin with the item's.
-pub(crate) fn fault(plan: &Plan, index: ItemIndex, item: &Item, kind: FaultKind, bytes: &[u8]) -> Option<FaultKind> {
+pub(crate) fn fault_of_date(
+    plan: &Plan,
+    index: ItemIndex,
+    item: &Item,
+    kind: FaultKind,
+    bytes: &[u8],
+) -> Option<FaultKind> {
     match (item.form, bytes.get(..item.size)) {
         (ItemForm::Date, Some(bytes)) => plan.dates[&index].fault(plan, item, kind, bytes),
         _ => Some(kind),
@@ -96,7 +66,7 @@ pub(crate) fn fault(plan: &Plan, index: ItemIndex, item: &Item, kind: FaultKind,
 ///
 /// # Errors
 /// [`FaultKind::NotADate`] for any other value.
-pub(crate) fn plain<'t>(
+pub(crate) fn plain_date<'t>(
     plan: &Plan,
     index: ItemIndex,
     value: Value<'t>,

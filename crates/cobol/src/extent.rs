@@ -1,7 +1,7 @@
 //! End of a record, from its own counters and selectors only.
 
-use super::{Op, Plan, RecordPlan, Table};
-use crate::decode::{Scratch, as_text, integer, read};
+use crate::item::{Scratch, as_text, integer, loaded, read};
+use crate::plan::{Op, Plan, RecordPlan, Table};
 use crate::{FaultKind, RecordFault};
 
 /// End of the record at the start of some bytes.
@@ -34,7 +34,7 @@ impl RecordPlan {
 }
 
 /// Selects the operations of a plan that a walk needs.
-pub(super) fn operations(plan: &Plan) -> Vec<Op> {
+pub(crate) fn operations(plan: &Plan) -> Vec<Op> {
     let mut kept = Vec::new();
     // Open loops: the end of their operations, and their index in `kept`.
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -131,7 +131,7 @@ impl Walk<'_> {
                 missing = missing.max(Some(at + item.size));
                 return None;
             };
-            let loaded = crate::encode::loaded(self.plan, bytes);
+            let loaded = loaded(self.plan, bytes);
             let mut scratch = Scratch::default();
             let value = read(self.plan, item, &loaded, 0, &mut scratch).ok().and_then(as_text);
             choice.view(value.as_deref())
@@ -146,7 +146,7 @@ impl Walk<'_> {
         let Some(bytes) = self.bytes.get(at..at + item.size) else {
             return Err(Extent::NeedMore { at_least: at + item.size });
         };
-        let loaded = crate::encode::loaded(self.plan, bytes);
+        let loaded = loaded(self.plan, bytes);
         let mut scratch = Scratch::default();
         let read = read(self.plan, item, &loaded, 0, &mut scratch);
         let kind = match read.and_then(|value| integer(value).ok_or(FaultKind::NotANumber)) {
