@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use quayline_core::Limits;
-use quayline_edi::guide::{
-    GuideDocuments, GuideSet, MemoryGuides, NodeNames, parse_dictionary, parse_guide, write_guide,
-};
+use quayline_edi::guide::{GuideSet, MemoryGuides, parse_dictionary, parse_guide, write_guide};
 use quayline_edi::{
     DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, ValidatorOptions,
 };
+use quayline_edi::{GuideDocuments, NodeNames};
 
 #[path = "../../crates/edi/tests/edi/contract.rs"]
 mod contract;

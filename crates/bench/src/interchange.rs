@@ -9,13 +9,12 @@ use quayline_charset::{DelimiterIndex, DelimiterKernel, DelimiterSet};
 use quayline_convert::{Conversion, Input, Output, Source, Target};
 use quayline_core::{Limits, NodeId, Shape, Sink, Value};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Stamp};
-use quayline_edi::guide::{
-    CompiledGuide, Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide,
-};
+use quayline_edi::guide::{CompiledGuide, Guide, GuideResolver, GuideSet, GuideText, ResolveError, parse_guide};
 use quayline_edi::{
     DocumentReader, DocumentStep, EdiFault, EdiWriterOptions, EndOfInput, EnvelopePass, EnvelopeReader, Event,
     GenericOptions, Rules, SegmentSplitter, Step, Validator, ValidatorOptions,
 };
+use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_json::{JsonStyle, JsonWriter};
 use quayline_project::xml::XmlStyle;
 use quayline_project::{EdiRead, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat};

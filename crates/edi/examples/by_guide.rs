@@ -9,10 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quayline_core::{Limits, NodeId, Sink, Value};
-use quayline_edi::guide::{GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide};
+use quayline_edi::guide::{GuideResolver, GuideSet, GuideText, ResolveError, parse_guide};
 use quayline_edi::{
     DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, ValidatorOptions,
 };
+use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_json::{JsonStyle, JsonWriter};
 
 /// Maximum number of bytes that a reader holds at a time.

@@ -6,9 +6,9 @@ use quayline_charset::CodeProblem;
 use quayline_core::{Code, Fault, Finding, PlaceName, PlacePart, Severity};
 
 use crate::Level;
+use crate::content_error::ContentError;
 use crate::delimiters::Standard;
 use crate::position::Position;
-use crate::validate::ContentError;
 
 /// A fault at a position.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -25,9 +25,13 @@
 //! * a last trailer without its terminator.
 
 pub mod acknowledge;
+mod acknowledgment_codes;
+mod characters;
 mod codes;
+mod content_error;
 mod control;
 mod delimiters;
+mod documents;
 mod envelope;
 mod excerpt;
 mod fault;
@@ -43,9 +47,10 @@ mod start;
 mod state;
 mod validate;
 
-pub use codes::AcknowledgmentCodes;
+pub use acknowledgment_codes::AcknowledgmentCodes;
 pub use control::{ControlKey, ControlMark, ControlNumbers, CountedNumbers};
 pub use delimiters::{Delimiters, Standard};
+pub use documents::{GuideDocuments, NodeNames};
 pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
 pub use excerpt::{ExcerptWriter, Surroundings};
 pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter, SyntaxLevel};
@@ -56,10 +61,10 @@ pub use generic::{
 };
 pub use level::Level;
 pub use outbound::{OutboundFaults, OutboundOptions};
-pub use position::Position;
+pub use position::{EndOfInput, Position};
 pub use renumber::{renumbered, with_element};
 pub use segment::{Element, Elements, Parts, Segment};
-pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
+pub use splitter::{LineBreak, Pass, Rules, SegmentSplitter, Step};
 pub use start::CharacterSet;
 pub use validate::{
     BrokenRule, CharacterRules, ContentError, ContentErrorKind, RuleSubject, ValidationLevel, Validator,

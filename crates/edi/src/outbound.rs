@@ -9,10 +9,11 @@ use std::sync::Arc;
 use quayline_charset::Charset;
 use quayline_core::{Limits, Severity};
 
+use crate::documents::GuideDocuments;
 use crate::envelope::{EnvelopeReader, Event};
 use crate::fault::EdiFault;
-use crate::guide::GuideDocuments;
-use crate::splitter::{EndOfInput, Rules};
+use crate::position::EndOfInput;
+use crate::splitter::Rules;
 use crate::state::{StateReader, StateWriter};
 use crate::validate::{CharacterRules, ValidationLevel, Validator, ValidatorOptions};
 

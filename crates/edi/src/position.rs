@@ -74,3 +74,12 @@ impl fmt::Display for Position {
         Ok(())
     }
 }
+
+/// Relation of the input to the end of its source.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EndOfInput {
+    /// More may follow.
+    No,
+    /// The source ends after the input.
+    Yes,
+}

@@ -5,7 +5,8 @@ use quayline_core::Limits;
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Closed, EnvelopeReader, Event};
 use crate::level::Level;
-use crate::splitter::{EndOfInput, Rules};
+use crate::position::EndOfInput;
+use crate::splitter::Rules;
 
 /// Replaces the control numbers of interchanges and groups by those that `take` returns, in order: in ISA13 and IEA02, GS06 and GE02, data
 /// elements 0020 of UNB and UNZ, 0048 of UNG and UNE. All other bytes are unchanged.

@@ -8,9 +8,9 @@
 
 use std::borrow::Cow;
 
-use crate::EndOfInput;
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::{EdiError, ServiceCharacter};
+use crate::position::EndOfInput;
 
 /// Result of examining a position at which an interchange may begin.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use quayline_core::{Finding, Limits, Severity};
+use quayline_edi::GuideDocuments;
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, OnError, Stamp};
-use quayline_edi::guide::GuideDocuments;
 use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Validator, ValidatorOptions};
 use quayline_project::SourceFormat;
 

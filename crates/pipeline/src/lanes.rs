@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use quayline_columnar::{ColumnOptions, ColumnReader, ColumnSink, RowSource, TextStore, UnknownColumn};
 use quayline_core::{ByteOffset, Fault, Finding, Findings, Limits, Shape};
-use quayline_edi::guide::GuideDocuments;
+use quayline_edi::GuideDocuments;
 use quayline_edi::{DocumentReader, GenericOptions, ValidatorOptions};
 use quayline_frame::SpecError;
 use quayline_json::Unknown;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use quayline_charset::Charset;
-use quayline_edi::guide::GuideDocuments;
+use quayline_edi::GuideDocuments;
 use quayline_edi::{EdiWriterOptions, Rules, ValidationLevel};
 use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;

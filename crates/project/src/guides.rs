@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use quayline_cache::Cache;
 use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, Stored, StoredReader, system_error_text};
 use quayline_edi::guide::{
-    BUILT_IN, BuiltInFiles, Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError,
-    built_in_guides, parse_guide, with_balances,
+    BUILT_IN, BuiltInFiles, Guide, GuideResolver, GuideSet, GuideText, ResolveError, built_in_guides, parse_guide,
+    with_balances,
 };
+use quayline_edi::{GuideDocuments, NodeNames};
 
 use crate::codes;
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use quayline_cache::Cache;
 use quayline_core::{Fault, Finding, Findings, NodeId, Place, Shape, Stored, StoredReader, store_bytes};
+use quayline_edi::GuideDocuments;
 use quayline_edi::Level;
-use quayline_edi::guide::GuideDocuments;
 use quayline_map::{Compiled, LeafRules, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile_by};
 
 use crate::shape::codes;

@@ -10,8 +10,7 @@ use quayline_cobol::{
 };
 use quayline_convert::{Checkpoints, definition_digest};
 use quayline_core::Limits;
-use quayline_edi::guide::{GuideDocuments, NodeNames, write_guide};
-use quayline_edi::{OutboundOptions, Rules, ValidationLevel};
+use quayline_edi::{GuideDocuments, NodeNames, OutboundOptions, Rules, ValidationLevel, guide};
 use quayline_frame::FramingSpec;
 use quayline_project::csv::{CsvStyle, EmptyCell, Header};
 use quayline_project::xml::XmlStyle;
@@ -231,7 +230,7 @@ impl Definitions {
         let mut settings = vec![format!("{:?} {:?} {:?}", args.encoding, args.numbers, args.names)];
         if let (Some(documents), true) = (&guides, jobs.iter().any(|job| job.checkpoint.is_some())) {
             let set = documents.guides();
-            settings.extend((0..set.len()).map(|number| write_guide(set.guide(number))));
+            settings.extend((0..set.len()).map(|number| guide::write_guide(set.guide(number))));
         }
         Ok(Definitions {
             schema: Arc::new(schema),

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use quayline_convert::{Destination, write_whole};
-use quayline_edi::guide::NodeNames;
+use quayline_edi::NodeNames;
 use quayline_map::{Ends, format_map, propose};
 use quayline_project::{Form, ShapeFile, ShapeOptions};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quayline_core::Limits;
 use quayline_edi::EdiWriterOptions;
-use quayline_edi::guide::{GuideDocuments, NodeNames};
+use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_project::xml::XmlStyle;
 use quayline_project::{EdiRead, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
 

@@ -12,7 +12,7 @@ use quayline_convert::{
 };
 use quayline_core::{Limits, NodeId, NodeKind, Occurs, Scalar, Shape};
 use quayline_edi::EdiWriterOptions;
-use quayline_edi::guide::{GuideDocuments, NodeNames};
+use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_map::{Absent, MapSpec, NoFiles, Options, Output as MapOutput, SourceOrder, compile};
 use quayline_pipeline::World;
 use quayline_project::csv::CsvStyle;

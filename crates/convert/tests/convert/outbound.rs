@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use quayline_core::Limits;
-use quayline_edi::guide::{GuideDocuments, NodeNames};
 use quayline_edi::{EdiWriterOptions, OutboundOptions, ValidationLevel};
+use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_project::{EdiRead, Schema, SourceFormat, TargetFormat, read_guides};
 
 use crate::crash::{Unsynced, check};

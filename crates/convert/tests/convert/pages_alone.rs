@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_edi::EdiWriterOptions;
-use quayline_edi::guide::{GuideDocuments, NodeNames};
+use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_project::{EdiRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
 
 use quayline_core::Limits;

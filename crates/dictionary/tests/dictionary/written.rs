@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use quayline_core::{Limits, Severity};
 use quayline_dictionary::import_all;
-use quayline_edi::guide::{CompiledGuide, Guide, GuideDocuments, GuideSet, ItemId, NodeNames};
+use quayline_edi::guide::{CompiledGuide, Guide, GuideSet, ItemId};
 use quayline_edi::{
     DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, OutboundOptions, Rules,
     Standard, ValidationLevel, ValidatorOptions,
 };
+use quayline_edi::{GuideDocuments, NodeNames};
 
 use crate::fetched::fetched;
 use crate::held_out::machine::{Dice, findings};

@@ -26,7 +26,6 @@
 
 mod collector;
 mod contrl;
-mod guides;
 mod list;
 mod note;
 mod options;
@@ -37,8 +36,8 @@ mod report;
 mod text;
 mod x12;
 
+pub use crate::guide::{acknowledgment_guide, acknowledgment_guides};
 pub use collector::Acknowledger;
-pub use guides::{acknowledgment_guide, acknowledgment_guides};
 pub use list::AcknowledgmentList;
 pub use options::{
     AcknowledgmentOptions, AcknowledgmentTally, Functional, OnError, OutcomePolicy, SecurityFailure, Stamp, Warnings,

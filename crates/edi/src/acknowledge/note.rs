@@ -3,7 +3,8 @@
 use quayline_core::Severity;
 
 use super::options::{OnError, OutcomePolicy, Warnings};
-use crate::codes::{self, AcknowledgmentCodes};
+use crate::acknowledgment_codes::AcknowledgmentCodes;
+use crate::codes;
 use crate::fault::{EdiFault, FaultContext};
 use crate::level::{Level, Side};
 use crate::position::Position;

@@ -13,9 +13,10 @@ use quayline_core::{ByteOffset, Limits};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::level::{Level, Side};
+use crate::position::EndOfInput;
 use crate::position::Position;
 use crate::segment::Segment;
-use crate::splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
+use crate::splitter::{LineBreak, Pass, Rules, SegmentSplitter, Step};
 use open::Open;
 
 /// Reads the envelopes of a stream of interchanges.

@@ -7,8 +7,8 @@ use quayline_core::{NodeId, Sink, Value, write_number};
 use super::shape::Nodes;
 use super::write_error::EdiWriteError;
 use crate::delimiters::Standard;
+use crate::documents::{GuideDocuments, GuideDraft};
 use crate::envelope::header_fields;
-use crate::guide::{GuideDocuments, GuideDraft};
 use crate::level::Level;
 
 /// A generic document that is complete but not yet written: [`EdiDrafter`] makes it, [`super::EdiWriter::write`] writes it. Therefore documents can

@@ -7,7 +7,6 @@ mod reader;
 mod rows;
 mod shape;
 mod surplus;
-mod text;
 mod write_error;
 mod writer;
 
@@ -18,6 +17,5 @@ pub use reader::{DocumentPass, DocumentReader, DocumentStep, GenericOptions};
 pub use rows::{ROW_ELEMENTS, RowPass, RowReader, RowStep, row_shape};
 pub use shape::generic_shape;
 pub(crate) use shape::{Nodes, Paged};
-pub(crate) use text::{Characters, Fit};
 pub use write_error::EdiWriteError;
 pub use writer::{EdiMark, EdiWriter, EdiWriterOptions};

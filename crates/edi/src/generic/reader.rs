@@ -40,14 +40,15 @@ use quayline_core::{ByteOffset, Limits, NodeId, Run, Severity, Shape, Sink, Valu
 
 use super::pause::Pauses;
 use super::shape::{HeaderNodes, Nodes};
-use super::text::{Characters, Fit, delimiter_name};
+use crate::characters::{Characters, Fit, delimiter_name};
+use crate::documents::{GuideBody, GuideDocuments, Left, Sent};
 use crate::envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, header_fields};
 use crate::excerpt::Surroundings;
 use crate::fault::{EdiError, EdiFault};
-use crate::guide::{GuideBody, GuideDocuments, Left, Sent};
+use crate::position::EndOfInput;
 use crate::position::Position;
 use crate::segment::{Element, Segment};
-use crate::splitter::{EndOfInput, LineBreak, Rules};
+use crate::splitter::{LineBreak, Rules};
 use crate::state::{StateReader, StateWriter};
 use crate::validate::ValidatorOptions;
 

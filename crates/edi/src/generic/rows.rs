@@ -4,13 +4,13 @@ use quayline_charset::scan;
 use quayline_core::{Limits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
 
 use super::reader::{GenericOptions, envelope};
-use super::text::{Characters, Fit};
+use crate::characters::{Characters, Fit};
 use crate::delimiters::Standard;
 use crate::envelope::{EnvelopePass, EnvelopeReader, Event, Header};
 use crate::fault::{EdiError, EdiFault};
 use crate::level::Level;
+use crate::position::EndOfInput;
 use crate::position::Position;
-use crate::splitter::EndOfInput;
 
 /// Element columns of a row.
 pub const ROW_ELEMENTS: usize = 50;

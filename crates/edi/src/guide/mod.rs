@@ -1,11 +1,11 @@
 //! Guides: the allowed content of a transaction set or message.
 
+mod acknowledgments;
 mod balances;
 mod built_in;
 pub(crate) mod code_set;
 pub(crate) mod compile;
 pub(crate) mod decimal;
-mod documents;
 mod model;
 mod names;
 pub(crate) mod rules;
@@ -13,13 +13,10 @@ mod set;
 mod text;
 pub(crate) mod walk;
 
+pub use acknowledgments::{acknowledgment_guide, acknowledgment_guides};
 pub use balances::with_balances;
 pub use built_in::{BUILT_IN, BuiltInFiles, BuiltInGuide, built_in_guides};
 pub use compile::{Ambiguity, CompiledGuide, CompiledItem, ItemId, ItemKind};
-pub(crate) use documents::Kind;
-pub(crate) use documents::body::{GuideBody, Left, Sent};
-pub(crate) use documents::draft::GuideDraft;
-pub use documents::{GuideDocuments, NodeNames};
 pub use model::{
     CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,
     Guide, HlLevel, Item, LoopUse, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse, SyntaxNote,

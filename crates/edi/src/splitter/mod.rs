@@ -48,6 +48,7 @@ mod scan;
 mod special;
 mod state;
 
+use crate::position::EndOfInput;
 use quayline_charset::{DelimiterIndex, SegmentSpan};
 use quayline_core::{ByteOffset, Limits, Severity};
 
@@ -122,15 +123,6 @@ pub struct SegmentSplitter {
     /// The window of the index is printable ASCII, but for line breaks.
     printable: bool,
     extended: Extended,
-}
-
-/// Relation of the input to the end of its source.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum EndOfInput {
-    /// More may follow.
-    No,
-    /// The source ends after the input.
-    Yes,
 }
 
 /// Handling of departures from the standards; the data that is read is the same.

@@ -3,9 +3,9 @@
 use quayline_charset::Charset;
 use quayline_core::Run;
 
+use crate::characters::{Characters, Fit};
 use crate::envelope::EnvelopePass;
 use crate::fault::{EdiError, SyntaxLevel};
-use crate::generic::{Characters, Fit};
 use crate::position::Position;
 use crate::segment::Segment;
 

@@ -6,18 +6,18 @@ use crate::guide::compile::{Cell, Form};
 
 /// Settings for checking values, in addition to their place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// Day for dated codes, `YYYYMMDD`.
-    pub(super) day: Option<u32>,
-    pub(super) numbers: Numbers,
+    pub(crate) day: Option<u32>,
+    pub(crate) numbers: Numbers,
 }
 
 /// The form of numbers with decimals.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     /// Decimal mark that is allowed in addition to the point.
-    pub(super) mark: u8,
-    pub(super) standard: Standard,
+    pub(crate) mark: u8,
+    pub(crate) standard: Standard,
 }
 
 /// Returns true if a value without neighbors, of printable ASCII and at least one byte, has the form and length of its place.

@@ -1,7 +1,7 @@
 //! Detailed check of a segment: the careful twin of `segment::is_quickly_right`.
 
 use super::element::{self, Settings, is_letters};
-use super::error::ContentErrorKind as Kind;
+use crate::content_error::ContentErrorKind as Kind;
 use crate::guide::NoteKind;
 use crate::guide::code_set::{Key, Standing};
 use crate::guide::compile::{Form, Layouts, Note, Spec};
@@ -217,7 +217,7 @@ impl Explanation<'_, '_> {
 }
 
 /// Returns the first fault of a value, independent of its neighbors except for the code of its format.
-pub(super) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8], format: u64) -> Option<Kind> {
+pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8], format: u64) -> Option<Kind> {
     let characters = characters(data);
     let length = |found: usize| {
         let found = count(found);

@@ -1,7 +1,7 @@
 //! HL segments: numbers, parents and children, if a guide nests their loops. `hl_flat.rs` has the consecutive ones.
 
-use super::error::ContentErrorKind as Kind;
 use super::hl_flat::FlatHl;
+use crate::content_error::ContentErrorKind as Kind;
 use crate::guide::compile::{CompiledGuide, ItemId};
 use crate::guide::walk::{Mark, StructureFault, StructureKind};
 use crate::segment::Segment;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::error::ContentErrorKind as Kind;
 use super::hl::{HlFault, Level, parse, value};
+use crate::content_error::ContentErrorKind as Kind;
 use crate::guide::compile::{FlatLevels, ItemId};
 use crate::guide::walk::Mark;
 

@@ -1,9 +1,7 @@
 //! Validation of transactions by their guides.
 
 mod characters;
-mod constant;
 mod element;
-mod error;
 mod explain;
 mod hl;
 mod hl_flat;
@@ -18,20 +16,20 @@ use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Severity};
 
-use crate::acknowledge::acknowledgment_guide;
+pub use crate::content_error::{BrokenRule, ContentError, ContentErrorKind, RuleSubject};
 use crate::delimiters::Standard;
 use crate::envelope::{Closed, EnvelopePass, Header};
 use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::guide::compile::{ItemId, ItemKind, reference};
 use crate::guide::rules::Asks;
 use crate::guide::walk::{Mark, StructureFault, StructureKind};
-use crate::guide::{Asked, CompiledGuide, GuideSet, Placement, Walk};
+use crate::guide::{Asked, CompiledGuide, GuideSet, Placement, Walk, acknowledgment_guide};
 use crate::position::Position;
 use crate::segment::Segment;
 use characters::CharacterCheck;
 pub use characters::CharacterRules;
-use element::{Numbers, Settings};
-pub use error::{BrokenRule, ContentError, ContentErrorKind, RuleSubject};
+pub(crate) use element::{Numbers, Settings};
+pub(crate) use explain::value_fault;
 use explain::{ElementFault, Explanation};
 use hl::{HlCheck, Level};
 pub use options::{ValidationLevel, ValidatorOptions};

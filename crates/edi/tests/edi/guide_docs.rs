@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use quayline_core::Limits;
-use quayline_edi::guide::{MemoryGuides, NodeNames, parse_dictionary, parse_guide};
+use quayline_edi::NodeNames;
+use quayline_edi::guide::{MemoryGuides, parse_dictionary, parse_guide};
 use quayline_edi::{GenericOptions, ValidatorOptions};
 
 use crate::contract::Contract;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use expect_test::expect;
 use proptest::prelude::*;
 use quayline_core::Sink;
-use quayline_edi::guide::{Guide, GuideDocuments, GuideSet, NoGuides, NodeNames};
+use quayline_edi::guide::{Guide, GuideSet, NoGuides};
 use quayline_edi::{
     DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, ValidatorOptions,
 };
+use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
 use crate::contract::Contract;

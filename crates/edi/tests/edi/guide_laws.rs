@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use quayline_edi::Standard;
-use quayline_edi::guide::{
-    Codes, DataType, ElementOf, Guide, GuideDocuments, Item, NodeNames, Requirement, SegmentUse,
-};
+use quayline_edi::guide::{Codes, DataType, ElementOf, Guide, Item, Requirement, SegmentUse};
+use quayline_edi::{GuideDocuments, NodeNames};
 
 use crate::guide_documents::{documents_of, json, latin, rewrite, write_json};
 use crate::guide_text::example;

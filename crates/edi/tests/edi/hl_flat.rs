@@ -2,7 +2,8 @@
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
-use quayline_edi::guide::{CompiledGuide, Guide, NoGuides, NodeNames, parse_guide};
+use quayline_edi::NodeNames;
+use quayline_edi::guide::{CompiledGuide, Guide, NoGuides, parse_guide};
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, Validator, ValidatorOptions};
 
 use crate::guide_documents::{documents_of, json, write_json};

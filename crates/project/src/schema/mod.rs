@@ -12,7 +12,7 @@ use quayline_charset::Charset;
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{Policies, RecordPlan};
 use quayline_core::{Findings, Moment, NodeId, Shape};
-use quayline_edi::guide::GuideDocuments;
+use quayline_edi::GuideDocuments;
 use quayline_flat::RowFamilies;
 use quayline_frame::{EndOfInput, RecordExtent as _, RecordExtentFound};
 

@@ -158,7 +158,7 @@ fn an_entry_that_is_cut_or_changed_is_as_if_it_were_not_there() {
 #[test]
 fn packed_bytes_that_are_changed_do_not_panic() {
     use quayline_core::{Stored, StoredReader};
-    use quayline_edi::guide::GuideDocuments;
+    use quayline_edi::GuideDocuments;
     use quayline_map::MapPlan;
 
     let folder = Folder::new();

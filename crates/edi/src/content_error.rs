@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::codes::AcknowledgmentCodes;
+use crate::acknowledgment_codes::AcknowledgmentCodes;
 use crate::delimiters::Standard;
 
 /// Content of a transaction that its guide does not allow: kind, and place in the guide's terms.

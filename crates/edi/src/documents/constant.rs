@@ -2,14 +2,13 @@
 
 use quayline_core::NodeId;
 
-use super::element::{Numbers, Settings};
-use super::error::ContentError;
-use super::explain::value_fault;
+use super::{GuideDocuments, Kind};
+use crate::content_error::ContentError;
 use crate::delimiters::Standard;
 use crate::envelope::{HeaderField, header_fields};
 use crate::guide::compile::reference;
-use crate::guide::{GuideDocuments, Kind};
 use crate::level::Level;
+use crate::validate::{Numbers, Settings, value_fault};
 
 impl GuideDocuments {
     /// Returns the reason why a text cannot be the value of a leaf, in the words of the finding for such a document: `BIG07 (Kind of transaction) is

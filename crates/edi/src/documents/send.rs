@@ -4,7 +4,7 @@ use quayline_core::{NodeId, Run, Sink, Value};
 
 use super::number::{self, Marks};
 use super::{ElementPlan, Kind, Plan};
-use crate::generic::{Characters, Fit};
+use crate::characters::{Characters, Fit};
 use crate::segment::{Element, Segment};
 
 /// Sends the elements of one segment.

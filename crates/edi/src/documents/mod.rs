@@ -1,23 +1,27 @@
 //! Documents by guide: their shape, and the conversion from and to transactions.
 
 pub(crate) mod body;
+mod constant;
 pub(crate) mod draft;
 mod number;
 mod plan;
 mod send;
 
+pub(crate) use body::{GuideBody, Left, Sent};
+pub(crate) use draft::GuideDraft;
+
 use std::sync::Arc;
 
 use quayline_core::{NodeId, Occurs, Shape, Stored, StoredReader};
 
-use super::{GuideSet, Item};
 use crate::generic::{Nodes, Paged};
+use crate::guide::{GuideSet, Item};
 pub(crate) use plan::{ElementPlan, ItemPlan, Kind, Plan};
 
 /// Documents of a set of guides, with one shape for all of them.
 ///
 /// A document has the same head as one without a guide (`standard`, `delimiters`, `interchange`, `group`, `transaction`), followed by the items of
-/// its guide: loops by id, segments by the names from [`super::item_names`], elements as `NM103`, components as `CLM05-1` in a group `CLM05`.
+/// its guide: loops by id, segments by the names from [`crate::guide::item_names`], elements as `NM103`, components as `CLM05-1` in a group `CLM05`.
 /// Repeatable items are lists. Numbers (R, N0 to N9, `n`) are exact decimals, with the implied places of N1 to N9; all other values are text. With
 /// several guides, each has a group named after the guide. `segments` contains the transaction as without a guide if no guide matches, and content
 /// outside of transactions.
