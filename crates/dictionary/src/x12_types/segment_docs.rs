@@ -47,7 +47,7 @@ pub(super) fn segment(of: &Struct, dictionary: &mut Dictionary) -> SegmentDef {
         let told =
             composite(&of.name, at + 1, row, field, dictionary).or_else(|| simple(&place, row, field, dictionary));
         let is_told = told.is_some();
-        let element = told.unwrap_or_else(|| unreported(&place, dictionary));
+        let element = told.unwrap_or_else(|| undescribed(&place, dictionary));
         // A plain field without other documentation may still be optional or repeated.
         let optional = !is_told
             || field.types.first().is_some_and(|outer| outer == "Option" || outer == "Vec")
@@ -120,7 +120,7 @@ fn simple(place: &str, row: Option<&Row<'_>>, field: &Field, dictionary: &mut Di
     Some(ElementOf::Element(place.to_owned()))
 }
 
-fn unreported(place: &str, dictionary: &mut Dictionary) -> ElementOf {
+fn undescribed(place: &str, dictionary: &mut Dictionary) -> ElementOf {
     let text = ElementDef { name: None, data_type: DataType::Text, min: 1, max: UNTOLD_MAX, codes: None };
     dictionary.elements.insert(place.to_owned(), text);
     ElementOf::Element(place.to_owned())
