@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file ─▶ BlockReader ─▶ block of documents ──▶ document + what makes a file of it (framing, header row, root element) ──▶ bytes for UnitLane::run
-//! file ─▶ DocumentReader ─▶ transactions ─▶ transaction in an interchange of its own ─────────────────────────────────▶
+//! file ─▶ DocumentReader ─▶ transactions ─▶ transaction in an interchange of its own ──────────────────────────────────────▶
 //! ```
 //!
 //! A position consists of the beginning of a block and the number of its documents that were returned, so the cutters need no state between two

@@ -1,7 +1,7 @@
 //! Bytes in, documents out: a source, an optional map and outputs, combined into one compiled loop. The crate opens no files and starts no threads.
 //!
 //! ```text
-//!                 BlockReader (a reader) ─┐                                                    ┌─ OrderedSink: writes lots in order (convert)
+//!            BlockReader (a reader) ─┐                                                    ┌─ OrderedSink: writes lots in order (convert)
 //!                                    ▼                                                    │
 //! bytes ─▶ Cutter ─▶ Block of whole records ─▶ Lane: Source ▶ (map ▶) sink ─▶ Lot ─▶ settle ─▶ Payload, rejects, findings, tally
 //!                                                                                         │

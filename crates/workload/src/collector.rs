@@ -547,6 +547,7 @@ fn divide(
             let pool = &pools[*kind as usize];
             delta.run_ns += pool.run_ns * delta.weight / all;
             delta.wait_ns += pool.wait_ns * delta.weight / all;
+            delta.waits.add(pool.waits.share(delta.weight / all));
         }
         if commits > 0 {
             delta.helper_ns += *helper_ns * delta.commits as f64 / commits as f64;
@@ -648,6 +649,21 @@ mod tests {
         let class = workload.classes.of(kind, name.unwrap_or(""));
         let thread = Registered { kind, name: name.map(Arc::from), class, counted: (0, 0), waited: [0; 6] };
         workload.threads.lock().insert(tid, thread);
+    }
+
+    /// Regression: the waits of threads that serve several members were in no class.
+    #[test]
+    fn waits_of_shared_threads_are_divided_by_computing_time() {
+        let member = |name: &str, weight: f64| ((Kind::Api, name.to_owned()), Delta { weight, ..Delta::default() });
+        let mut deltas = HashMap::from([member("order", 3.0), member("list", 1.0)]);
+        let mut pools = [Delta::default(); 4];
+        let waits = WaitsInterval { lock_s: 0.4, commit_s: 4.0, ..WaitsInterval::default() };
+        pools[Kind::Api as usize].waits = waits;
+        divide(&mut deltas, &mut pools, &mut 0.0, &mut 0.0);
+        let of = |name: &str| deltas[&(Kind::Api, name.to_owned())].waits;
+        assert_eq!((of("order").commit_s, of("list").commit_s), (3.0, 1.0));
+        assert!((of("order").lock_s + of("list").lock_s - 0.4).abs() < 1e-12);
+        assert_eq!(pools[Kind::Api as usize].waits, WaitsInterval::default());
     }
 
     #[test]

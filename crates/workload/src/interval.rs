@@ -169,6 +169,18 @@ impl WaitsInterval {
         self.external_s += other.external_s;
     }
 
+    /// Returns a share of these waits.
+    pub(crate) fn share(self, share: f64) -> WaitsInterval {
+        WaitsInterval {
+            lock_s: self.lock_s * share,
+            queue_s: self.queue_s * share,
+            room_s: self.room_s * share,
+            commit_s: self.commit_s * share,
+            device_s: self.device_s * share,
+            external_s: self.external_s * share,
+        }
+    }
+
     /// Returns the seconds of each reason, with its name in metrics.
     #[must_use]
     pub fn by_reason(&self) -> [(&'static str, f64); 6] {

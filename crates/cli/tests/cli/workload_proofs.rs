@@ -517,7 +517,7 @@ fn intervals_of_a_flow_predict_the_throughput_of_other_loads() {
     // No thread waits for these commits, and they are in the waits of the class.
     let of_flows = intervals.iter().flat_map(|interval| &interval.classes).filter(|class| class.name == "flow");
     let (commit, wall) = of_flows.fold((0.0, 0.0), |sum, class| (sum.0 + class.waits.commit_s, sum.1 + class.wall_s));
-    assert!(commit > 0.0 && commit <= wall, "{commit} s of {wall} s");
+    assert!(commit > 0.0 && commit <= wall, "{commit} s of {wall} s: {text}");
     let command = "flows/put.toml --intervals flow.json --think 20ms --contended --workers 1,8,24";
     let predicted = predictions(&world, command);
     let mut worst = 0.0f64;

@@ -86,7 +86,8 @@ impl RecordCutter {
     fn fewer_than_skipped(&self) -> Option<Finding> {
         let Edges { skip_first, skip_last } = self.edges;
         let records = self.splitter.next_record().0 - 1;
-        if records >= skip_first.saturating_add(skip_last as u64) {
+        // An empty file has a warning of its own.
+        if records == 0 || records >= skip_first.saturating_add(skip_last as u64) {
             return None;
         }
         let number = |count: u64| if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
