@@ -11,7 +11,9 @@
 //! | A7 text that tabs push behind column 72 | `a7_text_behind_column_72_is_told` |
 //! | A8 comments and the source form | `a8_comments_do_not_outvote_a_line` |
 //! | A9 placeholders in a copybook | `a9_a_placeholder_has_a_remedy_that_works` |
+//! | A10 a remedy that changes the layout | `a10_a_remedy_keeps_the_layout` |
 //! | A11 a number beyond its picture | `a11_a_number_beyond_its_picture_is_counted` |
+//! | A12 errors without a remedy | `a12_errors_have_a_remedy` |
 //! | A12 errors in rounds | `a12_all_errors_of_a_copybook_come_at_once`; equal findings, `a_repeated_finding_is_told_once_with_its_count` |
 
 use crate::world::World;
@@ -101,6 +103,33 @@ fn a9_a_placeholder_has_a_remedy_that_works() {
     let ran = world.run("inspect c.cpy");
     assert!(ran.code(2).err().contains("--replacing :TAG:=CUST"), "{}", ran.err());
     assert!(world.run("inspect c.cpy --replacing :TAG:=CUST").code(0).out().contains("CUST-A"));
+}
+
+/// The remedy was to use another type, which a reader of existing data cannot.
+#[test]
+fn a10_a_remedy_keeps_the_layout() {
+    let world = world("       01 R.\n          05 A PIC S9(19) COMP.\n");
+    world.write("in", [0; 15].iter().chain(&[7]).copied().collect::<Vec<u8>>());
+    let ran = world.run("convert in -c c.cpy -e ascii");
+    assert!(ran.code(2).err().contains("error[COB-043]"), "{}", ran.err());
+    assert!(ran.err().contains("read it with `--set binary-digits=38`"), "{}", ran.err());
+    assert_eq!(world.run("convert in -c c.cpy -e ascii --set binary-digits=38").code(0).out(), "{\"A\":7}\n");
+}
+
+#[test]
+fn a12_errors_have_a_remedy() {
+    let world =
+        world("       01 R.\n          05 K PIC X.\n          05 A PIC X(3).\n          05 B REDEFINES A PIC 9(3).\n");
+    let interface = "[[choose]]\nstorage = \"A\"\nby = \"K\"\nwhen = { \"B\" = \"B\" }\n";
+    world.write("i.toml", interface).write("in", "X123");
+    let err = world.run("convert in -c c.cpy -i i.toml -e ascii").code(1).err();
+    assert!(err.contains("error[REC-013]") && err.contains("hint: add the selector's value to `when`"), "{err}");
+    // The remedy works.
+    world.write("i.toml", format!("{interface}otherwise = \"A\"\n"));
+    assert_eq!(world.run("convert in -c c.cpy -i i.toml -e ascii").code(0).out(), "{\"K\":\"X\",\"A\":\"123\"}\n");
+    world.write("in.json", "{\"K\":1}");
+    let err = world.run("convert in.json -c c.cpy -i i.toml -e ascii -o out.dat").code(1).err();
+    assert!(err.contains("error[JSON-012]") && err.contains("hint: write a value of the expected kind"), "{err}");
 }
 
 #[test]
