@@ -135,7 +135,7 @@ impl From<Finding> for Refused {
     }
 }
 
-/// Reads a copybook for [`crate::parse`], which adds the errors of fields.
+/// Reads a copybook for [`crate::parse()`], which adds the errors of fields.
 pub(crate) fn read(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook, Refused> {
     let mut sources = Sources::default();
     let mut report = Report::new(options.limits.findings_max);
