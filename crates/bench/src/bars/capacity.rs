@@ -84,32 +84,40 @@ fn report() -> Report {
 /// Records of a batch, and batches of a round.
 const RECORDS: usize = 1_000;
 const BATCHES: usize = 20;
-const ROUNDS: usize = 41;
+const ROUNDS: usize = 81;
 
 /// Returns the CPU time that phases and steps add to a record of 20 numbers between asterisks: cut, summed and written again.
 fn metering(_: &Bench) -> Result<Measured, String> {
     let number = |record: usize, field: usize| (record * 7_919 + field * 104_729) % 1_000_003;
     let record =
         |at: usize| (0..20).map(|field| number(at, field).to_string()).collect::<Vec<_>>().join("*").into_bytes();
-    let records: Vec<Vec<u8>> = (0..RECORDS).map(record).collect();
-    let mut work = Work::default();
     let meter = Meter::start();
     let (mut plain, mut metered, mut totals) = (Vec::new(), Vec::new(), Totals::default());
-    for _ in 0..ROUNDS {
-        let (_, cpu) = cpu_of(|| (0..BATCHES).for_each(|_| records.iter().for_each(|record| work.plain(record))));
-        plain.push(cpu.as_secs_f64());
-        let (lane, cpu) = cpu_of(|| {
-            let mut lane = meter.lane();
-            for _ in 0..BATCHES {
-                lane.enter(Phase::Decode);
-                records.iter().for_each(|record| work.metered(record));
-                lane.enter(Phase::Write);
-            }
-            lane.finish()
-        });
-        metered.push(cpu.as_secs_f64());
-        totals.merge(&lane);
+    let mut places = Vec::new();
+    for round in 0..ROUNDS {
+        // At other addresses each time: where records, results and the stack are makes a difference of some percent.
+        places.push(vec![0u8; 64 * (round + 1)]);
+        let records: Vec<Vec<u8>> = (0..RECORDS).map(record).collect();
+        let mut work = Work::default();
+        let mut both = || {
+            let (_, cpu) = cpu_of(|| (0..BATCHES).for_each(|_| records.iter().for_each(|record| work.plain(record))));
+            plain.push(cpu.as_secs_f64());
+            let (lane, cpu) = cpu_of(|| {
+                let mut lane = meter.lane();
+                for _ in 0..BATCHES {
+                    lane.enter(Phase::Decode);
+                    records.iter().for_each(|record| work.metered(record));
+                    lane.enter(Phase::Write);
+                }
+                lane.finish()
+            });
+            metered.push(cpu.as_secs_f64());
+            totals.merge(&lane);
+        };
+        deeper(round % 20, &mut both);
     }
+    // The median of the ratios of two rounds in a row: the machine is slower at some times than at others.
+    let ratio = crate::median(metered.iter().zip(&plain).map(|(metered, plain)| metered / plain));
     // Other work only makes a round longer, so a low percentile is that of the record alone.
     let low = |mut rounds: Vec<f64>| {
         rounds.sort_by(f64::total_cmp);
@@ -123,7 +131,18 @@ fn metering(_: &Bench) -> Result<Measured, String> {
         100.0 * totals.steps as f64 / (4 * RECORDS * BATCHES * ROUNDS) as f64,
         100.0 * report.measuring_share()
     );
-    Ok(Measured { value: 100.0 * (metered / plain - 1.0), detail })
+    Ok(Measured { value: 100.0 * (ratio - 1.0), detail })
+}
+
+/// Does something deeper in the stack, by some 200 bytes for each level.
+#[inline(never)]
+fn deeper(levels: usize, work: &mut dyn FnMut()) {
+    let room = std::hint::black_box([0u8; 208]);
+    match levels {
+        0 => work(),
+        _ => deeper(levels - 1, work),
+    }
+    std::hint::black_box(&room);
 }
 
 /// The pipeline of the bar on metering, with its memory.
