@@ -21,8 +21,9 @@
 //! * a letter as ISA11 where a repetition separator is expected;
 //! * an invalid syntax identifier or version in UNB;
 //! * line breaks inside segments, which are skipped; line breaks and spaces after terminators are ignored unless rules are strict;
-//! * empty segments;
-//! * a last trailer without its terminator.
+//! * empty segments.
+//!
+//! The last IEA or UNZ of a file may lack its terminator, without a fault: nothing can follow it.
 
 pub mod acknowledge;
 mod acknowledgment_codes;

@@ -7,7 +7,7 @@ use quayline_cobol::layout::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::tree::{Totals, slides};
+use super::tree::Totals;
 
 /// One layout as programs read it.
 #[derive(Serialize)]
@@ -122,7 +122,11 @@ impl<'a> LayoutWire<'a> {
                 .map(|(name, value)| (name.to_owned(), json!(value)))
                 .collect(),
             totals: TotalsWire::of(Totals::of(layout)),
-            fields: layout.iter().map(|(index, field)| FieldWire::of(layout, index, field)).collect(),
+            fields: layout
+                .iter()
+                .zip(layout.sliding())
+                .map(|(field, slides)| FieldWire::of(layout, field, slides))
+                .collect(),
             renames: layout.renames.iter().map(|rename| RenameWire::of(layout, rename)).collect(),
         }
     }
@@ -145,7 +149,7 @@ impl TotalsWire {
 }
 
 impl<'a> FieldWire<'a> {
-    fn of(layout: &'a Layout, index: FieldIndex, field: &'a Field) -> Self {
+    fn of(layout: &'a Layout, (index, field): (FieldIndex, &'a Field), slides: bool) -> Self {
         FieldWire {
             index: index.0,
             parent: field.parent.map(|parent| parent.0),
@@ -156,7 +160,7 @@ impl<'a> FieldWire<'a> {
             offset: field.offset,
             start: field.offset + 1,
             length: field.size,
-            slides: slides(layout, index),
+            slides,
             kind: type_json(&field.kind),
             description: &field.description,
             occurs: field.occurs.map(|occurs| OccursWire {

@@ -52,17 +52,17 @@ struct Rows(Vec<Row>);
 impl Rows {
     fn of(layout: &Layout) -> Rows {
         let mut rows = Rows(Vec::new());
-        rows.field(layout, FieldIndex::RECORD, 0);
+        rows.field(layout, &layout.sliding(), FieldIndex::RECORD, 0);
         for rename in &layout.renames {
             rows.rename(layout, rename);
         }
         rows
     }
 
-    fn field(&mut self, layout: &Layout, index: FieldIndex, depth: usize) {
+    fn field(&mut self, layout: &Layout, sliding: &[bool], index: FieldIndex, depth: usize) {
         let field = layout.field(index);
         let indent = "  ".repeat(depth);
-        let slides = slides(layout, index);
+        let slides = sliding[index.index()];
         if field.slack_before > 0 {
             let place = Some((field.offset - field.slack_before, field.slack_before));
             let name = format!("{indent}-- slack");
@@ -90,7 +90,7 @@ impl Rows {
             self.0.push(Row { place: None, slides: false, name, kind: values.join(", "), faint: true });
         }
         for child in layout.children(index) {
-            self.field(layout, child, depth + 1);
+            self.field(layout, sliding, child, depth + 1);
         }
         if field.stride > field.size {
             let place = Some((field.offset + field.size, field.stride - field.size));
@@ -116,16 +116,6 @@ pub(crate) fn occurs_text(layout: &Layout, occurs: Occurs) -> String {
         Some(counter) => format!("[{}..{} by {}]", occurs.min, occurs.max, layout.field(counter).name),
         None => format!("[{}]", occurs.max),
     }
-}
-
-/// Returns true if the field follows a table of variable length, so that its offset is the maximum.
-pub(crate) fn slides(layout: &Layout, index: FieldIndex) -> bool {
-    let field = layout.field(index);
-    layout.dialect.odo_slide
-        && layout.fields[..index.index()].iter().any(|table| {
-            let Some(Occurs { max, depending_on: Some(_), .. }) = table.occurs else { return false };
-            table.subtree_end <= index && table.offset + max as usize * table.stride <= field.offset
-        })
 }
 
 fn kind_text(layout: &Layout, field: &Field) -> String {

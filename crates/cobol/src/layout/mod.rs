@@ -82,6 +82,25 @@ impl Layout {
         })
     }
 
+    /// Returns for each field whether it follows a table of varying length, so that its offset is the maximum.
+    #[must_use]
+    pub fn sliding(&self) -> Vec<bool> {
+        // Smallest end of the tables that are complete before each field.
+        let mut ends = vec![usize::MAX; self.fields.len() + 1];
+        for table in self.fields.iter().filter(|_| self.dialect.odo_slide) {
+            if let Some(Occurs { max, depending_on: Some(_), .. }) = table.occurs {
+                let end = &mut ends[table.subtree_end.index()];
+                *end = (*end).min(table.offset + max as usize * table.stride);
+            }
+        }
+        let mut end = usize::MAX;
+        let follows = |(field, ends): (&Field, usize)| {
+            end = end.min(ends);
+            end <= field.offset
+        };
+        self.fields.iter().zip(ends).map(follows).collect()
+    }
+
     /// Returns the COBOL names from below the record down to the field, joined by `.`; the record's own name for the record.
     #[must_use]
     pub fn path(&self, index: FieldIndex) -> String {
