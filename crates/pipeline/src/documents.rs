@@ -1,8 +1,8 @@
 //! Documents of a source one by one, for callers that save a position after each: batch jobs.
 //!
 //! ```text
-//! file ─▶ BlockReader ─▶ block of documents ──▶ document + what makes a file of it (framing, header row, root element) ──▶ bytes for UnitLane::run
-//! file ─▶ DocumentReader ─▶ transactions ─▶ transaction in an interchange of its own ──────────────────────────────────────▶
+//! file ─▶ BlockReader ─▶ block of documents ─▶ one document, with its framing, header row or root element ─▶ bytes for UnitLane::run
+//! file ─▶ DocumentReader ─▶ transactions ─▶ one transaction, in its own interchange ───────────────────────▶
 //! ```
 //!
 //! A position consists of the beginning of a block and the number of its documents that were returned, so the cutters need no state between two

@@ -1,7 +1,8 @@
 //! Tables that slide.
 
 use expect_test::expect;
-use quayline_cobol::layout::Dialect;
+use quayline_cobol::copybook::{ParseOptions, SourceText};
+use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{FieldRule, Interface, Policies, RecordDecoder};
 
 use crate::{decode, ebcdic, encode, layout_with, plan, plan_in, to_hex};
@@ -160,5 +161,23 @@ fn the_front_of_a_record_says_how_long_it_is() {
         "01 R.\n 05 T OCCURS 2.\n  10 N PIC 9.\n  10 U PIC X OCCURS 0 TO 3 TIMES DEPENDING ON N.",
     ] {
         assert_eq!(super::plan(other, &Interface::default(), &Policies::default()).length_front(), None, "{other}");
+    }
+}
+
+/// A field slides if a table of varying length is complete before it. Fields inside the table do not, unless another table is before them.
+#[test]
+fn fields_after_a_table_of_varying_length_slide() {
+    let text = "       01 R.\n          05 N PIC 9.\n          05 G OCCURS 1 TO 3 DEPENDING ON N.\n             10 A PIC X(2).\n             10 B PIC X.\n          05 C PIC X(4).\n          05 D REDEFINES C PIC 9(4).\n          05 M PIC 9.\n          05 T OCCURS 0 TO 2 DEPENDING ON M PIC X.\n          05 E PIC X.\n";
+    let parsed = quayline_cobol::parse(&SourceText::new("t.cpy", text), &ParseOptions::default()).expect("a copybook");
+    for odo_slide in [true, false] {
+        let dialect = Dialect { odo_slide, ..Dialect::default() };
+        let layout = Layout::build(&parsed.records[0], &dialect).expect("a layout");
+        let sliding = layout.sliding();
+        let names: Vec<&str> = layout
+            .iter()
+            .filter(|(index, _)| sliding[index.0 as usize])
+            .map(|(_, field)| field.name.as_str())
+            .collect();
+        assert_eq!(names, if odo_slide { &["C", "D", "M", "T", "E"][..] } else { &[] });
     }
 }
