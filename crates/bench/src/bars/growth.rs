@@ -59,9 +59,13 @@ fn worst(bench: &Bench, name: &'static str, exponent: fn(&Growth) -> f64) -> Res
     let found = &known[name];
     let steepest = found.iter().max_by(|a, b| exponent(a).total_cmp(&exponent(b))).ok_or("no shape")?;
     let peak = found.iter().max_by_key(|growth| growth.peak_bytes).ok_or("no shape")?;
+    let to_most = found.iter().filter(|growth| growth.bytes == hostile::BYTES_MAX).count();
+    let slow = match found.len() - to_most {
+        0 => String::new(),
+        slow => format!(", {slow} slow ones to 8 MB"),
+    };
     let detail = format!(
-        "{} runs to 64 MB; {:.2} s, {:.0} MB for {}; peak {:.0} MB for {}",
-        found.len(),
+        "{to_most} runs to 64 MB{slow}; {:.2} s, {:.0} MB for {}; peak {:.0} MB for {}",
         steepest.cpu_s,
         steepest.peak_bytes as f64 / 1e6,
         steepest.name,

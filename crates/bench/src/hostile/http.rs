@@ -8,7 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::shapes::{Place, shapes};
-use super::{BYTES_MAX, EXPONENT_MAX, Growth, NOISE_S, SIZES, STARTS, Shape, exponent, memory_exponent};
+use super::{
+    BYTES_MAX, EXPONENT_MAX, Growth, NOISE_S, SIZES, STARTS, Shape, exponent, memory_exponent, repeated_sizes,
+};
 
 /// Transport of the units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -273,7 +275,7 @@ pub fn measure(quayline: &Path, folder: &Path) -> Result<Vec<Growth>, String> {
             if exponent(&points) <= EXPONENT_MAX {
                 break;
             }
-            for size in [last, BYTES_MAX / 4, BYTES_MAX] {
+            for size in repeated_sizes(BYTES_MAX) {
                 let cpu_s = own(&run(size)?);
                 match points.iter_mut().find(|(known, _)| *known == size) {
                     Some((_, least)) => *least = least.min(cpu_s),

@@ -11,6 +11,7 @@ mod shapes;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
+use std::iter;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,7 +23,14 @@ use crate::process::{self, Ended};
 /// Bytes of the files that every run reads, smallest first. The good file, about 1 KB, comes before them.
 const SIZES: [usize; 2] = [64 << 10, 1 << 20];
 /// Bytes of the largest file.
-const BYTES_MAX: usize = 64 << 20;
+pub const BYTES_MAX: usize = 64 << 20;
+/// Bytes of the largest file for a command that takes long, see [`CPU_SECONDS_WHOLE`].
+const BYTES_SLOW: usize = 8 << 20;
+/// CPU seconds that the largest file may take by the time of the second largest; else it has [`BYTES_SLOW`] bytes. Rejecting 64 million records of a
+/// byte is honest work of a minute, and all such shapes together would take half an hour.
+const CPU_SECONDS_WHOLE: f64 = 2.0;
+/// Environment variable: with any value, every command reads [`BYTES_MAX`] bytes, however long it takes.
+const WHOLE: &str = "QUAYLINE_BENCH_HOSTILE_WHOLE";
 /// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about twenty on a busy machine.
 const CPU_SECONDS_MAX: u32 = 100;
 /// CPU time below which a run does not show growth: starting a process has noise of this magnitude.
@@ -70,7 +78,7 @@ impl Shape {
 pub struct Growth {
     /// Format, command and shape.
     pub name: String,
-    /// Exponent of CPU time over size from 1 KB to the largest size, a knee not counted; 0 where the run is too short to say.
+    /// Exponent of CPU time over size from 1 KB to the largest size, without a bend; 0 where the run is too short to say.
     pub exponent: f64,
     /// Exponent of peak memory over size, from 1 MB to the largest size; 0 if it needs no more than a good file.
     pub memory_exponent: f64,
@@ -152,10 +160,12 @@ impl Runner<'_> {
                 known[place] = (own(&ended, *start), ended.peak_bytes);
             }
         }
-        let bytes = BYTES_MAX;
-        write(bytes)?;
-        let (mut found, mut written) = (Vec::new(), bytes);
+        let (mut found, mut written) = (Vec::new(), 0);
         for (column, (start, resting)) in starts.iter().enumerate() {
+            let by = (BYTES_MAX / SIZES[SIZES.len() - 1]) as f64;
+            let is_slow =
+                known[column][SIZES.len() - 1].0 * by > CPU_SECONDS_WHOLE && std::env::var_os(WHOLE).is_none();
+            let bytes = if is_slow { BYTES_SLOW } else { BYTES_MAX };
             if bytes != written {
                 write(bytes)?;
                 written = bytes;
@@ -165,15 +175,15 @@ impl Runner<'_> {
             let last = SIZES[SIZES.len() - 1];
             let [mut small, (at_last, peak_at_last)] = known[column];
             let mut points = vec![(last, at_last), (bytes, own(&ended, start))];
-            // A busy neighbour can only slow a run, and a reader that begins to count findings has a knee: the shortest of three runs
-            // counts, and what is added between the sizes besides the whole.
+            // A busy neighbour can only slow a run, and a reader that begins to count findings has a bend: the shortest of three runs
+            // counts, and growth on both sides of a bend.
             for _ in 0..2 {
                 if exponent(&points).max(exponent_of_small(small.0, points[0].1)) <= EXPONENT_MAX {
                     break;
                 }
                 write(SIZES[0])?;
                 small.0 = small.0.min(own(&self.run(command, &file, &shape.name)?, start));
-                for size in [last, bytes / 4, bytes] {
+                for size in repeated_sizes(bytes) {
                     write(size)?;
                     written = size;
                     let cpu_s = own(&self.run(command, &file, &shape.name)?, start);
@@ -195,6 +205,7 @@ impl Runner<'_> {
             });
         }
         let _ = std::fs::remove_file(&file);
+        let _ = std::fs::remove_file(beside(&file, FINDINGS));
         Ok(found)
     }
 
@@ -206,23 +217,40 @@ impl Runner<'_> {
 /// Growth above which a run is repeated: the bar.
 const EXPONENT_MAX: f64 = 1.05;
 
+/// Sizes of repeated runs up to `bytes`, smallest first: enough to find a bend.
+fn repeated_sizes(bytes: usize) -> impl Iterator<Item = usize> {
+    let last = SIZES[SIZES.len() - 1];
+    let larger = [bytes / 16, bytes / 4, bytes / 2, bytes].into_iter().filter(move |size| *size > last);
+    iter::once(last).chain(larger)
+}
+
 /// Returns the exponent of CPU seconds over bytes, with points sorted by size; 0 if the largest run is within the noise.
 ///
-/// Linear time with a bend has no exponent above one: with three points it is the smaller of the overall exponent and that of the increments
-/// from size to size. Quadratic time has two by both.
+/// Linear time with a bend has no exponent above one. With the points of [`repeated_sizes`], the exponent is the smallest of three: from the first to
+/// the last; of the increments from size to size, for a reader that does more for each byte above some size; and of both sides of an interval, for a
+/// reader that does a bounded amount of work once above some size. Quadratic time has two by all of them.
 fn exponent(points: &[(usize, f64)]) -> f64 {
     let (Some((first, small)), Some((last, large))) = (points.first(), points.last()) else { return 0.0 };
-    let by = *last as f64 / *first as f64;
-    let whole = grown(*small, *large, by);
-    let [(a, at_a), (b, at_b), (c, at_c)] = points else { return whole };
-    let slopes = [(at_b - at_a) / (b - a) as f64, (at_c - at_b) / (c - b) as f64];
+    let whole = grown(*small, *large, *last as f64 / *first as f64);
+    if points.len() < 4 {
+        return whole;
+    }
+    let (b, at_b) = points[points.len() - 3];
+    let slopes = [(at_b - small) / (b - first) as f64, (large - at_b) / (last - b) as f64];
     // The slopes apply to the midpoints of the two intervals.
-    let apart = (b + c) as f64 / (a + b) as f64;
-    if slopes[0] <= 0.0 {
+    let apart = (b + last) as f64 / (first + b) as f64;
+    // Slopes that fall say nothing of the first interval, which a quadratic part up to a limit may fill.
+    let increments = if slopes[0] <= 0.0 || slopes[1] < slopes[0] / 2.0 {
         whole
     } else {
-        whole.min(1.0 + (slopes[1] / slopes[0]).max(f64::MIN_POSITIVE).ln() / apart.ln())
-    }
+        1.0 + (slopes[1] / slopes[0]).ln() / apart.ln()
+    };
+    // Each side has two points at least, and the interval between them is at most fourfold: a wider one could hide growth.
+    let of = |from: (usize, f64), to: (usize, f64)| grown(from.1, to.1, to.0 as f64 / from.0 as f64);
+    let sides = (1..points.len() - 2)
+        .filter(|at| points[at + 1].0 <= 4 * points[*at].0)
+        .map(|at| of(points[0], points[at]).max(of(points[at + 1], points[points.len() - 1])));
+    sides.fold(whole.min(increments), f64::min)
 }
 
 /// Returns the exponent of CPU seconds from the good file of 1 KB to the file of 64 KB, or from there to that of 1 MB, whichever is larger. A reader
@@ -266,10 +294,16 @@ fn run(
             },
         });
     }
-    let ended = process::run_bounded(this, &words, CPU_SECONDS_MAX)?;
-    for made in [".rejects", ".rejects.findings.jsonl"] {
-        let _ = std::fs::remove_file(beside(file, made));
+    // A finding for each record of one byte is 200 times the input. They go to a device, so a run costs what it costs to find and to describe them.
+    let findings = beside(file, FINDINGS);
+    match std::os::unix::fs::symlink("/dev/null", &findings) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(format!("{}: {error}", Path::new(&findings).display()));
+        }
+        _ => {}
     }
+    let ended = process::run_bounded(this, &words, CPU_SECONDS_MAX)?;
+    let _ = std::fs::remove_file(beside(file, ".rejects"));
     match ended.status {
         // Done, data refused, unusable definition, stopped.
         Some(0..=3) => Ok(ended),
@@ -280,6 +314,9 @@ fn run(
         }
     }
 }
+
+/// Ending of the findings file of a run whose rejects are in `FILE.rejects`.
+const FINDINGS: &str = ".rejects.findings.jsonl";
 
 /// Returns the name of a file with an ending appended.
 fn beside(file: &Path, ending: &str) -> OsString {
@@ -308,13 +345,20 @@ mod tests {
     }
 
     #[test]
-    fn a_knee_is_no_growth() {
-        let sizes = [1 << 20, 16 << 20, 64 << 20];
-        let of = |time: fn(f64) -> f64| exponent(&sizes.map(|size| (size, time((size >> 20) as f64))));
+    fn a_bend_is_no_growth() {
+        let of = |time: fn(f64) -> f64| {
+            let points: Vec<_> = repeated_sizes(BYTES_MAX).map(|size| (size, time((size >> 20) as f64))).collect();
+            exponent(&points)
+        };
         assert!((of(|mb| mb * mb) - 2.0).abs() < 0.05, "{}", of(|mb| mb * mb));
         assert!(of(|mb| mb.powf(1.2)) > 1.15);
         assert!((of(|mb| 0.1 * mb) - 1.0).abs() < 1e-9);
         assert!(of(|mb| 0.02 * mb + 0.11 * (mb - 1.2).max(0.0)) < 1.01);
+        // A step: what a reader does once for a line that is longer than its limit.
+        assert!(of(|mb| 0.0003 * mb + if mb > 15.0 { 0.4 } else { 0.0 }) < 1.01);
+        assert!(of(|mb| 0.0003 * mb + if mb > 16.0 { 0.4 } else { 0.0 }) < 1.01);
+        assert!(of(|mb| 0.01 * mb + 0.01 * (mb - 16.0).max(0.0).powi(2)) > 1.5);
+        assert!(of(|mb| 0.01 * mb.min(16.0).powi(2)) > 1.2);
     }
 
     #[test]
