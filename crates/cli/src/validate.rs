@@ -11,17 +11,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quayline_charset::Charset;
 use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Validation, ValidationReport, Verdict};
-use quayline_core::{Finding, Limits};
+use quayline_core::{Finding, Limits, Named as _};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, Stamp};
 use quayline_edi::guide::GuideSet;
-use quayline_edi::{CharacterRules, CountedNumbers, Rules};
+use quayline_edi::{CharacterRules, CountedNumbers, Rules, ValidationLevel};
 use quayline_project::read_guides;
 use serde::Serialize;
 
-use crate::args::{AckArg, DecompressArg, LevelArg, LimitArg, ValidateArgs};
+use crate::args::{AckArg, DecompressArg, LimitArg, ValidateArgs};
 use crate::cache::cache;
 use crate::console::{Console, shown};
-use crate::convert::{Bar, check_interchanges, level};
+use crate::convert::{Bar, check_interchanges};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
 use crate::memory;
@@ -99,7 +99,7 @@ fn guides(args: &ValidateArgs, limits: &Limits) -> Result<Option<Arc<GuideSet>>,
     if args.guide.is_empty() {
         return Ok(None);
     }
-    if args.level == Some(LevelArg::Envelope) {
+    if args.level == Some(ValidationLevel::Envelope) {
         let finding = argument("--guide is given, and --level envelope does not look at it");
         return Err(finding.hint("leave one of them out").into());
     }
@@ -155,7 +155,7 @@ fn validate(
         input: source,
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: guides.clone(),
-        level: level(level_of(args)),
+        level: level_of(args),
         characters: CharacterRules::Checked(charset),
         lanes: usize::from(args.jobs),
         limits: limits.clone(),
@@ -197,9 +197,8 @@ fn tell(
         }
     }
     let unguided = args.guide.is_empty() && report.transactions_by_guide < report.transactions;
-    if let (Some(asked), true) = (args.level.filter(|level| *level != LevelArg::Envelope), unguided) {
-        let name =
-            clap::ValueEnum::to_possible_value(&asked).map_or_else(String::new, |value| value.get_name().to_owned());
+    if let (Some(asked), true) = (args.level.filter(|level| *level != ValidationLevel::Envelope), unguided) {
+        let name = asked.name();
         text.push_str(&format!("\n--level {name} looks at guides, and none is given: name one with --guide"));
     }
     if report.unreported > 0 {
@@ -227,17 +226,17 @@ fn tell(
     Ok(())
 }
 
-fn level_of(args: &ValidateArgs) -> LevelArg {
-    args.level.unwrap_or(LevelArg::Rules)
+fn level_of(args: &ValidateArgs) -> ValidationLevel {
+    args.level.unwrap_or(ValidationLevel::Rules)
 }
 
 /// Describes the checks of the transactions. Acknowledgments have built-in guides, so some may be validated although no guide was named.
-fn checked(report: &ValidationReport, level: LevelArg) -> String {
+fn checked(report: &ValidationReport, level: ValidationLevel) -> String {
     let left_out = match level {
-        LevelArg::Envelope => return "envelopes checked".to_owned(),
-        LevelArg::Guide => " without notes and rules",
-        LevelArg::Notes => " without rules",
-        LevelArg::Rules => "",
+        ValidationLevel::Envelope => return "envelopes checked".to_owned(),
+        ValidationLevel::Guide => " without notes and rules",
+        ValidationLevel::Notes => " without rules",
+        ValidationLevel::Rules => "",
     };
     let by_guide = format!("checked by {}{left_out}", guides_named(report));
     match report.transactions - report.transactions_by_guide {

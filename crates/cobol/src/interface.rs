@@ -1,6 +1,6 @@
 //! Selection and naming of a layout's fields: the parsed form of an interface file.
 
-use quayline_core::DatePattern;
+use quayline_core::{DatePattern, named};
 
 /// Selection, names, defaults and policies for one record description. [`Interface::default`] shows everything but fillers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -38,43 +38,49 @@ pub struct OriginMembers {
     pub file: Option<String>,
 }
 
-/// Form of a key made from a COBOL name.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum KeyStyle {
-    /// `CUST-NAME`: as in the copybook, upper case.
-    #[default]
-    Cobol,
-    /// `CUST_NAME`, as z/OS Connect writes it.
-    Underscore,
-    /// `cust_name`.
-    Snake,
-    /// `cust-name`.
-    Kebab,
-    /// `custName`.
-    Camel,
-    /// `CustName`.
-    Pascal,
+named! {
+    /// Form of a key made from a COBOL name.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum KeyStyle {
+        /// `CUST-NAME`: as in the copybook, upper case.
+        #[default]
+        Cobol = "cobol", "CUST-NAME (default)";
+        /// `CUST_NAME`, as z/OS Connect writes it.
+        Underscore = "underscore", "CUST_NAME, as z/OS Connect writes it";
+        /// `cust_name`.
+        Snake = "snake", "cust_name";
+        /// `cust-name`.
+        Kebab = "kebab", "cust-name";
+        /// `custName`.
+        Camel = "camel", "custName";
+        /// `CustName`.
+        Pascal = "pascal", "CustName";
+    }
 }
 
-/// Treatment of FILLER items.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Fillers {
-    /// Elementary fillers are dropped; the named children of a filler group move to its parent.
-    #[default]
-    Drop,
-    /// Show all fillers, named `FILL_0`, `FILL_1`, … in the order of the copybook.
-    Keep,
+named! {
+    /// Treatment of FILLER items.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum Fillers {
+        /// Elementary fillers are dropped; the named children of a filler group move to its parent.
+        #[default]
+        Drop = "drop", "Left out (default)";
+        /// Show all fillers, named `FILL_0`, `FILL_1`, … in the order of the copybook.
+        Keep = "keep", "Shown as FILL_0, FILL_1, ...";
+    }
 }
 
-/// The views of storage with REDEFINES that are shown.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum RedefinesPolicy {
-    /// The original and every redefinition that fits the bytes; of the others, an elementary one is null and a group is left out.
-    /// If none fits, the record is bad.
-    #[default]
-    All,
-    /// The original only.
-    Original,
+named! {
+    /// The views of storage with REDEFINES that are shown.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum RedefinesPolicy {
+        /// The original and every redefinition that fits the bytes; of the others, an elementary one is null and a group is left out.
+        /// If none fits, the record is bad.
+        #[default]
+        All = "all", "The original and every redefinition (default)";
+        /// The original only.
+        Original = "original", "The original only";
+    }
 }
 
 /// A rule for one field or group.
@@ -96,14 +102,16 @@ pub struct FieldRule {
     pub date: Option<DatePattern>,
 }
 
-/// Form of a field's values in documents.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum FieldValues {
-    /// The value that PICTURE and USAGE define.
-    #[default]
-    Plain,
-    /// The name of the level-88 condition that has exactly this one value. Other values are plain, as text.
-    Names,
+named! {
+    /// Form of a field's values in documents.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum FieldValues {
+        /// The value that PICTURE and USAGE define.
+        #[default]
+        Plain = "plain", "The value of PICTURE and USAGE (default)";
+        /// The name of the level-88 condition that has exactly this one value. Other values are plain, as text.
+        Names = "names", "The names of level-88 conditions";
+    }
 }
 
 /// Chooses a view of redefined storage by another field's value.
@@ -119,84 +127,96 @@ pub struct RedefinesChoice {
     pub otherwise: Option<String>,
 }
 
-/// Treatment of bytes that are not a value of their field.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum BadValue {
-    /// The record is rejected with a finding.
-    #[default]
-    Error,
-    /// The value is null.
-    Null,
-    /// The value is the string `0x` and the bytes in hexadecimal; encoding accepts it back.
-    Raw,
+named! {
+    /// Treatment of bytes that are not a value of their field.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum BadValue {
+        /// The record is rejected with a finding.
+        #[default]
+        Error = "error", "Reject the record (default)";
+        /// The value is null.
+        Null = "null", "Null";
+        /// The value is the string `0x` and the bytes in hexadecimal; encoding accepts it back.
+        Raw = "raw", "The bytes as a string `0x...`, which converts back";
+    }
 }
 
-/// The blanks of text that decoding cuts.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Trim {
-    /// Trailing spaces (leading ones for JUSTIFIED RIGHT).
-    #[default]
-    Padding,
-    /// Leading and trailing spaces.
-    Both,
-    /// Keep all blanks.
-    Keep,
-    /// Trailing spaces and NULs, as C programs leave them.
-    Nuls,
+named! {
+    /// The blanks of text that decoding cuts.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum Trim {
+        /// Trailing spaces (leading ones for JUSTIFIED RIGHT).
+        #[default]
+        Padding = "padding", "Trailing blanks; for JUSTIFIED RIGHT, leading blanks (default)";
+        /// Leading and trailing spaces.
+        Both = "both", "Leading and trailing blanks";
+        /// Keep all blanks.
+        Keep = "keep", "No blanks";
+        /// Trailing spaces and NULs, as C programs leave them.
+        Nuls = "nul", "Trailing blanks and NULs";
+    }
 }
 
-/// Value of a field that is missing in an input document and has no default in the interface.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Absent {
-    /// The item's VALUE clause if it has one, otherwise as `Initialize`: the initial content of a program's storage.
-    #[default]
-    Value,
-    /// Spaces for text, zero for numbers: the result of INITIALIZE.
-    Initialize,
-    /// Binary zeros (LOW-VALUES).
-    LowValues,
-    /// A finding.
-    Error,
+named! {
+    /// Value of a field that is missing in an input document and has no default in the interface.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum Absent {
+        /// The item's VALUE clause if it has one, otherwise as `Initialize`: the initial content of a program's storage.
+        #[default]
+        Value = "value", "The VALUE clause if there is one, otherwise as initialize (default)";
+        /// Spaces for text, zero for numbers: the result of INITIALIZE.
+        Initialize = "initialize", "Spaces for text, zero for numbers";
+        /// Binary zeros (LOW-VALUES).
+        LowValues = "low-values", "Binary zeros";
+        /// A finding.
+        Error = "error", "Reject the document";
+    }
 }
 
-/// Bytes for a null of an input document, since records have no null.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum NullAs {
-    /// A finding; the document is rejected.
-    #[default]
-    Error,
-    /// SPACES. In a binary or floating-point field they are a number like any other, so there it is a finding.
-    Spaces,
-    /// ZERO in a number, SPACES in a text: the result of INITIALIZE.
-    Zeros,
-    /// LOW-VALUES, 0x00.
-    LowValues,
-    /// The item's VALUE clause if it has one, otherwise as `Zeros`.
-    Value,
+named! {
+    /// Bytes for a null of an input document, since records have no null.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum NullAs {
+        /// A finding; the document is rejected.
+        #[default]
+        Error = "error", "Reject the document";
+        /// SPACES. In a binary or floating-point field they are a number like any other, so there it is a finding.
+        Spaces = "spaces", "Spaces; an error in a binary or floating-point field";
+        /// ZERO in a number, SPACES in a text: the result of INITIALIZE.
+        Zeros = "zeros", "Zero for numbers, spaces for text";
+        /// LOW-VALUES, 0x00.
+        LowValues = "low-values", "Binary zeros";
+        /// The item's VALUE clause if it has one, otherwise as `Zeros`.
+        Value = "value", "The VALUE clause where there is one, otherwise as zeros";
+    }
 }
 
-/// A record that ends before its layout does. A number that the end cuts is a finding under every policy, and a text that it cuts keeps its
-/// characters under every policy but [`ShortRecord::Error`].
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum ShortRecord {
-    /// A finding; the record is rejected.
-    #[default]
-    Error,
-    /// Blanks follow the end, as READ of a LINE SEQUENTIAL file pads its record area: a missing text is empty, and a missing number holds
-    /// only spaces, which [`Policies::blank`] judges.
-    Pad,
-    /// Fields after the end are null.
-    Null,
+named! {
+    /// A record that ends before its layout does. A number that the end cuts is a finding under every policy, and a text that it cuts keeps its
+    /// characters under every policy but [`ShortRecord::Error`].
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum ShortRecord {
+        /// A finding; the record is rejected.
+        #[default]
+        Error = "error", "Reject the record";
+        /// Blanks follow the end, as READ of a LINE SEQUENTIAL file pads its record area: a missing text is empty, and a missing number holds
+        /// only spaces, which [`Policies::blank`] judges.
+        Pad = "pad", "Pad it with blanks; --blank says what a missing number becomes";
+        /// Fields after the end are null.
+        Null = "null" | "accept", "Missing fields are null";
+    }
 }
 
-/// Treatment of a record that is longer than its layout, or padded with anything other than one repeated byte.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum LengthMismatch {
-    /// A finding; the record is rejected.
-    #[default]
-    Error,
-    /// The rest is ignored and counted as a [`crate::RecordNote`].
-    Accept,
+named! {
+    /// Treatment of a record that is longer than its layout, or padded with anything other than one repeated byte.
+    #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+    pub enum LengthMismatch {
+        /// A finding; the record is rejected.
+        #[default]
+        Error = "error", "Reject the record (default)";
+        /// The rest is ignored and counted as a [`crate::RecordNote`].
+        Accept = "accept", "Ignore the rest, and count such records in a warning";
+    }
 }
 
 /// Policies for reading and writing records, in addition to layout and interface.

@@ -16,6 +16,7 @@ mod finding;
 mod hex;
 mod limits;
 mod moment;
+mod named;
 mod number;
 mod position;
 mod shape;
@@ -33,6 +34,7 @@ pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, Place
 pub use hex::{from_hex, hex, hex_number};
 pub use limits::Limits;
 pub use moment::Moment;
+pub use named::{Choice, Named};
 pub use number::{NumberScratch, read_bool, read_number, write_number};
 pub use position::{ByteOffset, RecordNumber};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quayline_cobol::{
-    FieldRule, FieldValues, Fillers, Interface, KeyStyle, NullAs, OriginMembers, RedefinesChoice, RedefinesPolicy,
-};
+use quayline_cobol::{FieldRule, FieldValues, Interface, OriginMembers, RedefinesChoice};
 use quayline_core::{Code, DatePattern, Fault, Finding, Findings, Place};
 use serde::Deserialize;
 use toml::Spanned;
@@ -14,6 +12,7 @@ use crate::codes;
 use crate::record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
 use crate::source_text::UserText;
 use crate::wire;
+use crate::word::Word;
 
 /// An interface file: the visible fields of a record, their names and defaults, and the rules that distinguish record types.
 ///
@@ -204,16 +203,10 @@ impl Reader {
         self.field_rules(file);
         Interface {
             wrapper: file.wrapper.as_ref().map(|text| self.key(text)),
-            key_style: file.key_style.map_or(KeyStyle::default(), key_style),
+            key_style: file.key_style.map(|word| word.0).unwrap_or_default(),
             prefixes: file.prefix.iter().map(|(from, to)| (self.key(from).to_uppercase(), to.clone())).collect(),
-            fillers: match file.fillers {
-                Some(wire::Fillers::Keep) => Fillers::Keep,
-                Some(wire::Fillers::Drop) | None => Fillers::Drop,
-            },
-            redefines: match file.redefines {
-                Some(wire::Redefines::Original) => RedefinesPolicy::Original,
-                Some(wire::Redefines::All) | None => RedefinesPolicy::All,
-            },
+            fillers: file.fillers.map(|word| word.0).unwrap_or_default(),
+            redefines: file.redefines.map(|word| word.0).unwrap_or_default(),
             fields: core::mem::take(&mut self.rules),
             choices: file.choose.iter().map(|choose| self.choice(choose)).collect(),
             views: Vec::new(),
@@ -264,14 +257,11 @@ impl Reader {
                 let text = self.plain(value);
                 self.rule(&field.name, |rule| set(&mut rule.default, text, "default"));
             }
-            if let Some(null) = field.null {
-                self.rule(&field.name, |rule| set(&mut rule.null, null_as(null), "null"));
+            if let Some(Word(null)) = field.null {
+                self.rule(&field.name, |rule| set(&mut rule.null, null, "null"));
             }
             if let Some(values) = &field.values {
-                let values = match values.get_ref() {
-                    wire::Values::Plain => FieldValues::Plain,
-                    wire::Values::Names => FieldValues::Names,
-                };
+                let Word(values) = *values.get_ref();
                 self.rule(&field.name, |rule| set(&mut rule.values, values, "values"));
             }
             if let Some(date) = &field.date {
@@ -285,7 +275,8 @@ impl Reader {
                     }
                 }
             }
-            if let (Some(date), Some(wire::Values::Names)) = (&field.date, field.values.as_ref().map(Spanned::get_ref))
+            if let (Some(date), Some(Word(FieldValues::Names))) =
+                (&field.date, field.values.as_ref().map(Spanned::get_ref))
             {
                 let message = "the field has both `date` and `values = \"names\"`".to_owned();
                 self.find(codes::TWO_RULES, message, date, "keep one of them");
@@ -499,27 +490,6 @@ fn set<T>(slot: &mut Option<T>, value: T, what: &'static str) -> Result<(), &'st
             *slot = Some(value);
             Ok(())
         }
-    }
-}
-
-fn null_as(null: wire::Null) -> NullAs {
-    match null {
-        wire::Null::Error => NullAs::Error,
-        wire::Null::Spaces => NullAs::Spaces,
-        wire::Null::Zeros => NullAs::Zeros,
-        wire::Null::LowValues => NullAs::LowValues,
-        wire::Null::Value => NullAs::Value,
-    }
-}
-
-fn key_style(style: wire::KeyStyle) -> KeyStyle {
-    match style {
-        wire::KeyStyle::Cobol => KeyStyle::Cobol,
-        wire::KeyStyle::Underscore => KeyStyle::Underscore,
-        wire::KeyStyle::Snake => KeyStyle::Snake,
-        wire::KeyStyle::Kebab => KeyStyle::Kebab,
-        wire::KeyStyle::Camel => KeyStyle::Camel,
-        wire::KeyStyle::Pascal => KeyStyle::Pascal,
     }
 }
 

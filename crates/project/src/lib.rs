@@ -32,6 +32,7 @@ mod starter;
 mod toml_file;
 mod user_file;
 mod wire;
+mod word;
 
 /// Settings of CSV.
 pub mod csv {

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use quayline_cobol::{FieldValues, Fillers, KeyStyle, NullAs, RedefinesPolicy};
 use serde::Deserialize;
 use toml::Spanned;
+
+use crate::word::Word;
 
 type Text = Spanned<String>;
 
@@ -11,11 +14,11 @@ type Text = Spanned<String>;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct File {
     pub(crate) wrapper: Option<Text>,
-    pub(crate) key_style: Option<KeyStyle>,
+    pub(crate) key_style: Option<Word<KeyStyle>>,
     #[serde(default)]
     pub(crate) prefix: BTreeMap<Text, String>,
-    pub(crate) fillers: Option<Fillers>,
-    pub(crate) redefines: Option<Redefines>,
+    pub(crate) fillers: Option<Word<Fillers>>,
+    pub(crate) redefines: Option<Word<RedefinesPolicy>>,
     #[serde(default)]
     pub(crate) include: Vec<Text>,
     #[serde(default)]
@@ -36,31 +39,6 @@ pub(crate) struct File {
     pub(crate) source_file: Option<Text>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum KeyStyle {
-    Cobol,
-    Underscore,
-    Snake,
-    Kebab,
-    Camel,
-    Pascal,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Fillers {
-    Drop,
-    Keep,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Redefines {
-    All,
-    Original,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Field {
@@ -68,26 +46,9 @@ pub(crate) struct Field {
     pub(crate) include: Option<bool>,
     pub(crate) rename: Option<Text>,
     pub(crate) default: Option<Spanned<Plain>>,
-    pub(crate) null: Option<Null>,
-    pub(crate) values: Option<Spanned<Values>>,
+    pub(crate) null: Option<Word<NullAs>>,
+    pub(crate) values: Option<Spanned<Word<FieldValues>>>,
     pub(crate) date: Option<Text>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Values {
-    Plain,
-    Names,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Null {
-    Error,
-    Spaces,
-    Zeros,
-    LowValues,
-    Value,
 }
 
 #[derive(Deserialize)]

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, NullAs, RedefinesPolicy, ShortRecord, Trim};
 use quayline_convert::Compression;
+use quayline_edi::ValidationLevel;
 use quayline_project::SkipBytes;
 
-use super::{CopybookArgs, LevelArg, OutputLevelArg};
+use super::CopybookArgs;
+use super::choices::{OutputLevel, choice, output_level};
 
 /// Arguments of `quayline convert`.
 #[derive(Debug, clap::Args)]
@@ -67,13 +70,13 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long, value_name = "PATH", help_heading = "EDI")]
     pub(crate) guide: Vec<PathBuf>,
     /// How much to check by guide: envelope, guide, notes or rules
-    #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules, requires = "guide", hide_default_value = true, help_heading = "EDI")]
-    pub(crate) level: LevelArg,
+    #[arg(short, long, value_parser = choice::<ValidationLevel>(), value_name = "LEVEL", default_value = "rules", requires = "guide", hide_default_value = true, help_heading = "EDI")]
+    pub(crate) level: ValidationLevel,
     /// Level to check written EDI at: none, envelope, guide, notes or rules
     ///
     /// What `quayline validate` finds at this level in the output rejects the document. The default is `rules` with --guide and `none` without.
-    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "EDI")]
-    pub(crate) output_level: Option<OutputLevelArg>,
+    #[arg(long, value_parser = output_level(), value_name = "LEVEL", help_heading = "EDI")]
+    pub(crate) output_level: Option<OutputLevel>,
     /// Names of members by guide: reference (NM103) or name
     #[arg(long, value_enum, value_name = "WHICH", requires = "guide", help_heading = "EDI")]
     pub(crate) names: Option<NamesArg>,
@@ -133,37 +136,37 @@ pub(crate) struct ConvertArgs {
     #[command(flatten, next_help_heading = "Records")]
     pub(crate) reading: CopybookArgs,
     /// Bytes that are not a value of their field: error, null or raw
-    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) invalid: Option<BadValueArg>,
+    #[arg(long, value_parser = choice::<BadValue>(), value_name = "POLICY", help_heading = "Values")]
+    pub(crate) invalid: Option<BadValue>,
     /// Numeric fields that hold only spaces: error, null or raw
-    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) blank: Option<BadValueArg>,
+    #[arg(long, value_parser = choice::<BadValue>(), value_name = "POLICY", help_heading = "Values")]
+    pub(crate) blank: Option<BadValue>,
     /// Numeric fields that hold only binary zeros: error, null or raw
-    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) low_values: Option<BadValueArg>,
+    #[arg(long, value_parser = choice::<BadValue>(), value_name = "POLICY", help_heading = "Values")]
+    pub(crate) low_values: Option<BadValue>,
     /// Blanks to cut from text: padding, both, keep or nul
-    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Values")]
-    pub(crate) trim: Option<TrimArg>,
+    #[arg(long, value_parser = choice::<Trim>(), value_name = "WHICH", help_heading = "Values")]
+    pub(crate) trim: Option<Trim>,
     /// Records shorter than the layout: error, pad or null
     ///
     /// The default is `pad` for lines, as READ pads them, and `error` for other framings. A text that the record's end cuts keeps its
     /// characters; a number that it cuts is an error under every policy.
-    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) short: Option<ShortArg>,
+    #[arg(long, value_parser = choice::<ShortRecord>(), value_name = "POLICY", help_heading = "Values")]
+    pub(crate) short: Option<ShortRecord>,
     /// Records longer than the layout: error or accept
-    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) long: Option<LengthArg>,
+    #[arg(long, value_parser = choice::<LengthMismatch>(), value_name = "POLICY", help_heading = "Values")]
+    pub(crate) long: Option<LengthMismatch>,
     /// Members missing in a document: value, initialize, low-values or error
-    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) absent: Option<AbsentArg>,
+    #[arg(long, value_parser = choice::<Absent>(), value_name = "POLICY", help_heading = "Values")]
+    pub(crate) absent: Option<Absent>,
     /// Null in a document: error, spaces, zeros, low-values or value
     ///
     /// A record has no null. The default is what decoding reads as null: spaces with `--blank null`, low-values with `--low-values null`, and
     /// otherwise an error. An interface file says it for one field: null = "zeros".
     ///
     /// In CSV, an empty cell is null with this option or with `--blank null`. Otherwise it is a missing member, which `--absent` decides.
-    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) null: Option<NullArg>,
+    #[arg(long, value_parser = choice::<NullAs>(), value_name = "POLICY", help_heading = "Values")]
+    pub(crate) null: Option<NullAs>,
     /// Members that the records do not have: error or ignore
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) unknown: Option<UnknownArg>,
@@ -176,14 +179,14 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Names and numbers")]
     pub(crate) numbers: Option<NumbersArg>,
     /// Keys: cobol, underscore, snake, kebab, camel or pascal
-    #[arg(long, value_enum, value_name = "STYLE", help_heading = "Names and numbers")]
-    pub(crate) key_style: Option<KeyStyleArg>,
+    #[arg(long, value_parser = choice::<KeyStyle>(), value_name = "STYLE", help_heading = "Names and numbers")]
+    pub(crate) key_style: Option<KeyStyle>,
     /// FILLER items: drop or keep
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Names and numbers")]
-    pub(crate) fillers: Option<FillersArg>,
+    #[arg(long, value_parser = choice::<Fillers>(), value_name = "WHAT", help_heading = "Names and numbers")]
+    pub(crate) fillers: Option<Fillers>,
     /// Views of redefined storage to show: all or original
-    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Names and numbers")]
-    pub(crate) redefines: Option<RedefinesArg>,
+    #[arg(long, value_parser = choice::<RedefinesPolicy>(), value_name = "WHICH", help_heading = "Names and numbers")]
+    pub(crate) redefines: Option<RedefinesPolicy>,
     /// Add a member with the number of each record
     ///
     /// Headers count, so the number is that of findings. A member of this name is ignored in documents that become records.
@@ -357,79 +360,6 @@ pub(crate) enum ToFormat {
     Edi,
 }
 
-/// What to do with bytes that are no value.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum BadValueArg {
-    /// Reject the record (default)
-    Error,
-    /// Null
-    Null,
-    /// The bytes as a string `0x...`, which converts back
-    Raw,
-}
-
-/// Blanks to cut.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum TrimArg {
-    /// Trailing blanks; for JUSTIFIED RIGHT, leading blanks (default)
-    Padding,
-    /// Leading and trailing blanks
-    Both,
-    /// No blanks
-    Keep,
-    /// Trailing blanks and NULs
-    Nul,
-}
-
-/// Records that end before their layout does.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum ShortArg {
-    /// Reject the record
-    Error,
-    /// Pad it with blanks; --blank says what a missing number becomes
-    Pad,
-    /// Missing fields are null
-    #[value(alias = "accept")]
-    Null,
-}
-
-/// Records that are longer than their layout.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum LengthArg {
-    /// Reject the record (default)
-    Error,
-    /// Ignore the rest, and count such records in a warning
-    Accept,
-}
-
-/// Members that a document does not have.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum AbsentArg {
-    /// The VALUE clause if there is one, otherwise as initialize (default)
-    Value,
-    /// Spaces for text, zero for numbers
-    Initialize,
-    /// Binary zeros
-    LowValues,
-    /// Reject the document
-    Error,
-}
-
-/// Null in a document.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum NullArg {
-    /// Reject the document
-    Error,
-    /// Spaces; an error in a binary or floating-point field
-    Spaces,
-    /// Zero for numbers, spaces for text
-    Zeros,
-    /// Binary zeros
-    LowValues,
-    /// The VALUE clause where there is one, otherwise as zeros
-    Value,
-}
-
 /// Members that the records do not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum UnknownArg {
@@ -448,41 +378,6 @@ pub(crate) enum NumbersArg {
     Safe,
     /// Strings
     String,
-}
-
-/// COBOL names as keys.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum KeyStyleArg {
-    /// CUST-NAME (default)
-    Cobol,
-    /// CUST_NAME, as z/OS Connect writes it
-    Underscore,
-    /// cust_name
-    Snake,
-    /// cust-name
-    Kebab,
-    /// custName
-    Camel,
-    /// CustName
-    Pascal,
-}
-
-/// FILLER items.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum FillersArg {
-    /// Left out (default)
-    Drop,
-    /// Shown as FILL_0, FILL_1, ...
-    Keep,
-}
-
-/// Views of shared storage.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum RedefinesArg {
-    /// The original and every redefinition (default)
-    All,
-    /// The original only
-    Original,
 }
 
 /// Also of `quayline inspect --framing`.

@@ -1,6 +1,7 @@
 //! The arguments of every command, with the text of `-h`, `--help` and `docs/reference/cli.md`.
 
 mod capacity;
+mod choices;
 mod convert;
 mod flow;
 mod fmt;
@@ -25,9 +26,9 @@ pub(crate) use capacity::{
     PredictScalingArgs, PredictWorkArgs, ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs,
     ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs, WorkReportArgs, WorkReportCommand,
 };
+pub(crate) use choices::OutputLevel;
 pub(crate) use convert::{
-    AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
-    KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
+    CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FromFormat, NamesArg, NumbersArg, ToFormat, UnknownArg,
 };
 pub(crate) use flow::{
     FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowListArgs, FlowNamesArgs, FlowPagesArgs, FlowRunArgs,
@@ -63,7 +64,7 @@ pub(crate) use store::{
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};
-pub(crate) use validate::{AckArg, LevelArg, OutputLevelArg, ValidateArgs};
+pub(crate) use validate::{AckArg, ValidateArgs};
 
 use std::ffi::OsString;
 use std::sync::LazyLock;

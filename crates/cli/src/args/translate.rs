@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use quayline_edi::ValidationLevel;
+
+use super::choices::{OutputLevel, choice, output_level};
 use super::convert::size_of_arg;
-use super::{AckArg, FromFormat, LevelArg, NumbersArg, OutputLevelArg, ToFormat, UnknownArg};
+use super::{AckArg, FromFormat, NumbersArg, ToFormat, UnknownArg};
 
 /// Arguments of `quayline translate`.
 #[derive(Debug, clap::Args)]
@@ -40,16 +43,16 @@ pub(crate) struct TranslateArgs {
     ///
     /// What `quayline validate` finds at this level in the output rejects the source document. With --strict, departures from the standards do
     /// too. `none` writes EDI unchecked.
-    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = OutputLevelArg::Rules, hide_default_value = true, help_heading = "Outputs")]
-    pub(crate) output_level: OutputLevelArg,
+    #[arg(long, value_parser = output_level(), value_name = "LEVEL", default_value = "rules", hide_default_value = true, help_heading = "Outputs")]
+    pub(crate) output_level: OutputLevel,
     /// Format to read: json, csv or xml
     ///
     /// Needed if the source's shape does not determine it.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Source")]
     pub(crate) from: Option<FromFormat>,
     /// How much to check by guide: envelope, guide, notes or rules
-    #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules, hide_default_value = true, help_heading = "Source")]
-    pub(crate) level: LevelArg,
+    #[arg(short, long, value_parser = choice::<ValidationLevel>(), value_name = "LEVEL", default_value = "rules", hide_default_value = true, help_heading = "Source")]
+    pub(crate) level: ValidationLevel,
     /// Treat departures from the standards as errors, read or written
     #[arg(long, help_heading = "Source")]
     pub(crate) strict: bool,

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use quayline_edi::ValidationLevel;
+
+use super::choices::choice;
 
 /// Arguments of `quayline validate`.
 #[derive(Debug, clap::Args)]
@@ -23,8 +26,8 @@ pub(crate) struct ValidateArgs {
     /// Each level includes those before it: syntax, counts and control numbers; loops, segments, elements and codes of the guide; notes between
     /// the elements of a segment; balances and rules between segments. Without guides, it applies to acknowledgments, which have built-in guides.
     /// The default is `rules`.
-    #[arg(short, long, value_enum, value_name = "LEVEL")]
-    pub(crate) level: Option<LevelArg>,
+    #[arg(short, long, value_parser = choice::<ValidationLevel>(), value_name = "LEVEL")]
+    pub(crate) level: Option<ValidationLevel>,
     /// Character set of the data, such as utf-8 or iso-8859-2
     ///
     /// EDIFACT interchanges name their character set in UNB. X12 interchanges name none and are checked as ASCII.
@@ -83,34 +86,6 @@ fn moment(text: &str) -> Result<String, String> {
     } else {
         Err("expected a date and a time in twelve digits, such as 202604011200".to_owned())
     }
-}
-
-/// How much to check.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum LevelArg {
-    /// Syntax, envelopes, counts, control numbers
-    Envelope,
-    /// Loops, segments, elements and codes of the guide
-    Guide,
-    /// Notes between the elements of a segment
-    Notes,
-    /// Balances and rules between segments (default)
-    Rules,
-}
-
-/// How much to check of what is written.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum OutputLevelArg {
-    /// Nothing: EDI is written unchecked
-    None,
-    /// Syntax, envelopes, counts, control numbers
-    Envelope,
-    /// Loops, segments, elements and codes of the guide
-    Guide,
-    /// Notes between the elements of a segment
-    Notes,
-    /// Balances and rules between segments (default)
-    Rules,
 }
 
 /// Acknowledgments.

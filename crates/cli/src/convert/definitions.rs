@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::Layout;
-use quayline_cobol::{
-    Absent, BadValue, Fillers, KeyStyle, LengthMismatch, NullAs, Policies, Preserve, RedefinesPolicy, ShortRecord, Trim,
-};
+use quayline_cobol::{BadValue, Policies, Preserve};
 use quayline_convert::{Checkpoints, definition_digest};
 use quayline_core::Limits;
 use quayline_edi::{GuideDocuments, NodeNames, OutboundOptions, Rules, ValidationLevel, guide};
@@ -17,10 +15,7 @@ use quayline_project::xml::XmlStyle;
 use quayline_project::{InterfaceFile, JsonNumbers, Otherwise, RecordRules, Schema, TypeUse, read_guide_documents};
 
 use super::jobs::Job;
-use crate::args::{
-    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, LimitArg, NamesArg,
-    NullArg, NumbersArg, OutputLevelArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
-};
+use crate::args::{ConvertArgs, FromFormat, LimitArg, NamesArg, NumbersArg, OutputLevel, ToFormat, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::copybook::{self, unreadable};
@@ -250,16 +245,12 @@ impl Definitions {
             edi_charset: charset,
             strict: args.strict,
             output_check: output_check(
-                args.output_level.unwrap_or(if guides.is_some() {
-                    OutputLevelArg::Rules
-                } else {
-                    OutputLevelArg::None
-                }),
+                args.output_level.unwrap_or(OutputLevel(guides.as_ref().map(|_| ValidationLevel::Rules))),
                 args.strict,
                 LimitArg::limits(&args.reading.source.limit),
             ),
             guides,
-            level: level(args.level),
+            level: args.level,
             digest: definition_digest(settings.iter().map(String::as_bytes)),
         })
     }
@@ -306,25 +297,9 @@ fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
     Ok(Some(Arc::new(read_guide_documents(&args.guide, &limits, names, cache().as_deref())?)))
 }
 
-/// Converts the argument to a validation level.
-pub(crate) fn level(level: LevelArg) -> ValidationLevel {
-    match level {
-        LevelArg::Envelope => ValidationLevel::Envelope,
-        LevelArg::Guide => ValidationLevel::Guide,
-        LevelArg::Notes => ValidationLevel::Notes,
-        LevelArg::Rules => ValidationLevel::Rules,
-    }
-}
-
 /// Returns the checks of written EDI.
-pub(crate) fn output_check(level: OutputLevelArg, strict: bool, limits: Limits) -> Option<OutboundOptions> {
-    let level = match level {
-        OutputLevelArg::None => return None,
-        OutputLevelArg::Envelope => ValidationLevel::Envelope,
-        OutputLevelArg::Guide => ValidationLevel::Guide,
-        OutputLevelArg::Notes => ValidationLevel::Notes,
-        OutputLevelArg::Rules => ValidationLevel::Rules,
-    };
+pub(crate) fn output_check(level: OutputLevel, strict: bool, limits: Limits) -> Option<OutboundOptions> {
+    let level = level.0?;
     let rules = if strict { Rules::Strict } else { Rules::Lenient };
     Some(OutboundOptions { level, rules, limits })
 }
@@ -428,22 +403,9 @@ fn interface(args: &ConvertArgs) -> Result<(InterfaceFile, String), Stop> {
 /// Applies the command line, which overrides the interface file.
 fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
     let interface = &mut file.interface;
-    if let Some(style) = args.key_style {
-        interface.key_style = match style {
-            KeyStyleArg::Cobol => KeyStyle::Cobol,
-            KeyStyleArg::Underscore => KeyStyle::Underscore,
-            KeyStyleArg::Snake => KeyStyle::Snake,
-            KeyStyleArg::Kebab => KeyStyle::Kebab,
-            KeyStyleArg::Camel => KeyStyle::Camel,
-            KeyStyleArg::Pascal => KeyStyle::Pascal,
-        };
-    }
-    if let Some(fillers) = args.fillers {
-        interface.fillers = match fillers {
-            FillersArg::Drop => Fillers::Drop,
-            FillersArg::Keep => Fillers::Keep,
-        };
-    }
+    interface.key_style = args.key_style.unwrap_or(interface.key_style);
+    interface.fillers = args.fillers.unwrap_or(interface.fillers);
+    interface.redefines = args.redefines.unwrap_or(interface.redefines);
     let origin = &mut interface.origin;
     let members = [
         (&mut origin.number, &args.record_number),
@@ -457,12 +419,6 @@ fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
     }
     file.skip_bytes.first = args.skip_bytes_first.unwrap_or(file.skip_bytes.first);
     file.skip_bytes.last = args.skip_bytes_last.unwrap_or(file.skip_bytes.last);
-    if let Some(redefines) = args.redefines {
-        interface.redefines = match redefines {
-            RedefinesArg::All => RedefinesPolicy::All,
-            RedefinesArg::Original => RedefinesPolicy::Original,
-        };
-    }
 }
 
 fn header(args: &ConvertArgs) -> Header {
@@ -474,7 +430,7 @@ fn header(args: &ConvertArgs) -> Header {
 }
 
 fn empty_cell(args: &ConvertArgs) -> EmptyCell {
-    let is_null = args.blank == Some(BadValueArg::Null) || args.null.is_some();
+    let is_null = args.blank == Some(BadValue::Null) || args.null.is_some();
     if is_null { EmptyCell::Null } else { EmptyCell::default() }
 }
 
@@ -490,48 +446,15 @@ fn xml(args: &ConvertArgs) -> XmlStyle {
 }
 
 fn policies(args: &ConvertArgs) -> Policies {
-    let bad = |policy: Option<BadValueArg>| match policy {
-        None => BadValue::default(),
-        Some(BadValueArg::Error) => BadValue::Error,
-        Some(BadValueArg::Null) => BadValue::Null,
-        Some(BadValueArg::Raw) => BadValue::Raw,
-    };
-    let length = |policy: Option<LengthArg>| match policy {
-        None => LengthMismatch::default(),
-        Some(LengthArg::Error) => LengthMismatch::Error,
-        Some(LengthArg::Accept) => LengthMismatch::Accept,
-    };
     Policies {
-        invalid: bad(args.invalid),
-        blank: bad(args.blank),
-        low_values: bad(args.low_values),
-        trim: match args.trim {
-            None => Trim::default(),
-            Some(TrimArg::Padding) => Trim::Padding,
-            Some(TrimArg::Both) => Trim::Both,
-            Some(TrimArg::Keep) => Trim::Keep,
-            Some(TrimArg::Nul) => Trim::Nuls,
-        },
-        absent: match args.absent {
-            None => Absent::default(),
-            Some(AbsentArg::Initialize) => Absent::Initialize,
-            Some(AbsentArg::Value) => Absent::Value,
-            Some(AbsentArg::LowValues) => Absent::LowValues,
-            Some(AbsentArg::Error) => Absent::Error,
-        },
-        null: args.null.map(|policy| match policy {
-            NullArg::Error => NullAs::Error,
-            NullArg::Spaces => NullAs::Spaces,
-            NullArg::Zeros => NullAs::Zeros,
-            NullArg::LowValues => NullAs::LowValues,
-            NullArg::Value => NullAs::Value,
-        }),
-        short: args.short.map(|policy| match policy {
-            ShortArg::Error => ShortRecord::Error,
-            ShortArg::Pad => ShortRecord::Pad,
-            ShortArg::Null => ShortRecord::Null,
-        }),
-        long: length(args.long),
+        invalid: args.invalid.unwrap_or_default(),
+        blank: args.blank.unwrap_or_default(),
+        low_values: args.low_values.unwrap_or_default(),
+        trim: args.trim.unwrap_or_default(),
+        absent: args.absent.unwrap_or_default(),
+        null: args.null,
+        short: args.short,
+        long: args.long.unwrap_or_default(),
         preserve: if args.preserve { Preserve::Yes } else { Preserve::No },
     }
 }

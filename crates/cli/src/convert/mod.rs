@@ -23,7 +23,7 @@ use crate::render::{count_of, grouped};
 use crate::store::Ends;
 
 pub(crate) use crate::progress::Bar;
-pub(crate) use definitions::{level, output_check};
+pub(crate) use definitions::output_check;
 pub(crate) use jobs::{check_compression, check_interchanges, foreign, no_folder};
 pub(crate) use recognise::{extension_of, source_format, target_format};
 use stats::{stats_json, stats_text};

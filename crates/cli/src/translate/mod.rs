@@ -27,7 +27,7 @@ use quayline_project::{
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, foreign, keep_profile, level, tell_rejected, tell_stats};
+use crate::convert::{Bar, foreign, keep_profile, tell_rejected, tell_stats};
 use crate::copybook::unreadable;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::input::with_suffix;
@@ -403,7 +403,7 @@ impl Shared<'_> {
             SourceFormat::Edi(read) => SourceFormat::Edi(EdiRead {
                 rules: if args.strict { Rules::Strict } else { Rules::Lenient },
                 charset,
-                level: level(args.level),
+                level: args.level,
                 ..read
             }),
             SourceFormat::Json(_) => SourceFormat::Json(JsonRead { ignore_unknown }),

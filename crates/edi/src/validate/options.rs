@@ -1,5 +1,7 @@
 //! Options of the validation.
 
+use quayline_core::named;
+
 use super::characters::CharacterRules;
 
 /// Settings of a [`super::Validator`].
@@ -29,16 +31,18 @@ impl Default for ValidatorOptions {
     }
 }
 
-/// Extent of the validation; each level includes the preceding ones.
-#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub enum ValidationLevel {
-    /// Syntax, envelopes, counts, control numbers.
-    Envelope,
-    /// Loops, segments, elements and codes of the guide; the order of HL segments.
-    Guide,
-    /// Syntax notes between elements of a segment, or components of an element.
-    Notes,
-    /// Balances and rules between segments.
-    #[default]
-    Rules,
+named! {
+    /// Extent of the validation; each level includes the preceding ones.
+    #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+    pub enum ValidationLevel {
+        /// Syntax, envelopes, counts, control numbers.
+        Envelope = "envelope", "Syntax, envelopes, counts, control numbers";
+        /// Loops, segments, elements and codes of the guide; the order of HL segments.
+        Guide = "guide", "Loops, segments, elements and codes of the guide";
+        /// Syntax notes between elements of a segment, or components of an element.
+        Notes = "notes", "Notes between the elements of a segment";
+        /// Balances and rules between segments.
+        #[default]
+        Rules = "rules", "Balances and rules between segments (default)";
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
+use quayline_core::Named as _;
 use quayline_edi::{Standard, ValidationLevel};
 
 /// Settings. `None` leaves the decision to a less specific layer.
@@ -222,13 +223,7 @@ impl ToText for Vec<(String, String)> {
 
 impl ToText for ValidationLevel {
     fn to_text(&self) -> String {
-        match self {
-            ValidationLevel::Envelope => "envelope",
-            ValidationLevel::Guide => "guide",
-            ValidationLevel::Notes => "notes",
-            ValidationLevel::Rules => "rules",
-        }
-        .to_owned()
+        self.name().to_owned()
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quayline_core::Named as _;
 use quayline_edi::{CharacterSet, Delimiters, HeaderField, Level, Standard, ValidationLevel};
 use serde::Deserialize;
 use toml::Spanned;
@@ -477,13 +478,6 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
     ) -> Option<T> {
         value.and_then(|value| word(file, &value, parse, words))
     }
-    let level = |text: &str| match text {
-        "envelope" => Some(ValidationLevel::Envelope),
-        "guide" => Some(ValidationLevel::Guide),
-        "notes" => Some(ValidationLevel::Notes),
-        "rules" => Some(ValidationLevel::Rules),
-        _ => None,
-    };
     let acknowledge = wire
         .acknowledge
         .map(|all| all.iter().filter_map(|one| word(file, one, AckKind::parse, AckKind::WORDS)).collect::<Vec<_>>());
@@ -543,7 +537,7 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
     });
     Settings {
         usage: one(file, wire.usage, Usage::parse, Usage::WORDS),
-        validate: one(file, wire.validate, level, &["envelope", "guide", "notes", "rules"]),
+        validate: one(file, wire.validate, ValidationLevel::by_name, ValidationLevel::NAMES),
         reject_on: one(file, wire.reject_on, LowestRefused::parse, LowestRefused::WORDS),
         duplicates: one(file, wire.duplicates, DuplicatePolicy::parse, DuplicatePolicy::WORDS),
         duplicate_days: wire.duplicate_days.map(|days| duplicate_days(file, &days)),
