@@ -368,7 +368,7 @@ fn webhook(url: &str, message: &Message) -> Result<(), String> {
     let endpoint = Endpoint::new(url, crate::tls::system_authorities)?;
     let body = json_of(message);
     let mut ended = Err("there is no runtime".to_owned());
-    crate::run::on_thread(async {
+    crate::local_runtime::on_thread(async {
         let post = async {
             let mut sender = endpoint.connect().await?;
             let request = Request::post(endpoint.target())

@@ -13,7 +13,7 @@ use crate::amqp::{AmqpConfig, Kind};
 use crate::clients::{Network, ProxyHeader};
 use crate::issuer::Issuer;
 use crate::otlp::{Otlp, OtlpConfig};
-use crate::queues::QueuesConfig;
+use crate::queues_config::QueuesConfig;
 use crate::{access, tls};
 
 const SYNTAX: Code = Code("SRV-001");

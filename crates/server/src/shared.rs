@@ -11,7 +11,8 @@ use quayline_store::Store;
 use quayline_workload::Workload;
 
 use crate::access::Access;
-use crate::admin::AdminPart;
+use crate::admin_part::AdminPart;
+use crate::beside::Beside;
 use crate::collect::Collected;
 use crate::compile::{Made, compile_programs};
 use crate::config::{AuditFailure, ServeConfig};
@@ -22,9 +23,8 @@ use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
 use crate::otlp::Otlp;
-use crate::queues::Claims;
+use crate::queue_claims::Claims;
 use crate::records::store_misfits;
-use crate::run::Beside;
 use crate::tls;
 
 /// Settings, the current definitions and secrets, counters.

@@ -291,7 +291,7 @@ mod tests {
 
     use super::*;
     use crate::guard::{caught, report_once};
-    use crate::handle::Peer;
+    use crate::peer::Peer;
     use crate::run::exchange;
     use crate::{Beside, ServeConfig};
 
