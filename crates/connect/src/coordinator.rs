@@ -1,26 +1,15 @@
-//! Transactions of clients: each is a unit of work.
+//! Links to the coordinator of transactions: each transaction is a unit of work.
 
 use std::sync::Arc;
 
 use quayline_amqp::{AmqpError, Control, Delivery, DeliveryState, Message as Transferred, condition};
+use quayline_store::StoreError;
 use quayline_store::queue::{Attempt, Claim, Message, Queue};
-use quayline_store::{StoreError, Unit};
 
 use crate::client::{CONTROL_CREDIT, Client, amqp_error};
 use crate::facts::count;
 use crate::mailbox::Signal;
-
-/// A transaction.
-#[derive(Debug)]
-pub(crate) struct Transaction {
-    /// The unit of work. `None` after it was rolled back because of its age.
-    unit: Option<Unit>,
-    /// Messages that return to their queues when the transaction commits.
-    releases: Vec<(Claim, Attempt)>,
-    /// Reason why the transaction cannot commit.
-    failed: Option<AmqpError>,
-    began_ms: u64,
-}
+use crate::transaction::Transaction;
 
 impl Client {
     /// Handles a message to the coordinator: declare or discharge (AMQP 1.0, part 4).
