@@ -12,9 +12,10 @@ use crate::access::{Denied, Guarded, Identity};
 use crate::connections::network;
 use crate::headers::text;
 use crate::limiter::Refused;
+use crate::metrics::Counted;
 use crate::peer::Peer;
 use crate::shared::Shared;
-use crate::thread::{Counted, Thread, Version};
+use crate::thread::{Thread, Version};
 
 /// Properties of an answered request, for audit, log and metrics.
 #[derive(Default)]

@@ -20,17 +20,19 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::ServeConfig;
-use crate::below::ConnectionFault;
 use crate::beside::Beside;
 use crate::body::Body;
+use crate::connection_fault::ConnectionFault;
 use crate::connections::{Full, Place};
 use crate::error::ServeError;
 use crate::guard::{caught, report_once};
 use crate::handle::handle;
 use crate::io::Patient;
+use crate::issuer::KeysTo;
 use crate::journal::Journal;
 use crate::local_runtime::on_thread;
 use crate::operator_log::{LogLine, OperatorLog};
+use crate::otlp::Sources;
 use crate::peer::Peer;
 use crate::shared::{Reloaded, Shared};
 use crate::thread::Thread;
@@ -122,12 +124,15 @@ pub fn serve_with(
         tokio::task::spawn_local(lasting(Rc::clone(&thread), "the look at changed files", watch_files));
         tokio::task::spawn_local(lasting(Rc::clone(&thread), "the look at the issuer's keys", |thread| async move {
             if let Some(issuer) = &thread.shared.issuer {
-                issuer.keep(&thread.shared).await;
+                let shared = &thread.shared;
+                let (set, log) = (|keys| shared.set_token_keys(keys), |line: &str| shared.log(line));
+                issuer.keep(&KeysTo { set: &set, log: &log }).await;
             }
         }));
         tokio::task::spawn_local(lasting(Rc::clone(&thread), "the export of telemetry", |thread| async move {
             if let Some(otlp) = &thread.shared.otlp {
-                otlp.keep(&thread.shared).await;
+                let log = |line: &str| thread.shared.log(line);
+                otlp.keep(&sources(&thread.shared, &log)).await;
             }
         }));
         if thread.shared.config.queues.is_some() {
@@ -143,7 +148,8 @@ pub fn serve_with(
         let _ = handle.join();
     }
     if let Some(otlp) = &shared.otlp {
-        on_thread(otlp.flush(&shared)).map_err(ServeError::System)?;
+        let log = |line: &str| shared.log(line);
+        on_thread(otlp.flush(&sources(&shared, &log))).map_err(ServeError::System)?;
     }
     drop(working);
     drop(collecting);
@@ -152,6 +158,12 @@ pub fn serve_with(
     // A task that waits for unresponsive files may keep the shared state alive after this.
     shared.audit.iter().chain(&shared.access_log).for_each(Journal::close);
     Ok(())
+}
+
+/// Returns the sources of the telemetry exporter.
+fn sources<'s>(shared: &'s Shared, log: &'s dyn Fn(&str)) -> Sources<'s> {
+    let Shared { metrics, connections, stopping, .. } = shared;
+    Sources { metrics, connections, stopping, log }
 }
 
 /// Runs a task that must not end while the server runs: after a panic it begins again.

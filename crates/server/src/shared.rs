@@ -13,7 +13,7 @@ use quayline_workload::Workload;
 use crate::access::Access;
 use crate::admin_part::AdminPart;
 use crate::beside::Beside;
-use crate::collect::Collected;
+use crate::collected::Collected;
 use crate::compile::{Made, compile_programs};
 use crate::config::{AuditFailure, ServeConfig};
 use crate::connections::{Connections, Seldom, room_for_connections};
@@ -91,7 +91,7 @@ pub(crate) struct SeldomLines {
     pub(crate) full_address: Seldom,
     /// Requests through proxies whose headers name different clients.
     pub(crate) client_headers: Seldom,
-    /// By [`crate::below::ConnectionFault`].
+    /// By [`crate::connection_fault::ConnectionFault`].
     pub(crate) faults: [Seldom; 5],
 }
 
