@@ -3,7 +3,7 @@
 use quayline_core::{Stored, StoredReader};
 use quayline_meter::Histogram;
 
-use crate::record::Times;
+use crate::times::Times;
 
 /// Times of a durable chunk.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -273,7 +273,7 @@ fn in_a_job(remedy: &str) -> String {
     let mut text = remedy
         .replace("`inspect` on the file proposes a framing", FRAMING)
         .replace("`inspect` on the file proposes one", FRAMING);
-    for name in crate::builtin::LIMITS {
+    for name in crate::job_limits::LIMITS {
         let option = ["with `--limit ", name, "="].concat();
         text = text.replace(&option, &format!("with the property limit: `{name}="));
     }

@@ -8,11 +8,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use quayline_core::stored;
+use quayline_store::Store;
 use quayline_store::queue::Queue;
 use serde_json::{Value, json};
 
+use crate::civil_time::time_text;
 use crate::record::{Counts, ExecutionId, InstanceId};
-use crate::repository::Relay;
 
 pub use quayline_project::job::events::*;
 
@@ -64,6 +65,21 @@ pub struct Keeping {
     pub queue: Option<Queue>,
     /// Brings the events to a queue of a store, if the repository is elsewhere.
     pub relay: Option<Arc<Relay>>,
+}
+
+/// Moves the events of a repository to a queue of a store.
+pub struct Relay {
+    pub(crate) store: Store,
+    pub(crate) queue: Queue,
+    pub(crate) filter: TopicFilter,
+}
+
+impl Relay {
+    /// Creates a relay for events of these topics.
+    #[must_use]
+    pub fn new(store: Store, queue: Queue, filter: TopicFilter) -> Self {
+        Relay { store, queue, filter }
+    }
 }
 
 /// Where an event is among the kept ones: the first number orders transactions of a database (0 in a store), the second the events in it.
@@ -171,7 +187,7 @@ impl Event {
     #[must_use]
     pub fn json(&self) -> Value {
         let mut value = json!({
-            "topic": format!("batch/{}", self.topic), "time": crate::log::time_text(self.at_ms), "jobName": self.job,
+            "topic": format!("batch/{}", self.topic), "time": time_text(self.at_ms), "jobName": self.job,
             "instanceId": self.instance.0, "executionId": self.execution.0,
         });
         if let Some(step) = &self.step {

@@ -83,6 +83,7 @@ pub mod event;
 pub mod log;
 pub mod record;
 
+mod civil_time;
 mod codes;
 mod control;
 mod database;
@@ -90,9 +91,12 @@ mod delivery;
 mod engine;
 mod error;
 mod external;
+mod job_limits;
+mod record_bytes;
 mod repository;
 mod status;
 mod store_backend;
+mod times;
 mod work;
 
 pub use control::StopRequests;
@@ -102,8 +106,9 @@ pub use engine::{
     Assist, Assisted, Drift, Engine, EngineSettings, Launched, StartError, SystemProperties, system_property,
 };
 pub use error::{BatchError, ROOT_CLASSES, Thrown};
+pub use event::Relay;
 pub use external::{FUNCTION_TIME, FunctionProgram};
-pub use repository::{ExecutionFilter, LeftBehind, Order, PartitionProgress, Relay, Repository, Slow, StepProgress};
+pub use repository::{ExecutionFilter, LeftBehind, Order, PartitionProgress, Repository, Slow, StepProgress};
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;
 pub use work::{Backend, Confirm, Entry, Fence, PageOf, Pending, Work, WorkMark};

@@ -12,8 +12,7 @@ use quayline_store::{
 use crate::error::BatchError;
 use crate::event::EventPosition;
 use crate::record::{Lease, Position};
-use crate::repository::lease_holds;
-use crate::work::{Backend, Entry, Fence, PageOf, Pending, Work, WorkMark};
+use crate::work::{Backend, Entry, Fence, PageOf, Pending, Work, WorkMark, after_prefix};
 
 /// A store as the place of the job repository.
 pub struct StoreBackend {
@@ -162,7 +161,7 @@ impl Work for StoreWork {
     fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
         // Partitions share the lease, so they look at it without a lock; the step's own record locks it when the step ends.
         let lease = self.get(&fence.lease)?;
-        lease_holds(lease.as_deref(), fence)?;
+        fence.check(lease.as_deref())?;
         self.put(key, value)
     }
 
@@ -216,16 +215,4 @@ fn page(unit: &mut Unit, of: PageOf<'_>) -> Result<Vec<Entry>, BatchError> {
     let limit = PageLimit { entries: of.count.max(1), bytes: 16 << 20 };
     unit.page(Space::JOBS, range, direction, limit, &mut page)?;
     Ok(page.iter().take(of.count).map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
-}
-
-/// Returns the first key after all keys with a prefix.
-pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
-    let mut end = prefix.to_vec();
-    while let Some(last) = end.pop() {
-        if last < u8::MAX {
-            end.push(last + 1);
-            return Some(end);
-        }
-    }
-    None
 }

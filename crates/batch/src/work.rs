@@ -3,6 +3,7 @@
 use crate::error::{BatchError, Thrown};
 use crate::event::EventPosition;
 use crate::record::{ExecutionId, Lease, Position};
+use crate::record_bytes::read;
 use quayline_postgres::Transaction;
 use quayline_store::Unit;
 use quayline_store::queue::Queue;
@@ -197,6 +198,17 @@ pub struct Fence {
     pub owner: u64,
 }
 
+impl Fence {
+    /// Returns an error if a lease is missing or belongs to another process.
+    pub(crate) fn check(&self, lease: Option<&[u8]>) -> Result<(), BatchError> {
+        let lease: Option<Lease> = lease.map(|value| read("a lease", value)).transpose()?;
+        match lease {
+            Some(lease) if lease.token == self.token && lease.owner == self.owner => Ok(()),
+            _ => Err(BatchError::Fenced { execution: self.execution, token: self.token }),
+        }
+    }
+}
+
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
@@ -243,4 +255,16 @@ impl Pending {
     pub fn wait(self) -> Result<(), BatchError> {
         (self.0)()
     }
+}
+
+/// Returns the first key after all keys with a prefix.
+pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return Some(end);
+        }
+    }
+    None
 }

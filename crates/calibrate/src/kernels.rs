@@ -23,6 +23,7 @@ use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey,
 };
 
+use crate::keys::{below, key};
 use crate::mix;
 use crate::run::Work;
 use crate::tls::{Handshake, Handshakes};
@@ -39,19 +40,6 @@ const SYNC_FILE_BYTES_MAX: u64 = 64 << 20;
 const RECORDS: u64 = 50_000;
 /// Records of a batch of decoding.
 const DECODED: usize = 500;
-
-/// Returns a pseudo-random number below a bound and advances the seed.
-pub(crate) fn below(seed: &mut u64, bound: u64) -> u64 {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    (*seed >> 8) % bound
-}
-
-/// Encodes a key of 8 bytes.
-pub(crate) fn key(number: u64) -> [u8; 8] {
-    number.to_be_bytes()
-}
 
 /// Resources that the threads of a kernel share: a store with a record file, and a folder.
 pub(crate) struct Bed {

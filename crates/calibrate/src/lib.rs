@@ -16,6 +16,7 @@
 mod certificate;
 mod host;
 mod kernels;
+mod keys;
 mod mix;
 pub mod primitives;
 mod run;

@@ -15,7 +15,7 @@ use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, Re
 use quayline_store::{Access, Clock, LockWait, Store, StoreError, StoreLimits, SystemClock};
 use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Settings};
 
-use crate::kernels::{below, key};
+use crate::keys::{below, key};
 use crate::run::process_cpu;
 
 const CUSTOMERS: u64 = 20_000;

@@ -3,25 +3,18 @@
 use std::collections::VecDeque;
 
 use quayline_amqp::{AmqpError, Attach, LinkId, condition};
-use quayline_store::queue::{Content, Message, Queue};
+use quayline_store::queue::Content;
 
-use crate::client::{Client, Link, amqp_error};
+use crate::client::{Client, amqp_error};
 use crate::convert;
 use crate::facts::count;
 use crate::get::now_ms;
+use crate::links::{BrowseLink, Link};
 
 /// Messages read at once.
 const PAGE: usize = 16;
 /// Bytes of messages read at once, not counting the last message. Default 1 MB, in addition to the message of up to 100 MB that is being sent.
 const PAGE_BYTES: usize = 1 << 20;
-
-/// A link that browses. It continues when the client requests more.
-#[derive(Debug)]
-pub(crate) struct BrowseLink {
-    queue: Queue,
-    after: Option<[u8; 9]>,
-    read: VecDeque<Message>,
-}
 
 impl Client {
     pub(crate) fn attach_browse(&mut self, id: LinkId, attach: Attach) -> Result<(), AmqpError> {

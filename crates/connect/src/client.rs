@@ -10,12 +10,10 @@ use quayline_amqp::{
 use quayline_store::{Store, StoreError};
 
 use crate::batch::Batch;
-use crate::browse::BrowseLink;
 use crate::convert::HEADERS_BYTES_MAX;
 use crate::facts::{Counters, count};
-use crate::get::GetLink;
+use crate::links::Link;
 use crate::mailbox::{Mailbox, Signal};
-use crate::put::PutLink;
 use crate::settings::ListenerSettings;
 use crate::transaction::Transaction;
 
@@ -34,18 +32,6 @@ pub(crate) enum End {
     Closed,
     /// The connection broke, or the client violated the protocol.
     Lost,
-}
-
-/// Purpose of a link.
-#[derive(Debug)]
-pub(crate) enum Link {
-    Put(PutLink),
-    Get(GetLink),
-    Browse(BrowseLink),
-    /// A link to the transaction coordinator (AMQP 1.0, part 4).
-    Control,
-    /// Waits for its temporary queue to be created.
-    Making(Box<Attach>),
 }
 
 #[derive(Debug)]

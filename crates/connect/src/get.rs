@@ -1,33 +1,19 @@
 //! Links that get messages.
 
 use std::collections::BTreeMap;
-use std::task::Waker;
 
 use quayline_amqp::{AmqpError, Attach, Delivery, DeliveryState, LinkId, Source, Value, condition};
 use quayline_store::queue::{Attempt, Claim, Claimed, Queue, Select};
 
-use crate::client::{Client, End, Link, amqp_error};
+use crate::client::{Client, End, amqp_error};
 use crate::convert;
 use crate::facts::count;
 use crate::ids;
+use crate::links::{GetLink, Link};
 use crate::mailbox::waker;
 
 /// Milliseconds until a link is served again that waits for nothing in particular.
 const NEVER_MS: u64 = u64::MAX;
-
-/// A link that gets messages.
-#[derive(Debug)]
-pub(crate) struct GetLink {
-    queue: Queue,
-    select: Select,
-    waker: Waker,
-    /// Messages that the client has, with their sizes, in the order in which they were sent.
-    unsettled: BTreeMap<u32, (Claim, u64)>,
-    /// Treatment of messages that are settled without an outcome.
-    default_outcome: Option<DeliveryState>,
-    /// Time, by the monotonic clock, at which the next message on the queue ends its retry delay.
-    due_ms: Option<u64>,
-}
 
 impl Client {
     pub(crate) fn attach_get(&mut self, id: LinkId, attach: Attach, made: Option<String>) -> Result<(), AmqpError> {

@@ -7,26 +7,16 @@ use quayline_amqp::{
 };
 use quayline_store::queue::{Message, Persistence, Queue, USER_ID};
 
-use crate::client::{Client, Link, amqp_error, message_bytes_max};
+use crate::client::{Client, amqp_error, message_bytes_max};
 use crate::convert::{self, Arrived};
 use crate::facts::count;
 use crate::get::now_ms;
+use crate::links::{Link, PutLink};
 use crate::mailbox::Committed;
 use crate::temporary;
 
 /// Maximum number of queues kept open by a link whose messages name their own addresses.
 const OPEN_QUEUES_MAX: usize = 64;
-
-/// A link that puts messages.
-#[derive(Debug)]
-pub(crate) struct PutLink {
-    /// The queue; `None` if each message names its own.
-    queue: Option<Queue>,
-    /// Queues that messages named.
-    named: HashMap<String, Queue>,
-    /// Messages with a pending outcome.
-    pending: u32,
-}
 
 impl Client {
     /// Attaches a link that puts messages; `made` is the name of its temporary queue.

@@ -7,7 +7,8 @@ use quayline_amqp::{AmqpError, Attach, LinkId, Role, condition};
 use quayline_store::queue::QueueDefinition;
 use quayline_store::{Clock as _, Store, StoreError, SystemClock};
 
-use crate::client::{Client, Link, amqp_error};
+use crate::client::{Client, amqp_error};
+use crate::links::Link;
 use crate::mailbox::Signal;
 
 /// Names of temporary queues begin with this.

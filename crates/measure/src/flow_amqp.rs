@@ -12,7 +12,7 @@ use quayline_connect::{
 use quayline_store::Store;
 use quayline_store::queue::{Message, Persistence};
 
-use crate::flow_bed::shown;
+use crate::error_text::shown;
 
 /// Longest wait for an outcome or a reply.
 const WAIT: Duration = Duration::from_secs(60);

@@ -14,6 +14,7 @@ use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
 use quayline_store::{Access, Clock, Store, StoreLimits, SystemClock};
 use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
 
+use crate::error_text::shown;
 use crate::flow_amqp::{AmqpApplications, amqp_listener};
 
 /// Length of a request, as in the report.
@@ -145,10 +146,6 @@ pub(crate) fn record(number: u32) -> [u8; 32] {
 #[must_use]
 pub fn sample_file() -> Vec<u8> {
     (0..FLOW_RECORDS).flat_map(record).collect()
-}
-
-pub(crate) fn shown(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 /// Returns the name of a file. The file with number 0 has the name that IBM's report uses.

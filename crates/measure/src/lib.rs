@@ -26,6 +26,7 @@ mod client;
 mod convert_study;
 mod cpu;
 mod edi_data;
+mod error_text;
 mod flow_amqp;
 mod flow_bed;
 mod flow_report;

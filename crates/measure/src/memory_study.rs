@@ -11,7 +11,8 @@ use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, Re
 use quayline_store::{Access, Clock, LockWait, Store, StoreError, StoreLimits, SystemClock};
 use quayline_store_embedded::{EmbeddedEngine, Folder, Medium, MediumFile, OpenMode, Settings};
 
-use crate::store_study::{Repeated, random, repeated, shown};
+use crate::error_text::shown;
+use crate::store_study::{Repeated, random, repeated};
 
 /// Bytes of a record. Its key and its content fit the cache of small records.
 const RECORD_BYTES: u32 = 80;

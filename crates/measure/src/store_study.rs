@@ -16,6 +16,8 @@ use quayline_store::save::{Packing, SaveFacts, SaveOptions};
 use quayline_store::{Access, Clock, LockWait, Store, StoreError, StoreLimits, SystemClock, Unit};
 use quayline_store_embedded::{EmbeddedEngine, Folder, SaveSource, Settings, save_to_folder};
 
+use crate::error_text::shown;
+
 /// The hidden command of the executable that opens units of work until it is killed.
 pub const STORE_CHILD: &str = "measured-store";
 
@@ -154,10 +156,6 @@ fn packing_name(packing: Packing) -> &'static str {
         Packing::None => "plain",
         Packing::Deflate => "compressed",
     }
-}
-
-pub(crate) fn shown(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 /// Opens the store in a folder, and creates it if it is missing.

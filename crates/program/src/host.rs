@@ -26,8 +26,7 @@ use crate::area::{
     Area, CALLER_WAITS, CURRENT, Claim, DONE_HEAD, DONE_TAIL, Geometry, SLOTS_MAX, SUBMIT_TAIL, WORKER_SLEEPS, narrow,
     now_ns,
 };
-use crate::worker::exit_code;
-use crate::{End, ProgramError};
+use crate::{End, ProgramError, exit_code};
 
 /// Program and settings of a worker.
 #[derive(Clone, Debug)]

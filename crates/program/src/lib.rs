@@ -26,6 +26,7 @@
 mod account;
 #[allow(unsafe_code, reason = "memory shared with another process, reached by address")]
 mod area;
+pub mod exit_code;
 mod fault;
 #[allow(unsafe_code, reason = "descriptors handed to a process between fork and exec")]
 mod host;
@@ -39,4 +40,4 @@ pub use account::{WorkerUse, waited_here, worker_use};
 pub use fault::{End, ProgramError};
 pub use host::{Completion, Slot, Worker, WorkerSpec, WorkingStorage};
 pub use source::{Compiled, ModuleSource, NO_COMPILER, has_entry, module_of};
-pub use worker::{CANNOT_BEGIN, WORKER_ARGUMENT, exit_code, run_worker};
+pub use worker::{CANNOT_BEGIN, WORKER_ARGUMENT, run_worker};

@@ -23,6 +23,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::area::{
     Area, CALLER_WAITS, CURRENT, Claim, DONE_TAIL, SUBMIT_HEAD, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns,
 };
+use crate::exit_code;
 use crate::host::{FIRST_FD, WorkingStorage};
 use crate::modules::Modules;
 
@@ -31,16 +32,6 @@ pub const WORKER_ARGUMENT: &str = "program-worker";
 
 /// Prefix of the line that a worker writes to standard error if it cannot start.
 pub const CANNOT_BEGIN: &str = "program worker cannot begin";
-
-/// Exit codes of a worker that could not begin; above those that COBOL programs use.
-pub mod exit_code {
-    /// libcob is not installed.
-    pub const NO_RUNTIME: i32 = 121;
-    /// The program is not found or does not load.
-    pub const NO_PROGRAM: i32 = 122;
-    /// Started by hand, or by another version.
-    pub const NO_CALLER: i32 = 123;
-}
 
 /// A worker rings for finished calls when its queue is empty, or after so long with more to do.
 const RING_AFTER_NS: u64 = 50_000;

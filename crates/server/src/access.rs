@@ -12,7 +12,7 @@ use quayline_gateway::{KeySet, Operation, Problem, TokenFault, TokenRules};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 
-use crate::config::{AuthenticationConfig, JwtConfig};
+use crate::authentication_config::{AuthenticationConfig, JwtConfig};
 
 /// A client that is known.
 #[derive(Clone, Debug, Eq, PartialEq)]

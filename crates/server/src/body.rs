@@ -13,7 +13,7 @@ use hyper::body::{Frame, SizeHint};
 use quayline_meter::Phase;
 use tokio::sync::mpsc::Receiver;
 
-use crate::thread::Counted;
+use crate::metrics::Counted;
 
 /// Buffers of one thread that are not in use. A giant answer's buffer is given back to the system.
 #[derive(Debug, Default)]

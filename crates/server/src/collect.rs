@@ -1,7 +1,6 @@
 //! The collector of a server: a thread that samples once a second, stores intervals and carries out the actions of alerts.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::fmt::Write as _;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,133 +15,19 @@ use quayline_core::Finding;
 use quayline_gateway::{Compression, Operation, ProviderSpec};
 use quayline_store::{FileUse, Store, StoreError};
 use quayline_workload::{
-    Action, Collector, Figure, Interval, Kind, MemberTotals, Message, Source, System, Tick, WaitsInterval, Workload,
-    component_json, names,
+    Action, Collector, Figure, Kind, MemberTotals, Message, Source, System, Tick, Workload, names,
 };
 
+use crate::collected::{AT_HAND_MAX, Collected};
 use crate::journal::Log;
-use crate::kept::{KeptFile, KeptIntervals, NAME as KEPT_FILE};
+use crate::kept::{Kept, KeptFile, KeptIntervals, NAME as KEPT_FILE};
 use crate::outbound::{Endpoint, Whole};
 use crate::shared::Shared;
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_secs(1);
-/// Intervals that the listener for operators has at hand: a day of minutes.
-const AT_HAND_MAX: usize = 1_440;
 /// Longest time for a command or a webhook of an alert.
 const ACTION_MAX: Duration = Duration::from_secs(60);
-
-/// Figures for the listener for operators.
-#[derive(Debug, Default)]
-pub(crate) struct Collected {
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    intervals: VecDeque<Interval>,
-    /// Sums since the start by class: for counters of Prometheus.
-    sums: Vec<Sums>,
-    alerts: Vec<(String, bool)>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Sums {
-    class: String,
-    count: u64,
-    failed: u64,
-    cpu_s: f64,
-    helper_cpu_s: f64,
-    run_queue_s: f64,
-    held_s: f64,
-    above_s: f64,
-    waits: WaitsInterval,
-    band: u8,
-}
-
-impl Collected {
-    /// Writes the last intervals as `quayline.intervals/1`.
-    pub(crate) fn json(&self, last: usize) -> String {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let skip = state.intervals.len().saturating_sub(last);
-        let intervals: Vec<Interval> = state.intervals.iter().skip(skip).cloned().collect();
-        format!("{}\n", component_json(&intervals))
-    }
-
-    /// Metrics in the text form of Prometheus.
-    pub(crate) fn metrics(&self) -> String {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = String::new();
-        let mut family = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Sums) -> f64| {
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for sums in &state.sums {
-                let _ = writeln!(text, "{name}{{class=\"{}\"}} {}", escaped(&sums.class), value(sums));
-            }
-        };
-        let counter = "counter";
-        family("quayline_class_transactions_total", counter, "Transactions that ended, good or failed.", &|s| {
-            s.count as f64
-        });
-        family("quayline_class_failed_total", counter, "Transactions that failed.", &|s| s.failed as f64);
-        family("quayline_class_cpu_seconds_total", counter, "CPU time of the threads of a class.", &|s| s.cpu_s);
-        family("quayline_class_helper_cpu_seconds_total", counter, "CPU time of helpers for a class.", &|s| {
-            s.helper_cpu_s
-        });
-        family(
-            "quayline_class_run_queue_seconds_total",
-            counter,
-            "Time for which threads of a class waited for a processor.",
-            &|s| s.run_queue_s,
-        );
-        family("quayline_class_held_seconds_total", counter, "Time for which work waited for its turn.", &|s| s.held_s);
-        family("quayline_class_above_seconds_total", counter, "Time above the threshold of a class.", &|s| s.above_s);
-        family("quayline_class_band", "gauge", "Band of priorities of a class, 1 (highest) to 6.", &|s| {
-            f64::from(s.band)
-        });
-        let name = "quayline_class_wait_seconds_total";
-        let _ = writeln!(text, "# HELP {name} Waits of a class, by reason.");
-        let _ = writeln!(text, "# TYPE {name} counter");
-        for sums in &state.sums {
-            for (reason, seconds) in sums.waits.by_reason() {
-                let class = escaped(&sums.class);
-                let _ = writeln!(text, "{name}{{class=\"{class}\",reason=\"{reason}\"}} {seconds}");
-            }
-        }
-        let _ = writeln!(text, "# HELP quayline_alert 1 while an alert lasts.\n# TYPE quayline_alert gauge");
-        for (name, lasts) in &state.alerts {
-            let _ = writeln!(text, "quayline_alert{{alert=\"{}\"}} {}", escaped(name), u8::from(*lasts));
-        }
-        text
-    }
-
-    fn take(&self, interval: &Interval, alerts: Vec<(String, bool)>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for class in &interval.classes {
-            if !state.sums.iter().any(|sums| sums.class == class.name) {
-                state.sums.push(Sums { class: class.name.clone(), ..Sums::default() });
-            }
-            let Some(sums) = state.sums.iter_mut().find(|sums| sums.class == class.name) else { continue };
-            sums.count += class.count;
-            sums.failed += class.failed;
-            sums.cpu_s += class.cpu_s;
-            sums.helper_cpu_s += class.helper_cpu_s;
-            sums.run_queue_s += class.run_queue_s;
-            sums.held_s += class.held_s;
-            sums.above_s += class.above_s;
-            sums.waits.add(class.waits);
-            sums.band = class.band;
-        }
-        state.alerts = alerts;
-        state.intervals.push_back(interval.clone());
-        while state.intervals.len() > AT_HAND_MAX {
-            state.intervals.pop_front();
-        }
-    }
-}
-
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
 
 /// The thread of the collector. It ends with this value.
 pub struct Collecting {
@@ -228,7 +113,7 @@ fn collect(around: &Around, stop: &AtomicBool) {
     };
     let known = kept.as_ref().map_or_else(|| Ok(Vec::new()), |kept| kept.last(AT_HAND_MAX));
     match known {
-        Ok(known) => collected.state.lock().unwrap_or_else(PoisonError::into_inner).intervals.extend(known),
+        Ok(known) => collected.extend(known),
         Err(why) => log(&format!("kept intervals cannot be read: {why}")),
     }
     let mut collector = Collector::new(Arc::clone(workload), Box::new(System));
@@ -303,14 +188,6 @@ fn log_poison(store: &Store, known: &mut HashMap<String, String>, log: &Log) {
     }
 }
 
-/// Storage of intervals beyond the life of the process.
-pub(crate) trait Kept {
-    /// Stores an interval and removes the oldest ones above the limit.
-    fn keep(&mut self, interval: &Interval) -> Result<(), String>;
-    /// Returns the last intervals, ascending.
-    fn last(&self, count: usize) -> Result<Vec<Interval>, String>;
-}
-
 /// Performs the actions of a message on a separate thread, since commands and other hosts may be slow.
 fn act((root, log): (&Path, &Log), message: Message) {
     let (root, of_thread) = (root.to_owned(), Arc::clone(log));
@@ -368,7 +245,7 @@ fn webhook(url: &str, message: &Message) -> Result<(), String> {
     let endpoint = Endpoint::new(url, crate::tls::system_authorities)?;
     let body = json_of(message);
     let mut ended = Err("there is no runtime".to_owned());
-    crate::run::on_thread(async {
+    crate::local_runtime::on_thread(async {
         let post = async {
             let mut sender = endpoint.connect().await?;
             let request = Request::post(endpoint.target())

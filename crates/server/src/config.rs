@@ -9,11 +9,15 @@ use quayline_project::TomlFile;
 use quayline_workload::WorkloadConfig;
 use serde::Deserialize;
 
-use crate::amqp::{AmqpConfig, Kind};
+use crate::amqp_config::AmqpConfig;
+use crate::authentication_config::AuthenticationConfig;
 use crate::clients::{Network, ProxyHeader};
 use crate::issuer::Issuer;
-use crate::otlp::{Otlp, OtlpConfig};
-use crate::queues::QueuesConfig;
+use crate::limits_config::LimitsConfig;
+use crate::otlp::Otlp;
+use crate::otlp_config::OtlpConfig;
+use crate::queues_config::QueuesConfig;
+use crate::tls_config::TlsConfig;
 use crate::{access, tls};
 
 const SYNTAX: Code = Code("SRV-001");
@@ -152,220 +156,11 @@ impl Default for PartnersConfig {
     }
 }
 
-/// Certificates.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TlsConfig {
-    /// Certificate chain, PEM. Read again when it changes.
-    pub certificate: PathBuf,
-    /// Private key, PEM.
-    pub key: PathBuf,
-    /// Authorities of client certificates, PEM. If present, the server requests a certificate from clients.
-    pub client_authorities: Option<PathBuf>,
-    /// True to refuse a client without a certificate at the handshake.
-    #[serde(default)]
-    pub require_client_certificate: bool,
-    /// Lowest version, `1.2` (default) or `1.3`.
-    pub minimum_version: Option<String>,
-}
-
-/// Authentication of clients.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct AuthenticationConfig {
-    /// True if non-public APIs need an authenticated client. Only an explicit `false` turns it off.
-    pub required: bool,
-    /// File of API keys.
-    pub api_keys: Option<PathBuf>,
-    /// Tokens.
-    pub jwt: Option<JwtConfig>,
-    /// Roles of clients with a certificate, by the certificate's subject name.
-    pub certificate_roles: std::collections::BTreeMap<String, Vec<String>>,
-}
-
-impl Default for AuthenticationConfig {
-    fn default() -> Self {
-        AuthenticationConfig { required: true, api_keys: None, jwt: None, certificate_roles: Default::default() }
-    }
-}
-
-/// Tokens (RFC 7519) that an authorization server signs.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct JwtConfig {
-    /// Required issuer of tokens.
-    pub issuer: String,
-    /// Whom it must be for.
-    pub audience: String,
-    /// File with the issuer's keys (JWKS, RFC 7517). Read again when it changes.
-    pub jwks: Option<PathBuf>,
-    /// URL of the issuer's keys, instead of a file.
-    pub jwks_url: Option<String>,
-    /// Authorities that the URL's certificate is checked against, PEM; by default those of the system.
-    pub jwks_authorities: Option<PathBuf>,
-    /// Seconds after which keys are read again. Default 300.
-    pub jwks_refresh_seconds: Option<u64>,
-    /// Minimum seconds between key requests that tokens with unknown keys cause. Default 10.
-    pub jwks_soonest_seconds: Option<u64>,
-    /// Seconds that keys stay in force while newer ones cannot be read; then no token is taken. Default 86,400.
-    pub jwks_keep_seconds: Option<u64>,
-    /// Milliseconds for one look. Default 5000.
-    pub jwks_time_limit_ms: Option<u64>,
-    /// Claim with the roles: a list, or words separated by spaces. Default `roles`.
-    pub roles_claim: Option<String>,
-    /// Seconds that clocks may differ. Default 60.
-    pub leeway_seconds: Option<u64>,
-}
-
-/// Bounds, each with its unit in its name.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct LimitsConfig {
-    /// Bytes of a request's body. Default 1 MiB.
-    pub body_bytes: usize,
-    /// Bytes of a request's line and headers. Default 16 KiB.
-    pub header_bytes: usize,
-    /// Bytes of a request's path and query. Default 4 KiB.
-    pub target_bytes: usize,
-    /// Seconds for a request's headers, also between requests of a connection. Default 75.
-    pub idle_seconds: u64,
-    /// Seconds for a request's body. Default 20.
-    pub body_seconds: u64,
-    /// Seconds without progress after which a client that does not read its answer is cut off. Default 30.
-    pub write_seconds: u64,
-    /// Maximum number of connections. Default: 20,000, or as many as the limit of open files allows.
-    pub connections: Option<usize>,
-    /// Maximum number of connections from one address, or one /64 network of IPv6. Default: half of all connections, or all if there are at most 64.
-    pub connections_per_address: Option<usize>,
-    /// Requests in progress. Default 10,000.
-    pub requests: usize,
-    /// Requests a second of one client, on average; none by default.
-    pub client_requests_per_second: Option<f64>,
-    /// Requests that a client may send at once before that average holds. Default: two seconds' worth.
-    pub client_burst: Option<f64>,
-    /// Requests in progress of one client; none by default.
-    pub client_concurrent: Option<usize>,
-    /// Limits of clients with a role. They replace those of a client in general.
-    pub roles: std::collections::BTreeMap<String, RoleLimits>,
-}
-
-/// Limits of a client with a role. A client with several roles gets the largest of each limit. A limit that is not set is the one for clients in general.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct RoleLimits {
-    /// Requests a second of one client, on average.
-    pub client_requests_per_second: Option<f64>,
-    /// Requests that a client may send at once before that average holds. Default: two seconds' worth.
-    pub client_burst: Option<f64>,
-    /// Requests in progress of one client.
-    pub client_concurrent: Option<usize>,
-}
-
-impl LimitsConfig {
-    /// Returns the limits of a client in general.
-    pub(crate) fn of_client(&self) -> RoleLimits {
-        RoleLimits {
-            client_requests_per_second: self.client_requests_per_second,
-            client_burst: self.client_burst,
-            client_concurrent: self.client_concurrent,
-        }
-    }
-}
-
-impl RoleLimits {
-    /// Calls `value` with each wrong number; `keys` are the places of rate, burst and requests in progress.
-    fn wrong(&self, keys: [&'static str; 3], value: &mut dyn FnMut(&'static str, &str, &str)) {
-        let [rate, burst, concurrent] = keys;
-        let fits = [
-            (concurrent, self.client_concurrent != Some(0), "`client-concurrent`: expected at least 1 request"),
-            (
-                rate,
-                self.client_requests_per_second.is_none_or(|rate| rate > 0.0 && rate.is_finite()),
-                "`client-requests-per-second`: expected a number above 0",
-            ),
-            (
-                burst,
-                self.client_burst.is_none_or(|burst| burst >= 1.0 && burst.is_finite()),
-                "`client-burst`: expected at least 1 request",
-            ),
-        ];
-        for (key, _, message) in fits.iter().filter(|(_, fits, _)| !fits) {
-            value(key, message, "leave the key out for its default, which docs/reference/gateway.md gives");
-        }
-        if self.client_burst.is_some() && self.client_requests_per_second.is_none() {
-            value(burst, "`client-burst` is set without a rate", "add `client-requests-per-second`");
-        }
-    }
-}
-
-impl JwtConfig {
-    fn wrong(&self, value: &mut dyn FnMut(&'static str, &str, &str)) {
-        let path = "authentication.jwt";
-        match (&self.jwks, &self.jwks_url) {
-            (Some(_), Some(_)) => value(path, "the issuer's keys come from a file and from a URL", "keep one of them"),
-            (None, None) => value(
-                path,
-                "the issuer's keys are not given",
-                "add `jwks`, a file, or `jwks-url`, what the issuer's metadata calls `jwks_uri`",
-            ),
-            (Some(_), None) => {
-                let of_url = self.jwks_authorities.is_some()
-                    || self.jwks_refresh_seconds.is_some()
-                    || self.jwks_soonest_seconds.is_some()
-                    || self.jwks_keep_seconds.is_some()
-                    || self.jwks_time_limit_ms.is_some();
-                if of_url {
-                    let message = "the keys come from a file, which is checked every `reload-seconds`";
-                    value(path, message, "remove the keys that are about `jwks-url`");
-                }
-            }
-            (None, Some(url)) => {
-                let uri = url.parse::<hyper::Uri>().ok();
-                let (scheme, host) = uri.as_ref().map_or((None, ""), |u| (u.scheme_str(), u.host().unwrap_or("")));
-                let is_local = host == "localhost"
-                    || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-                let key = "authentication.jwt.jwks-url";
-                match scheme {
-                    Some("https") if !host.is_empty() => {}
-                    Some("http") if is_local => {}
-                    Some("http") => {
-                        value(key, "others on the network could replace the issuer's keys", "write https://")
-                    }
-                    _ => value(key, "this is not a URL", "write https:// and what follows it"),
-                }
-            }
-        }
-        if self.jwks_refresh_seconds == Some(0) || self.jwks_time_limit_ms == Some(0) {
-            value(path, "a refresh or a time limit of nothing", "leave the key out for its default");
-        }
-    }
-}
-
 /// Returns true for a valid browser Origin: `https://app.example` or `http://localhost:3000`.
 fn is_origin(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, host)| {
         !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '?', '#', '*', ' ']) && text != "null"
     })
-}
-
-impl Default for LimitsConfig {
-    fn default() -> Self {
-        LimitsConfig {
-            body_bytes: 1 << 20,
-            header_bytes: 16 << 10,
-            target_bytes: 4 << 10,
-            idle_seconds: 75,
-            body_seconds: 20,
-            write_seconds: 30,
-            connections: None,
-            connections_per_address: None,
-            requests: 10_000,
-            client_requests_per_second: None,
-            client_burst: None,
-            client_concurrent: None,
-            roles: std::collections::BTreeMap::new(),
-        }
-    }
 }
 
 /// Cross-origin requests (Fetch standard).
@@ -617,6 +412,70 @@ impl ServeConfig {
         all.extend(self.amqp.as_ref().map(|amqp| ("amqp.listen", amqp.listen(self))));
         all
     }
+}
+
+impl AmqpConfig {
+    /// Values that would let nothing through, and listeners that would be open by mistake: key, message and hint.
+    pub(crate) fn wrong(&self, config: &ServeConfig) -> Vec<(&'static str, Kind, String, &'static str)> {
+        let mut wrong = Vec::new();
+        let is_open = !self.listen(config).ip().is_loopback();
+        if is_open && !config.open_to_network {
+            wrong.push((
+                "amqp.listen",
+                Kind::Unsafe,
+                "`amqp.listen` is an address that other machines reach".to_owned(),
+                "if that is meant, write `open-to-network = true` in [serve]",
+            ));
+        }
+        if is_open && config.tls.is_none() {
+            wrong.push((
+                "amqp.listen",
+                Kind::Unsafe,
+                "passwords and messages would pass the network without TLS".to_owned(),
+                "add [serve.tls]",
+            ));
+        }
+        let authentication = &config.authentication;
+        let has_authorities = config.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());
+        if authentication.required && authentication.api_keys.is_none() && !has_authorities {
+            wrong.push((
+                "amqp",
+                Kind::Value,
+                "no client can log in: there are neither users with passwords nor client certificates".to_owned(),
+                "add `api-keys` to [serve.authentication], or `client-authorities` to [serve.tls], or write `required = false`",
+            ));
+        }
+        let least = [
+            ("amqp.threads", self.threads.is_none_or(|n| (1..=64).contains(&n)), "1 to 64 threads"),
+            ("amqp.connections", self.connections != Some(0), "at least 1 connection"),
+            ("amqp.credit", self.credit != Some(0), "at least 1 message"),
+            ("amqp.idle-seconds", self.idle_seconds != Some(0), "at least 1 second"),
+            ("amqp.transaction-seconds", self.transaction_seconds != Some(0), "at least 1 second"),
+        ];
+        for (key, fits, expected) in least {
+            if !fits {
+                let hint = "leave the key out for its default, which docs/reference/amqp.md gives";
+                wrong.push((key, Kind::Value, format!("expected {expected}"), hint));
+            }
+        }
+        wrong
+    }
+
+    /// Address and port.
+    #[must_use]
+    pub fn listen(&self, config: &ServeConfig) -> SocketAddr {
+        let port = if config.tls.is_some() { 5671 } else { 5672 };
+        self.listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
+    }
+}
+
+/// Kind of a wrong setting.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// Open by mistake.
+    Unsafe,
+    /// An invalid value.
+    Value,
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
-use crate::config::LimitsConfig;
+use crate::limits_config::LimitsConfig;
 
 /// Default limit of connections, unless the limit of open files is lower. A client that needs more sets its own limit.
 pub(crate) const DEFAULT_CONNECTIONS: usize = 20_000;

@@ -1,9 +1,7 @@
 //! One request to one response.
 
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -12,74 +10,30 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{
-    Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag, record_tag,
+    Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, asked_fields, etag, record_tag,
 };
 use quayline_meter::{Phase, interruptions};
 
-use crate::access::{Denied, Guarded, Identity};
+use crate::access::Guarded;
+use crate::admission::{Known, Places, admit, admit_or_renew};
 use crate::api::v1;
 use crate::body::Body;
 use crate::clients::{CONFLICT_REMEDY, Conflict, client_of};
 use crate::compress::{self, Taken};
-use crate::connections::network;
+use crate::cross_origin::{cross_origin, options};
 use crate::guard::{Panicked, caught};
+use crate::headers::{insert, text};
 use crate::heads::{Head, Heads};
 use crate::journal::Journal;
-use crate::limiter::Refused;
 use crate::negotiate::accepted;
 use crate::otlp;
 use crate::pages;
+use crate::peer::Peer;
 use crate::queues;
+use crate::request_body::read_body;
 use crate::shared::Shared;
-use crate::thread::{Counted, Thread, Version};
+use crate::thread::{Thread, Version};
 use crate::trace::Trace;
-
-/// The connection a request came over.
-pub(crate) struct Peer {
-    /// Address of the peer.
-    pub(crate) address: std::net::SocketAddr,
-    /// Common name of the client's certificate, where it has one that was verified.
-    pub(crate) certificate: Option<String>,
-    /// True if the connection's handshake resumed a session; taken by the first request, which counts it.
-    pub(crate) is_resumed: Cell<Option<bool>>,
-}
-
-impl Peer {
-    pub(crate) fn new(address: std::net::SocketAddr, certificate: Option<String>) -> Peer {
-        Peer { address, certificate, is_resumed: Cell::new(None) }
-    }
-}
-
-/// Properties of an answered request, for audit, log and metrics.
-#[derive(Default)]
-pub(crate) struct Known {
-    /// Version of the definitions, and the operation's index there.
-    operation: Option<(Rc<Version>, usize)>,
-    /// Operation and path of a call of a queue.
-    pub(crate) queue: Option<(&'static str, String)>,
-    pub(crate) metrics: Option<Counted>,
-    /// Time at which the answer was complete.
-    pub(crate) answered: Option<Instant>,
-    pub(crate) identity: Option<Rc<Identity>>,
-    /// True if the request was refused because it cannot be audited.
-    unaudited: bool,
-    /// User agent of the client, for the access log.
-    agent: Option<HeaderValue>,
-    /// Places among requests in progress, of the client and of all.
-    places: Places,
-}
-
-impl Known {
-    /// Returns operation and path, as the API or the queues define them.
-    fn route(&self) -> Option<(&str, &str)> {
-        let operation = self.operation.as_ref().map(|(version, index)| &version.definitions.operations[*index]);
-        match (operation, &self.queue) {
-            (Some(operation), _) => Some((operation.id.as_str(), operation.path.as_str())),
-            (None, Some((id, path))) => Some((id, path.as_str())),
-            (None, None) => None,
-        }
-    }
-}
 
 /// Status that audit, access log and metrics have for a request whose client left before the answer. Its effect may have happened.
 const CLIENT_LEFT: u16 = 499;
@@ -104,24 +58,6 @@ impl Drop for OnRecord {
             metrics.answered(CLIENT_LEFT, 0, self.began.elapsed());
         }
         record(&self.thread, &self.peer, &self.known, &self.method, CLIENT_LEFT, 0, self.began, &self.trace);
-    }
-}
-
-/// Places that are released when the request is answered, or when it is dropped because its client disconnected.
-#[derive(Default)]
-struct Places {
-    all: Option<Rc<Thread>>,
-    client: Option<(Arc<Shared>, String)>,
-}
-
-impl Drop for Places {
-    fn drop(&mut self) {
-        if let Some((shared, client)) = self.client.take() {
-            shared.limiter.leave(&client);
-        }
-        if let Some(thread) = self.all.take() {
-            thread.shared.requests.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -498,75 +434,6 @@ fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &Hea
     admit(thread, peer, Guarded::from(&**operation), Some(headers), &mut found).is_ok()
 }
 
-/// Admits a client. A token by a key that is not known may be one of the issuer's new ones, which are then read.
-pub(crate) async fn admit_or_renew(
-    thread: &Thread,
-    peer: &Peer,
-    operation: Guarded<'_>,
-    credentials: Option<&HeaderMap>,
-    known: &mut Known,
-) -> Result<(), Box<Problem>> {
-    let Err(denied) = admit(thread, peer, operation, credentials, known) else { return Ok(()) };
-    match &thread.shared.issuer {
-        Some(issuer) if denied.renew && issuer.renewed().await => {
-            admit(thread, peer, operation, credentials, known).map_err(|denied| denied.problem)
-        }
-        _ => Err(denied.problem),
-    }
-}
-
-/// Identifies the client and applies its limits. `headers` are those of a request that include credentials.
-fn admit(
-    thread: &Thread,
-    peer: &Peer,
-    operation: Guarded<'_>,
-    headers: Option<&HeaderMap>,
-    known: &mut Known,
-) -> Result<(), Denied> {
-    let shared = &thread.shared;
-    let header = |name: &str| text(headers?, name).map(str::to_owned);
-    let checked = thread.access().check(operation, &header, peer.certificate.as_deref(), &thread.tokens);
-    let refused = |denied| {
-        shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-        denied
-    };
-    let too_many = |refusal| {
-        let problem = match refusal {
-            Refused::Rate(seconds) => Problem::too_many("the client sends more requests a second than it may", seconds),
-            Refused::Concurrent => Problem::too_many("the client has as many requests in progress as it may", 1),
-        };
-        refused(Denied { problem: Box::new(problem), renew: false, wrong: false })
-    };
-    let limited = shared.limiter.is_active();
-    known.identity = match checked {
-        Ok(identity) => identity,
-        Err(denied) => {
-            // Who guesses keys is limited by address, as is who shows none.
-            if limited && denied.wrong {
-                let client = limited_as(peer.address.ip());
-                shared.limiter.enter(&client, &[], Instant::now()).map_err(too_many)?;
-                shared.limiter.leave(&client);
-            }
-            return Err(refused(denied));
-        }
-    };
-    if limited {
-        let client = match &known.identity {
-            Some(identity) => format!("{}:{}", identity.how, identity.name),
-            None => limited_as(peer.address.ip()),
-        };
-        let roles = known.identity.as_ref().map_or(&[][..], |identity| &identity.roles);
-        shared.limiter.enter(&client, roles, Instant::now()).map_err(too_many)?;
-        known.places.client = Some((Arc::clone(shared), client));
-    }
-    Ok(())
-}
-
-/// Returns the name that limits use for an address.
-fn limited_as(ip: std::net::IpAddr) -> String {
-    network(ip).to_string()
-}
-
 /// Parts of the request that shape the answer.
 struct Client<'a> {
     peer: &'a Peer,
@@ -694,10 +561,6 @@ fn finish(
 /// Request headers on which an answer depends.
 const VARIES: &str = "accept, accept-encoding";
 
-/// Headers that a browser may send to every operation; those that are its parameters come on top.
-const ALLOWED_HEADERS: [&str; 6] =
-    ["authorization", "content-type", "x-api-key", "if-match", "if-none-match", "traceparent"];
-
 /// Compares tags weakly (RFC 9110, section 13.1.2).
 fn matches_etag(known: &[u8], tag: &str) -> bool {
     let weak = |one: &[u8]| {
@@ -725,76 +588,6 @@ fn precondition(heads: Heads, tags_answer: bool, is_read: bool, headers: &Header
         return Err(Box::new(Problem::precondition("if-none-match")));
     }
     Ok(())
-}
-
-/// Answers OPTIONS for an existing path: the allowed methods, and the answer to a browser's preflight.
-pub(crate) fn options(
-    thread: &Thread,
-    methods: &[&str],
-    parameters: Vec<String>,
-    headers: &HeaderMap,
-) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let all = allowed(methods);
-    insert(response.headers_mut(), header::ALLOW, &all);
-    let preflight = headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    if preflight && allowed_origin(thread, headers.get(header::ORIGIN)).is_some() {
-        let out = response.headers_mut();
-        insert(out, header::ACCESS_CONTROL_ALLOW_METHODS, &all);
-        let mut names: Vec<String> = ALLOWED_HEADERS.map(str::to_owned).to_vec();
-        for name in parameters {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        insert(out, header::ACCESS_CONTROL_ALLOW_HEADERS, &names.join(", "));
-        let age = thread.shared.config.cors.max_age_seconds.unwrap_or(600);
-        out.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(age));
-    }
-    response
-}
-
-pub(crate) fn allowed_origin(thread: &Thread, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
-    let origin = origin?;
-    let origins = &thread.shared.config.cors.origins;
-    if origins.iter().any(|known| known == "*") {
-        return Some(HeaderValue::from_static("*"));
-    }
-    origins.iter().any(|known| known.as_bytes() == origin.as_bytes()).then(|| origin.clone())
-}
-
-/// Response headers that pages of other origins may read.
-const EXPOSED_HEADERS: &str = "etag, retry-after, location, x-request-id";
-
-fn cross_origin(thread: &Thread, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
-    let origins = &thread.shared.config.cors.origins;
-    // Also where the origin is none of them: a cache must not give this answer to one that is.
-    if !origins.is_empty() && origins.iter().all(|known| known != "*") {
-        headers.append(header::VARY, HeaderValue::from_static("origin"));
-    }
-    if let Some(origin) = allowed_origin(thread, origin) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
-    }
-}
-
-pub(crate) async fn read_body(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Box<Problem>> {
-    let too_large = || Box::new(Problem::too_large(413, "the request's body", limit));
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::new();
-    while let Some(frame) = core::future::poll_fn(|cx| core::pin::Pin::new(&mut body).poll_frame(cx)).await {
-        let Ok(frame) = frame else { return Err(Box::new(Problem::malformed_body())) };
-        if let Ok(data) = frame.into_data() {
-            if bytes.len() + data.len() > limit {
-                return Err(too_large());
-            }
-            bytes.extend_from_slice(&data);
-        }
-    }
-    Ok(bytes)
 }
 
 pub(crate) fn problem_response(thread: &Thread, problem: &Problem, trace: &Trace) -> Response<Body> {
@@ -862,15 +655,5 @@ fn record(
         let agent = known.agent.as_ref().map_or(&b"-"[..], |agent| agent.as_bytes()).escape_ascii();
         let line = format!("{now} {ip} {client} {method} {path} {status} {bytes} {micros}us");
         log.line(&format!("{line} {} \"{agent}\"", trace.id()));
-    }
-}
-
-pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-pub(crate) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
     }
 }

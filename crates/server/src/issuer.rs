@@ -1,7 +1,7 @@
 //! Keys of an issuer of tokens by URL: read at the start, again now and then, and when a token names a key that is not known.
 //!
 //! ```text
-//! a token's key is not known ─▶ renewed(): asks and waits ─▶ keep(): GET, KeySet ─▶ Shared::set_token_keys ─▶ the request looks once more
+//! a token's key is not known ─▶ renewed(): asks and waits ─▶ keep(): GET, KeySet ─▶ KeysTo::set ─▶ the request looks once more
 //! ```
 //!
 //! If a set cannot be read, the earlier keys stay valid for the time in the settings. After that time, and before the first set, the server accepts
@@ -18,9 +18,8 @@ use hyper::{Request, StatusCode};
 use quayline_gateway::KeySet;
 use tokio::sync::{Notify, watch};
 
-use crate::config::JwtConfig;
+use crate::authentication_config::JwtConfig;
 use crate::outbound::{BodyFault, Endpoint, Whole, read_all};
-use crate::shared::Shared;
 use crate::tls;
 
 /// An issuer's URL and the state of its keys.
@@ -55,6 +54,14 @@ const SET_BYTES_MAX: usize = 256 << 10;
 
 /// Maximum delay after a failed attempt.
 const RETRY_S_MAX: u64 = 60;
+
+/// Receiver of an issuer's keys.
+pub(crate) struct KeysTo<'s> {
+    /// Takes the keys in force; `None` if no token may be accepted.
+    pub(crate) set: &'s dyn Fn(Option<Arc<KeySet>>),
+    /// Takes lines for the operator.
+    pub(crate) log: &'s dyn Fn(&str),
+}
 
 impl Issuer {
     /// Creates the state without reading keys.
@@ -106,7 +113,7 @@ impl Issuer {
     }
 
     /// Keeps the keys fresh until the server ends.
-    pub(crate) async fn keep(&self, shared: &Shared) {
+    pub(crate) async fn keep(&self, to: &KeysTo<'_>) {
         let mut failures = 0u32;
         loop {
             self.state().running = true;
@@ -115,7 +122,7 @@ impl Issuer {
             let pause = match got {
                 Ok(keys) if !keys.is_empty() => {
                     failures = 0;
-                    self.good(shared, keys);
+                    self.good(to, keys);
                     self.refresh
                 }
                 other => {
@@ -123,10 +130,10 @@ impl Issuer {
                     failures = failures.saturating_add(1);
                     match other {
                         Ok(none) => {
-                            self.empty(shared, none);
+                            self.empty(to, none);
                             backoff
                         }
-                        Err(why) => self.bad(shared, why, backoff),
+                        Err(why) => self.bad(to, why, backoff),
                     }
                 }
             };
@@ -143,18 +150,18 @@ impl Issuer {
         }
     }
 
-    fn good(&self, shared: &Shared, keys: KeySet) {
-        shared.set_token_keys(Some(Arc::new(keys)));
+    fn good(&self, to: &KeysTo<'_>, keys: KeySet) {
+        (to.set)(Some(Arc::new(keys)));
         let ended = Some(Instant::now());
         let new = State { ended, read: ended, ..State::default() };
         let old = core::mem::replace(&mut *self.state(), new);
         if old.fault.is_some() || old.empty || old.doubted {
-            shared.log("the issuer's keys can be read again");
+            (to.log)("the issuer's keys can be read again");
         }
     }
 
     /// Records a set without keys. The second one in a row withdraws the keys in force.
-    fn empty(&self, shared: &Shared, none: KeySet) {
+    fn empty(&self, to: &KeysTo<'_>, none: KeySet) {
         let mut state = self.state();
         state.running = false;
         state.ended = Some(Instant::now());
@@ -168,18 +175,18 @@ impl Issuer {
         }
         drop(state);
         if !first {
-            shared.set_token_keys(Some(Arc::new(none)));
+            (to.set)(Some(Arc::new(none)));
         }
         if new {
             let earlier = "the earlier keys stay in force until the next set";
             let then = if first { earlier } else { "the server accepts no token" };
             let from = self.endpoint.authority();
-            shared.log(&format!("the issuer's set has no key of a supported kind: {from}; {then}"));
+            (to.log)(&format!("the issuer's set has no key of a supported kind: {from}; {then}"));
         }
     }
 
     /// Notes a failure and says when to try again.
-    fn bad(&self, shared: &Shared, why: String, backoff: Duration) -> Duration {
+    fn bad(&self, to: &KeysTo<'_>, why: String, backoff: Duration) -> Duration {
         let mut state = self.state();
         state.running = false;
         state.ended = Some(Instant::now());
@@ -193,11 +200,11 @@ impl Issuer {
         let has_keys = state.read.is_some();
         drop(state);
         if over {
-            shared.set_token_keys(None);
+            (to.set)(None);
         }
         if new {
             let then = if has_keys { "the earlier keys stay in force" } else { "the server accepts no token" };
-            shared.log(&format!("the issuer's keys cannot be read: {}: {why}; {then}", self.endpoint.authority()));
+            (to.log)(&format!("the issuer's keys cannot be read: {}: {why}; {then}", self.endpoint.authority()));
         }
         left.filter(|left| !left.is_zero()).map_or(backoff, |left| backoff.min(left))
     }

@@ -12,13 +12,19 @@ use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, Re
 use quayline_store::{Store, StoreError};
 use quayline_workload::Interval;
 
-use crate::collect::Kept;
-
 /// Name of the record file.
 pub(crate) const NAME: &str = "WORKLOAD.INTERVALS";
 const KEY_BYTES: u32 = 8;
 /// Most bytes of an interval: 100 members of each class.
 const RECORD_BYTES_MAX: u32 = 1 << 20;
+
+/// Storage of intervals beyond the life of the process.
+pub(crate) trait Kept {
+    /// Stores an interval and removes the oldest ones above the limit.
+    fn keep(&mut self, interval: &Interval) -> Result<(), String>;
+    /// Returns the last intervals, ascending.
+    fn last(&self, count: usize) -> Result<Vec<Interval>, String>;
+}
 
 /// Intervals in a store.
 pub(crate) struct KeptIntervals {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::config::{LimitsConfig, RoleLimits};
+use crate::limits_config::{LimitsConfig, RoleLimits};
 
 /// Limits of one client.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,6 +5,7 @@
 //! as a classic histogram requires; the protobuf form (`protobuf.rs`) has both.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -12,7 +13,8 @@ use std::time::Duration;
 
 use quayline_meter::{CpuMethod, Phase, PhaseTable, ProcessUse, Profile, ProfileClass, ProfileCpu, ProfilePhase};
 
-use crate::below::ConnectionFault;
+use crate::connection_fault::ConnectionFault;
+use crate::metric_kind::Kind;
 
 /// Phases of a request, in the order of its way. The names are those of every run.
 pub(crate) const PHASES: [Phase; 6] =
@@ -105,6 +107,9 @@ pub(crate) fn bound_seconds(bucket: usize) -> f64 {
 
 /// Statuses 1xx to 5xx.
 const CLASSES: usize = 5;
+
+/// Counters of one operation on one thread.
+pub(crate) type Counted = Rc<Arc<OperationMetrics>>;
 
 /// One operation on one thread, which alone may count.
 #[derive(Debug, Default)]
@@ -415,14 +420,6 @@ impl Metrics {
         }
         family("quayline_phase_seconds", Kind::Histogram, "Where the time of requests goes.", phases);
     }
-}
-
-/// Kind of a family.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
-    Counter,
-    Gauge,
-    Histogram,
 }
 
 /// Numbers of one name.

@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::run::LogLine;
+/// Takes lines for the operator.
+pub type LogLine = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Queue of lines with a thread that writes them. `drop` waits for the queued lines, for at most [`LAST_LINES_WAIT`].
 pub(crate) struct OperatorLog {

@@ -3,7 +3,7 @@
 use quayline_core::{Code, Fault, Finding};
 use serde_json::{Map, Value, json};
 
-use crate::admin::AdminRequest;
+use crate::admin_part::AdminRequest;
 
 /// Path that does not exist, or does not support the method.
 const NO_OPERATION: Code = Code("SRV-014");

@@ -9,9 +9,7 @@
 //! No request waits for the collector. A batch that cannot be sent is retried a few times while the queue fills; afterwards it is dropped and counted.
 //! When the server stops, it sends the rest once.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
-use std::path::PathBuf;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,81 +17,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Request, StatusCode};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::metrics::{Family, Kind, Sample, Telemetry};
+use crate::connections::Connections;
+use crate::metric_kind::Kind;
+use crate::metrics::{Family, Metrics, Sample, Telemetry};
+use crate::otlp_config::{BATCH_MAX, OtlpConfig, QUEUE_MAX};
 use crate::outbound::{Endpoint, Whole, read_all};
-use crate::shared::Shared;
 use crate::tls;
 use crate::trace::Trace;
 use crate::upstream::from_environment;
 
-/// The collector that spans and metrics go to.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct OtlpConfig {
-    /// URL of the collector; `/v1/traces` and `/v1/metrics` are appended.
-    pub url: String,
-    /// Authorities of its certificate, PEM; by default the system's.
-    pub authorities: Option<PathBuf>,
-    /// True to send to another machine without TLS.
-    #[serde(default)]
-    pub plain_text: bool,
-    /// Headers of requests; `${NAME}` is from the environment.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// `service.name`. Default `quayline`.
-    pub service_name: Option<String>,
-    /// Share of the traces that begin here of which spans are sent, 0 to 1. Default 1. A trace that began elsewhere is sent if its caller samples it.
-    pub sample: Option<f64>,
-    /// Spans that wait at most. Default 2,048.
-    pub queue: Option<usize>,
-    /// Spans of one request at most. Default 512.
-    pub batch: Option<usize>,
-    /// Longest wait of a span for its batch. Default 5,000.
-    pub interval_ms: Option<u64>,
-    /// Interval of metrics; 0 sends none. Default 60.
-    pub metrics_seconds: Option<u64>,
-    /// Time limit of a request. Default 10,000.
-    pub time_limit_ms: Option<u64>,
-}
-
-impl OtlpConfig {
-    /// Reports invalid values.
-    pub(crate) fn wrong(&self, value: &mut dyn FnMut(&'static str, &str, &str)) {
-        let uri = self.url.parse::<hyper::Uri>().ok();
-        let (scheme, host) = uri.as_ref().map_or((None, ""), |u| (u.scheme_str(), u.host().unwrap_or("")));
-        let is_local =
-            host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-        match scheme {
-            Some("https") if !host.is_empty() => {}
-            Some("http") if is_local || self.plain_text && !host.is_empty() => {}
-            Some("http") => value(
-                "otlp.url",
-                "others on the network could read spans, metrics and headers",
-                "write https://, or `plain-text = true` if that is meant",
-            ),
-            _ => value("otlp.url", "this is not a URL of a collector", "write for example http://127.0.0.1:4318"),
-        }
-        if self.sample.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-            value("otlp.sample", "this is not a share", "write a number from 0 to 1");
-        }
-        if self.queue.is_some_and(|n| !(1..=QUEUE_MAX).contains(&n)) {
-            value("otlp.queue", "the number of waiting spans is out of range", "write 1 to 1000000");
-        }
-        if self.batch.is_some_and(|n| !(1..=BATCH_MAX).contains(&n)) {
-            value("otlp.batch", "the number of spans of a request is out of range", "write 1 to 10000");
-        }
-        if self.interval_ms == Some(0) || self.time_limit_ms == Some(0) {
-            value("otlp", "an interval or a time limit of nothing", "leave the key out for its default");
-        }
-    }
-}
-
-const QUEUE_MAX: usize = 1_000_000;
-const BATCH_MAX: usize = 10_000;
 /// Attempts to send a batch.
 const TRIES: u32 = 4;
 /// Pause after the first attempt; it doubles.
@@ -166,6 +101,14 @@ struct Failure {
     why: String,
     /// True if a retry may succeed (OTLP/HTTP, "Failures").
     again: bool,
+}
+
+/// Metrics to export, and a log for failures of the collector.
+pub(crate) struct Sources<'s> {
+    pub(crate) metrics: &'s Metrics,
+    pub(crate) connections: &'s Connections,
+    pub(crate) stopping: &'s AtomicBool,
+    pub(crate) log: &'s dyn Fn(&str),
 }
 
 impl Otlp {
@@ -243,7 +186,7 @@ impl Otlp {
     }
 
     /// Sends spans and metrics until the server ends.
-    pub(crate) async fn keep(&self, shared: &Shared) {
+    pub(crate) async fn keep(&self, from: &Sources<'_>) {
         let mut metrics_sent = Instant::now();
         loop {
             tokio::select! {
@@ -256,30 +199,30 @@ impl Otlp {
                     break;
                 }
                 let is_whole = batch.len() == self.batch_max;
-                self.send_spans(shared, &batch, TRIES).await;
+                self.send_spans(from, &batch, TRIES).await;
                 if !is_whole {
                     break;
                 }
             }
             if self.metrics_every.is_some_and(|every| metrics_sent.elapsed() >= every) {
                 metrics_sent = Instant::now();
-                self.send_metrics(shared).await;
+                self.send_metrics(from).await;
             }
         }
     }
 
     /// Sends the remaining spans and the metrics once, within the time limit.
-    pub(crate) async fn flush(&self, shared: &Shared) {
+    pub(crate) async fn flush(&self, from: &Sources<'_>) {
         let all = async {
             loop {
                 let batch = self.batch();
                 if batch.is_empty() {
                     break;
                 }
-                self.send_spans(shared, &batch, 1).await;
+                self.send_spans(from, &batch, 1).await;
             }
             if self.metrics_every.is_some() {
-                self.send_metrics(shared).await;
+                self.send_metrics(from).await;
             }
         };
         let _ = tokio::time::timeout(self.time_limit, all).await;
@@ -289,7 +232,7 @@ impl Otlp {
         }
         let dropped = self.counts.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
-            shared.log(&format!("{dropped} spans were not sent to {}", self.traces.authority()));
+            (from.log)(&format!("{dropped} spans were not sent to {}", self.traces.authority()));
         }
     }
 
@@ -299,26 +242,26 @@ impl Otlp {
         queue.drain(..count).collect()
     }
 
-    async fn send_spans(&self, shared: &Shared, batch: &[Span], tries: u32) {
+    async fn send_spans(&self, from: &Sources<'_>, batch: &[Span], tries: u32) {
         let spans: Vec<Value> = batch.iter().map(span_json).collect();
         let scope = json!({ "scope": scope(), "spans": spans });
         let body = json!({ "resourceSpans": [{ "resource": self.resource(), "scopeSpans": [scope] }] });
         let count = batch.len() as u64;
         let mut unsent = Unsent { counts: &self.counts, spans: count };
-        if let Ok(answer) = self.send(shared, &self.traces, &body, tries).await {
+        if let Ok(answer) = self.send(from, &self.traces, &body, tries).await {
             unsent.spans = rejected(&answer, "rejectedSpans").min(count);
             self.counts.sent.fetch_add(count - unsent.spans, Ordering::Relaxed);
         }
     }
 
-    async fn send_metrics(&self, shared: &Shared) {
+    async fn send_metrics(&self, from: &Sources<'_>) {
         let (now, mut metrics) = (now_ns(), Vec::new());
-        let connections = shared.connections.open();
-        shared.metrics.families(connections, |family| metrics.extend(metric_json(family, self.began_ns, now)));
+        let connections = from.connections.open();
+        from.metrics.families(connections, |family| metrics.extend(metric_json(family, self.began_ns, now)));
         let scope = json!({ "scope": scope(), "metrics": metrics });
         let body = json!({ "resourceMetrics": [{ "resource": self.resource(), "scopeMetrics": [scope] }] });
         // The next ones are cumulative: nothing is lost if these do not arrive.
-        let _ = self.send(shared, &self.metrics, &body, 1).await;
+        let _ = self.send(from, &self.metrics, &body, 1).await;
     }
 
     fn resource(&self) -> Value {
@@ -327,7 +270,7 @@ impl Otlp {
     }
 
     /// Sends a body, again after failures that may pass. The answer's body, or nothing after the last attempt.
-    async fn send(&self, shared: &Shared, to: &Endpoint, body: &Value, tries: u32) -> Result<Vec<u8>, ()> {
+    async fn send(&self, from: &Sources<'_>, to: &Endpoint, body: &Value, tries: u32) -> Result<Vec<u8>, ()> {
         let body = Bytes::from(body.to_string());
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=tries {
@@ -336,15 +279,15 @@ impl Otlp {
             match sent.unwrap_or_else(|_| Err(late())) {
                 Ok(answer) => {
                     if self.is_down.swap(false, Ordering::Relaxed) {
-                        shared.log(&format!("the collector {} answers again", to.authority()));
+                        (from.log)(&format!("the collector {} answers again", to.authority()));
                     }
                     return Ok(answer);
                 }
                 Err(Failure { why, again }) => {
                     self.counts.failed.fetch_add(1, Ordering::Relaxed);
                     self.is_down.store(true, Ordering::Relaxed);
-                    self.say(shared, &format!("the collector {} does not take telemetry: {why}", to.authority()));
-                    if !again || attempt == tries || shared.stopping.load(Ordering::Relaxed) {
+                    self.say(from, &format!("the collector {} does not take telemetry: {why}", to.authority()));
+                    if !again || attempt == tries || from.stopping.load(Ordering::Relaxed) {
                         return Err(());
                     }
                 }
@@ -385,11 +328,11 @@ impl Otlp {
     }
 
     /// Says that the collector fails, now and then.
-    fn say(&self, shared: &Shared, line: &str) {
+    fn say(&self, from: &Sources<'_>, line: &str) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if said.is_none_or(|at| at.elapsed() >= SAID_EVERY) {
             *said = Some(Instant::now());
-            shared.log(line);
+            (from.log)(line);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use quayline_meter::ProcessUse;
 
-use crate::metrics::Kind;
+use crate::metric_kind::Kind;
 
 /// Returns name, kind, help and value of each metric that the system reports. Source: proc(5).
 pub(crate) fn samples() -> Vec<(&'static str, Kind, &'static str, f64)> {

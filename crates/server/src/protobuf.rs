@@ -4,7 +4,8 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::metrics::{FIRST_EXPONENT, Family, Kind, Metrics, PER_DOUBLING, Sample, Times, bound_seconds};
+use crate::metric_kind::Kind;
+use crate::metrics::{FIRST_EXPONENT, Family, Metrics, PER_DOUBLING, Sample, Times, bound_seconds};
 
 /// Media type that a scraper requests.
 pub(crate) const MEDIA_TYPE: &str =

@@ -22,7 +22,7 @@ use quayline_store::record_file::{
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use crate::config::ServeConfig;
-use crate::queues::WaitingTask;
+use crate::waiting_task::WaitingTask;
 
 /// Times that a request is tried whose unit of work was chosen to end a deadlock.
 const ATTEMPTS: usize = 3;

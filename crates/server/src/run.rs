@@ -14,30 +14,28 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use quayline_core::Fault;
 use quayline_gateway::Definitions;
-use quayline_store::Store;
-use quayline_workload::{Kind, Workload};
+use quayline_workload::Kind;
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
-use tokio::task::LocalSet;
 
 use crate::ServeConfig;
-use crate::admin::AdminPart;
-use crate::below::ConnectionFault;
+use crate::beside::Beside;
 use crate::body::Body;
+use crate::connection_fault::ConnectionFault;
 use crate::connections::{Full, Place};
-use crate::early::EarlySignals;
 use crate::error::ServeError;
 use crate::guard::{caught, report_once};
-use crate::handle::{Peer, handle};
+use crate::handle::handle;
 use crate::io::Patient;
+use crate::issuer::KeysTo;
 use crate::journal::Journal;
-use crate::operator_log::OperatorLog;
+use crate::local_runtime::on_thread;
+use crate::operator_log::{LogLine, OperatorLog};
+use crate::otlp::Sources;
+use crate::peer::Peer;
 use crate::shared::{Reloaded, Shared};
 use crate::thread::Thread;
-
-/// Takes lines for the operator.
-pub type LogLine = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Serves a project until SIGTERM or SIGINT arrives and requests in progress are answered. `ready` is called with the address once
 /// connections are accepted.
@@ -52,19 +50,6 @@ pub fn serve(
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     serve_with(config, root, definitions, Beside::default(), log, ready)
-}
-
-/// Parts of a server in addition to its definitions.
-#[derive(Clone, Default)]
-pub struct Beside {
-    /// Other parts of the program on the listener for operators.
-    pub parts: Vec<Arc<dyn AdminPart>>,
-    /// Record files and queues; without it, providers that need them answer 503.
-    pub store: Option<Store>,
-    /// Classes of work; without it, nothing is collected or governed.
-    pub workload: Option<Arc<Workload>>,
-    /// Signals since the start of the other parts.
-    pub early: Option<Arc<EarlySignals>>,
 }
 
 /// Serves a project together with other parts of the program and a store.
@@ -139,12 +124,15 @@ pub fn serve_with(
         tokio::task::spawn_local(lasting(Rc::clone(&thread), "the look at changed files", watch_files));
         tokio::task::spawn_local(lasting(Rc::clone(&thread), "the look at the issuer's keys", |thread| async move {
             if let Some(issuer) = &thread.shared.issuer {
-                issuer.keep(&thread.shared).await;
+                let shared = &thread.shared;
+                let (set, log) = (|keys| shared.set_token_keys(keys), |line: &str| shared.log(line));
+                issuer.keep(&KeysTo { set: &set, log: &log }).await;
             }
         }));
         tokio::task::spawn_local(lasting(Rc::clone(&thread), "the export of telemetry", |thread| async move {
             if let Some(otlp) = &thread.shared.otlp {
-                otlp.keep(&thread.shared).await;
+                let log = |line: &str| thread.shared.log(line);
+                otlp.keep(&sources(&thread.shared, &log)).await;
             }
         }));
         if thread.shared.config.queues.is_some() {
@@ -160,7 +148,8 @@ pub fn serve_with(
         let _ = handle.join();
     }
     if let Some(otlp) = &shared.otlp {
-        on_thread(otlp.flush(&shared)).map_err(ServeError::System)?;
+        let log = |line: &str| shared.log(line);
+        on_thread(otlp.flush(&sources(&shared, &log))).map_err(ServeError::System)?;
     }
     drop(working);
     drop(collecting);
@@ -171,16 +160,11 @@ pub fn serve_with(
     Ok(())
 }
 
-pub(crate) fn on_thread<F: Future<Output = ()>>(work: F) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    LocalSet::new().block_on(&runtime, work);
-    // Files on a network that does not answer must not delay the end of the process.
-    runtime.shutdown_timeout(BLOCKING_WAIT);
-    Ok(())
+/// Returns the sources of the telemetry exporter.
+fn sources<'s>(shared: &'s Shared, log: &'s dyn Fn(&str)) -> Sources<'s> {
+    let Shared { metrics, connections, stopping, .. } = shared;
+    Sources { metrics, connections, stopping, log }
 }
-
-/// Maximum time that the end of a thread waits for its blocking work, such as an answer of another part of the program.
-const BLOCKING_WAIT: Duration = Duration::from_secs(5);
 
 /// Runs a task that must not end while the server runs: after a panic it begins again.
 async fn lasting<F: Future<Output = ()>>(thread: Rc<Thread>, what: &str, task: impl Fn(Rc<Thread>) -> F) {

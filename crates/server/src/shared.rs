@@ -11,8 +11,9 @@ use quayline_store::Store;
 use quayline_workload::Workload;
 
 use crate::access::Access;
-use crate::admin::AdminPart;
-use crate::collect::Collected;
+use crate::admin_part::AdminPart;
+use crate::beside::Beside;
+use crate::collected::Collected;
 use crate::compile::{Made, compile_programs};
 use crate::config::{AuditFailure, ServeConfig};
 use crate::connections::{Connections, Seldom, room_for_connections};
@@ -22,9 +23,8 @@ use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
 use crate::otlp::Otlp;
-use crate::queues::Claims;
+use crate::queue_claims::Claims;
 use crate::records::store_misfits;
-use crate::run::Beside;
 use crate::tls;
 
 /// Settings, the current definitions and secrets, counters.
@@ -91,7 +91,7 @@ pub(crate) struct SeldomLines {
     pub(crate) full_address: Seldom,
     /// Requests through proxies whose headers name different clients.
     pub(crate) client_headers: Seldom,
-    /// By [`crate::below::ConnectionFault`].
+    /// By [`crate::connection_fault::ConnectionFault`].
     pub(crate) faults: [Seldom; 5],
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use quayline_store::save::{Packing, PartsSaved};
 use quayline_store::{FileUse, Owner, OwnerFacts, Sampled, Store, StoreError};
 
-use crate::admin::{AdminAnswer, AdminPart, AdminRequest};
+use crate::admin_part::{AdminAnswer, AdminPart, AdminRequest};
 use crate::api::v1::{self, Status};
 
 /// Saves the store under a name, or continues there. It holds its thread until the save is complete.

@@ -17,7 +17,7 @@ use quayline_workload::{Kind, Workload};
 use crate::access::{Access, TokenCache};
 use crate::apart::Apart;
 use crate::body::Buffers;
-use crate::metrics::OperationMetrics;
+use crate::metrics::Counted;
 use crate::program::{Log, ProgramProvider, Said};
 use crate::shared::Shared;
 
@@ -38,9 +38,6 @@ pub(crate) struct Thread {
     /// Streams of events for operators.
     pub(crate) streams: Cell<usize>,
 }
-
-/// Counters of one operation on this thread.
-pub(crate) type Counted = Rc<Arc<OperationMetrics>>;
 
 /// A version of the definitions with the thread's compiled state. Requests in progress keep their version.
 pub(crate) struct Version {
@@ -291,7 +288,7 @@ mod tests {
 
     use super::*;
     use crate::guard::{caught, report_once};
-    use crate::handle::Peer;
+    use crate::peer::Peer;
     use crate::run::exchange;
     use crate::{Beside, ServeConfig};
 

@@ -9,7 +9,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::version::{TLS12, TLS13};
 use rustls::{RootCertStore, ServerConfig};
 
-use crate::config::TlsConfig;
+use crate::tls_config::TlsConfig;
 
 /// Loads the settings of handshakes.
 ///

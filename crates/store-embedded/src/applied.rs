@@ -4,18 +4,17 @@
 //! with a place, not another value.
 
 use std::fmt::Debug;
-use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use quayline_store::{Direction, FullKey, PageKind, Space, StoreError, Value, count_page};
 use redb::{Database, ReadOnlyTable, ReadableDatabase as _, TableDefinition};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::log::Mark;
 use crate::medium::{Medium, MediumFile, OpenMode};
 use crate::sorted_changes::{self, SortedChange};
+use crate::tree_file::{FILE, checksum, damaged_by, error};
 
 /// Takes an entry of a scan and says whether to continue.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
@@ -122,8 +121,6 @@ const DAMAGE_MAX: usize = 10_000;
 /// Damaged entries whose place in the file is looked for, which reads the file.
 const PLACES_MAX: usize = 20;
 
-/// The file of the applied store.
-pub(crate) const FILE: &str = "store.redb";
 const NEW_FILE: &str = "store.redb.new";
 /// Version of the layout inside the file.
 const VERSION: u32 = 1;
@@ -133,20 +130,6 @@ const PAGE_BYTES: u64 = 4096;
 type Table = TableDefinition<'static, &'static [u8], &'static [u8]>;
 const ENTRIES: Table = TableDefinition::new("entries");
 const MARK: TableDefinition<'static, u8, (u32, u64, u64, u64)> = TableDefinition::new("mark");
-
-pub(crate) fn error<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> StoreError {
-    move |error| match error.into() {
-        redb::Error::Io(error) => StoreError::io(FILE, action, &error),
-        // A reader elsewhere still has a snapshot. That is no damage.
-        redb::Error::TransactionInProgress => StoreError::io(FILE, action, &io::ErrorKind::WouldBlock.into()),
-        other => StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: other.to_string() },
-    }
-}
-
-/// Creates the error for a damaged tree.
-pub(crate) fn damaged_by(what: &str, error: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: format!("{what}: {error}") }
-}
 
 /// Calls a function that uses the tree. In a release, redb does not check its pages, so damage can end in a panic; the caller gets an error.
 fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -297,11 +280,6 @@ impl AppliedStore for Redb {
             Maintenance::Compact => database.compact().map_err(error("written")),
         })
     }
-}
-
-pub(crate) fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
-    let sum = xxh3_64_with_seed(value, xxh3_64(key)).to_le_bytes();
-    [sum[0], sum[1], sum[2], sum[3]]
 }
 
 /// Returns the value of a stored entry, if its checksum is right.

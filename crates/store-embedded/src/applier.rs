@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
 use quayline_meter::{WaitFor, waiting};
 use quayline_store::StoreError;
 
 use crate::applied::{AppliedView, LoadBatch};
-use crate::engine::Shared;
 use crate::log::Mark;
 use crate::settings::Work;
+use crate::shared::Shared;
 
 /// Longest pause between two batches. The pause leaves the disk to the log: it is as long as the batch took, up to this.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
@@ -28,24 +27,6 @@ enum Marking {
     WithChanges,
     /// Always.
     Always,
-}
-
-/// Signals between the applier and committers.
-#[derive(Debug, Default)]
-pub(crate) struct ApplierSignals {
-    state: Mutex<State>,
-    /// The applier waits here.
-    work: Condvar,
-    /// Committers wait here for room.
-    room: Condvar,
-    /// One apply at a time.
-    pub(crate) running: Mutex<()>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    wanted: bool,
-    stop: bool,
 }
 
 impl Shared {
@@ -81,15 +62,6 @@ impl Shared {
         self.applier.state.lock().stop
     }
 
-    /// Wakes the applier before its interval.
-    pub(crate) fn want_apply(&self) {
-        let mut state = self.applier.state.lock();
-        if !state.wanted {
-            state.wanted = true;
-            self.applier.work.notify_one();
-        }
-    }
-
     fn is_full(&self) -> bool {
         let behind = self.visible.load(Ordering::SeqCst).saturating_sub(self.applied_to.load(Ordering::SeqCst));
         self.delta.bytes() > self.settings.delta_bytes_max || behind > self.settings.log_bytes_max
@@ -104,7 +76,7 @@ impl Shared {
             return self.apply_once();
         }
         let since = Instant::now();
-        self.want_apply();
+        self.applier.want();
         while self.is_full() {
             let mut state = self.applier.state.lock();
             if state.stop {
@@ -113,7 +85,7 @@ impl Shared {
             waiting(WaitFor::Room, || self.applier.room.wait_for(&mut state, LOOK_AGAIN));
             drop(state);
             self.healthy()?;
-            self.want_apply();
+            self.applier.want();
         }
         let waited = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.stalled_us.fetch_add(waited, Ordering::Relaxed);

@@ -21,11 +21,13 @@
 
 mod applied;
 mod applier;
+mod applier_signals;
 mod delta;
 mod engine;
 mod exchange;
 pub mod fake;
-mod group;
+mod group_commit;
+mod groups;
 mod log;
 mod medium;
 mod overlay;
@@ -34,7 +36,9 @@ mod record_cache;
 mod save_folder;
 mod saves;
 mod settings;
+mod shared;
 mod sorted_changes;
+mod tree_file;
 
 pub use engine::EmbeddedEngine;
 pub use exchange::{Recovered, exchange_stores, foreign_files, recover_exchange, restoring_folder, sync_parent};

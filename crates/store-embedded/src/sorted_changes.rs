@@ -10,7 +10,7 @@ use std::ops::Bound;
 use quayline_store::StoreError;
 use redb::{ReadableTable as _, Table};
 
-use crate::applied::{checksum, damaged_by, error};
+use crate::tree_file::{checksum, damaged_by, error};
 
 /// A full key and its new value, or `None` for a removal.
 pub(crate) type SortedChange<'a> = (&'a [u8], Option<&'a [u8]>);

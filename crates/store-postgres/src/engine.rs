@@ -4,12 +4,11 @@ use std::fmt;
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
 use quayline_postgres::Endpoint;
 use quayline_store::shared::Shared;
 use quayline_store::{
@@ -17,13 +16,15 @@ use quayline_store::{
     PageLimit, Position, Snapshot, Space, StoreError, Value, full_bounds,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio_postgres::config::SslMode;
-use tokio_postgres::{AsyncMessage, Config};
 
-use crate::actor::{Connections, Ending, Parameters, Rows, Session, Waiting, Wish, facts, failed, serve};
-use crate::holds::{HoldWish, Holds};
+use crate::actor::{Connections, Wish, facts, serve};
+use crate::completions::COMPLETIONS;
+use crate::connection::connect;
+use crate::holds::Holds;
+use crate::rows::{Parameters, Rows, columns, fill, integer, truth};
+use crate::session::Session;
 use crate::sql;
-use crate::tls::Maker;
+use crate::state::{Ending, State, Waiting, gone};
 
 /// Entries and bytes of one statement of a load.
 const LOAD_BATCH: (usize, usize) = (10_000, 8 << 20);
@@ -33,61 +34,6 @@ const IN_FLIGHT_BYTES_MAX: usize = 64 << 20;
 const IN_FLIGHT_UNITS_MAX: usize = 16_384;
 /// Interval at which a waiting thread checks that the engine still works.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// State that the engine's thread and all other threads share.
-#[derive(Default)]
-pub(crate) struct State {
-    waiting: Mutex<Queue>,
-    room: Condvar,
-    pub(crate) visible: AtomicU64,
-    pub(crate) units: AtomicU64,
-    pub(crate) groups: AtomicU64,
-    pub(crate) stopping: AtomicBool,
-    poisoned: Mutex<Option<String>>,
-}
-
-#[derive(Default)]
-struct Queue {
-    units: Vec<Waiting>,
-    bytes: usize,
-}
-
-impl State {
-    /// Takes the waiting units of work for the next transaction, up to `bytes_max` bytes.
-    pub(crate) fn take_group(&self, bytes_max: usize) -> Vec<Waiting> {
-        let mut queue = self.waiting.lock();
-        let mut bytes = 0;
-        let fits = queue.units.iter().take_while(|unit| {
-            let first = bytes == 0;
-            bytes += unit.bytes;
-            first || bytes <= bytes_max
-        });
-        let count = fits.count();
-        let group: Vec<Waiting> = queue.units.drain(..count).collect();
-        queue.bytes -= group.iter().map(|unit| unit.bytes).sum::<usize>();
-        drop(queue);
-        self.room.notify_all();
-        group
-    }
-
-    pub(crate) fn healthy(&self) -> Result<(), StoreError> {
-        match &*self.poisoned.lock() {
-            Some(cause) => Err(StoreError::Poisoned { cause: cause.clone() }),
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn poison(&self, error: StoreError) -> StoreError {
-        self.poisoned.lock().get_or_insert_with(|| error.to_string());
-        error
-    }
-
-    pub(crate) fn became_visible(&self, position: u64, units: u64) {
-        self.visible.fetch_max(position, Ordering::SeqCst);
-        self.units.fetch_add(units, Ordering::Relaxed);
-        self.groups.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 /// The engine over one database. Dropping it finishes the submitted work and ends its thread.
 pub struct PostgresEngine {
@@ -193,76 +139,16 @@ impl Drop for PostgresEngine {
         let _ = self.wishes.send(Wish::Stop);
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
-            && std::thread::current().name() != Some(crate::actor::COMPLETIONS)
+            && std::thread::current().name() != Some(COMPLETIONS)
         {
             let _ = thread.join();
         }
     }
 }
 
-pub(crate) fn gone(name: &str) -> StoreError {
-    StoreError::Poisoned { cause: format!("the connection to {name} has ended") }
-}
-
 fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|error| StoreError::io("a thread", "started", &error))
-}
-
-/// Settings of every session: the server notices a lost client within half a minute and ends its session.
-const ALIVE: &str = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c jit=off";
-/// Session options that make the server plan every statement once, by key. Without them the server would plan again for each array of keys, because a
-/// plan for known keys looks cheaper, and the tables change too fast for statistics.
-const PLANS: &str = " -c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan";
-/// Options of the session that locks and claims. After a crash of the server its rows have no use, so its commits need not be durable.
-const HOLDING: &str = " -c synchronous_commit=off -c enable_hashjoin=off -c enable_mergejoin=off";
-
-/// Opens a connection whose traffic runs on this thread. `heard` receives the notifications of other processes. `state` is informed when the
-/// connection is lost, even while it is idle.
-pub(crate) async fn connect(
-    database: &Endpoint,
-    name: &Arc<str>,
-    heard: Option<UnboundedSender<HoldWish>>,
-    state: Option<Arc<State>>,
-) -> Result<Session, StoreError> {
-    let mut config = Config::new();
-    config.host(&database.host).port(database.port).dbname(&database.database).user(&database.user);
-    let tls = database.tls.client().map_err(|error| StoreError::io(name, "opened", &error))?;
-    config.connect_timeout(database.connect_timeout);
-    // A machine that is gone sends no end.
-    config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(4);
-    config.application_name("quayline").ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-    config.options(format!("{ALIVE}{PLANS}{}", if heard.is_some() { HOLDING } else { "" }));
-    if let Some(password) = &database.password {
-        config.password(password);
-    }
-    let (client, mut connection) = config.connect(Maker(tls)).await.map_err(|error| failed(name, "opened", &error))?;
-    let of = Arc::clone(name);
-    tokio::task::spawn_local(async move {
-        let ended = loop {
-            match std::future::poll_fn(|context| connection.poll_message(context)).await {
-                Some(Ok(AsyncMessage::Notification(told))) => {
-                    // Nobody listens any more while the engine ends.
-                    let _ = heard.as_ref().map(|heard| heard.send(HoldWish::Heard(told.payload().to_owned())));
-                }
-                Some(Ok(_)) => {}
-                Some(Err(error)) => break failed(&of, "reached", &error),
-                None => break gone(&of),
-            }
-        };
-        if let Some(state) = state.filter(|state| !state.stopping.load(Ordering::SeqCst)) {
-            state.poison(ended);
-        }
-    });
-    Ok(Session::new(client, name))
-}
-
-fn integer(rows: &[tokio_postgres::Row]) -> i64 {
-    rows.first().and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0)
-}
-
-fn truth(rows: &[tokio_postgres::Row]) -> bool {
-    rows.first().and_then(|row| row.try_get(0).ok()).unwrap_or(false)
 }
 
 /// Brings the schema to this version. Other processes that open the database at the same time wait.
@@ -343,20 +229,6 @@ fn page_query(
         Box::new(number(limit.bytes.max(1))),
     ];
     (text, parameters)
-}
-
-fn columns(row: &tokio_postgres::Row) -> Option<(&[u8], &[u8])> {
-    Some((row.try_get(0).ok()?, row.try_get(1).ok()?))
-}
-
-/// Puts rows into a page. One that reached a bound continues.
-pub(crate) fn fill(page: &mut Page, rows: &[tokio_postgres::Row], entries: usize, bytes: usize) {
-    for (key, value) in rows.iter().filter_map(columns) {
-        page.push(key.get(4..).unwrap_or_default(), value);
-    }
-    if page.len() >= entries || page.byte_len() >= bytes {
-        page.next = page.len().checked_sub(1).map(|last| Bound::Excluded(page.entry(last).0.to_vec()));
-    }
 }
 
 /// A transaction on a separate connection that sees one state of the database.

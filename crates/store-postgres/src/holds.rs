@@ -18,9 +18,12 @@ use quayline_store::{FullKey, KeyRange, Page, PageLimit, Space, StoreError, Unit
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_postgres::types::ToSql;
 
-use crate::actor::{After, Parameters, Rows, Session};
-use crate::engine::{self, State, gone};
+use crate::completions::After;
+use crate::hold_wish::{Asked, HoldWish, Told};
+use crate::rows::{self, Parameters, Rows, truth};
+use crate::session::Session;
 use crate::sql::{self, Values};
+use crate::state::{State, gone};
 
 /// Interval at which waiting units are woken to try again and retry delays end.
 const TICK: Duration = Duration::from_millis(100);
@@ -32,52 +35,6 @@ const TOGETHER: usize = 16;
 const UNDER_WAY: usize = 4;
 /// Maximum number of requests merged into one statement.
 const MERGED_MAX: usize = 512;
-
-/// A request of another thread to the connection for locks and claims. Requests keep their order.
-pub(crate) enum HoldWish {
-    /// Takes a key for a unit.
-    Hold(Asked),
-    /// Gives keys back.
-    Release { unit: UnitId, keys: Vec<FullKey> },
-    /// Gives a claimed entry back, later if there is a time.
-    GiveBack { key: FullKey, beside: Option<(FullKey, Value)>, at: Option<Instant> },
-    /// A unit waits; whether it must give up.
-    Waits { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
-    /// The unit no longer waits.
-    WaitsNoMore { unit: UnitId },
-    /// Rows of a statement.
-    Query { text: String, parameters: Parameters, answer: Sender<Rows> },
-    /// A commit freed keys and added entries to spaces.
-    Tell(Told),
-    /// A notification from another process arrived.
-    Heard(String),
-    /// End the task after the pending requests.
-    Stop,
-}
-
-/// A unit's request for the lock of a key.
-pub(crate) struct Asked {
-    unit: UnitId,
-    key: FullKey,
-    reads: Reads,
-    answer: Sender<Result<Hold, StoreError>>,
-}
-
-/// Freed keys, and spaces with new entries.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) keys: Vec<Vec<u8>>,
-    pub(crate) spaces: HashMap<Space, i64>,
-}
-
-impl Told {
-    fn add(&mut self, other: Told) {
-        self.keys.extend(other.keys);
-        for (space, count) in other.spaces {
-            *self.spaces.entry(space).or_default() += count;
-        }
-    }
-}
 
 /// Tasks and queues of this process that wait for changes of keys and spaces.
 #[derive(Default)]
@@ -227,10 +184,6 @@ fn space_number(space: Space) -> i64 {
     -1 - i64::from(space.0)
 }
 
-fn truth(rows: &[tokio_postgres::Row]) -> bool {
-    rows.first().and_then(|row| row.try_get(0).ok()).unwrap_or(false)
-}
-
 impl Shared for Holds {
     fn stamps(&self) -> StampSource {
         // The time of the database passed on since it answered.
@@ -330,7 +283,7 @@ impl Shared for Holds {
             vec![Box::new(from), Box::new(to), Box::new(number(entries)), Box::new(number(limit.bytes.max(1)))];
         let (values, parameters) = with_filter(parameters, filter);
         let rows = self.query(sql::free_page(values), parameters)?;
-        engine::fill(page, &rows, entries, limit.bytes);
+        rows::fill(page, &rows, entries, limit.bytes);
         Ok(())
     }
 

@@ -19,9 +19,15 @@
 //! - **TLS** uses rustls with the settings of the address. SCRAM binds the password to the server's certificate.
 
 mod actor;
+mod completions;
+mod connection;
 mod engine;
+mod hold_wish;
 mod holds;
+mod rows;
+mod session;
 mod sql;
+mod state;
 mod tls;
 
 pub use engine::PostgresEngine;

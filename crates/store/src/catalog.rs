@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::{LockWait, Space, StoreError, Unit, Value};
 
 /// Longest name: that of a data set.

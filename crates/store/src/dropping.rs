@@ -11,7 +11,8 @@
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
+use crate::engine::Change;
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::{LockWait, Space, Store, StoreError, Unit};
 
 /// Begin of the keys of the notes.

@@ -6,19 +6,13 @@
 //! ```
 //!
 //! Each count is an atomic addition to memory that threads rarely share. Changes count when their unit of work commits, reads when they happen.
-//! [`Store::keep_use`] adds the counts to the catalog: when a command or server closes the store, and in a server once in each interval. A crash
-//! loses the counts since the last call, as it does in VSAM. A file that is defined, rebuilt or copied starts at zero.
+//! [`Store::keep_use`](crate::Store::keep_use) adds the counts to the catalog: when a command or server closes the store, and in a server once in
+//! each interval. A crash loses the counts since the last call, as it does in VSAM. A file that is defined, rebuilt or copied starts at zero.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::record_file::{RecordFile, records_of};
-use crate::store::Inner;
-use crate::{LockWait, Space, Store, StoreError, Unit};
-
 const VERSION: u8 = 1;
-const PREFIX: &[u8] = b"store/use/";
 /// Sets of counters for reads. Threads take them in turn, so that a few readers do not write to one line of memory.
 const SHARDS: usize = 8;
 
@@ -54,7 +48,7 @@ impl FileUse {
         FileUse { since_ms, inserted, updated, deleted, read, lookups, index_missed, data_missed }
     }
 
-    fn plus(&self, more: &FileUse) -> FileUse {
+    pub(crate) fn plus(&self, more: &FileUse) -> FileUse {
         let since_ms = if self.since_ms == 0 { more.since_ms } else { self.since_ms };
         let mut counts = self.counts();
         counts.iter_mut().zip(more.counts()).for_each(|(sum, more)| *sum = sum.saturating_add(more));
@@ -82,7 +76,7 @@ impl FileUse {
         text
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&self.since_ms.to_le_bytes());
         self.counts().iter().for_each(|count| bytes.extend_from_slice(&count.to_le_bytes()));
@@ -90,7 +84,7 @@ impl FileUse {
     }
 
     /// Counts of another version are not counts of this one, so they begin again.
-    fn decode(bytes: &[u8]) -> FileUse {
+    pub(crate) fn decode(bytes: &[u8]) -> FileUse {
         let Some((&VERSION, rest)) = bytes.split_first() else { return FileUse::default() };
         let mut numbers = rest.chunks_exact(8).map(|part| part.try_into().map_or(0, u64::from_le_bytes));
         let since_ms = numbers.next().unwrap_or(0);
@@ -116,7 +110,7 @@ pub(crate) struct UseCounters {
     updated: AtomicU64,
     deleted: AtomicU64,
     /// Counts of these counters that the catalog already contains.
-    kept: parking_lot::Mutex<FileUse>,
+    pub(crate) kept: parking_lot::Mutex<FileUse>,
 }
 
 thread_local! {
@@ -208,90 +202,6 @@ impl UseCounters {
             index_missed: sum(|reads| &reads.index_missed),
             data_missed: sum(|reads| &reads.data_missed),
         }
-    }
-}
-
-fn key(space: Space) -> Vec<u8> {
-    [PREFIX, &space.0.to_be_bytes()].concat()
-}
-
-/// Forgets the uses of a file that is deleted, as a part of the unit of work that deletes it.
-pub(crate) fn forget(unit: &mut Unit, space: Space) -> Result<(), StoreError> {
-    if unit.read(Space::CATALOG, &key(space))?.is_some() {
-        unit.delete(Space::CATALOG, &key(space))?;
-    }
-    unit.inner().uses.lock().remove(&space);
-    Ok(())
-}
-
-impl Inner {
-    /// Returns the counters of a file.
-    pub(crate) fn use_of(&self, space: Space) -> Arc<UseCounters> {
-        Arc::clone(self.uses.lock().entry(space).or_default())
-    }
-}
-
-impl Store {
-    /// Adds the counts of record files to the catalog, so that they outlive this process. Does nothing for a store that is opened read-only.
-    ///
-    /// # Errors
-    /// Errors of a unit of work. The next call stores the counts that this call could not store.
-    pub fn keep_use(&self) -> Result<(), StoreError> {
-        if self.0.read_only {
-            return Ok(());
-        }
-        let files: Vec<(Space, Arc<UseCounters>)> =
-            self.0.uses.lock().iter().map(|(space, counters)| (*space, Arc::clone(counters))).collect();
-        for (space, counters) in files {
-            let mut kept = counters.kept.lock();
-            let now = counters.now();
-            let more = now.since(&kept);
-            if more == FileUse::default() {
-                continue;
-            }
-            let mut unit = self.begin()?;
-            let known = unit.read_for_update(Space::CATALOG, &key(space), LockWait::Default)?;
-            let known = known.map_or_else(FileUse::default, |bytes| FileUse::decode(&bytes));
-            let more = FileUse { since_ms: self.0.clock.now_ms(), ..more };
-            unit.put(Space::CATALOG, &key(space), known.plus(&more).encode())?;
-            unit.commit()?;
-            *kept = now;
-        }
-        Ok(())
-    }
-
-    /// Returns the counts of every record file that this process has used since it opened the store, by file name.
-    ///
-    /// # Errors
-    /// Errors of [`Store::begin`] and of the medium.
-    pub fn used_files(&self) -> Result<Vec<(String, FileUse)>, StoreError> {
-        let unit = self.begin()?;
-        let counters = self.0.uses.lock().clone();
-        let mut found = Vec::new();
-        for name in self.files(&unit)? {
-            // Deleted since it was listed.
-            let Some(space) = records_of(&unit, &name) else { continue };
-            if let Some(counters) = counters.get(&space) {
-                found.push((name, counters.now()));
-            }
-        }
-        Ok(found)
-    }
-}
-
-impl RecordFile {
-    /// Uses of the file since it was defined, those of this process that are not kept yet included.
-    ///
-    /// # Errors
-    /// Errors of the medium.
-    pub fn uses(&self, unit: &Unit) -> Result<FileUse, StoreError> {
-        let counters = self.counters();
-        // Locks the counts before the catalog is read. Otherwise, another thread could move counts there in between.
-        let counted = counters.kept.lock();
-        let kept = unit.read(Space::CATALOG, &key(self.records_space()))?;
-        let kept = kept.map_or_else(FileUse::default, |bytes| FileUse::decode(&bytes));
-        let more = counters.now().since(&counted);
-        Ok(kept.plus(&more))
     }
 }
 

@@ -32,10 +32,13 @@ mod guard;
 mod limits;
 mod lock;
 mod memory;
+mod page;
+mod roll_back;
 mod status;
 mod store;
 mod ticket;
 mod unit;
+mod unit_id;
 mod usage;
 
 pub mod conformance;
@@ -47,17 +50,20 @@ pub mod shared;
 pub use bytes::{FullKey, Space, Value};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{
-    Batch, Change, Completion, Direction, EVERY_ENTRY, Engine, EngineFacts, EntryRange, EntryVisit, KeyRange,
-    LoadSource, Page, PageLimit, Position, SalvageVisit, Salvaged, Snapshot, full_bounds,
+    Batch, Change, Completion, EVERY_ENTRY, Engine, EngineFacts, EntryRange, EntryVisit, LoadSource, Position,
+    SalvageVisit, Salvaged, Snapshot, full_bounds,
 };
 pub use error::*;
 pub use file_use::{FileUse, PageKind, count_page};
 pub use guard::{GuardedPanic, count_guarded_panic, guarded, is_guarded};
 pub use limits::StoreLimits;
-pub use lock::{LockWait, UnitId};
+pub use lock::LockWait;
 pub use memory::MemoryEngine;
+pub use page::{Direction, KeyRange, Page, PageLimit};
+pub use roll_back::{Cause, RollBack};
 pub use status::FileStatus;
 pub use store::{Access, Store};
 pub use ticket::Ticket;
-pub use unit::{Cause, RollBack, Unit, UnitMark};
+pub use unit::{Unit, UnitMark};
+pub use unit_id::UnitId;
 pub use usage::{Owner, OwnerFacts, Sampled, UsageFacts};

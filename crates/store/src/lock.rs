@@ -10,12 +10,9 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use quayline_meter::{WaitFor, waiting};
 
 use crate::shared::{Hold, Parked, Reads, Shared};
+use crate::unit_id::UnitId;
 use crate::usage::Usage;
 use crate::{FullKey, StoreError, Value};
-
-/// Number of a unit of work, unique while the store is open.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct UnitId(pub u64);
 
 /// Wait policy for a lock that another unit of work has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

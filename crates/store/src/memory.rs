@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use parking_lot::RwLock;
 
-use crate::engine::full_bounds;
 use crate::engine::{
-    Batch, Completion, Direction, Engine, EngineFacts, EntryRange, EntryVisit, KeyRange, LoadSource, Page, PageLimit,
-    Snapshot,
+    Batch, Completion, Engine, EngineFacts, EntryRange, EntryVisit, LoadSource, Snapshot, full_bounds,
 };
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::{Change, FullKey, Position, Space, StoreError, Value};
 
 /// Keeps everything in one ordered map. Nothing survives the process.

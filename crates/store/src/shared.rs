@@ -17,8 +17,8 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::engine::{KeyRange, Page, PageLimit};
-use crate::lock::UnitId;
+use crate::page::{KeyRange, Page, PageLimit};
+use crate::unit_id::UnitId;
 use crate::{FullKey, Space, StoreError, Value};
 
 /// Owner of holds that belong to no unit of work: those of claimed messages.

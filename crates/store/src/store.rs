@@ -284,6 +284,11 @@ impl Ends {
 }
 
 impl Inner {
+    /// Returns the counters of a file.
+    pub(crate) fn use_of(&self, space: Space) -> Arc<UseCounters> {
+        Arc::clone(self.uses.lock().entry(space).or_default())
+    }
+
     /// Converts a steady time to the wall clock's time, by the current difference.
     pub(crate) fn wall_ms(&self, steady_ms: u64) -> u64 {
         self.clock.now_ms().saturating_add(steady_ms.saturating_sub(self.clock.steady_ms()))

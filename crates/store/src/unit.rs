@@ -9,34 +9,17 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::engine::{Batch, Change, Completion, Direction, Engine, KeyRange, Page, PageLimit};
+use crate::engine::{Batch, Change, Completion, Engine};
 use crate::file_use::{RecordChange, UseCounters};
-use crate::lock::{Acquired, LockWait, UnitId};
+use crate::lock::{Acquired, LockWait};
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::queue::QueueOutcome;
+use crate::roll_back::RollBack;
 use crate::shared::Reads;
 use crate::store::Inner;
+use crate::unit_id::UnitId;
 use crate::usage::Kind;
 use crate::{FullKey, Position, Space, StoreError, Ticket, Value};
-
-/// Reason of a rollback, which decides whether the messages of the unit count it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum RollBack {
-    /// Work on the messages failed, for this reason if it is known: their backout counts grow, and the thresholds apply.
-    Failed(Option<Cause>),
-    /// The work was ended from outside, such as by a stop: nothing is counted.
-    Ended,
-}
-
-/// Cause of a failure. A message that moves to a backout queue carries it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Cause {
-    /// Code of the finding.
-    pub code: String,
-    /// Place of the failure: flow and node, or another consumer of the message.
-    pub place: String,
-    /// The finding's message.
-    pub text: String,
-}
 
 /// A unit of work: reads, changes, gets and puts that become visible and durable together or not at all.
 ///

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Space;
-use crate::lock::UnitId;
+use crate::unit_id::UnitId;
 
 /// One unit in this many is measured.
 const SAMPLE: u64 = 32;

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use quayline_meter::thread_waits;
 
 use crate::alert::{Alert, Message};
-use crate::class::Kind;
 use crate::figure::{Figure, FigureValue, Seen, names};
 use crate::interval::{ClassInterval, Interval, MemberInterval, PartInterval, TimesInterval, WaitsInterval};
+use crate::kind::Kind;
 use crate::regulator::Regulator;
 use crate::system::{Probe, ThreadUse, thread_cpu_ns};
 use crate::work::{MemberTotals, Own, PartKey, Workload, more};

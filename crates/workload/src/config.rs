@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::class::{kind_of_class, member_of};
+use crate::kind::{kind_of_class, member_of};
 
 /// Settings for collecting the work of a process and for sharing processors among its classes.
 #[derive(Clone, Debug, Deserialize, PartialEq)]

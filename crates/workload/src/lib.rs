@@ -27,8 +27,10 @@ mod config;
 mod figure;
 mod hold;
 mod interval;
+mod kind;
 mod machine;
 mod model;
+mod pressure;
 mod readings;
 mod regulator;
 mod system;
@@ -39,7 +41,7 @@ pub use accounting::{Account, Accounting};
 pub use alert::{Alert, Message};
 pub use api_graph::{Answers, ApiGraph, ApiOperation, ApiPrediction, measured_operations};
 pub use audit_report::audit_report;
-pub use class::{Class, Classes, Kind};
+pub use class::{Class, Classes};
 pub use collector::{Collector, Tick};
 pub use component::component_report;
 pub use config::{Action, AlertConfig, ClassConfig, Measure, WorkloadConfig, WrongSetting};
@@ -49,6 +51,7 @@ pub use interval::{
     ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, PartInterval, TimesInterval, WaitsInterval,
     component_json,
 };
+pub use kind::Kind;
 pub use model::{
     Demands, Headroom, advice_of_load, elapsed_s, job_graph, measured_loads, prediction_report, prediction_text,
     verdict_on_load,

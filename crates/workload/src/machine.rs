@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::figure::{Figure, names};
+use crate::pressure::pressure;
 
 /// Returns every figure that this system provides.
 pub(crate) fn figures() -> Vec<Figure> {
@@ -10,9 +11,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     let mut found = Vec::new();
     found.extend(memory_free(&read("/proc/meminfo")).map(|bytes| Figure::now(names::MEMORY_FREE, bytes)));
     found.extend(memory_limit().map(|bytes| Figure::now(names::MEMORY_LIMIT, bytes)));
-    found.extend(
-        crate::system::pressure(&read("/proc/pressure/io")).map(|share| Figure::now(names::IO_PRESSURE, share)),
-    );
+    found.extend(pressure(&read("/proc/pressure/io")).map(|share| Figure::now(names::IO_PRESSURE, share)));
     found.extend(guest_processors(&read("/proc/cpuinfo")).map(|count| Figure::now(names::GUEST_PROCESSORS, count)));
     found.extend(page_faults(&read("/proc/self/stat")).map(|faults| Figure::total(names::PAGE_FAULTS, faults)));
     let is_disk = |name: &str| Path::new("/sys/block").join(name).exists();

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::figure::Figure;
+use crate::pressure::pressure;
 
 /// The kernel's counters of a thread.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -99,13 +100,6 @@ pub(crate) fn schedule_of(tid: u32) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// Parses `avg10` of the line `some`, as a share.
-pub(crate) fn pressure(text: &str) -> Option<f64> {
-    let line = text.lines().find(|line| line.starts_with("some "))?;
-    let value = line.split_ascii_whitespace().find_map(|field| field.strip_prefix("avg10="))?;
-    value.parse::<f64>().ok().map(|percent| percent / 100.0)
-}
-
 fn ns(time: rustix::time::Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
@@ -114,13 +108,6 @@ fn ns(time: rustix::time::Timespec) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pressure_is_read_from_the_line_of_some() {
-        let text = "some avg10=12.50 avg60=3.00 avg300=1.00 total=5\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
-        assert_eq!(pressure(text), Some(0.125));
-        assert_eq!(pressure("full avg10=0.00"), None);
-    }
 
     #[test]
     fn the_kernel_counts_what_this_thread_computes() {

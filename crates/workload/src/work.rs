@@ -11,10 +11,11 @@ use quayline_capacity::plan::Band;
 use quayline_meter::{Waited, waited_by_work};
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 
-use crate::class::{Classes, Kind};
+use crate::class::Classes;
 use crate::config::WorkloadConfig;
 use crate::figure::Figure;
 use crate::hold::Hold;
+use crate::kind::Kind;
 use crate::regulator::nice_of;
 use crate::system::{schedule_of, thread_cpu_ns};
 

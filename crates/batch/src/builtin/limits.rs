@@ -4,10 +4,7 @@ use quayline_core::Limits;
 
 use crate::artifact::{Answer, Injected};
 use crate::error::Thrown;
-
-/// Bounds that a job can set: those of the data, not of definitions.
-pub(crate) const LIMITS: [&str; 6] =
-    ["record-bytes", "line-bytes", "segment-bytes", "segment-elements", "depth", "map-text-bytes"];
+use crate::job_limits::LIMITS;
 
 /// Returns the limits with the changes of a property, or a description of the fault and a remedy.
 pub(super) fn limit_of(text: &str) -> Result<Limits, (String, String)> {

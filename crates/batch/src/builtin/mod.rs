@@ -23,8 +23,6 @@ mod sql;
 
 use crate::artifact::Registry;
 
-pub(crate) use limits::LIMITS;
-
 /// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that `docs/reference/jobs.md` lists.
 pub fn register(registry: &mut Registry) {
     crate::external::register(registry);

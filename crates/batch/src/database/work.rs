@@ -7,8 +7,7 @@ use quayline_store::Unit;
 
 use crate::error::{BatchError, Thrown};
 use crate::event::EventPosition;
-use crate::store_backend::after_prefix;
-use crate::work::{Confirm, Entry, Fence, PageOf, Pending, Work, WorkMark};
+use crate::work::{Confirm, Entry, Fence, PageOf, Pending, Work, WorkMark, after_prefix};
 
 const GET: &str = "SELECT value FROM quayline_jobs.record WHERE key = $1::bytea";
 const GET_FOR_UPDATE: &str = "SELECT value FROM quayline_jobs.record WHERE key = $1::bytea FOR UPDATE";

@@ -23,6 +23,7 @@ use crate::event;
 use crate::record::{
     Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, StepExecution, StepState,
 };
+use crate::record_bytes::{VERSION, bytes, read};
 use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
@@ -37,7 +38,6 @@ pub(crate) use partitions::Begun;
 pub use partitions::{PartitionProgress, Slow, StepProgress};
 pub(crate) use position::Large;
 pub(crate) use rejects::rejects_of;
-pub use relay::Relay;
 pub(crate) use shared::Claim;
 pub(crate) use split::NUMBER;
 pub use takeover::LeftBehind;
@@ -251,7 +251,7 @@ impl Repository {
     pub(crate) fn hold(&self, work: &mut dyn Work, held: Held) -> Result<(), BatchError> {
         let fence = self.fence(held)?;
         let lease = work.get_for_update(&fence.lease)?;
-        lease_holds(lease.as_deref(), &fence)
+        fence.check(lease.as_deref())
     }
 
     fn fence(&self, held: Held) -> Result<Fence, BatchError> {
@@ -646,15 +646,6 @@ impl Repository {
     }
 }
 
-/// Returns an error if a lease is missing or belongs to another process.
-pub(crate) fn lease_holds(lease: Option<&[u8]>, fence: &Fence) -> Result<(), BatchError> {
-    let lease: Option<Lease> = lease.map(|value| read("a lease", value)).transpose()?;
-    match lease {
-        Some(lease) if lease.token == fence.token && lease.owner == fence.owner => Ok(()),
-        _ => Err(BatchError::Fenced { execution: fence.execution, token: fence.token }),
-    }
-}
-
 pub(crate) fn steps_of(work: &mut dyn Work, execution: ExecutionId) -> Result<Vec<StepExecution>, BatchError> {
     let prefix = [b"s".as_slice(), &execution.0.to_be_bytes()].concat();
     let mut steps = Vec::new();
@@ -681,8 +672,6 @@ fn next_number(work: &mut dyn Work, key: &[u8]) -> Result<u64, BatchError> {
     Ok(last + 1)
 }
 
-/// Version of the records' form, their first byte.
-const VERSION: u8 = 1;
 /// State that contains a checkpoint.
 pub(crate) trait State: Stored {
     /// Returns the checkpoint.
@@ -699,17 +688,6 @@ impl State for PartitionState {
     fn progress(&mut self) -> &mut Progress {
         &mut self.progress
     }
-}
-
-fn bytes<T: Stored>(record: &T) -> Vec<u8> {
-    let mut bytes = vec![VERSION];
-    record.store(&mut bytes);
-    bytes
-}
-
-fn read<T: Stored>(what: &'static str, bytes: &[u8]) -> Result<T, BatchError> {
-    let rest = bytes.strip_prefix(&[VERSION]).ok_or(BatchError::Damaged { what })?;
-    T::load_all(rest).ok_or(BatchError::Damaged { what })
 }
 
 fn key_of(kind: u8, number: u64) -> Vec<u8> {

@@ -6,33 +6,19 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use quayline_store::queue::Queue;
-use quayline_store::{LockWait, Space, Store, StoreError};
+use quayline_store::{LockWait, Space, StoreError};
 
 use super::Repository;
 use super::events::{READ, put_event};
 use crate::error::BatchError;
-use crate::event::{EventPosition, TopicFilter};
+use crate::event::{EventPosition, Relay};
 
 /// Key of the random number of a repository. Another database at the same address has another number.
 const IDENTITY: &[u8] = b"#u";
 /// Beginning of the keys of positions in the store; the numbers of the repositories and the names of the queues follow.
 const RELAYED: &[u8] = b"#r";
 
-/// Moves the events of a repository to a queue of a store.
-pub struct Relay {
-    store: Store,
-    queue: Queue,
-    filter: TopicFilter,
-}
-
 impl Relay {
-    /// Creates a relay for events of these topics.
-    #[must_use]
-    pub fn new(store: Store, queue: Queue, filter: TopicFilter) -> Self {
-        Relay { store, queue, filter }
-    }
-
     /// Puts the kept events on the queue that it does not have yet. The first run for a queue only stores the position after which its events begin.
     /// Returns true if the queue has all events. If the queue is full, the others wait in the repository.
     ///

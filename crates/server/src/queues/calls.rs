@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -14,14 +14,15 @@ use quayline_store::queue::{Attempt, Claim, Claimed, Content, Message, Queue, Se
 use quayline_store::{Store, StoreError};
 use serde::Serialize;
 
-use super::config::Right;
 use super::message::{self, CLAIM, MESSAGE_ID, REASON, id_of, number};
 use super::{Asked, guarded};
 use crate::api::v1;
 use crate::body::Body;
-use crate::handle::{insert, text};
+use crate::headers::{insert, text};
+use crate::queues_config::Right;
 use crate::records::fault;
 use crate::shared::Shared;
+use crate::waiting_task::WaitingTask;
 
 /// Bytes of messages that one page of a browse reads.
 const PAGE_BYTES: usize = 4 << 20;
@@ -360,33 +361,6 @@ fn place<'s>(shared: &'s Shared, waiting_max: usize) -> Result<Place<'s>, Box<Pr
         return Err(Box::new(Problem::overloaded("as many requests wait for messages as `queues.waiting` allows")));
     }
     Ok(place)
-}
-
-/// A task that waits for a message of a queue. However the wait ends, the queue forgets the task, and wakes another one if a message is there.
-pub(crate) struct WaitingTask<'q> {
-    queue: &'q Queue,
-    waker: Option<Waker>,
-}
-
-impl<'q> WaitingTask<'q> {
-    pub(crate) fn new(queue: &'q Queue) -> Self {
-        WaitingTask { queue, waker: None }
-    }
-
-    /// Stores the waker of the waiting task before the queue registers it.
-    pub(crate) fn notes(&mut self, waker: &Waker) {
-        if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            self.waker = Some(waker.clone());
-        }
-    }
-}
-
-impl Drop for WaitingTask<'_> {
-    fn drop(&mut self) {
-        if let Some(waker) = &self.waker {
-            self.queue.forget(waker);
-        }
-    }
 }
 
 /// Claims a message, at once or when one comes within the wait.

@@ -4,11 +4,11 @@ use hyper::Response;
 use quayline_gateway::{Json, Problem, document as assembled, security_of};
 
 use super::Asked;
-use super::config::{QueueRights, QueuesConfig, Right};
 use super::message::SETTABLE;
 use crate::body::Body;
 use crate::config::ServeConfig;
 use crate::pages;
+use crate::queues_config::{QueueRights, QueuesConfig, Right};
 
 /// Last parts of the paths of documents.
 pub(super) const NAMES: [&str; 3] = ["openapi.json", "docs", "docs.js"];

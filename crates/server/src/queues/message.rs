@@ -8,7 +8,7 @@ use quayline_gateway::{Problem, decode_path};
 use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, OF_AMQP, PRIORITY_MAX, Persistence};
 
 use crate::api::v1::MessageHead;
-use crate::handle::insert;
+use crate::headers::insert;
 
 /// Prefix of properties that belong to AMQP: sections in binary form.
 const PREFIX: &str = "quayline-";

@@ -17,8 +17,6 @@
 //! client disconnects.
 
 mod calls;
-mod claims;
-mod config;
 mod documents;
 mod message;
 
@@ -33,16 +31,17 @@ use quayline_gateway::{Problem, decode_path};
 use quayline_meter::Phase;
 
 use crate::access::Guarded;
+use crate::admission::{Known, admit_or_renew};
 use crate::body::Body;
-use crate::handle::{Known, Peer, admit_or_renew, allowed_origin, options, read_body, text};
+use crate::cross_origin::{allowed_origin, options};
+use crate::headers::text;
 use crate::heads::{Head, Heads};
+use crate::peer::Peer;
+use crate::queues_config::{QueuesConfig, Right};
+use crate::request_body::read_body;
 use crate::shared::Shared;
 use crate::thread::Thread;
 
-pub(crate) use calls::WaitingTask;
-pub(crate) use claims::Claims;
-use config::Right;
-pub use config::{QueueRights, QueuesConfig};
 pub(crate) use message::EXPOSED_HEADERS;
 
 /// Pause between two looks at claims whose time is over.

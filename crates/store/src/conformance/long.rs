@@ -2,7 +2,7 @@
 
 use super::queues::define;
 use super::{same, text};
-use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::queue::{Content, GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select};
 use crate::{Store, StoreError};
 

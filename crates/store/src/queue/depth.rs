@@ -13,7 +13,7 @@ use super::message::Persistence;
 use super::window::{Held, MessageKey};
 use super::{QueueState, State};
 use crate::StoreError;
-use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 
 /// Messages that one step passes.
 const STEP: PageLimit = PageLimit { entries: 1_000, bytes: 1 << 20 };

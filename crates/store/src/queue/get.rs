@@ -13,9 +13,10 @@ use super::marks::Crossed;
 use super::message::{Head, Message, Parts, Persistence};
 use super::window::{Held, MessageKey, Select};
 use super::{GetWait, Polled, Queue, QueueState, State};
-use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
+use crate::engine::Change;
+use crate::page::{Direction, KeyRange, Page, PageLimit};
+use crate::roll_back::{Cause, RollBack};
 use crate::store::Inner;
-use crate::unit::{Cause, RollBack};
 use crate::usage::Kind;
 use crate::{FullKey, StoreError, Unit, Value};
 

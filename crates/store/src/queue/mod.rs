@@ -40,9 +40,9 @@ use parking_lot::{Condvar, Mutex};
 use crate::catalog::{self, Kind};
 use crate::engine::Engine;
 use crate::record_file::for_each;
+use crate::roll_back::RollBack;
 use crate::shared::{Arrival, Shared};
 use crate::store::Inner;
-use crate::unit::RollBack;
 use crate::{Space, Store, StoreError, Unit};
 
 pub use claim::{Attempt, Claim, Claimed};

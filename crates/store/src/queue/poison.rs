@@ -11,10 +11,10 @@ use quayline_core::Finding;
 use super::message::Persistence;
 use super::window::{Held, MessageKey};
 use super::{Queue, QueueState, State, open};
-use crate::engine::{Direction, KeyRange, Page, PageLimit};
 use crate::error::poison_finding;
+use crate::page::{Direction, KeyRange, Page, PageLimit};
+use crate::roll_back::Cause;
 use crate::store::Inner;
-use crate::unit::Cause;
 use crate::{STO_BACKED_OUT, Store, StoreError, Unit};
 
 impl Store {

@@ -282,9 +282,9 @@ mod tests {
         }
         assert!((10..28).contains(&whole), "{whole}");
         unit.commit().unwrap();
-        let mut page = crate::engine::Page::default();
-        let (range, direction) = (crate::engine::KeyRange::ALL, crate::engine::Direction::Forward);
-        let limit = crate::engine::PageLimit { entries: 10_000, bytes: 1 << 20 };
+        let mut page = crate::page::Page::default();
+        let (range, direction) = (crate::page::KeyRange::ALL, crate::page::Direction::Forward);
+        let limit = crate::page::PageLimit { entries: 10_000, bytes: 1 << 20 };
         let space = queue.local().unwrap().stored.parts.unwrap();
         store.0.engine.page(space, range, direction, limit, &mut page).unwrap();
         assert_eq!(page.len(), 4 * whole);

@@ -3,7 +3,7 @@
 use super::json::Content;
 use super::window::Select;
 use super::{GetWait, Queue};
-use crate::unit::RollBack;
+use crate::roll_back::RollBack;
 use crate::{Store, StoreError};
 
 /// Property with the name of the queue that a message left when it reached its threshold.

@@ -15,7 +15,7 @@ use super::window::{Held, MessageKey, Select};
 use super::{QueueState, State};
 use crate::FullKey;
 use crate::StoreError;
-use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::shared::{Arrival, Filter, NO_UNIT, Shared, Wanted};
 use crate::store::Inner;
 

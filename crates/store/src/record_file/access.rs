@@ -3,8 +3,8 @@
 use std::ops::Bound;
 
 use super::{By, Duplicates, Inserted, Organisation, Record, RecordFile, Relation};
-use crate::engine::{Direction, KeyRange, Page, PageLimit};
 use crate::file_use::RecordChange;
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::usage::Kind;
 use crate::{FileStatus, LockWait, Space, StoreError, Unit, Value};
 

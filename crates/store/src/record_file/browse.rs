@@ -3,8 +3,8 @@
 use std::ops::Bound;
 
 use super::{By, Record, RecordFile, Relation, Visit};
-use crate::engine::{Direction, KeyRange, Page, PageLimit};
 use crate::file_use::UseCounters;
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::{FileStatus, Space, StoreError, Unit, Value};
 
 /// Entries of the first page after a start, and of the largest: a browse that continues reads more at once.

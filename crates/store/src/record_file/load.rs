@@ -3,8 +3,9 @@
 use super::access::address_step;
 use super::script::script_word;
 use super::{Duplicates, Organisation, RecordFile, Visit};
-use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit, Salvaged};
+use crate::engine::{LoadSource, Salvaged};
 use crate::file_use::RecordChange;
+use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::{FileUse, Space, Store, StoreError, Unit};
 
 /// Maximum number of changes in one unit of work of a bulk operation.

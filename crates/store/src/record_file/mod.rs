@@ -24,11 +24,12 @@ mod load;
 mod rebuild;
 mod script;
 mod script_answer;
+mod uses;
 
 use std::sync::{Arc, Weak};
 
 use crate::catalog::{self, Kind};
-use crate::file_use::{self, UseCounters};
+use crate::file_use::UseCounters;
 use crate::shared::{Arrival, Shared};
 use crate::{FileStatus, Space, Store, StoreError, Unit, Value};
 
@@ -178,7 +179,7 @@ impl Store {
         let mut unit = self.begin()?;
         let file = self.file_alone(&mut unit, name)?;
         catalog::remove(&mut unit, Kind::File, name)?;
-        file_use::forget(&mut unit, file.stored.records)?;
+        uses::forget(&mut unit, file.stored.records)?;
         let spaces: Vec<Space> = file.spaces().collect();
         self.drop_spaces(unit, &spaces, name)
     }

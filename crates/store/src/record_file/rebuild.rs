@@ -4,11 +4,11 @@
 //! (see [`crate::dropping`]), and the next opening of the store clears them.
 
 use super::load::for_each;
+use super::uses;
 use super::{AlternateIndex, Duplicates, FileDefinition, RecordFile, StoredFile};
 use crate::catalog::{self, Kind};
 use crate::dropping;
 use crate::engine::{Change, LoadSource};
-use crate::file_use;
 use crate::{Space, Store, StoreError, Unit, Value};
 
 /// Changes of one unit of work of a copy.
@@ -98,7 +98,7 @@ impl Store {
         catalog::remove(&mut unit, Kind::File, name)?;
         catalog::add(&mut unit, Kind::File, &new_name, &copy.stored.encode())?;
         dropping::forget(&mut unit, &copy.spaces)?;
-        file_use::forget(&mut unit, old.records_space())?;
+        uses::forget(&mut unit, old.records_space())?;
         let spaces: Vec<Space> = old.spaces().collect();
         self.drop_spaces(unit, &spaces, name)?;
         Ok(copy.count)

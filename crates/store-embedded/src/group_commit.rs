@@ -1,89 +1,21 @@
 //! Group commit: the first thread that arrives while another group is being written leads the next group.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use quayline_store::{Batch, Completion, Position, StoreError};
 
 use crate::delta::Entering;
-use crate::engine::Shared;
+use crate::groups::{Queue, Waiting};
 use crate::log::record::{HEADER, encode_unit, unit_bytes};
 use crate::settings::{Durability, Work};
+use crate::shared::Shared;
 
 /// Maximum number of bytes of a buffer that is kept for reuse. A unit of work of some megabytes comes from a batch, whose next unit will have a
 /// similar size, and to get the memory from the system again costs more than to fill it.
 const KEPT_BUFFER_BYTES: usize = 6 << 20;
-
-/// A submitted unit of work. Its bytes begin with room for the header of a group: most groups are one unit, which is then written without a copy.
-struct Waiting {
-    encoded: Vec<u8>,
-    batch: Batch,
-    after: Completion,
-    durability: Durability,
-}
-
-/// Outcome of a group, for the threads that wait for it. The standard library's condition variable wakes all of them at once; `parking_lot` would pass
-/// the lock from one to the next, with a thread switch each.
-#[derive(Debug, Default)]
-struct Group {
-    outcome: std::sync::Mutex<Option<Result<Position, StoreError>>>,
-    known: std::sync::Condvar,
-}
-
-impl Group {
-    fn wait(&self) -> Result<Position, StoreError> {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(outcome) = outcome.clone() {
-                return outcome;
-            }
-            outcome = self.known.wait(outcome).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn tell(&self, outcome: Result<Position, StoreError>) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-        self.known.notify_all();
-    }
-}
-
-/// Units of work that wait for the disk.
-#[derive(Default)]
-pub(crate) struct Groups {
-    queue: Mutex<Queue>,
-    /// The leader of the next group waits here for the disk.
-    turn: Condvar,
-    /// The engine's own leader waits here for work.
-    wanted: Condvar,
-    /// Submitters wait here for room.
-    room: Condvar,
-    /// Held from the moment a group is durable until it is visible, so groups become visible in the order of the log while the next one is
-    /// already at the disk.
-    order: Mutex<()>,
-}
-
-impl std::fmt::Debug for Groups {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Groups")
-    }
-}
-
-#[derive(Default)]
-struct Queue {
-    waiting: Vec<Waiting>,
-    bytes: usize,
-    group: Arc<Group>,
-    /// A group is at the disk.
-    busy: bool,
-    /// True if no thread leads the waiting group yet.
-    leaderless: bool,
-    stop: bool,
-    buffer: Vec<u8>,
-    /// The bytes of a unit that is written: memory for the next one.
-    spare: Vec<u8>,
-}
 
 /// Bytes of a unit from which the memory of an earlier one is looked for. Smaller ones come from the allocator's own lists.
 const REUSED_BYTES: usize = 64 << 10;

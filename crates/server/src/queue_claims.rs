@@ -9,7 +9,7 @@ use quayline_gateway::Problem;
 use quayline_store::queue::{Attempt, Claim};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::config::QueuesConfig;
+use crate::queues_config::QueuesConfig;
 
 /// Name of a claim, which cannot be guessed.
 pub(crate) type ClaimId = [u8; 16];
