@@ -24,6 +24,7 @@
 
 mod check;
 mod codes;
+mod date;
 mod explain;
 mod functions;
 mod host;
@@ -35,6 +36,7 @@ mod propose;
 mod run;
 mod stored;
 mod syntax;
+mod value;
 
 pub use check::{
     Absent, Compiled, LeafRules, NoFiles, NoRules, Options, Output, Resolver, SourceOrder, compile, compile_by,

@@ -2,11 +2,11 @@
 
 use quayline_core::{NodeId, Severity, Shape};
 
+use crate::date::Format;
 use crate::functions::Builtin;
 use crate::own_function::OwnFunction;
-use crate::run::date::Format;
-use crate::run::value::Val;
 use crate::syntax::text::{SourceText, Span};
+use crate::value::Val;
 
 pub(crate) type ExprId = u32;
 pub(crate) type BlockId = u32;
@@ -14,6 +14,11 @@ pub(crate) type VarId = u16;
 pub(crate) type CursorId = u16;
 pub(crate) type ScopeId = u16;
 pub(crate) type LoopId = u16;
+
+/// Maximum number of keys of a lookup. A run keeps them in a fixed array.
+pub(crate) const KEYS_MAX: usize = 16;
+/// Number of mandatory children of a group that are tracked by bits; further children are only counted.
+pub(crate) const BITS: u8 = 128;
 
 /// A statement of a map, numbered as written; included and repeated parts count again.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

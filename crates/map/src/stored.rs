@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use quayline_core::{Shape, Stored, StoredReader, store_bytes, stored};
 
+use crate::date::{Format, Piece};
 use crate::functions::Builtin;
 use crate::plan::*;
-use crate::run::date::{Format, Piece};
-use crate::run::value::{Bytes, Val};
 use crate::syntax::text::{SourceText, Span};
+use crate::value::{Bytes, Val};
 
 impl MapPlan {
     /// Appends the plan without its shapes.

@@ -6,13 +6,13 @@ use super::names::{nearest, offer};
 use super::types::{Digits, Kind, Ty};
 use super::{Local, Lower, Reads, Typed};
 use crate::codes;
+use crate::date::{Format, FormatError};
 use crate::functions::decimal::Mode;
 use crate::functions::{Builtin, Gives, SIGNATURES, SPECIAL, Signature, Takes, names};
 use crate::plan::{Direction, Expr};
-use crate::run::date::{Format, FormatError};
-use crate::run::value::{Val, small};
 use crate::syntax::ast::{self, ExprKind, Name, Path, Step};
 use crate::syntax::text::Span;
+use crate::value::{Val, small};
 
 /// Operands of `joined`.
 const JOINED_MAX: usize = 64;

@@ -10,8 +10,8 @@ use crate::codes;
 use crate::map_spec::MapSpec;
 use crate::own_function::{OwnFunction, OwnType};
 use crate::plan::{Expr, Row, TablePlan};
-use crate::run::value::small;
 use crate::syntax::ast::{self, Item, Quote, Reuse, Table};
+use crate::value::small;
 
 /// Rows of one table.
 const ROWS_MAX: usize = 1_000_000;

@@ -10,9 +10,9 @@ use super::{Lower, Reads, Typed};
 use crate::codes;
 use crate::functions::Builtin;
 use crate::plan::{Compare, Expr, FloatOp};
-use crate::run::value::{Val, small};
 use crate::syntax::ast::{self, Binary, ExprKind, Path, Pattern, Set, Unary};
 use crate::syntax::text::Span;
+use crate::value::{Val, small};
 
 impl Lower<'_> {
     /// Checks an expression of any type.

@@ -156,7 +156,7 @@ impl Lower<'_> {
     pub(crate) fn any_occurrence(&mut self, path: &Path) -> Option<Typed> {
         let name = Name { text: "count".to_owned(), span: path.span };
         let count = self.fold(&name, None, path, None, None, path.span)?;
-        let zero = self.expr(Expr::Const(crate::run::value::Val::int(0)));
+        let zero = self.expr(Expr::Const(crate::value::Val::int(0)));
         let id = self.expr(Expr::Compare(crate::plan::Compare::Greater, Order::Number, count.id, zero));
         Some(Typed { id, ty: Ty::BOOL, ..count })
     }

@@ -14,24 +14,22 @@ mod statement;
 mod target;
 pub(crate) mod types;
 
-pub(crate) use target::BITS;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use quayline_core::{Code, DistinctFindings, Fault, Finding, Findings, NodeId, Severity, Shape};
 
 use crate::codes;
+use crate::date::Format;
 use crate::map_spec::MapSpec;
 use crate::plan::{
-    Action, Block, BufferPlan, ColumnType, Expr, ExprId, FoldPlan, LookupPlan, LoopPlan, MapPlan, OutputPlan, PickPlan,
-    ScopePlan, StatementPlan, TablePlan, TargetPlan, VarPlan,
+    Action, Block, BufferPlan, ColumnType, Expr, ExprId, FoldPlan, KEYS_MAX, LookupPlan, LoopPlan, MapPlan, OutputPlan,
+    PickPlan, ScopePlan, StatementPlan, TablePlan, TargetPlan, VarPlan,
 };
-use crate::run::date::Format;
-use crate::run::value::{Bytes, Val, small};
 use crate::syntax::ast::{Function, Item, Lookup, Name, Part, Stmt, TypeName};
 use crate::syntax::parser;
 use crate::syntax::text::{SourceText, Span};
+use crate::value::{Bytes, Val, small};
 use source::Context;
 use types::Ty;
 
@@ -137,8 +135,6 @@ pub struct Compiled {
 const EXPRS_MAX: usize = 200_000;
 /// Parts and functions inside each other.
 const INLINE_MAX: usize = 32;
-/// Maximum number of keys of a lookup. A run keeps them in a fixed array.
-pub(crate) const KEYS_MAX: usize = 16;
 /// Included maps.
 const INCLUDES_MAX: usize = 64;
 

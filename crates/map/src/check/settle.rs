@@ -9,7 +9,7 @@ use super::statement::{LoopUnit, Unit, UnitKind};
 use super::target::{Guard, Step, exclusive};
 use super::{Absent, Lower, Reads};
 use crate::plan::{Block, BufferPlan, Expr, LoopPlan, Op, Opening, StatementId};
-use crate::run::value::{Val, small};
+use crate::value::{Val, small};
 
 /// Position of a block in the source and target.
 #[derive(Clone, Copy)]

@@ -10,9 +10,9 @@ use super::types::{Digits, Kind, Ty};
 use super::{Local, Lower, Reads, Typed};
 use crate::codes;
 use crate::plan::{Expr, FloatOp, RaisePlan, SortPlan, TargetPlan};
-use crate::run::value::Val;
 use crate::syntax::ast::{self, ForBody, Name, Pattern, SetOp, Stmt, StmtKind, TargetPath};
 use crate::syntax::text::Span;
+use crate::value::Val;
 
 /// A piece of a block that runs at once.
 #[derive(Clone, Debug)]
@@ -581,7 +581,7 @@ impl Lower<'_> {
                 }
             }
             SetOp::Append => {
-                let first = crate::run::value::small(self.lists.len());
+                let first = crate::value::small(self.lists.len());
                 self.lists.extend([own, value.id]);
                 self.expr(Expr::Concat { first, count: 2 })
             }

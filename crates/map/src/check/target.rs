@@ -8,10 +8,10 @@ use super::names::{nearest, offer};
 use super::types::{Digits, Kind};
 use super::{Absent, Lower, Typed};
 use crate::codes;
-use crate::plan::{Expr, Fit, TargetPlan};
-use crate::run::value::Val;
+use crate::plan::{BITS, Expr, Fit, TargetPlan};
 use crate::syntax::ast::TargetPath;
 use crate::syntax::text::Span;
+use crate::value::Val;
 
 /// One step of the way to a target node.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -571,9 +571,6 @@ impl Lower<'_> {
             })
     }
 }
-
-/// Number of mandatory children of a group that are tracked by bits; further children are only counted.
-pub(crate) const BITS: u8 = 128;
 
 /// Returns two lists. By node: its bit among the mandatory children of its parent (`BITS` beyond the last bit, `u8::MAX` for other nodes). By group:
 /// the bits that must be set, and the number of mandatory children beyond them.

@@ -1,15 +1,15 @@
 //! Evaluation of builtin functions. An absent operand makes the result absent, or false for predicates.
 
-use super::date::{self, DAY};
 use super::emit::quickly_fits;
 use super::fault::What;
 use super::mapper::Mapper;
-use super::value::{Bytes, Val};
+use crate::date::{self, DAY};
 use crate::functions::decimal::{self, Mode, Picture};
 use crate::functions::{Builtin, hash, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::plan::{Expr, ExprId, Order};
+use crate::value::{Bytes, Val};
 
 impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     pub(super) fn call(&mut self, function: Builtin, first: u32, count: u32) -> Val {

@@ -4,12 +4,11 @@ use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, 
 
 use super::fault::What;
 use super::mapper::{Flow, Mapper};
-use super::value::{ARENA_MAX, Bytes, Val};
-use crate::check::BITS;
 use crate::functions::{decimal, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
-use crate::plan::{Expr, ExprId, Fit, Op, Opening, StatementId, VarId};
+use crate::plan::{BITS, Expr, ExprId, Fit, Op, Opening, StatementId, VarId};
+use crate::value::{ARENA_MAX, Bytes, Val};
 
 /// Open nodes of the target, from the document inward.
 #[derive(Debug, Default)]

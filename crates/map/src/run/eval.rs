@@ -4,16 +4,15 @@ use core::cmp::Ordering;
 
 use quayline_core::{NodeId, Value, read_bool};
 
-use super::date::{iso_day, iso_moment, iso_time};
 use super::fault::What;
 use super::mapper::Mapper;
-use super::value::{Bytes, Val};
-use crate::check::KEYS_MAX;
+use crate::date::{iso_day, iso_moment, iso_time};
 use crate::functions::decimal;
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::own_function::{Checked, OwnFunction, OwnType};
-use crate::plan::{ColumnType, Compare, Direction, Expr, ExprId, FloatOp, Order, Row};
+use crate::plan::{ColumnType, Compare, Direction, Expr, ExprId, FloatOp, KEYS_MAX, Order, Row};
+use crate::value::{Bytes, Val};
 
 impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     pub(super) fn eval(&mut self, id: ExprId) -> Val {
@@ -159,7 +158,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     fn variable(&mut self, at: usize) -> Val {
         let val = self.vars[at];
-        let again = |arena: &mut super::value::Arena, kept: &[u8]| arena.keep(kept);
+        let again = |arena: &mut crate::value::Arena, kept: &[u8]| arena.keep(kept);
         match val {
             Val::Text(_) => Val::Text(again(&mut self.arena, &self.var_bytes[at])),
             Val::Ascii(_) => Val::Ascii(again(&mut self.arena, &self.var_bytes[at])),
@@ -479,7 +478,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         for (key, val) in keys.iter_mut().zip(&vals[..len]) {
             *key = self.arena.value(val);
         }
-        let mut result = super::value::Arena::default();
+        let mut result = crate::value::Arena::default();
         let mut val = Val::Absent;
         let mut at = 0;
         let answer = self.host.lookup(&over.name, &keys[..len], &mut |value| {
@@ -532,7 +531,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     /// Converts a value that leaves the map: a date becomes text.
     fn crossing(&mut self, val: Val) -> Val {
         let Val::Date(days) = val else { return val };
-        let (year, month, day) = super::date::civil_from_days(days);
+        let (year, month, day) = crate::date::civil_from_days(days);
         Val::Ascii(self.arena.keep(format!("{year:04}-{month:02}-{day:02}").as_bytes()))
     }
 
@@ -597,7 +596,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 
     /// Copies a value from another arena.
-    fn adopt(&mut self, val: Val, from: &super::value::Arena) -> Val {
+    fn adopt(&mut self, val: Val, from: &crate::value::Arena) -> Val {
         let mut keep = |at: Bytes| self.arena.keep(from.get(at));
         match val {
             Val::Text(at) => Val::Text(keep(at)),

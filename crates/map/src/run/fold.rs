@@ -4,11 +4,11 @@ use core::cmp::Ordering;
 
 use super::fault::What;
 use super::mapper::Mapper;
-use super::value::{NONE, Val};
 use crate::functions::decimal;
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::plan::{ExprId, FoldOp, FoldPlan, Order, PickSelect, ScopeId};
+use crate::value::{NONE, Val};
 
 /// A fold as it grows.
 struct Growing {

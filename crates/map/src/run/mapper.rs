@@ -10,10 +10,10 @@ use quayline_core::{Document, Finding, Limits, NodeId, Severity, Sink, Value};
 
 use super::emit::Target;
 use super::fault::{RunFault, What};
-use super::value::{Arena, NONE, Val, small};
 use crate::host::{Host, Outputs};
 use crate::observe::{Observer, Unwatched};
 use crate::plan::{Action, MapPlan, Op, ScopeId, StatementId};
+use crate::value::{Arena, NONE, Val, small};
 
 /// Maps one document after another: drive it as the [`Sink`] of the source, then call [`Mapper::outcome`].
 #[derive(Debug)]

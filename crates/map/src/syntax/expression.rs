@@ -9,7 +9,7 @@ use super::parser::{Broken, Parse, Parser};
 use super::text::Span;
 use super::token::Kind;
 use crate::codes;
-use crate::run::date;
+use crate::date;
 
 impl Parser<'_> {
     pub(crate) fn expression(&mut self) -> Parse<Expr> {
