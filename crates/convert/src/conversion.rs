@@ -10,7 +10,7 @@ use std::time::Duration;
 use quayline_core::Limits;
 use quayline_project::{Schema, SourceFormat, TargetFormat};
 
-use crate::engine::checkpoint_file::{CheckpointFile, States};
+use crate::checkpoint_file::{CheckpointFile, States};
 use crate::{Compression, ConvertError, MapStage, Progress, Report, SyncHook};
 
 /// Settings of a conversion. [`Conversion::run`](crate::Conversion::run) executes it.

@@ -9,10 +9,12 @@
 //! * An output file is complete or it is named `.partial`. A target that is not a regular file is written directly, never replaced.
 //! * The same source and settings give the same bytes for any number of lanes, and after a stop and a resume.
 
+mod checkpoint_file;
 mod codes;
 mod columns;
 mod compression;
 mod conversion;
+mod destination;
 mod engine;
 mod error;
 mod interchange;
@@ -25,7 +27,8 @@ pub use columns::ColumnsSurvey;
 pub use compression::{Compression, WINDOW_BYTES_MAX};
 pub use conversion::*;
 
-pub use engine::{Destination, definition_digest, partial_path, to_temporary_file, write_whole};
+pub use destination::{Destination, partial_path};
+pub use engine::{definition_digest, to_temporary_file, write_whole};
 pub use error::{ConvertError, Stopped};
 pub use interchange::*;
 pub use map_stage::MapStage;

@@ -3,6 +3,7 @@
 use quayline_core::{Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 
 use crate::edi::EdiSamples;
+use crate::guess::{FEW, roomy};
 use crate::seen::{Leaf, Seen};
 use crate::{csv, json, wrong, xml};
 
@@ -80,9 +81,6 @@ struct Drafting {
     notes: Vec<String>,
     is_xml: bool,
 }
-
-/// Fewer occurrences than these prove little.
-pub(crate) const FEW: u64 = 3;
 
 impl Drafting {
     /// Returns true if elements at this place may be empty, so they are not truth values (XML Schema part 2, 3.2.2). An empty cell of CSV is absent.
@@ -250,13 +248,6 @@ fn scalar(leaf: &Leaf, lists: bool, may_be_empty: bool) -> (Scalar, Vec<String>)
     }
     told.push(format!("longest {longest}"));
     (Scalar::Text { chars_max: Some(roomy(longest)) }, told)
-}
-
-/// Adds half to a length and rounds it to one that people choose.
-pub(crate) fn roomy(longest: u32) -> u32 {
-    const LENGTHS: [u32; 16] = [3, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000];
-    let wanted = longest.saturating_add(longest / 2);
-    LENGTHS.into_iter().find(|length| *length >= wanted).unwrap_or(wanted)
 }
 
 /// Returns the note of a node.

@@ -8,6 +8,7 @@
 mod csv;
 mod draft;
 mod edi;
+mod guess;
 mod json;
 mod meanings;
 mod records;

@@ -7,7 +7,7 @@ use std::path::Path;
 use quayline_core::{Code, Fault, Finding, Place, PlacePart, RecordNumber, Severity};
 use quayline_pipeline::write_json_string;
 
-use crate::engine::destination::partial_path;
+use crate::destination::partial_path;
 use crate::engine::partial::PartialFile;
 use crate::error::ConvertError;
 

@@ -1,7 +1,5 @@
 //! Execution of a conversion.
 
-pub(crate) mod checkpoint_file;
-pub(crate) mod destination;
 mod digest;
 mod findings_file;
 mod output;
@@ -14,7 +12,6 @@ pub(crate) mod temporary;
 pub(crate) mod threads;
 mod writer;
 
-pub use destination::{Destination, partial_path};
 pub use digest::definition_digest;
 pub use partial::write_whole;
 pub(crate) use run::open_input;

@@ -8,8 +8,8 @@ use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetEncoder, ParquetWrit
 use quayline_edi::EdiWriter;
 use quayline_pipeline::{Columns, DraftOutput, Drafts, OutputStart, Payload, Spool, SpoolFolder, SpoolWriter};
 
+use crate::checkpoint_file::bad_state;
 use crate::compression::Compressor;
-use crate::engine::checkpoint_file::bad_state;
 use crate::engine::partial::PartialFile;
 use crate::engine::split::SplitFolder;
 use crate::error::ConvertError;

@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::engine::destination::{Destination, create_beside, open_stream, partial_path, real_path};
+use crate::destination::{Destination, create_beside, open_stream, partial_path, real_path};
 use crate::error::ConvertError;
 
 /// A file that is written as `PATH.partial`. If the name is that of a pipe or device, it is written directly and cannot be synced, renamed or

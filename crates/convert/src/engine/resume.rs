@@ -5,9 +5,9 @@ use std::path::Path;
 use quayline_core::{ByteOffset, Checkpoint, Fault, Finding, Place, SourceDigest};
 use quayline_pipeline::Position;
 
+use crate::checkpoint_file::DONE;
 use crate::codes;
-use crate::engine::checkpoint_file::DONE;
-use crate::engine::destination::{partial_path, real_path};
+use crate::destination::{partial_path, real_path};
 use crate::engine::partial::PartialFile;
 use crate::engine::writer::sync_step;
 use crate::error::ConvertError;

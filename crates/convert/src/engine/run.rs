@@ -18,11 +18,11 @@ use quayline_pipeline::{
 };
 use quayline_project::{SourceFormat, TargetFormat};
 
+use crate::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::codes;
 use crate::compression::Compressor;
 use crate::conversion::{Conversion, Input, Output, Rejects, Start, Target};
-use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
-use crate::engine::destination::{Destination, partial_path, real_path, with_suffix};
+use crate::destination::{Destination, partial_path, real_path, with_suffix};
 use crate::engine::digest::{definition_digest, source_digest};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::output::{OutFile, OutputWriter};

@@ -6,7 +6,7 @@ use core::ops::Range;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::engine::destination::partial_path;
+use crate::destination::partial_path;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
 

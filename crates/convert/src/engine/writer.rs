@@ -11,10 +11,10 @@ use quayline_pipeline::{
     Clock, CodeCounts, Lot, OrderedSink, Position, Repeats, Spool, SpoolFolder, Unsettled, settle, settle_end,
 };
 
+use crate::checkpoint_file::{CheckpointFile, DONE, States};
 use crate::codes;
 use crate::conversion::Checkpoints;
-use crate::engine::checkpoint_file::{CheckpointFile, DONE, States};
-use crate::engine::destination::real_path;
+use crate::destination::real_path;
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::output::OutputWriter;
 use crate::engine::page_transaction::PageTransaction;

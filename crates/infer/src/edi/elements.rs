@@ -7,7 +7,7 @@ use quayline_edi::guide::{
 };
 use quayline_edi::{Element, Segment};
 
-use crate::draft::{FEW, roomy};
+use crate::guess::{FEW, roomy};
 
 /// More different values than these are not codes.
 const CODES_MAX: usize = 12;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use quayline_core::{Checkpoint, Fault, Finding, Place};
 
 use crate::codes;
-use crate::engine::destination::{create_beside, with_suffix};
+use crate::destination::{create_beside, with_suffix};
 use crate::error::ConvertError;
 
 /// The decoder state of a run that is complete but for its renames. No framing has it: it counts bytes of a block or of a header.
