@@ -14,6 +14,23 @@
 //! those bytes, append until there are at least `at_least` or the source ends, and call again. All state between two records is one
 //! `u64` ([`Splitter::state`]), so a checkpoint is offset, record number and that word.
 //!
+//! ```
+//! use quayline_core::Limits;
+//! use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
+//!
+//! // Two records, each after a record descriptor word that counts itself.
+//! let file = b"\0\x07\0\0ADA\0\x08\0\0EVE!";
+//! let framing = FramingSpec::parse("rdw").expect("a framing");
+//! let mut splitter = Splitter::new(&framing, &Limits::default()).expect("a possible framing");
+//! let (mut at, mut lengths) = (0, Vec::new());
+//! while let Step::Record { body, consumed, .. } = splitter.split(&file[at..], EndOfInput::Yes)? {
+//!     lengths.push(body.len());
+//!     at += consumed;
+//! }
+//! assert_eq!(lengths, [3, 4]);
+//! # Ok::<(), quayline_frame::FrameFault>(())
+//! ```
+//!
 //! # Departures from the standards
 //! * The last line may lack its terminator: most editors and transfers drop it.
 //! * A BDW or RDW counts as on z/OS unless the [`FramingSpec`] selects otherwise; other counts exist because transfer programs

@@ -16,6 +16,26 @@
 //! * [`Ends`] is for callers that stream: it makes a cutter, lanes and outputs from the same formats, and [`Scheduler`] keeps the order of the
 //!   source for any number of lanes. The caller opens files, starts threads and writes.
 //!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use quayline_core::Limits;
+//! use quayline_pipeline::{Pipeline, World};
+//! use quayline_project::{MapFile, ShapeOptions};
+//!
+//! // From claims in X12 to COBOL records, through a map, in memory.
+//! let maps = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/maps/maps");
+//! let options = ShapeOptions::default();
+//! let map = MapFile::open(format!("{maps}/claims.qmap").as_ref(), &options, &options)?;
+//! let pipeline = Pipeline::through(map, Arc::new(World::default()), Limits::default())?;
+//! let (mut lane, mut outputs) = (pipeline.lane()?, pipeline.buffers()?);
+//!
+//! let interchange = std::fs::read(format!("{maps}/tests/claims/two-claims/input.x12"))?;
+//! let report = lane.run(&"claims".into(), &interchange, &mut outputs);
+//! assert!(report.is_good() && !outputs[0].take().is_empty());
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
 //! Invariants:
 //!
 //! * A document is written whole or not at all; one that is refused goes to the rejects with its findings.

@@ -19,6 +19,31 @@
 //! - **A commit blocks no thread.** [`Unit::submit`] returns a future and [`Unit::submit_with`] calls back. [`Unit::commit`] blocks and may do the
 //!   work of the whole commit group on the calling thread, which saves two thread switches.
 //! - **Everything is bounded** by [`StoreLimits`] and the engine's limits; reaching a limit is an error or blocks the caller.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
+//! use quayline_store::{Access, MemoryEngine, Store, StoreLimits, SystemClock};
+//!
+//! let engine = Arc::new(MemoryEngine::new());
+//! let store = Store::open(engine, Arc::new(SystemClock), StoreLimits::default(), Access::Write)?;
+//! let mut unit = store.begin()?;
+//! store.define_queue(&mut unit, QueueDefinition::local("ORDERS"))?;
+//! store.define_queue(&mut unit, QueueDefinition::local("SHIPPING"))?;
+//! unit.commit()?;
+//! let (orders, shipping) = (store.queue("ORDERS")?, store.queue("SHIPPING")?);
+//! let mut unit = store.begin()?;
+//! orders.put(&mut unit, &Message::new("order 4711"))?;
+//! unit.commit()?;
+//!
+//! // A get and a put commit together. If the unit is dropped or rolled back, the message is on ORDERS as before.
+//! let mut unit = store.begin()?;
+//! let message = orders.get(&mut unit, Select::First, GetWait::No)?;
+//! shipping.put(&mut unit, &message)?;
+//! unit.commit()?;
+//! # Ok::<(), quayline_store::StoreError>(())
+//! ```
 
 mod bytes;
 mod catalog;
