@@ -6,7 +6,7 @@ use quayline_columnar::{ColumnOptions, ColumnReader, ColumnSink, RowSource, Text
 use quayline_core::{ByteOffset, Fault, Finding, Findings, Limits, Shape};
 use quayline_edi::GuideDocuments;
 use quayline_edi::{DocumentReader, GenericOptions, ValidatorOptions};
-use quayline_frame::SpecError;
+use quayline_frame::{FramingSpec, SpecError};
 use quayline_json::Unknown;
 use quayline_map::{Coverage, MapPlan};
 use quayline_project::{EdiDocuments, EdiRead, Records, Schema, SourceFormat, TargetFormat};
@@ -17,8 +17,7 @@ use crate::block_reader::Cutter;
 use crate::codes;
 use crate::cut::{CsvCutter, EdiCutter, FamilyCutter, JsonCutter, RecordCutter, XmlCutter, without_guides};
 use crate::error::PipelineError;
-use crate::lane::{Lane, Loop, Target};
-use crate::output;
+use crate::lane::{Lane, Loop};
 use crate::reject::RejectForm;
 use crate::sink::map::TraceOut;
 use crate::source::{
@@ -26,6 +25,7 @@ use crate::source::{
 };
 use crate::source_head::{ColumnsHead, SourceHead};
 use crate::spool::SpoolFolder;
+use crate::target::Target;
 use crate::world::World;
 
 /// Size of a block in bytes if the target builds columns: a page needs some thousand rows.
@@ -99,7 +99,7 @@ impl<'c> Ends<'c> {
             return Err(finding.hint("name a copybook").into());
         }
         if let Some(map) = &self.map {
-            output::check(map, &self.formats().collect::<Vec<_>>())?;
+            check_outputs(map, &self.formats().collect::<Vec<_>>())?;
             return self.check_edi_source();
         }
         if self.schema.shape() != self.target_schema.shape() {
@@ -398,6 +398,25 @@ impl<'c> Ends<'c> {
     pub(crate) fn shape(&self) -> &'c Shape {
         self.schema.shape()
     }
+}
+
+/// Checks that the outputs of a map can be written together.
+fn check_outputs(map: &MapEnds<'_>, formats: &[&TargetFormat]) -> Result<(), PipelineError> {
+    let outputs = (0..).take_while(|output| map.plan.output(*output).is_some()).count();
+    debug_assert_eq!((outputs, outputs), (formats.len(), map.schemas.len()), "a target and a schema for each output");
+    let is_edi = |format: &TargetFormat| matches!(format, TargetFormat::Edi(_));
+    let cannot_cut = |format: &TargetFormat| match format {
+        TargetFormat::Records(spec) => {
+            matches!(spec, FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus)
+        }
+        format => is_columns(format),
+    };
+    if formats.iter().any(|format| is_edi(format)) && formats.iter().any(|format| cannot_cut(format)) {
+        let message = "interchanges and columns, or blocked records, cannot be outputs of one run";
+        let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
+        return Err(finding.hint("an interchange may be refused when its envelope is written, and the others cannot be undone then: run two maps").into());
+    }
+    Ok(())
 }
 
 /// Returns true if a format is columnar.

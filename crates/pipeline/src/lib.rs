@@ -44,6 +44,7 @@
 //! * Only [`SpoolFiles`] opens temporary files, and the caller provides it.
 
 mod acknowledge;
+mod apart;
 mod block;
 mod block_reader;
 mod codes;
@@ -54,11 +55,14 @@ mod documents;
 mod error;
 mod expression;
 mod lane;
+mod lane_facts;
 mod lanes;
 mod lot;
 mod misfit;
 mod numbers;
 mod output;
+mod payload;
+mod record_extent;
 mod reject;
 mod repeats;
 mod revocable;
@@ -68,11 +72,13 @@ mod sink;
 mod source;
 mod source_head;
 mod spool;
+mod target;
 mod text_place;
 mod unit;
 mod world;
 
 pub use acknowledge::{Acknowledged, Acknowledging};
+pub use apart::Apart;
 pub use block::{BLOCK_BYTES, Block, DocumentSpan, EdiPart, Position, Units};
 pub use block_reader::{BlockReader, Cut, CutEnd, Cutter, SourceEnd};
 pub use codes::UNKNOWN_TYPE;
@@ -81,12 +87,13 @@ pub use csv_table::CsvTable;
 pub use documents::{DocumentPlace, Documents, DocumentsPlace, Next, Source as DocumentSource};
 pub use error::{PipelineError, io_finding};
 pub use expression::{Evaluated, ExpressionFault, Expressions, Gives, Written as WrittenExpression};
-pub use lane::{Lane, LaneFacts};
+pub use lane::Lane;
+pub use lane_facts::{LaneFacts, SourceFacts};
 pub use lanes::{Ends, MapEnds, Paging};
-pub use lot::{Attachment, CodeCounts, Columns, Excerpt, Lot, Page, Payload};
-pub use misfit::SourceFacts;
+pub use lot::{Attachment, CodeCounts, Excerpt, Lot, Page};
 pub use numbers::{NumberKind, has_control_numbers, renumber};
-pub use output::{Apart, LaneOutput, OutputStart};
+pub use output::{LaneOutput, OutputStart};
+pub use payload::{Columns, Payload};
 /// Appends a text as a string of JSON.
 pub use quayline_json::write_string as write_json_string;
 pub use reject::RejectForm;

@@ -3,22 +3,12 @@
 use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Place, RecordNumber};
-use quayline_frame::{FramingSpec, explain_misfit};
+use quayline_frame::explain_misfit;
 
 use crate::block::Block;
 use crate::codes;
+use crate::lane_facts::SourceFacts;
 use crate::lot::Lot;
-
-/// Known properties of a source of records before its first record.
-#[derive(Debug)]
-pub struct SourceFacts {
-    /// Framing of the records.
-    pub framing: FramingSpec,
-    /// Size of the source in bytes, if it is a file.
-    pub bytes: Option<u64>,
-    /// Fixed length of records, if the description has one.
-    pub record_length: Option<usize>,
-}
 
 /// Returns a finding that explains why most records of the first block were rejected, or why the framing is broken in it.
 pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<str>) -> Option<Finding> {

@@ -14,10 +14,11 @@ use quayline_project::{
 };
 use quayline_xml::{XmlStyle, XmlWriter};
 
+use crate::apart::Apart;
 use crate::codes;
 use crate::error::PipelineError;
 use crate::lane::Lane;
-use crate::lanes::{Ends, MapEnds, is_columns, spec_error};
+use crate::lanes::{Ends, MapEnds, spec_error};
 use crate::sink::map::{
     Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, OneRecord, Parts, RecordPart, RunHost, Several, SharedPlaces,
     TextPart, Traced, Tracer, counted_from, usual_envelope,
@@ -63,15 +64,6 @@ pub enum OutputStart {
     },
 }
 
-/// Files of an output: one for all documents, or one for each.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Apart {
-    /// One after another.
-    Together,
-    /// Each to a separate file, which ends at an entry of [`Payload::cuts`](crate::Payload::cuts).
-    FileEach,
-}
-
 /// Configuration that lanes need to write one output.
 pub struct LaneOutput<'c>(Maker<'c>);
 
@@ -93,25 +85,6 @@ enum Maker<'c> {
     Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
     Edi { options: &'c EdiWriterOptions, defaults: Arc<[(String, String)]> },
     Columns { sink: Box<ColumnSink>, encoder: Option<Box<ParquetEncoder>> },
-}
-
-/// Checks that the outputs of a map can be written together.
-pub(crate) fn check(map: &MapEnds<'_>, formats: &[&TargetFormat]) -> Result<(), PipelineError> {
-    let outputs = (0..).take_while(|output| map.plan.output(*output).is_some()).count();
-    debug_assert_eq!((outputs, outputs), (formats.len(), map.schemas.len()), "a target and a schema for each output");
-    let is_edi = |format: &TargetFormat| matches!(format, TargetFormat::Edi(_));
-    let cannot_cut = |format: &TargetFormat| match format {
-        TargetFormat::Records(spec) => {
-            matches!(spec, FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus)
-        }
-        format => is_columns(format),
-    };
-    if formats.iter().any(|format| is_edi(format)) && formats.iter().any(|format| cannot_cut(format)) {
-        let message = "interchanges and columns, or blocked records, cannot be outputs of one run";
-        let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
-        return Err(finding.hint("an interchange may be refused when its envelope is written, and the others cannot be undone then: run two maps").into());
-    }
-    Ok(())
 }
 
 impl<'c> Ends<'c> {

@@ -17,7 +17,8 @@ use quayline_meter::Phase;
 use crate::block::Block;
 use crate::block_reader::{BlockRead, BlockReader};
 use crate::error::PipelineError;
-use crate::lane::{Lane, LaneFacts};
+use crate::lane::Lane;
+use crate::lane_facts::LaneFacts;
 use crate::lot::Lot;
 use crate::misfit;
 

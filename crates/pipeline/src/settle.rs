@@ -7,7 +7,8 @@ use quayline_core::{Finding, Place, Severity};
 use quayline_edi::{EdiError, EdiMark, EdiWriter, OutboundFaults};
 
 use crate::error::PipelineError;
-use crate::lot::{Deferred, Lot, Payload};
+use crate::lot::{Deferred, Lot};
+use crate::payload::Payload;
 use crate::spool::{Spool, SpoolFiles};
 
 /// An output that may be interchanges.

@@ -12,7 +12,7 @@ use quayline_project::{RecordTypes, Schema};
 use crate::block::{Block, Position, Units};
 use crate::block_reader::{Cut, CutEnd, Cutter, SourceEnd};
 use crate::codes;
-use crate::sink::extent;
+use crate::record_extent::extent;
 
 /// Cuts a source of framed records. Blocks end where a document begins, so a record and its children are always in one block.
 pub(crate) struct RecordCutter {

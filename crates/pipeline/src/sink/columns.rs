@@ -3,8 +3,8 @@
 use quayline_columnar::{ColumnSink, ParquetEncoder};
 use quayline_core::{Finding, Place};
 
-use crate::lane::Target;
-use crate::lot::{Columns, Payload};
+use crate::payload::{Columns, Payload};
+use crate::target::Target;
 
 /// Consumer of rows: the part of a [`ColumnsTarget`] in which pages and batches differ.
 pub(crate) trait TakeRows: Send {

@@ -3,8 +3,8 @@
 use quayline_core::{Finding, Sink};
 use quayline_flat::{CsvWriter, FamilyWriter, FlatFault, KeySpan};
 
-use crate::lane::Target;
-use crate::lot::Payload;
+use crate::payload::Payload;
+use crate::target::Target;
 
 /// A writer of rows: a row for each document, or several.
 pub(crate) trait RowWriter: Sink + Send {

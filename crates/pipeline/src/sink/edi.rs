@@ -3,8 +3,8 @@
 use quayline_core::Finding;
 use quayline_edi::{EdiDraft, EdiDrafter, EdiWriterOptions};
 
-use crate::lane::Target;
-use crate::lot::Payload;
+use crate::payload::Payload;
+use crate::target::Target;
 
 pub(crate) struct EdiTarget {
     drafter: EdiDrafter,

@@ -3,9 +3,9 @@
 use quayline_core::{Finding, Shape};
 use quayline_json::{JsonStyle, JsonWriter};
 
-use crate::lane::Target;
-use crate::lot::Payload;
-use crate::output::Apart;
+use crate::apart::Apart;
+use crate::payload::Payload;
+use crate::target::Target;
 
 pub(crate) struct JsonTarget {
     writer: JsonWriter,

@@ -13,6 +13,6 @@ pub(crate) use columns::{Batches, ColumnsTarget};
 pub(crate) use csv::CsvTarget;
 pub(crate) use edi::EdiTarget;
 pub(crate) use json::JsonTarget;
-pub(crate) use record::{Framed, RecordTarget, extent};
+pub(crate) use record::{Framed, RecordTarget};
 pub(crate) use typed::{TypedEncoder, TypedTarget};
 pub(crate) use xml::XmlTarget;

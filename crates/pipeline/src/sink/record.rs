@@ -4,16 +4,12 @@ use std::sync::Arc;
 
 use quayline_cobol::{RecordEncoder, RecordFaults, RecordPlan};
 use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
-use quayline_frame::{Framer, FramerOptions, FramingSpec, RecordExtent, SpecError};
-use quayline_project::{Schema, SchemaExtent};
+use quayline_frame::{Framer, FramerOptions, FramingSpec, SpecError};
+use quayline_project::Schema;
 
-use crate::lane::Target;
-use crate::lot::Payload;
-
-/// Returns the detector of record ends for a schema, if the framing needs one.
-pub(crate) fn extent(spec: &FramingSpec, schema: &Arc<Schema>) -> Option<Arc<dyn RecordExtent>> {
-    (*spec == FramingSpec::Layout).then(|| Arc::new(SchemaExtent::new(schema)) as Arc<dyn RecordExtent>)
-}
+use crate::payload::Payload;
+use crate::record_extent::extent;
+use crate::target::Target;
 
 /// Frames the records of a block. Blocks and segments of the framing end with it, so that a checkpoint can be written there and lanes are
 /// independent of each other.

@@ -7,9 +7,9 @@ use quayline_core::{Fault, Finding, NodeId, Place, Sink, Value};
 use quayline_project::{Found, RecordTypes};
 
 use crate::codes;
-use crate::lane::Target;
-use crate::lot::Payload;
+use crate::payload::Payload;
 use crate::sink::record::{Framed, findings};
+use crate::target::Target;
 
 pub(crate) struct TypedTarget<'s> {
     encoder: TypedEncoder<'s>,

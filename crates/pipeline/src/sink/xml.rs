@@ -3,9 +3,9 @@
 use quayline_core::{Finding, Findings, Shape};
 use quayline_xml::{XmlStyle, XmlWriter};
 
-use crate::lane::Target;
-use crate::lot::Payload;
-use crate::output::Apart;
+use crate::apart::Apart;
+use crate::payload::Payload;
+use crate::target::Target;
 
 pub(crate) struct XmlTarget {
     writer: XmlWriter,

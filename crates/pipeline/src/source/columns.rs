@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::block::{Block, Units};
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
 use crate::source_head::ColumnsHead;
+use crate::target::Target;
 
 pub(crate) struct ColumnsSource {
     head: Arc<ColumnsHead>,

@@ -5,8 +5,10 @@ use quayline_flat::{CsvReader, CsvStyle, Row, RowRead};
 use quayline_project::Schema;
 
 use crate::block::Block;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
+use crate::target::Target;
 
 pub(crate) struct CsvSource {
     reader: CsvReader,

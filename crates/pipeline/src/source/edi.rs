@@ -10,9 +10,11 @@ use quayline_edi::{
 use crate::block::{Block, EdiPart, Units};
 use crate::cut::{next_page_end, page_bytes};
 use crate::error::PipelineError;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{FINDINGS_A_LOT, Lot, Page, edi_place, locate};
 use crate::spool::Spool;
+use crate::target::Target;
 
 pub(crate) struct EdiSource {
     reader: DocumentReader,

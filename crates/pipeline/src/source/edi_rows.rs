@@ -5,8 +5,10 @@ use quayline_edi::{DocumentReader, DocumentStep, EdiError, GenericOptions, RowPa
 
 use super::edi::{EndedPage, PageMarks, end_of, findings_of, keep_between, offset, part_of};
 use crate::block::Block;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::Lot;
+use crate::target::Target;
 
 /// Reads twice: a transaction is judged before its first row is written, so that none of a bad one is.
 pub(crate) struct EdiRowSource {

@@ -7,8 +7,10 @@ use quayline_flat::{CsvStyle, FamilyRead, FamilyReader, FlatFault, Row, RowFamil
 use quayline_project::Schema;
 
 use crate::block::Block;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
+use crate::target::Target;
 
 pub(crate) struct FamilySource {
     reader: FamilyReader,

@@ -5,8 +5,10 @@ use quayline_json::{JsonReader, ReaderOptions, Unknown};
 
 use crate::block::Block;
 use crate::cut::json_place;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
+use crate::target::Target;
 
 pub(crate) struct JsonSource {
     reader: JsonReader,

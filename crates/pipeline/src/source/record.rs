@@ -6,9 +6,11 @@ use quayline_frame::{CarriageReturn, FramingSpec, LineEnd};
 
 use crate::block::Block;
 use crate::codes;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
 use crate::repeats::{RepeatKey, Words};
+use crate::target::Target;
 
 /// Creates a decoder for records in this framing.
 pub(super) fn decoder(plan: &RecordPlan, framing: &FramingSpec) -> RecordDecoder {

@@ -10,10 +10,12 @@ use quayline_project::{Found, RecordTypes, UnknownType};
 
 use crate::block::Block;
 use crate::codes;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
 use crate::repeats::{RepeatKey, Repeats, Words};
 use crate::source::record::{decoder, may_have_carriage_return, note_carriage_return};
+use crate::target::Target;
 
 /// Decodes a record with everything below it into one document.
 pub(crate) struct TypedSource<'s> {

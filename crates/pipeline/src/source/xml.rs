@@ -4,8 +4,10 @@ use quayline_core::{Findings, Limits, Shape};
 use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
 
 use crate::block::Block;
-use crate::lane::{LaneFacts, Source, Target};
+use crate::lane::Source;
+use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
+use crate::target::Target;
 
 pub(crate) struct XmlSource {
     reader: XmlReader,

@@ -4,8 +4,8 @@ use quayline_columnar::{ColumnSink, ParquetEncoder};
 use quayline_core::{Document, Finding, NodeId, Place, Sink, Value};
 
 use super::part::Part;
-use crate::lane::OutputExtent;
-use crate::lot::{Columns, Payload};
+use crate::payload::{Columns, Payload};
+use crate::target::OutputExtent;
 
 /// Rows of the documents of a lane.
 pub(crate) struct ColumnsPart {

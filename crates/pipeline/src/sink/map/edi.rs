@@ -7,8 +7,8 @@ use quayline_edi::{CountedNumbers, EdiDraft, EdiDrafter, EdiWriterOptions, Heade
 
 use super::part::Part;
 use super::world::EnvelopeSet;
-use crate::lane::OutputExtent;
-use crate::lot::Payload;
+use crate::payload::Payload;
+use crate::target::OutputExtent;
 
 /// Drafts of the documents of a lane.
 pub(crate) struct EdiPart {

@@ -19,8 +19,8 @@ use quayline_map::{MapPlan, Mapper, Outputs};
 use quayline_meter::Phase;
 
 use crate::block::Block;
-use crate::lane::{MapExtras, Target};
-use crate::lot::Payload;
+use crate::payload::Payload;
+use crate::target::{MapExtras, Target};
 
 pub(crate) use columns::ColumnsPart;
 pub(crate) use edi::{EdiPart, counted_from, usual_envelope};

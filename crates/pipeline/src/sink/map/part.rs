@@ -4,9 +4,9 @@ use quayline_core::Finding;
 
 use super::world::EnvelopeSet;
 use crate::error::PipelineError;
-use crate::lane::OutputExtent;
-use crate::lot::Payload;
+use crate::payload::Payload;
 use crate::spool::SpoolFiles;
+use crate::target::OutputExtent;
 
 /// An output that takes documents, and takes them back as long as their source document is not kept.
 pub(crate) trait Part: Send {

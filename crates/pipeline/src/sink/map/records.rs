@@ -5,11 +5,11 @@ use quayline_core::{Finding, NodeId, Sink, Value};
 
 use super::part::{Part, spool_error};
 use super::waiting::Waiting;
-use crate::lane::OutputExtent;
-use crate::lot::Payload;
+use crate::payload::Payload;
 use crate::sink::record::{Framed, FramedMark, findings};
 use crate::sink::typed::TypedEncoder;
 use crate::spool::SpoolFolder;
+use crate::target::OutputExtent;
 
 /// Encoder of a document's records.
 pub(crate) trait Encoder: Sink + Send {

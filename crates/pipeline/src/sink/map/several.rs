@@ -13,9 +13,9 @@ use super::part::Part;
 use super::records::{One, RecordPart};
 use super::text::TextPart;
 use super::world::EnvelopeSet;
-use crate::lane::OutputExtent;
-use crate::lot::Payload;
+use crate::payload::Payload;
 use crate::sink::typed::TypedEncoder;
+use crate::target::OutputExtent;
 
 /// An output of some kind.
 pub(crate) enum AnyPart<'s> {

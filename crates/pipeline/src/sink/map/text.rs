@@ -7,10 +7,10 @@ use quayline_xml::XmlWriter;
 
 use super::part::{Part, spool_error};
 use super::waiting::Waiting;
-use crate::lane::OutputExtent;
-use crate::lot::Payload;
-use crate::output::Apart;
+use crate::apart::Apart;
+use crate::payload::Payload;
 use crate::spool::SpoolFolder;
+use crate::target::OutputExtent;
 
 /// A writer of text whose output can be cut back.
 pub(crate) trait TextWriter: Sink + Send {

@@ -14,9 +14,9 @@ use super::part::Part;
 use super::several::AnyPart;
 use super::world::EnvelopeSet;
 use crate::error::PipelineError;
-use crate::lane::OutputExtent;
-use crate::lot::Payload;
+use crate::payload::Payload;
 use crate::spool::{Spool, SpoolFolder};
+use crate::target::OutputExtent;
 
 /// Destination of traces.
 pub type TraceOut = Arc<Mutex<Box<dyn Write + Send>>>;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::lot::Payload;
+use crate::payload::Payload;
 use crate::spool::{Spool, SpoolFiles, SpoolFolder};
 
 /// Output before the writer's buffer, since the last drain. Positions are relative to that drain.
