@@ -1,11 +1,8 @@
 //! The parts of an API's file that only its OpenAPI document shows: publisher, licence, servers, and groups of operations.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 
 use crate::Json;
-use crate::api::Operation;
 
 /// Members of an API file that shape the document, not the server.
 #[derive(Clone, Debug, Default)]
@@ -87,10 +84,11 @@ impl About {
         Json::List(urls.into_iter().map(|url| Json::object([("url", Json::text(url))])).collect())
     }
 
-    /// Returns the tags: those with a description first, followed by those that only operations name.
-    pub(crate) fn tags(&self, operations: &[Arc<Operation>]) -> Option<Json> {
+    /// Returns the tags: those with a description first, followed by those that only operations name. `named` are the
+    /// tags of all operations.
+    pub(crate) fn tags<'a>(&'a self, named: impl Iterator<Item = &'a String>) -> Option<Json> {
         let mut tags: Vec<(&str, &str)> = self.tags.iter().map(|tag| (&*tag.name, &*tag.description)).collect();
-        for name in operations.iter().flat_map(|operation| &operation.tags) {
+        for name in named {
             if tags.iter().all(|(known, _)| known != name) {
                 tags.push((name, ""));
             }

@@ -3,19 +3,18 @@
 use std::borrow::Cow;
 
 use quayline_cobol::{RecordDecoder, RecordEncoder};
-use quayline_core::{Digits, NodeId, Run, Scalar, Sink, Value};
+use quayline_core::{NodeId, Run, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
-use quayline_xml::{XmlStyle, XmlWriter};
+use quayline_xml::XmlWriter;
 
-use crate::api::{Operation, Parameter, ParameterPlace, Projection, ResponseBody};
-use crate::gate::{CONTROLS, Gate, GateRules, GateState, Numbers, plain_number};
+use crate::api::{Operation, Projection, ResponseBody, xml_style};
+use crate::gate::{Gate, GateState, Numbers};
+use crate::parameter::{ParameterPlace, set_parameter};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
-use crate::service::RequestSide;
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
-use crate::typed::Range;
 use crate::{codes, media_type, uri};
 
 /// The parts of an HTTP request that an operation uses.
@@ -430,11 +429,6 @@ impl OperationLane {
     }
 }
 
-/// Returns the style of XML answers: one element around the record.
-pub(crate) fn xml_style() -> XmlStyle {
-    XmlStyle { root: None, record: "answer".to_owned(), ..XmlStyle::default() }
-}
-
 impl ResponseLane {
     fn new(projection: &Projection) -> Self {
         ResponseLane {
@@ -581,98 +575,6 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
         if let Err((rule, detail)) = set_parameter(parameter, value, gate) {
             error(gate.state, place, &parameter.name, rule, detail);
         }
-    }
-}
-
-/// Sets the field of a parameter. On failure, returns the rule that the value breaks and the expected form.
-fn set_parameter<S: Sink>(
-    parameter: &Parameter,
-    value: &str,
-    gate: &mut Gate<'_, S>,
-) -> Result<(), (&'static str, String)> {
-    let numeric = matches!(
-        gate.shape.node(parameter.node).scalar(),
-        Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64)
-    );
-    let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
-    let mut digits = [0u8; 40];
-    if !numeric {
-        // Digits as text have bounds as well. The field's type refuses texts that are not numbers.
-        if plain_number(value, Numbers::Lenient, &mut digits).is_some() && !range.holds(value) {
-            return Err(("range", format!("expected {}", range.expected())));
-        }
-        return set_text(parameter.node, value, gate);
-    }
-    let is_float = matches!(gate.shape.node(parameter.node).scalar(), Some(Scalar::Float32 | Scalar::Float64));
-    if let Some(float) = is_float.then(|| with_exponent(value)).flatten() {
-        // The standard library writes a float without an exponent.
-        if !range.holds(&float.to_string()) {
-            return Err(("range", format!("expected {}", range.expected())));
-        }
-        let set = gate.set(parameter.node, Value::Float64(float));
-        return if set { Ok(()) } else { Err(unfit(parameter.node, gate)) };
-    }
-    let Some((len, negative, scale)) = plain_number(value, gate.rules.numbers, &mut digits) else {
-        let detail = match plain_number(value, Numbers::Lenient, &mut digits) {
-            Some(_) => "expected a number without leading zeros",
-            None => "expected a number",
-        };
-        return Err(("type", detail.to_owned()));
-    };
-    if !range.holds(value) {
-        return Err(("range", format!("expected {}", range.expected())));
-    }
-    let value = Value::Digits(Digits { digits: Run::new(&digits, len), negative, scale });
-    if gate.set(parameter.node, value) { Ok(()) } else { Err(unfit(parameter.node, gate)) }
-}
-
-/// Reads a JSON number with an exponent. Clients write large and small floats this way: `1e3`, `2.5E-7`.
-fn with_exponent(text: &str) -> Option<f64> {
-    let (mantissa, exponent) = text.split_once(['e', 'E'])?;
-    plain_number(mantissa, Numbers::Json, &mut [0; 40])?;
-    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse::<f64>().ok().filter(|float| is_whole && float.is_finite())
-}
-
-fn set_text<S: Sink>(node: NodeId, value: &str, gate: &mut Gate<'_, S>) -> Result<(), (&'static str, String)> {
-    if gate.rules.refuses_controls && value.contains(char::is_control) {
-        return Err((CONTROLS.0, CONTROLS.1.to_owned()));
-    }
-    if gate.set(node, Value::Text(Run::from(value.as_bytes()))) { Ok(()) } else { Err(unfit(node, gate)) }
-}
-
-fn unfit<S: Sink>(node: NodeId, gate: &Gate<'_, S>) -> (&'static str, String) {
-    let typed = gate.rules.typed[node.index()].as_ref();
-    let (rule, expected) = typed.map_or(("type", String::new()), |typed| (typed.rule(), typed.expected()));
-    (rule, format!("expected {expected}"))
-}
-
-/// Checks that a parameter's default is a value of its field. The error is the reason.
-pub(crate) fn default_fits(side: &RequestSide, rules: &GateRules, parameter: &Parameter) -> Result<(), String> {
-    let Some(value) = &parameter.default else { return Ok(()) };
-    constant_fits(side, rules, |gate| set_parameter(parameter, value, gate))
-}
-
-/// Checks that an assigned value is one of its field. The error is the reason.
-pub(crate) fn assigned_fits(side: &RequestSide, rules: &GateRules, node: NodeId, value: &str) -> Result<(), String> {
-    constant_fits(side, rules, |gate| set_text(node, value, gate))
-}
-
-fn constant_fits(
-    side: &RequestSide,
-    rules: &GateRules,
-    set: impl FnOnce(&mut Gate<'_, RecordEncoder>) -> Result<(), (&'static str, String)>,
-) -> Result<(), String> {
-    let (mut encoder, mut state) = (RecordEncoder::new(&side.plan), GateState::default());
-    state.begin(side.shape.len());
-    encoder.enter(NodeId::ROOT);
-    let mut gate = Gate { rules, shape: &side.shape, state: &mut state, place: "assigned", sink: &mut encoder };
-    set(&mut gate).map_err(|(_, detail)| detail)?;
-    encoder.leave(NodeId::ROOT);
-    match encoder.take() {
-        Ok(_) => Ok(()),
-        Err(faults) => Err(faults.0.first().map_or_else(String::new, |fault| fault.kind.to_string())),
     }
 }
 

@@ -2,7 +2,7 @@
 //! invent names such as `InlineObject7` for inline ones.
 
 use crate::Json;
-use crate::lane::xml_style;
+use crate::api::xml_style;
 
 /// Moves the schema of each body and each response to `components.schemas` and leaves a `$ref` (OpenAPI 3.1, section 4.8.7).
 ///

@@ -1,8 +1,9 @@
 //! OpenAPI 3.1 documents of APIs.
 
-use crate::api::{Api, Operation, Parameter, ParameterPlace, ResponseBody};
+use crate::api::{Api, Operation, ResponseBody};
 use crate::lane::FIELDS_PARAMETER;
 use crate::named::name_schemas;
+use crate::parameter::{Parameter, ParameterPlace};
 use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
 use crate::schema::{SchemaOf, set_bound};
@@ -70,7 +71,7 @@ impl Api {
             ("paths", Json::Object(paths.into_iter().map(|(path, operations)| (path, item(operations))).collect())),
             ("components", components(security)),
         ])
-        .with("tags", self.about.tags(&self.operations));
+        .with("tags", self.about.tags(self.operations.iter().flat_map(|operation| &operation.tags)));
         name_schemas(&mut document);
         keep_used_responses(&mut document);
         document

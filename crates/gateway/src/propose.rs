@@ -6,7 +6,8 @@ use quayline_cobol::{FieldRule, Interface, KeyStyle, Policies, RecordPlan, Redef
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 
 use crate::codes;
-use crate::service::{gnucobol_options, named_field, node_of, single_values, slides};
+use crate::field_node::node_of;
+use crate::service::{gnucobol_options, named_field, single_values, slides};
 
 /// Input of a proposal.
 #[derive(Clone, Copy, Debug)]

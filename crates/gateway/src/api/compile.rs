@@ -9,16 +9,16 @@ use quayline_core::{Findings, NodeId, NodeKind, Severity};
 use quayline_project::UserFile;
 use toml::Spanned;
 
-use super::{
-    Api, Body, Compression, Operation, Parameter, ParameterPlace, Projection, Response, ResponseBody, Segment, wire,
-};
+use super::location::Location;
+use super::{Api, Body, Compression, Operation, Projection, Response, ResponseBody, Segment, wire, xml_style};
 use crate::about::About;
 use crate::codes;
+use crate::field_node::node_of;
 use crate::gate::GateRules;
-use crate::location::Location;
+use crate::parameter::{Parameter, ParameterPlace, assigned_fits, default_fits};
 use crate::record_call::FileAction;
 use crate::rule::{Condition, Probe, Test};
-use crate::service::{Service, named_field, node_of, typed_shape};
+use crate::service::{Service, named_field, typed_shape};
 use crate::shaping::ShapingRules;
 use crate::top_array::TopArray;
 
@@ -150,16 +150,14 @@ impl Compiler<'_> {
             }
             gate.closed[node.index()] = true;
             let text = value.get_ref().text();
-            if let Err(why) = crate::lane::assigned_fits(&request, &gate, node, &text) {
+            if let Err(why) = assigned_fits(&request, &gate, node, &text) {
                 let message = format!("`{}` does not take this value: {why}", name.get_ref());
                 self.file.find(codes::VALUE, message, value, "write a value that the field takes");
             }
             assigned.push((node, text));
         }
         for (compiled, parameter) in parameters.iter().zip(&wire.parameters) {
-            if let (Some(at), Err(why)) =
-                (&parameter.get_ref().default, crate::lane::default_fits(&request, &gate, compiled))
-            {
+            if let (Some(at), Err(why)) = (&parameter.get_ref().default, default_fits(&request, &gate, compiled)) {
                 let message = format!("the default of `{}` is not a value that it may have: {why}", compiled.name);
                 self.file.find(codes::VALUE, message, at, "write a value that requests may send too");
             }
@@ -599,7 +597,7 @@ impl Compiler<'_> {
                 let around = [NodeId::ROOT, NodeId(1)];
                 let around = &around[..1 + usize::from(interface.wrapper.is_some())];
                 let rules = ShapingRules::new(&plan, &shape, typed, service.options, around);
-                let xml = quayline_xml::XmlWriter::new(&shape, crate::lane::xml_style()).is_ok();
+                let xml = quayline_xml::XmlWriter::new(&shape, xml_style()).is_ok();
                 Some(ResponseBody::Answer(Box::new(Projection { plan, shape, rules, array: None, xml })))
             }
             Err(findings) => {

@@ -1,6 +1,7 @@
 //! APIs: the client's view of services.
 
 mod compile;
+mod location;
 mod records;
 mod wire;
 
@@ -8,15 +9,17 @@ use std::sync::Arc;
 
 use quayline_cobol::RecordPlan;
 use quayline_core::{NodeId, Place, Shape};
+use quayline_xml::XmlStyle;
 
 use crate::about::About;
 use crate::gate::GateRules;
-use crate::location::Location;
+use crate::parameter::{Parameter, ParameterPlace};
 use crate::record_call::{FileAction, FileOperation};
 use crate::rule::{Condition, Probe};
 use crate::service::Service;
 use crate::shaping::ShapingRules;
 use crate::top_array::TopArray;
+use location::Location;
 
 /// A compiled API.
 #[derive(Debug)]
@@ -109,39 +112,6 @@ pub(crate) enum Segment {
     Parameter(usize),
 }
 
-/// Location of a parameter.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum ParameterPlace {
-    Path,
-    Query,
-    Header,
-}
-
-impl ParameterPlace {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            ParameterPlace::Path => "path",
-            ParameterPlace::Query => "query",
-            ParameterPlace::Header => "header",
-        }
-    }
-}
-
-/// A parameter and the field it sets.
-#[derive(Debug)]
-pub(crate) struct Parameter {
-    /// Name as the client writes it; lower case for headers.
-    pub(crate) name: String,
-    pub(crate) place: ParameterPlace,
-    pub(crate) node: NodeId,
-    pub(crate) required: bool,
-    pub(crate) default: Option<String>,
-    pub(crate) minimum: Option<i64>,
-    pub(crate) maximum: Option<i64>,
-    pub(crate) description: String,
-    pub(crate) example: Option<String>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) required: bool,
@@ -176,6 +146,11 @@ pub(crate) struct Projection {
     pub(crate) array: Option<TopArray>,
     /// True if XML can represent the document: the members of each group have different element names.
     pub(crate) xml: bool,
+}
+
+/// Returns the style of XML answers: one element around the record.
+pub(crate) fn xml_style() -> XmlStyle {
+    XmlStyle { root: None, record: "answer".to_owned(), ..XmlStyle::default() }
 }
 
 impl Api {

@@ -9,9 +9,10 @@ use quayline_core::{NodeId, NodeKind, Scalar};
 use toml::Spanned;
 
 use super::compile::Compiler;
-use super::{Body, Parameter, Response, wire};
+use super::{Body, Response, wire};
 use crate::codes;
 use crate::gate::GateRules;
+use crate::parameter::Parameter;
 use crate::provider::ProviderSpec;
 use crate::record_call::{FileAction, FileOperation, FileSpec, Matching, PAGE_PARAMETERS, TableCounter};
 use crate::service::{Service, slides};

@@ -16,6 +16,7 @@ use super::layouts::Records;
 use super::provider::provider;
 use super::{Options, RequestSide, Service, code_names, gnucobol, typed_shape, wire};
 use crate::codes;
+use crate::field_node::node_of;
 use crate::provider::ProviderSpec;
 use crate::typed::{Range, Typed};
 
@@ -478,11 +479,6 @@ fn front(layout: &Layout, reach: usize) -> Option<Layout> {
     front.length_max = length;
     front.length_min = front.length_min.min(length);
     Some(front)
-}
-
-/// Returns the node that represents a field in the shape of the request or response.
-pub(crate) fn node_of(plan: &RecordPlan, field: FieldIndex) -> Option<NodeId> {
-    plan.shape().iter().map(|(id, _)| id).find(|id| plan.field_of(*id) == Some(field))
 }
 
 /// Adds the name of the file to findings about the whole file.

@@ -21,7 +21,7 @@ use quayline_core::{NodeId, NodeKind, Place, Scalar, Shape};
 use crate::provider::ProviderSpec;
 use crate::typed::Typed;
 
-pub(crate) use compile::{in_file, layout_at, layout_of_records, named_field, node_of, single_values};
+pub(crate) use compile::{in_file, layout_at, layout_of_records, named_field, single_values};
 pub(crate) use quayline_project::gnucobol_options;
 pub(crate) use records::slides;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use quayline_cobol::layout::FieldIndex;
 
-use crate::api::{Operation, ParameterPlace, Segment};
+use super::{Operation, Segment};
+use crate::parameter::{Parameter, ParameterPlace};
 use crate::record_call::FileAction;
 use crate::rule::Probe;
 use crate::typed::{Shown, Typed};
@@ -33,7 +34,7 @@ impl Location {
             return None;
         }
         let reads = |read: &&Operation| {
-            let plain = |parameter: &crate::api::Parameter| parameter.place != ParameterPlace::Header;
+            let plain = |parameter: &Parameter| parameter.place != ParameterPlace::Header;
             read.method == "GET"
                 && read.service_index == insert.service_index
                 && read.file_action() == Some(FileAction::Read)
