@@ -19,7 +19,8 @@ use quayline_project::partner::{AdviceKind, Settings};
 use crate::book::{LoadedGuides, PLACEHOLDER};
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Details, EntryId, Kind, State, StoredFinding, Way};
+use crate::details::{Details, StoredFinding};
+use crate::entry::{EntryId, Kind, State, Way};
 use crate::work::Work;
 
 /// Outcome that the receiver's application reports for a document.

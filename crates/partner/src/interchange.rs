@@ -9,8 +9,9 @@ use quayline_project::partner::{DuplicatePolicy, NumberRange, Settings, Usage};
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
-use crate::ledger::{Part, of_store};
+use crate::details::Details;
+use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
+use crate::ledger::of_store;
 use crate::outputs::OutputKind;
 use crate::receive::{KEEP_DAYS, Open, Run, default_folder};
 use crate::verdict::{acknowledgment_options, gap, processed_before, verdict_of};

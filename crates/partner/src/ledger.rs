@@ -26,7 +26,7 @@ use quayline_store::record_file::{
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use crate::codes;
-use crate::entry::{self, Bytes, Entry, EntryId, Packed};
+use crate::entry::{self, Bytes, Entry, EntryId, Packed, Part};
 use crate::field_key::{self, Digest, Prefix, id_of, numbers_of, prefixes_of};
 use crate::seal::{SEALED, StoreKey};
 
@@ -55,24 +55,6 @@ const IDS: &str = "partner/entries";
 const BODY_BYTES_MAX: u32 = 100 << 20;
 /// Longest piece of a received interchange with its key.
 const PIECE_RECORD_BYTES_MAX: u32 = 2 << 20;
-
-/// Selects bytes of an entry.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Part {
-    /// The bytes as received or sent: a whole interchange that can be processed again.
-    Document,
-    /// The input of the map, for documents to send.
-    Source,
-}
-
-impl Part {
-    fn byte(self) -> u8 {
-        match self {
-            Part::Document => 0,
-            Part::Source => 1,
-        }
-    }
-}
 
 impl Ledger {
     /// Opens the files with a key for stored bytes, and defines those that are missing. A store without a key gets this one; bytes that were stored before

@@ -19,7 +19,8 @@ use quayline_edi::acknowledge::{
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of, kept_number};
+use crate::details::Details;
+use crate::entry::{Entry, EntryId, Kind, State, Way, context_of, kept_number};
 use crate::field_key::Prefix;
 use crate::work::Work;
 

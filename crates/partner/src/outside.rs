@@ -10,8 +10,8 @@ use quayline_core::{Finding, Findings, Severity};
 use quayline_edi::{EdiError, EdiFault, EnvelopePass, Event};
 
 use crate::desk::Desk;
-use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
-use crate::ledger::Part;
+use crate::details::Details;
+use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::receive::{ReceiveReport, Source};
 
 /// Maximum number of pieces that have their findings. Further pieces become entries too, with the first of their findings.

@@ -10,7 +10,7 @@
 //! A varint has seven bits in each byte, the lowest first; the highest bit is set if another byte follows. Every entry of every document has this
 //! form. JSON took three times the space, most of it for member names. A reader refuses unknown tags.
 
-use crate::entry::{Details, HistoryLine};
+use crate::details::{Details, HistoryLine};
 
 const PARTNER: u8 = 14;
 const OUTPUT: u8 = 15;
@@ -141,7 +141,7 @@ fn text(rest: &mut &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::StoredFinding;
+    use crate::details::StoredFinding;
 
     fn full() -> Details {
         let mut details = Details {

@@ -4,9 +4,9 @@ use quayline_core::{Fault, Finding, Findings};
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
+use crate::details::Details;
+use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::envelope::{Wanted, pieces, recode};
-use crate::ledger::Part;
 use crate::matching::{groups_in, replace_in, transactions_in};
 use crate::outputs::OutputKind;
 use crate::receive::default_folder;

@@ -18,10 +18,10 @@ use crate::book::LoadedGuides;
 use crate::codes;
 use crate::condition::Undecided;
 use crate::desk::Desk;
-use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
+use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
 use crate::envelope::version_of;
 use crate::field_key::{Digest, KEY_BYTES, Prefix, begin_of_block, id_of};
-use crate::ledger::{self, Ledger, Part, of_store};
+use crate::ledger::{self, Ledger, of_store};
 use crate::matching;
 use crate::receive::{Again, KEEP_DAYS};
 use crate::seal::StoreKey;
@@ -620,7 +620,7 @@ pub struct Corrected {
 
 /// A stored document, checked by the definitions of now.
 pub(crate) struct Checked {
-    pub(crate) details: crate::entry::Details,
+    pub(crate) details: crate::details::Details,
     pub(crate) watch: Watch,
     pub(crate) findings: Vec<Finding>,
     pub(crate) application: String,
@@ -799,7 +799,7 @@ impl Desk<'_> {
         let mut guides = None;
         let mut watch = Watch::default();
         let mut findings = Vec::new();
-        let mut details = crate::entry::Details::default();
+        let mut details = crate::details::Details::default();
         let mut application = String::new();
         let mut parties = (book.own()[0], None);
         let mut transactions = 0;

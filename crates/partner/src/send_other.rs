@@ -8,8 +8,8 @@ use quayline_project::partner::{Delivery, KeepPolicy, Usage};
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
-use crate::ledger::Part;
+use crate::details::Details;
+use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::outputs::OutputKind;
 use crate::receive::KEEP_DAYS;
 use crate::rules::RuleId;

@@ -11,8 +11,8 @@ use quayline_pipeline::TraceOut;
 use serde_json::Value;
 
 use crate::desk::Desk;
-use crate::entry::{Entry, EntryId, Kind, Way};
-use crate::ledger::{Part, of_store};
+use crate::entry::{Entry, EntryId, Kind, Part, Way};
+use crate::ledger::of_store;
 
 /// A segment of a stored document.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,8 @@ use quayline_project::partner::{AckKind, GapPolicy, LowestRefused, Settings};
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Entry, EntryId, Kind, State, StoredFinding, Way, kept_number};
+use crate::details::StoredFinding;
+use crate::entry::{Entry, EntryId, Kind, State, Way, kept_number};
 use crate::field_key::Prefix;
 use crate::ledger::of_store;
 

@@ -14,8 +14,8 @@ use quayline_store::{StoreError, Unit};
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Entry, EntryId, Kind, State, Way};
-use crate::ledger::{Ledger, Part, of_store};
+use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
+use crate::ledger::{Ledger, of_store};
 use crate::receive::{Source, unreadable};
 
 /// Bytes of a piece before compression.
