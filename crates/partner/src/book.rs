@@ -17,11 +17,10 @@ use quayline_store::Store;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::codes;
-use crate::condition::Conditions;
+use crate::compiled_condition::Conditions;
 use crate::revision::Revision;
-use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
-use crate::send_rule::has_conditions;
-use crate::stored::{StoredPartners, has_stored};
+use crate::rules::{OfDigest, Query, RuleId, RuleIndex, differing_maps, digest_of, has_conditions};
+use crate::stored::{StoredPartners, has_stored, stored_version};
 
 /// The partners of a project, prepared for look-up.
 pub struct Book {
@@ -285,7 +284,7 @@ impl Book {
             for rule in &partner.rules {
                 found.extend(self.check_rule(rule));
             }
-            found.extend(crate::send_rule::check(partner));
+            found.extend(differing_maps(partner));
         }
         found.extend(self.check_conditions());
         if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
@@ -404,8 +403,26 @@ impl Book {
         !self.maps.values().any(is_failed) && self.conditions.are_whole()
     }
 
-    pub(crate) fn revision(&self) -> &Revision {
-        &self.revision
+    /// Returns true if reading the partners again would give the same: no file and no partner in the store has changed since the book was opened, and
+    /// every definition that was used so far could be read. A file that was changed less than 0.1 s before counts as changed.
+    ///
+    /// The clock with which the book was opened must be that of the system.
+    #[must_use]
+    pub fn is_current(&self, store: Option<&Store>) -> bool {
+        let stored = store.map(stored_version);
+        let is_same = match (stored, self.stored_version()) {
+            (None, None) => true,
+            (Some(Ok(now)), Some(then)) => now == then,
+            _ => false,
+        };
+        is_same
+            && self.is_whole()
+            && self.revision.has_same_files(self.files(), self.opened_us(), |file| self.may_be_missing(file))
+    }
+
+    /// Returns true if a file is the folder of partner files, and no partner is in it.
+    fn may_be_missing(&self, file: &Path) -> bool {
+        self.partners().iter().all(PartnerFile::is_stored) && file == self.project().join("partners")
     }
 
     /// Returns the number of the next run of a map.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::{Level, Standard};
@@ -21,10 +22,9 @@ use quayline_store::{StoreError, Unit, UnitMark};
 
 use crate::book::{Book, LoadedMap};
 use crate::codes;
-use crate::condition::ConditionLane;
+use crate::compiled_condition::ConditionLane;
 use crate::entry::EntryId;
 use crate::ledger::{self, Ledger, of_store};
-use crate::lent::alone;
 use crate::outputs::{HandedOutput, OutputKind, Outputs, not_taken, unwritten};
 
 /// Bounds of one unit of work.
@@ -680,3 +680,10 @@ const IDS_USED_MS: u64 = 3_600_000;
 
 /// Findings about deliveries that a worker keeps; the rest is counted.
 const UNDELIVERED_MAX: usize = 100;
+
+/// Returns a lock under which files of the outbox are written that another worker of this process may also find.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // A worker that panicked has left the file in the outbox or written it.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -210,6 +210,16 @@ pub fn context_of(parts: &[&str]) -> u64 {
     xxh3_64(parts.join("\u{1f}").as_bytes())
 }
 
+/// Returns the context of the numbers of sent groups: a pair of parties and a standard.
+pub(crate) fn group_context(standard: &str, sender: &str, receiver: &str) -> u64 {
+    context_of(&["group", standard, sender, receiver])
+}
+
+/// Returns the context of the numbers of transactions sent in a group, or in an interchange without groups.
+pub(crate) fn transaction_context(standard: &str, sender: &str, receiver: &str, around: &str) -> u64 {
+    context_of(&["transaction", standard, sender, receiver, around.trim_start_matches('0')])
+}
+
 pub(crate) const NUMBER_BYTES: usize = 14;
 /// Offset of the byte that says where the bytes of the entry are.
 const BYTES: usize = 65;

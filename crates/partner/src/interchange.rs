@@ -8,12 +8,13 @@ use quayline_edi::{EnvelopePass, Header, Level, Standard, ValidationLevel, Valid
 use quayline_project::partner::{DuplicatePolicy, NumberRange, Settings, Usage};
 
 use crate::codes;
+use crate::defaults::{KEEP_DAYS, default_folder};
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
 use crate::ledger::of_store;
 use crate::outputs::OutputKind;
-use crate::receive::{KEEP_DAYS, Open, Run, default_folder};
+use crate::receive::{Open, Run};
 use crate::verdict::{acknowledgment_options, gap, processed_before, verdict_of};
 
 impl Run<'_> {

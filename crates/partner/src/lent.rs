@@ -4,13 +4,12 @@
 //! in the same process may find them in the outbox first, so both look and write under one lock.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quayline_core::{Finding, Findings};
 use quayline_store::record_file::{By, Relation};
 use quayline_store::{StoreError, Unit};
 
-use crate::desk::{Desk, DeskLimits, Outgoing, Written};
+use crate::desk::{Desk, DeskLimits, Outgoing, Written, alone};
 use crate::ledger::{Ledger, of_store};
 use crate::outputs::{HandedOutput, OutputKind, Outputs};
 
@@ -68,13 +67,6 @@ impl PendingFiles {
         unit.commit().map_err(of_store)?;
         Ok(written.take_undelivered())
     }
-}
-
-/// Returns a lock under which files of the outbox are written that another worker of this process may also find.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    // A worker that panicked has left the file in the outbox or written it.
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Desk<'_> {

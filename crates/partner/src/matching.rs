@@ -20,19 +20,9 @@ use quayline_edi::acknowledge::{
 use crate::codes;
 use crate::desk::Desk;
 use crate::details::Details;
-use crate::entry::{Entry, EntryId, Kind, State, Way, context_of, kept_number};
+use crate::entry::{Entry, EntryId, Kind, State, Way, context_of, group_context, kept_number, transaction_context};
 use crate::field_key::Prefix;
 use crate::work::Work;
-
-/// Returns the context of the numbers of sent groups: a pair of parties and a standard.
-pub(crate) fn group_context(standard: &str, sender: &str, receiver: &str) -> u64 {
-    context_of(&["group", standard, sender, receiver])
-}
-
-/// Returns the context of the numbers of transactions sent in a group, or in an interchange without groups.
-pub(crate) fn transaction_context(standard: &str, sender: &str, receiver: &str, around: &str) -> u64 {
-    context_of(&["transaction", standard, sender, receiver, around.trim_start_matches('0')])
-}
 
 /// Applies reports to the entries that they are about. Returns how many there were.
 pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]) -> Result<u64, Findings> {

@@ -12,7 +12,8 @@ use quayline_edi::{EdiError, EdiFault, EnvelopePass, Event};
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
-use crate::receive::{ReceiveReport, Source};
+use crate::receive_report::ReceiveReport;
+use crate::source::Source;
 
 /// Maximum number of pieces that have their findings. Further pieces become entries too, with the first of their findings.
 const PIECES_WITH_FINDINGS_MAX: usize = 100;
@@ -152,7 +153,7 @@ pub(crate) fn keep_unrouted(
     let most = desk.limits.transaction_bytes_max as u64;
     let parts = (range.end - range.start).div_ceil(most).max(1);
     let mut ids = Vec::new();
-    let io = |error| crate::receive::unreadable(name, &error);
+    let io = |error| crate::source::unreadable(name, &error);
     source.seek(SeekFrom::Start(range.start)).map_err(io)?;
     for part in 1..=parts {
         let mut bytes = Vec::new();

@@ -11,8 +11,9 @@ use quayline_store::queue::{GetWait, Message, Select};
 
 use crate::desk::{Desk, DeskLimits, open_queue};
 use crate::ledger::of_store;
-use crate::receive::{Again, ReceiveReport};
-use crate::send::{SendReport, SendRequest};
+use crate::receive_report::ReceiveReport;
+use crate::send_request::{SendReport, SendRequest};
+use crate::source::Again;
 
 impl Desk<'_> {
     /// Receives the interchanges of the first message of a queue; `None` where the queue is empty. Returns the name of the message too.

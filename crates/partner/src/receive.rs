@@ -1,24 +1,24 @@
 //! Interchanges from partners.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::SeekFrom;
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
+use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity};
 use quayline_edi::acknowledge::{
     Acknowledger, AcknowledgmentKind, AcknowledgmentReader, MemoryOutput, OnError, Report,
 };
 use quayline_edi::{Closed, EdiFault, EnvelopePass, EnvelopeReader, Event, Header, Rules, Standard, Validator};
-use quayline_project::partner::{Delivery, Direction, KeepPolicy, LowestRefused, Settings};
+use quayline_project::partner::{Direction, KeepPolicy, LowestRefused, Settings};
 use quayline_store::record_file::{By, Relation};
 use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::advice::{guides_for, is_advice};
 use crate::book::{Book, LoadedGuides};
 use crate::codes;
-use crate::condition::Undecided;
+use crate::compiled_condition::Undecided;
+use crate::defaults::KEEP_DAYS;
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
@@ -26,95 +26,14 @@ use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::ledger::{self, of_store};
 use crate::matching;
 use crate::outside::{Outside, is_refused, keep_unrouted};
+use crate::receive_report::ReceiveReport;
 use crate::rules::{Query, RuleId};
+use crate::source::{Again, Source, unreadable};
 use crate::survey::{Feed, Survey, survey};
 use crate::verdict::{answer_of, rejects};
 use crate::watch::Watch;
 use crate::whole::{keeps, service_before};
 use crate::work::Work;
-
-/// A source of interchanges.
-pub trait Source: Read + Seek {}
-impl<S: Read + Seek> Source for S {}
-
-/// Result of receiving a source.
-#[derive(Clone, Debug, Default)]
-pub struct ReceiveReport {
-    /// Interchanges, including those that an earlier run processed.
-    pub interchanges: u64,
-    /// Transactions of this run.
-    pub transactions: u64,
-    /// Transactions that were delivered, including acknowledgments.
-    pub delivered: u64,
-    /// Transactions that were rejected, or that are in a duplicate interchange.
-    pub rejected: u64,
-    /// Transactions that matched no rule.
-    pub unrouted: u64,
-    /// Acknowledgments sent.
-    pub acknowledgments: u64,
-    /// Reports of acknowledgments that were matched to sent documents.
-    pub matched: u64,
-    /// True if the run continued an earlier one.
-    pub resumed: bool,
-    /// Findings with the entry that they are about, at most [`ReceiveReport::FINDINGS_MAX`].
-    pub findings: Vec<(EntryId, Finding)>,
-    /// Findings beyond those.
-    pub findings_more: u64,
-}
-
-impl ReceiveReport {
-    /// Findings that a report keeps.
-    pub const FINDINGS_MAX: usize = 100;
-
-    /// Returns true if everything was delivered.
-    #[must_use]
-    pub fn is_good(&self) -> bool {
-        self.rejected == 0
-            && self.unrouted == 0
-            && !self.findings.iter().any(|(_, finding)| finding.severity == Severity::Error)
-    }
-
-    pub(crate) fn find(&mut self, id: EntryId, finding: &Finding) {
-        if self.findings.len() < ReceiveReport::FINDINGS_MAX {
-            self.findings.push((id, finding.clone()));
-        } else {
-            self.findings_more += 1;
-        }
-    }
-}
-
-/// Treatment of a source that was processed before.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Again {
-    /// The source is refused.
-    No,
-    /// The source is processed; duplicates are detected by their control numbers.
-    Yes,
-    /// The source is processed once under this number, independently of other sources with the same bytes. A run that continues another passes the
-    /// same number. See [`Again::once`].
-    Once(u128),
-}
-
-impl Again {
-    /// Returns the policy for a claimed file: process it once under the unique name of the claim.
-    #[must_use]
-    pub fn once(claim: &str) -> Again {
-        Again::Once(xxh3_128(claim.as_bytes()))
-    }
-
-    /// Returns true if work of an earlier run is not repeated.
-    pub(crate) fn is_refused(self) -> bool {
-        self != Again::Yes
-    }
-
-    /// Returns the key of a source's state: the digest of its bytes, combined with the number under which it is processed.
-    pub(crate) fn key(self, digest: [u8; 16]) -> [u8; 16] {
-        match self {
-            Again::No | Again::Yes => digest,
-            Again::Once(number) => xxh3_128(&[digest, number.to_be_bytes()].concat()).to_be_bytes(),
-        }
-    }
-}
 
 /// Processed position of a source.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
@@ -880,18 +799,3 @@ pub(crate) fn done_at(record: &[u8]) -> Result<Option<u64>, Findings> {
 
 /// Kinds of documents whose watched elements are remembered.
 const WATCHES_MAX: usize = 10_000;
-
-/// Days that entries are kept by default: seven years.
-pub(crate) const KEEP_DAYS: u64 = 2_555;
-
-/// Returns the default destination of interchanges to a partner.
-pub(crate) fn default_folder(partner: &str) -> Delivery {
-    Delivery::Folder(format!("outbox/{partner}").into())
-}
-
-pub(crate) fn unreadable(name: &str, error: &io::Error) -> Findings {
-    let place = Place { file: Some(name.into()), ..Place::default() };
-    let message = format!("the source cannot be read: {}", system_error_text(error));
-    let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Environment, message).at(place);
-    finding.hint("correct the cause; the same command then continues where it stopped").into()
-}

@@ -8,7 +8,7 @@ use quayline_store::StoreError;
 use crate::codes;
 use crate::desk::{Desk, open_file};
 use crate::ledger::of_store;
-use crate::send::SendRequest;
+use crate::send_request::SendRequest;
 use crate::send_rule::SendRules;
 
 impl Desk<'_> {

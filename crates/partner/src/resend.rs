@@ -3,15 +3,16 @@
 use quayline_core::{Fault, Finding, Findings};
 
 use crate::codes;
+use crate::defaults::{DUE_S, default_folder};
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::envelope::{Wanted, pieces, recode};
 use crate::matching::{groups_in, replace_in, transactions_in};
 use crate::outputs::OutputKind;
-use crate::receive::default_folder;
-use crate::send::{SendReport, in_character_set, no_bytes};
-use crate::write::{DUE_S, Document, Route, Shape, delimiters_for, expected, standard_of};
+use crate::send::{in_character_set, no_bytes};
+use crate::send_request::SendReport;
+use crate::write::{Document, Route, Shape, delimiters_for, expected, standard_of};
 
 impl Desk<'_> {
     /// Sends the bytes of an interchange again, as they were.

@@ -1,19 +1,15 @@
-//! Whether a book is still what its files and its store say.
+//! Comparison of a book's files with their state when the book was opened.
 //!
-//! A process that keeps a book between requests compares instead of reading: the number of changes of partners in the store, and a stamp of each file
-//! (length, times, inode). Maps and guides are read at their first use, so their files get a stamp when a comparison first meets them. That is
-//! later than the reading, and a change between the two would be invisible. A file therefore counts as unchanged only if it was last
-//! changed before the book was opened.
+//! A process that keeps a book between requests compares stamps of files (length, times, inode) instead of reading
+//! them; see [`Book::is_current`](crate::Book::is_current). Maps and guides are read at their first use, so their files
+//! get a stamp when a comparison first meets them. That is later than the reading, and a change between the two would
+//! be invisible. A file therefore counts as unchanged only if it was last changed before the book was opened.
 
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-
-use quayline_store::Store;
-
-use crate::book::Book;
 
 /// The state of a file that every change of its content changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -51,41 +47,27 @@ const COARSE_US: i64 = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct Revision(Mutex<HashMap<PathBuf, Stamp>>);
 
-impl Book {
-    /// Returns true if reading the partners again would give the same: no file and no partner in the store has changed since the book was opened, and
-    /// every definition that was used so far could be read. A file that was changed less than 0.1 s before counts as changed.
-    ///
-    /// The clock with which the book was opened must be that of the system.
-    #[must_use]
-    pub fn is_current(&self, store: Option<&Store>) -> bool {
-        let stored = store.map(crate::stored::stored_version);
-        let is_same = match (stored, self.stored_version()) {
-            (None, None) => true,
-            (Some(Ok(now)), Some(then)) => now == then,
-            _ => false,
-        };
-        is_same && self.is_whole() && self.has_same_files()
-    }
-
-    fn has_same_files(&self) -> bool {
-        let mut known = self.revision().0.lock().unwrap_or_else(PoisonError::into_inner);
-        self.files().into_iter().all(|file| {
+impl Revision {
+    /// Returns true if files are as they were at `opened_us`, in microseconds since 1970, when the book was opened.
+    /// `may_be_missing` decides about a file that does not exist and did not before.
+    pub(crate) fn has_same_files(
+        &self,
+        files: Vec<PathBuf>,
+        opened_us: i64,
+        may_be_missing: impl Fn(&Path) -> bool,
+    ) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.into_iter().all(|file| {
             // A project may have its partners in the store only, and no folder.
-            let Some(now) = Stamp::of(&file) else { return !known.contains_key(&file) && self.may_be_missing(&file) };
+            let Some(now) = Stamp::of(&file) else { return !known.contains_key(&file) && may_be_missing(&file) };
             match known.get(&file) {
                 Some(then) => *then == now,
-                None if now.is_older_than(self.opened_us()) => {
+                None if now.is_older_than(opened_us) => {
                     known.insert(file, now);
                     true
                 }
                 None => false,
             }
         })
-    }
-
-    /// Returns true if a file is the folder of partner files, and no partner is in it.
-    fn may_be_missing(&self, file: &Path) -> bool {
-        self.partners().iter().all(quayline_project::partner::PartnerFile::is_stored)
-            && file == self.project().join("partners")
     }
 }

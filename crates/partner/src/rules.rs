@@ -336,6 +336,37 @@ fn version_prefix(version: &str, length: usize) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(':') || !version.contains(':')).then_some(begin)
 }
 
+/// Returns true if a rule has conditions on the transaction that is sent.
+pub(crate) fn has_conditions(rule: &Rule) -> bool {
+    rule.standard.is_some()
+        || rule.version.is_some()
+        || rule.application.is_some()
+        || rule.test.is_some()
+        || !rule.when.is_empty()
+        || rule.condition.is_some()
+}
+
+/// Returns findings about rules of a file that send the same documents by different maps: a condition would have to
+/// choose before the map has run.
+pub(crate) fn differing_maps(partner: &PartnerFile) -> Vec<Finding> {
+    let mut by_document: BTreeMap<&str, &Rule> = BTreeMap::new();
+    let mut findings = Vec::new();
+    let sends = |rule: &&Rule| rule.direction == Direction::Send;
+    for rule in partner.rules.iter().filter(sends) {
+        let Some(document) = rule.document.as_deref() else { continue };
+        let first = *by_document.entry(document).or_insert(rule);
+        if first.maps != rule.maps && (has_conditions(first) || has_conditions(rule)) {
+            let message = format!(
+                "rules `{}` and `{}` send `{document}` by different maps, and their conditions are about what the map makes",
+                first.name, rule.name
+            );
+            let hint = "give both rules the same map, or give one of them another `document`";
+            findings.push(Finding::error(codes::NEVER, Fault::Config, message).at(rule.place.clone()).hint(hint));
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;

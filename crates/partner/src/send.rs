@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
 use quayline_edi::Standard;
-use quayline_project::partner::{EnvelopePolicy, Settings, Usage};
+use quayline_project::partner::{EnvelopePolicy, Usage};
 use quayline_store::record_file::{By, Relation};
 use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
@@ -18,64 +18,19 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::book::PLACEHOLDER;
 use crate::codes;
+use crate::defaults::KEEP_DAYS;
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::envelope::{Piece, Wanted, pieces, recode};
 use crate::ledger::{self, of_store};
-use crate::receive::{Again, KEEP_DAYS, Source};
 use crate::rules::RuleId;
 use crate::send_other::Other;
+use crate::send_request::{SendReport, SendRequest};
 use crate::send_rule::SendRules;
+use crate::send_target::Target;
+use crate::source::{Again, Source};
 use crate::write::{Document, Route, Shape, delimiters_for, rule_name};
-
-/// A request to send documents.
-#[derive(Clone, Debug)]
-pub struct SendRequest<'a> {
-    /// Name of the source in entries.
-    pub name: &'a str,
-    /// Name of the partner; `None` for the receiver in the interchange that the map makes.
-    pub to: Option<&'a str>,
-    /// Name of our identity; `None` for the first of our files.
-    pub from: Option<&'a str>,
-    /// Kind of document, which rules test.
-    pub document: &'a str,
-    /// Treatment of a source that was sent before.
-    pub again: Again,
-}
-
-/// Result of sending documents.
-#[derive(Clone, Debug, Default)]
-pub struct SendReport {
-    /// Documents of this run.
-    pub transactions: u64,
-    /// Documents that were put into interchanges at once.
-    pub sent: u64,
-    /// Documents that wait for their envelope.
-    pub waiting: u64,
-    /// Documents that were rejected.
-    pub rejected: u64,
-    /// Interchanges written.
-    pub interchanges: u64,
-    /// Entries of these documents, at most 100.
-    pub entries: Vec<EntryId>,
-    /// True if the run continued an earlier one.
-    pub resumed: bool,
-    /// True if the same bytes were sent before, so that nothing was done.
-    pub repeated: bool,
-    /// Findings with the entry that they are about, at most 100.
-    pub findings: Vec<(EntryId, Finding)>,
-    /// Findings beyond those.
-    pub findings_more: u64,
-}
-
-impl SendReport {
-    pub(crate) fn keep_entry(&mut self, id: EntryId) {
-        if self.entries.len() < 100 {
-            self.entries.push(id);
-        }
-    }
-}
 
 /// Processed position of a source of documents.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -109,14 +64,6 @@ impl Documents {
 
 /// A transaction that answers a received document, its text, and where it goes.
 pub(crate) type Answer = (Piece, Vec<u8>, Target);
-
-/// Destination of a document.
-pub(crate) struct Target {
-    pub(crate) own: usize,
-    pub(crate) partner: usize,
-    pub(crate) rule: Option<RuleId>,
-    pub(crate) settings: Arc<Settings>,
-}
 
 impl Desk<'_> {
     /// Sends the documents of a source. A run that stopped in the middle continues when it gets the same bytes.

@@ -7,13 +7,13 @@ use quayline_frame::FramingSpec;
 use quayline_project::partner::{Delivery, KeepPolicy, Usage};
 
 use crate::codes;
+use crate::defaults::KEEP_DAYS;
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::outputs::OutputKind;
-use crate::receive::KEEP_DAYS;
 use crate::rules::RuleId;
-use crate::send::{SendReport, SendRequest};
+use crate::send_request::{SendReport, SendRequest};
 use crate::write::rule_name;
 
 /// An output that is not EDI.

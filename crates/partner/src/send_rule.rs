@@ -3,18 +3,16 @@
 //! The sender's document name selects the map, before the map's output is known. Conditions on standard, version, application, test and content
 //! apply to the resulting transaction. Therefore each transaction gets the most specific matching rule among the rules with the same map.
 
-use std::collections::BTreeMap;
-
 use quayline_core::{Fault, Finding, Findings};
-use quayline_project::partner::{Direction, PartnerFile, Rule, RuleMap, Usage};
+use quayline_project::partner::{Direction, Rule, RuleMap, Usage};
 
 use crate::book::Book;
 use crate::codes;
-use crate::condition::Undecided;
+use crate::compiled_condition::Undecided;
 use crate::desk::Desk;
 use crate::envelope::{Piece, Wanted};
-use crate::rules::{Query, RuleId};
-use crate::send::Target;
+use crate::rules::{Query, RuleId, has_conditions};
+use crate::send_target::Target;
 
 /// The rules that documents of a source may have.
 pub(crate) struct SendRules {
@@ -33,16 +31,6 @@ pub(crate) struct SendRules {
     references: Vec<String>,
     /// True if one of the rules has to read the whole document.
     reads_document: bool,
-}
-
-/// Returns true if a rule has conditions on the transaction that is sent.
-pub(crate) fn has_conditions(rule: &Rule) -> bool {
-    rule.standard.is_some()
-        || rule.version.is_some()
-        || rule.application.is_some()
-        || rule.test.is_some()
-        || !rule.when.is_empty()
-        || rule.condition.is_some()
 }
 
 impl SendRules {
@@ -175,24 +163,4 @@ impl Desk<'_> {
         target.settings = book.settings_of_rule(target.own, target.partner, chosen);
         Ok(Ok(target))
     }
-}
-
-/// Rules of a file that send the same documents by different maps, where a condition would have to choose before the map has run.
-pub(crate) fn check(partner: &PartnerFile) -> Vec<Finding> {
-    let mut by_document: BTreeMap<&str, &Rule> = BTreeMap::new();
-    let mut findings = Vec::new();
-    let sends = |rule: &&Rule| rule.direction == Direction::Send;
-    for rule in partner.rules.iter().filter(sends) {
-        let Some(document) = rule.document.as_deref() else { continue };
-        let first = *by_document.entry(document).or_insert(rule);
-        if first.maps != rule.maps && (has_conditions(first) || has_conditions(rule)) {
-            let message = format!(
-                "rules `{}` and `{}` send `{document}` by different maps, and their conditions are about what the map makes",
-                first.name, rule.name
-            );
-            let hint = "give both rules the same map, or give one of them another `document`";
-            findings.push(Finding::error(codes::NEVER, Fault::Config, message).at(rule.place.clone()).hint(hint));
-        }
-    }
-    findings
 }

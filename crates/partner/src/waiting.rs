@@ -10,7 +10,8 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId};
 use crate::ledger::{self, Ledger, of_store};
-use crate::send::{SendReport, Target};
+use crate::send_request::SendReport;
+use crate::send_target::Target;
 use crate::write::{Document, Route, Shape, rule_with_settings, standard_of};
 
 /// One envelope that documents wait for.

@@ -16,7 +16,7 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::ledger::{Ledger, of_store};
-use crate::receive::{Source, unreadable};
+use crate::source::{Source, unreadable};
 
 /// Bytes of a piece before compression.
 const PIECE_BYTES: u64 = 1 << 20;

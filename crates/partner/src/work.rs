@@ -9,7 +9,7 @@ use quayline_pipeline::OutputBuffer;
 use quayline_project::partner::{Delivery, Direction};
 
 use crate::codes;
-use crate::condition::Undecided;
+use crate::compiled_condition::Undecided;
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{EntryId, State};

@@ -11,15 +11,15 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::book::Book;
 use crate::codes;
+use crate::defaults::{DUE_S, KEEP_DAYS, default_folder};
 use crate::desk::Desk;
 use crate::details::Details;
-use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
+use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of, group_context, transaction_context};
 use crate::envelope::{Envelope, EnvelopeText, Party, Piece};
-use crate::matching::{group_context, transaction_context};
 use crate::outputs::OutputKind;
-use crate::receive::{KEEP_DAYS, default_folder};
 use crate::rules::RuleId;
-use crate::send::{SendReport, Target};
+use crate::send_request::SendReport;
+use crate::send_target::Target;
 
 impl Desk<'_> {
     /// Writes an interchange of documents, whose entries are there: numbers, entries and delivery in the unit of work that is open.
@@ -242,9 +242,6 @@ pub(crate) fn expected(settings: &Settings, standard: Standard) -> (State, State
     };
     (state(&[AckKind::Functional, AckKind::Implementation]), state(&[AckKind::Ta1, AckKind::Contrl]))
 }
-
-/// Seconds until an expected acknowledgment is overdue by default.
-pub(crate) const DUE_S: u64 = 86_400;
 
 /// A document to be put into an interchange.
 pub(crate) struct Document {

@@ -1,0 +1,54 @@
+//! A request to send documents, and its result.
+
+use quayline_core::Finding;
+
+use crate::entry::EntryId;
+use crate::source::Again;
+
+/// A request to send documents.
+#[derive(Clone, Debug)]
+pub struct SendRequest<'a> {
+    /// Name of the source in entries.
+    pub name: &'a str,
+    /// Name of the partner; `None` for the receiver in the interchange that the map makes.
+    pub to: Option<&'a str>,
+    /// Name of our identity; `None` for the first of our files.
+    pub from: Option<&'a str>,
+    /// Kind of document, which rules test.
+    pub document: &'a str,
+    /// Treatment of a source that was sent before.
+    pub again: Again,
+}
+
+/// Result of sending documents.
+#[derive(Clone, Debug, Default)]
+pub struct SendReport {
+    /// Documents of this run.
+    pub transactions: u64,
+    /// Documents that were put into interchanges at once.
+    pub sent: u64,
+    /// Documents that wait for their envelope.
+    pub waiting: u64,
+    /// Documents that were rejected.
+    pub rejected: u64,
+    /// Interchanges written.
+    pub interchanges: u64,
+    /// Entries of these documents, at most 100.
+    pub entries: Vec<EntryId>,
+    /// True if the run continued an earlier one.
+    pub resumed: bool,
+    /// True if the same bytes were sent before, so that nothing was done.
+    pub repeated: bool,
+    /// Findings with the entry that they are about, at most 100.
+    pub findings: Vec<(EntryId, Finding)>,
+    /// Findings beyond those.
+    pub findings_more: u64,
+}
+
+impl SendReport {
+    pub(crate) fn keep_entry(&mut self, id: EntryId) {
+        if self.entries.len() < 100 {
+            self.entries.push(id);
+        }
+    }
+}
