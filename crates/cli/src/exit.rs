@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::path::Path;
 
 use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text};
 
@@ -90,6 +91,19 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
+    /// Standard output was closed. That is an error if other files should have been written, because they are incomplete.
+    pub(crate) fn closed_pipe(others: impl IntoIterator<Item = impl AsRef<Path>>) -> Stop {
+        let others: Vec<String> = others.into_iter().map(|path| format!("`{}`", path.as_ref().display())).collect();
+        let are = match others.len() {
+            0 => return Stop::ClosedPipe,
+            1 => "is",
+            _ => "are",
+        };
+        let message =
+            format!("standard output was closed before the input ended, so {} {are} incomplete", others.join(" and "));
+        Finding::error(CLI_OUTPUT, Fault::Environment, message).hint("name a file with `-o`").into()
+    }
+
     /// Prints the findings and returns the exit code.
     pub(crate) fn report(self, console: &Console) -> Exit {
         match self {

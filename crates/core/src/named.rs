@@ -1,6 +1,6 @@
 //! Choices that have names: one table for the command line, TOML and JSON.
 
-/// A choice among few values, each with a name that users write. [`named!`](crate::named) defines the type and its table together.
+/// A choice among few values, each with a name that users write. [`named!`](crate::named!) defines the type and its table together.
 pub trait Named: Copy + Eq + 'static {
     /// Every value with its name.
     const CHOICES: &'static [Choice<Self>];

@@ -20,7 +20,7 @@ pub struct BlockSplitter {
 /// Header and trailer records to leave out, by their place in the file.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Edges {
-    /// Records at the start of the file.
+    /// Records at the start of the file. Interface files allow [`Edges::SKIP_FIRST_MAX`].
     pub skip_first: u64,
     /// Records at the end of the file, at most [`Edges::SKIP_LAST_MAX`]. The caller's buffer holds this many back until the end is
     /// known.
@@ -28,6 +28,8 @@ pub struct Edges {
 }
 
 impl Edges {
+    /// Most leading records that interface files skip: a file of rejects has a filler for each.
+    pub const SKIP_FIRST_MAX: u32 = 10_000;
     /// Most trailing records that are looked ahead: they stay in the buffer.
     pub const SKIP_LAST_MAX: usize = 1_000;
 }

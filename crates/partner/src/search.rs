@@ -69,11 +69,11 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Reads a business field as `NAME=VALUE`.
+    /// Reads a business field as `NAME=VALUE`. Of a long value, it compares the part that entries keep.
     #[must_use]
     pub fn field_of(text: &str) -> Option<(String, String)> {
         let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty())?;
-        Some((name.to_owned(), value.to_owned()))
+        Some((name.to_owned(), crate::watch::kept(value).to_owned()))
     }
 }
 

@@ -23,6 +23,11 @@ struct Item {
 /// Longest value that is kept: rules compare short ones, and searches need no more.
 const VALUE_BYTES_MAX: usize = 256;
 
+/// Returns the part of a value that is kept, and that searches compare.
+pub(crate) fn kept(value: &str) -> &str {
+    &value[..value.floor_char_boundary(VALUE_BYTES_MAX)]
+}
+
 impl Watch {
     /// Watches the elements that these rules compare or record as business fields.
     pub(crate) fn of_rules<'r>(rules: impl Iterator<Item = &'r Rule> + Clone) -> Self {
@@ -68,11 +73,7 @@ impl Watch {
                 let data = part.map(|part| part.data(&mut scratch).bytes().to_vec()).unwrap_or_default();
                 let data = if segment.delimiters().standard == Standard::X12 { data.trim_ascii_end() } else { &data };
                 let mut text = crate::time::text_of(data);
-                let mut end = text.len().min(VALUE_BYTES_MAX);
-                while !text.is_char_boundary(end) {
-                    end -= 1;
-                }
-                text.truncate(end);
+                text.truncate(kept(&text).len());
                 item.value = Some(text);
             }
         }
@@ -81,5 +82,21 @@ impl Watch {
     /// Returns the value found for a reference.
     pub(crate) fn value(&self, reference: &str) -> Option<&str> {
         self.items.iter().find(|item| item.reference == reference).and_then(|item| item.value.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept;
+    use crate::Filter;
+
+    #[test]
+    fn searches_compare_what_entries_keep_of_a_long_value() {
+        for value in ["x".repeat(300), "ä".repeat(200), format!("{}ä", "x".repeat(255))] {
+            let (_, searched) = Filter::field_of(&format!("po={value}")).expect("a field");
+            assert_eq!(searched, kept(&value));
+            assert!(searched.len() <= 256 && searched.len() >= 255);
+        }
+        assert_eq!(kept("PO1"), "PO1");
     }
 }

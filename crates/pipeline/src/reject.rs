@@ -1,11 +1,11 @@
 //! Format of the rejects file: it can be converted again with the same settings.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use quayline_core::Limits;
-use quayline_frame::{Framer, FramerOptions, FramingSpec, LineEnd};
+use quayline_frame::{Edges, Framer, FramerOptions, FramingSpec, LineEnd};
 
-use quayline_project::{RecordTypes, Schema};
+use quayline_project::{RecordTypes, Schema, SkipBytes};
 
 use crate::block::{Block, Units};
 use crate::source_head::ColumnsHead;
@@ -45,9 +45,19 @@ pub enum RejectForm {
 }
 
 /// Bytes in place of those that the settings leave out at both ends of a file (`skip-first`, `skip-bytes-first` and so on): without
-/// them the same settings would leave rejected records out.
-#[derive(Clone, Debug, Default)]
+/// them the same settings would leave rejected records out. They are made when a file of rejects needs them.
+#[derive(Debug)]
 pub struct Fillers {
+    edges: Edges,
+    skip: SkipBytes,
+    spec: FramingSpec,
+    limits: Limits,
+    pad: u8,
+    made: OnceLock<FillerBytes>,
+}
+
+#[derive(Debug, Default)]
+struct FillerBytes {
     before: Vec<u8>,
     after: Vec<u8>,
     /// Bytes of `after` that are records.
@@ -55,30 +65,37 @@ pub struct Fillers {
 }
 
 impl Fillers {
-    pub(crate) fn new(schema: &Schema, spec: &FramingSpec, limits: &Limits, pad: u8) -> Fillers {
-        let (edges, skip) = (schema.types().map(RecordTypes::edges).unwrap_or_default(), schema.skip_bytes());
-        let records = |count: u64| {
-            let mut bytes = Vec::new();
-            if count > 0
-                && let Ok(mut framer) = Framer::new(spec, options(pad), limits)
-            {
-                for _ in 0..count {
-                    // One byte, which is padded if records have a fixed length.
-                    if framer.frame(&[pad], &mut bytes).is_err() {
-                        break;
-                    }
-                }
-                framer.flush(&mut bytes);
+    fn new(schema: &Schema, spec: &FramingSpec, limits: &Limits, pad: u8) -> Fillers {
+        let edges = schema.types().map(RecordTypes::edges).unwrap_or_default();
+        Fillers { edges, skip: schema.skip_bytes(), spec: *spec, limits: limits.clone(), pad, made: OnceLock::new() }
+    }
+
+    fn bytes(&self) -> &FillerBytes {
+        self.made.get_or_init(|| {
+            let filled = |count: u64| vec![self.pad; usize::try_from(count).unwrap_or(0)];
+            let trailers = self.records(self.edges.skip_last as u64);
+            FillerBytes {
+                before: [filled(self.skip.first), self.records(self.edges.skip_first)].concat(),
+                trailers: trailers.len(),
+                after: [trailers, filled(self.skip.last as u64)].concat(),
             }
-            bytes
-        };
-        let filled = |count: u64| vec![pad; usize::try_from(count).unwrap_or(0)];
-        let trailers = records(edges.skip_last as u64);
-        Fillers {
-            before: [filled(skip.first), records(edges.skip_first)].concat(),
-            trailers: trailers.len(),
-            after: [trailers, filled(skip.last as u64)].concat(),
+        })
+    }
+
+    fn records(&self, count: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if count > 0
+            && let Ok(mut framer) = Framer::new(&self.spec, options(self.pad), &self.limits)
+        {
+            for _ in 0..count {
+                // One byte, which is padded if records have a fixed length.
+                if framer.frame(&[self.pad], &mut bytes).is_err() {
+                    break;
+                }
+            }
+            framer.flush(&mut bytes);
         }
+        bytes
     }
 }
 
@@ -102,13 +119,13 @@ impl RejectForm {
     pub fn prologue(&self) -> Vec<u8> {
         match self {
             RejectForm::Interchanges | RejectForm::Rows(_) => Vec::new(),
-            RejectForm::Raw { edges, .. } => edges.before.clone(),
+            RejectForm::Raw { edges, .. } => edges.bytes().before.clone(),
             RejectForm::Framed { spec, limits, pad, edges } => {
                 let mut bytes = Vec::new();
                 if let Ok(mut framer) = Framer::new(spec, options(*pad), limits) {
                     framer.finish(&mut bytes);
                 }
-                bytes.extend_from_slice(&edges.before);
+                bytes.extend_from_slice(&edges.bytes().before);
                 bytes
             }
             RejectForm::Line { prologue, .. } => prologue.clone(),
@@ -119,7 +136,7 @@ impl RejectForm {
     #[must_use]
     pub fn epilogue(&self) -> &[u8] {
         match self {
-            RejectForm::Raw { edges, .. } | RejectForm::Framed { edges, .. } => &edges.after,
+            RejectForm::Raw { edges, .. } | RejectForm::Framed { edges, .. } => &edges.bytes().after,
             RejectForm::Interchanges | RejectForm::Rows(_) => &[],
             RejectForm::Line { epilogue, .. } => epilogue,
         }
@@ -129,7 +146,7 @@ impl RejectForm {
     #[must_use]
     pub fn trailers(&self) -> usize {
         match self {
-            RejectForm::Raw { edges, .. } | RejectForm::Framed { edges, .. } => edges.trailers,
+            RejectForm::Raw { edges, .. } | RejectForm::Framed { edges, .. } => edges.bytes().trailers,
             RejectForm::Interchanges | RejectForm::Rows(_) | RejectForm::Line { .. } => 0,
         }
     }

@@ -12,7 +12,7 @@ pub(crate) const UNREADABLE: Code = Code("PRJ-007");
 pub(crate) const EXISTS: Code = Code("PRJ-008");
 pub(crate) const NO_PROJECT: Code = Code("PRJ-009");
 pub(crate) const NOT_OF_A_FILE: Code = Code("PRJ-010");
-pub(crate) const TOO_MANY_BYTES: Code = Code("PRJ-011");
+pub(crate) const TOO_MUCH_TO_SKIP: Code = Code("PRJ-011");
 pub(crate) const LOOKUP_TABLE: Code = Code("PRJ-012");
 pub(crate) const DATE_PATTERN: Code = Code("PRJ-013");
 

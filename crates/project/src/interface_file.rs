@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quayline_cobol::{FieldRule, FieldValues, Interface, OriginMembers, RedefinesChoice};
 use quayline_core::{Code, DatePattern, Fault, Finding, Findings, Place};
+use quayline_frame::Edges;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -79,13 +80,15 @@ pub struct InterfaceFile {
 /// Bytes at the ends of a file that are not records and that reading passes over.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct SkipBytes {
-    /// Bytes before the first record.
+    /// Bytes before the first record, at most [`SkipBytes::FIRST_MAX`].
     pub first: u64,
     /// Bytes after the last record, at most [`SkipBytes::LAST_MAX`].
     pub last: usize,
 }
 
 impl SkipBytes {
+    /// Maximum number of bytes before the first record. A file of rejects has as many fillers.
+    pub const FIRST_MAX: u64 = 16 << 20;
     /// Maximum number of bytes after the last record. A reader holds them back until it reaches the end of the file.
     pub const LAST_MAX: usize = 1 << 16;
 }
@@ -219,15 +222,22 @@ impl Reader {
     }
 
     fn skip_bytes(&mut self, file: &wire::File) -> SkipBytes {
-        let most = SkipBytes::LAST_MAX;
-        let last = file.skip_bytes_last.as_ref().map_or(0, |last| {
-            usize::try_from(*last.get_ref()).ok().filter(|last| *last <= most).unwrap_or_else(|| {
-                let message = format!("`skip-bytes-last` is {}, more than {most}", last.get_ref());
-                self.find(codes::TOO_MANY_BYTES, message, last, "cut the end of the file off before you convert it");
-                0
-            })
-        });
-        SkipBytes { first: file.skip_bytes_first.as_ref().map_or(0, |first| *first.get_ref()), last }
+        let first = self.at_most("skip-bytes-first", file.skip_bytes_first.as_ref(), SkipBytes::FIRST_MAX);
+        let last = self.at_most("skip-bytes-last", file.skip_bytes_last.as_ref(), SkipBytes::LAST_MAX as u64);
+        SkipBytes { first, last: usize::try_from(last).unwrap_or(0) }
+    }
+
+    /// Returns the number, or 0 with a finding if it is above the limit.
+    fn at_most(&mut self, key: &str, number: Option<&Spanned<u64>>, most: u64) -> u64 {
+        let Some(number) = number else { return 0 };
+        let found = *number.get_ref();
+        if found <= most {
+            return found;
+        }
+        let message = format!("`{key}` is {found}, more than {most}");
+        let hint = "cut the end or the beginning of the file off before you convert it";
+        self.find(codes::TOO_MUCH_TO_SKIP, message, number, hint);
+        0
     }
 
     fn field_rules(&mut self, file: &wire::File) {
@@ -357,7 +367,10 @@ impl Reader {
                 }
             },
         };
-        RecordRules { by, skip_first: wire.skip_first, skip_last: wire.skip_last, otherwise, types, place }
+        let skip_first = self.at_most("skip-first", wire.skip_first.as_ref(), Edges::SKIP_FIRST_MAX.into());
+        let skip_last = self.at_most("skip-last", wire.skip_last.as_ref(), Edges::SKIP_LAST_MAX as u64);
+        let number = |number| u32::try_from(number).unwrap_or(0);
+        RecordRules { by, skip_first: number(skip_first), skip_last: number(skip_last), otherwise, types, place }
     }
 
     fn record_type(&mut self, of_type: &Spanned<wire::Type>, before: &[RecordType], has_by: bool) -> RecordType {

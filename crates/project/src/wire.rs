@@ -65,10 +65,8 @@ pub(crate) struct Choose {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Records {
     pub(crate) by: Option<Spanned<By>>,
-    #[serde(default)]
-    pub(crate) skip_first: u32,
-    #[serde(default)]
-    pub(crate) skip_last: u32,
+    pub(crate) skip_first: Option<Spanned<u64>>,
+    pub(crate) skip_last: Option<Spanned<u64>>,
     pub(crate) otherwise: Option<Text>,
     #[serde(default, rename = "type")]
     pub(crate) types: Vec<Spanned<Type>>,

@@ -1,4 +1,6 @@
-//! Options whose values are named choices of a crate below.
+//! Options whose values are named choices of a crate below, and names of files.
+
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use quayline_core::{Choice, Named};
@@ -24,4 +26,16 @@ pub(super) fn output_level() -> impl TypedValueParser<Value = OutputLevel> {
 
 fn possible<T>(choice: &Choice<T>) -> PossibleValue {
     PossibleValue::new(choice.name).aliases(choice.aliases).help(choice.help)
+}
+
+/// Parses the name of a file that is no stream: `-` would be a file of that name.
+pub(super) fn file_name(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => {
+            Err("`-` is no file: name one, or write `/dev/stdout` for standard output and `./-` for that name"
+                .to_owned())
+        }
+        "" => Err("expected the name of a file".to_owned()),
+        _ => Ok(PathBuf::from(text)),
+    }
 }

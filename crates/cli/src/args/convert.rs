@@ -9,7 +9,7 @@ use quayline_edi::ValidationLevel;
 use quayline_project::SkipBytes;
 
 use super::CopybookArgs;
-use super::choices::{OutputLevel, choice, output_level};
+use super::choices::{OutputLevel, choice, file_name, output_level};
 
 /// Arguments of `quayline convert`.
 #[derive(Debug, clap::Args)]
@@ -99,8 +99,8 @@ pub(crate) struct ConvertArgs {
     /// May be given several times, for files whose record types are described in several copybooks.
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) copybook: Vec<PathBuf>,
-    /// Bytes before the first record that are not a record
-    #[arg(long, value_name = "N", help_heading = "Records")]
+    /// Bytes before the first record that are not a record, at most 16777216
+    #[arg(long, value_name = "N", value_parser = skipped_first, help_heading = "Records")]
     pub(crate) skip_bytes_first: Option<u64>,
     /// Bytes after the last record that are not a record, at most 65536
     #[arg(long, value_name = "N", value_parser = skipped_last, help_heading = "Records")]
@@ -205,7 +205,7 @@ pub(crate) struct ConvertArgs {
     ///
     /// Without it, the run stops at the first such record. FILE.findings.jsonl gives the faults of each. If FILE is a folder, the records go
     /// to a file in it with the name of the input. Several inputs require a folder.
-    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    #[arg(long, value_name = "FILE", value_parser = file_name, help_heading = "Running")]
     pub(crate) rejects: Option<PathBuf>,
     /// Stop after N rejected records
     ///
@@ -226,7 +226,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
     /// Write the cost of a record by phase, for `quayline profile`
-    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    #[arg(long, value_name = "FILE", value_parser = file_name, help_heading = "Running")]
     pub(crate) profile: Option<PathBuf>,
     /// Show no progress bar
     #[arg(long, help_heading = "Running")]
@@ -239,6 +239,13 @@ pub(crate) struct ConvertArgs {
     /// Print findings and statistics as JSON lines on standard error
     #[arg(long, help_heading = "Running")]
     pub(crate) json: bool,
+}
+
+/// A number of bytes that a file of rejects can have as fillers.
+fn skipped_first(text: &str) -> Result<u64, String> {
+    let most = SkipBytes::FIRST_MAX;
+    let bytes = text.parse::<u64>().ok().filter(|bytes| *bytes <= most);
+    bytes.ok_or_else(|| format!("expected a number of bytes from 0 to {most}"))
 }
 
 /// A number of bytes that a reader can hold back.

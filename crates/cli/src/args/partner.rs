@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use super::choices::file_name;
+
 /// The project and its store.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProjectArgs {
@@ -441,7 +443,7 @@ pub(crate) struct ExportArgs {
     #[arg(long)]
     pub(crate) csv: bool,
     /// Write a Parquet file with business fields, outputs and findings as lists
-    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    #[arg(long, value_name = "FILE", value_parser = file_name, conflicts_with = "csv")]
     pub(crate) parquet: Option<PathBuf>,
 }
 

@@ -121,7 +121,7 @@ fn convert(
             let shows = if args.show_data { file.as_deref() } else { None };
             Ok(tell(&source, unit, &report, args, shows, definitions, console))
         }
-        Err(ConvertError::ClosedPipe) => Err(Stop::ClosedPipe),
+        Err(ConvertError::ClosedPipe) => Err(Stop::closed_pipe(&args.rejects)),
         Err(error) => {
             let mut findings = ends.failed().unwrap_or_else(|| error.findings().0);
             if unit == "transaction" {

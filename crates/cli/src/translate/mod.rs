@@ -353,7 +353,7 @@ impl Shared<'_> {
                 self.warn_of_xml(job, &report);
                 self.tell(&name, &report)
             }
-            Err(ConvertError::ClosedPipe) => return Err(Stop::ClosedPipe),
+            Err(ConvertError::ClosedPipe) => return Err(Stop::closed_pipe(job.ack.iter().chain(&job.rejects))),
             Err(error) => {
                 let early = early.lock().ok().and_then(|mut early| early.take());
                 self.ended(&name, job, &error, early.as_ref())

@@ -47,6 +47,12 @@ fn a_closed_pipe_is_quiet() {
     "#]]);
     world.shell("{ \"$Q\" convert many.dat -c items.cpy -e cp037; echo $? > code; } | head -1").code(0);
     assert_eq!(world.read("code"), b"0\n");
+    // The rejects are not complete, and that is no success.
+    let ran =
+        world.shell("{ \"$Q\" convert many.dat -c items.cpy -e cp037 --rejects r.dat; echo $? > code; } | head -1");
+    let said = "standard output was closed before the input ended, so `r.dat` is incomplete";
+    assert!(ran.err().contains(said), "{}", ran.err());
+    assert_ne!(world.read("code"), b"0\n");
 }
 
 /// Megabytes of records: some seconds of work, so that a signal comes in time.

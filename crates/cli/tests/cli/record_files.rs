@@ -136,6 +136,40 @@ fn bytes_around_the_records_are_passed_over() {
     assert!(ran.code(2).err().contains("`skip-bytes-last` is 70000, more than 65536"), "{}", ran.err());
 }
 
+/// Fillers for what is skipped were made for any number, and before they were needed: a number of ten digits ended the process.
+#[test]
+fn what_may_be_skipped_has_limits_that_are_findings() {
+    let world = world("");
+    world.write("n.dat", "C00001");
+    let types = |first: u64, last: u64| {
+        format!(
+            "[records]\nby = \"KIND\"\nskip-first = {first}\nskip-last = {last}\n[[records.type]]\nrecord = \"CUSTOMER\"\nvalue = \"C\"\n"
+        )
+    };
+    let of = "-c customer.cpy -i types.toml -e ascii";
+    world.write("types.toml", types(4_000_000_000, 18_446_744_073_709_551));
+    let ran = world.run(&format!("convert n.dat {of}"));
+    let err = ran.code(2).err();
+    assert!(err.contains("error[PRJ-011]: `skip-first` is 4000000000, more than 10000"), "{err}");
+    assert!(err.contains("`skip-last` is 18446744073709551, more than 1000"), "{err}");
+    world.write("types.toml", types(10_000, 1_000));
+    for rejects in ["", " --rejects r.dat"] {
+        let ran = world.run(&format!("convert n.dat {of}{rejects}"));
+        assert!(ran.code(0).err().contains("warning[CNV-036]"), "{}", ran.err());
+    }
+    let ran = world.run("convert n.dat -c customer.cpy -e ascii --skip-bytes-first 18446744073709551615");
+    assert!(ran.code(2).err().contains("expected a number of bytes from 0 to 16777216"), "{}", ran.err());
+}
+
+/// They became files named `-`.
+#[test]
+fn files_beside_the_output_are_no_streams() {
+    let world = world("");
+    world.write("n.dat", "C00001");
+    let ran = world.run("convert n.dat -c customer.cpy -e ascii --rejects -");
+    assert!(ran.code(2).err().contains("write `/dev/stdout` for standard output"), "{}", ran.err());
+}
+
 #[test]
 fn dates_of_records_are_dates_in_every_format_and_come_back() {
     let world = World::new();
