@@ -2,9 +2,13 @@
 
 use std::ffi::OsString;
 
+use clap::ValueEnum as _;
+
+use crate::args::AckArg;
+
 /// A spelling that is no longer known.
 struct Renamed {
-    /// Command; empty for all commands.
+    /// Command.
     command: &'static str,
     /// Old spelling.
     old: &'static str,
@@ -17,8 +21,10 @@ const fn renamed(command: &'static str, old: &'static str, new: &'static str) ->
 }
 
 const RENAMED: &[Renamed] = &[
-    renamed("", "--format", "--framing"),
-    renamed("", "--to-format", "--to-framing"),
+    renamed("convert", "--format", "--framing"),
+    renamed("inspect", "--format", "--framing"),
+    renamed("transaction", "--format", "--csv"),
+    renamed("convert", "--to-format", "--to-framing"),
     renamed("translate", "--from-format", "--from-framing"),
     renamed("translate", "--ack", "--ack KIND --ack-output FILE"),
     renamed("validate", "--output", "--ack-output"),
@@ -35,7 +41,11 @@ pub(crate) fn hint(arguments: &[OsString]) -> Option<String> {
         let same = |word: &&str| {
             *word == renamed.old || word.strip_prefix(renamed.old).is_some_and(|rest| rest.starts_with('='))
         };
-        (renamed.command.is_empty() || renamed.command == *command) && words.iter().any(same)
+        // `--ack KIND` is the new spelling, which lacks only the file.
+        let is_new = words.iter().position(same).is_some_and(|at| {
+            renamed.old == "--ack" && words.get(at + 1).is_some_and(|next| AckArg::from_str(next, false).is_ok())
+        });
+        renamed.command == *command && words.iter().any(same) && !is_new
     })?;
     Some(format!("`{}` is now `{}`", found.old, found.new))
 }
@@ -52,6 +62,10 @@ mod tests {
         };
         assert_eq!(hint("quayline convert x --format=rdw").as_deref(), Some("`--format` is now `--framing`"));
         assert_eq!(hint("quayline validate x --ack 997 -o y").as_deref(), Some("`-o` is now `--ack-output`"));
+        assert_eq!(hint("quayline transaction export --format csv").as_deref(), Some("`--format` is now `--csv`"));
+        assert_eq!(hint("quayline translate x --ack 997"), None);
+        let both = "`--ack` is now `--ack KIND --ack-output FILE`";
+        assert_eq!(hint("quayline translate x --ack x.999").as_deref(), Some(both));
         assert_eq!(hint("quayline test maps").as_deref(), Some("`test` is now `quayline map test`"));
         assert_eq!(hint("quayline convert x -o y --unheard-of"), None);
     }

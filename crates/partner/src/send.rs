@@ -195,17 +195,23 @@ impl Desk<'_> {
         };
         let to = match request.to {
             None => None,
-            Some(name) => Some(book.named(name).filter(|number| !book.partner(*number).is_own).ok_or_else(|| {
-                let names = book.partners().iter().filter(|one| !one.is_own).map(|one| one.name.as_str());
-                let hint = match quayline_core::nearest(name, names) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => "`quayline partner list` lists partners".to_owned(),
-                };
-                let message = format!("partner `{name}` does not exist");
-                Findings::from(Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint(hint))
-            })?),
+            Some(name) => Some(self.other_named(name)?),
         };
         Ok((own, to))
+    }
+
+    /// Returns a partner by its name.
+    pub(crate) fn other_named(&self, name: &str) -> Result<usize, Findings> {
+        let book = self.book;
+        book.named(name).filter(|number| !book.partner(*number).is_own).ok_or_else(|| {
+            let names = book.partners().iter().filter(|one| !one.is_own).map(|one| one.name.as_str());
+            let hint = match quayline_core::nearest(name, names) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "`quayline partner list` lists partners".to_owned(),
+            };
+            let message = format!("partner `{name}` does not exist");
+            Findings::from(Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint(hint))
+        })
     }
 
     fn send_state(&mut self, key: &[u8; 16]) -> Result<SendState, Findings> {

@@ -122,6 +122,7 @@ impl Desk<'_> {
     pub fn release(&mut self, which: &Release<'_>) -> Result<SendReport, Findings> {
         let mut report = SendReport::default();
         let mut after: Option<[u8; 16]> = None;
+        let mut found_any = false;
         loop {
             // One at a time, so that any number of envelopes needs the memory of one.
             let unit = self.ledger.begin().map_err(of_store)?;
@@ -155,6 +156,7 @@ impl Desk<'_> {
                 Release::Partner(name) => waiting.partner == *name,
                 Release::Due => self.is_due(&waiting),
             };
+            found_any |= close;
             if close {
                 let before = report.interchanges;
                 let done = self.release_one(&key, &waiting, &mut report).and_then(|()| self.finish());
@@ -169,6 +171,10 @@ impl Desk<'_> {
                     report.findings.extend(found.into_iter().take(room).map(|finding| (EntryId(0), finding)));
                 }
             }
+        }
+        if let (Release::Partner(name), false) = (which, found_any) {
+            // Envelopes of a partner whose file was removed can be released; a name that nothing has is a mistake.
+            self.other_named(name)?;
         }
         report.findings.extend(self.take_undelivered().into_iter().map(|finding| (EntryId(0), finding)));
         Ok(report)

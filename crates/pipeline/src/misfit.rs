@@ -27,7 +27,7 @@ pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<
         let message = format!("{} of the first {} records were rejected", tally.records_rejected, tally.records_in);
         (!broken && !unknown_only).then(|| {
             Finding::warning(codes::MISFIT, Fault::Config, message)
-                .hint("no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it")
+                .hint("no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it")
         })
     });
     found.map(|finding| {

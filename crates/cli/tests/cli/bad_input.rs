@@ -134,7 +134,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
         warning[CNV-030]: 3 of the first 4 records were rejected
           at table.dat
 
-        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
+        hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
 
         3 of 4 records rejected: bad.dat contains the rejected ones, bad.dat.findings.jsonl the reasons
     "#]]);
@@ -159,7 +159,7 @@ fn a_wrong_code_page() {
         warning[CNV-030]: 1 of the first 1 records were rejected
           at items.dat
 
-        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
+        hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
     "#]]);
     world().run("convert items.dat -c items.cpy -e cp38").check(expect![[r#"
         exit 2
@@ -179,7 +179,7 @@ fn a_wrong_code_page() {
         warning[CNV-030]: 1 of the first 1 records were rejected
           at items.dat
 
-        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
+        hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
     "#]]);
 }
 
@@ -573,7 +573,7 @@ fn bad_values_by_policy() {
         warning[CNV-030]: 2 of the first 3 records were rejected
           at items.dat
 
-        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
+        hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
 
         2 of 3 records rejected: bad.dat contains the rejected ones, bad.dat.findings.jsonl the reasons
     "#]]);
@@ -589,7 +589,7 @@ fn bad_values_by_policy() {
         warning[CNV-030]: 2 of the first 3 records were rejected
           at items.dat
 
-        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
+        hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
     "#]]);
 }
 

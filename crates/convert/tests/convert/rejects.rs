@@ -181,5 +181,5 @@ fn another_code_page_is_suspected() {
         warning[CNV-030]: 100 of the first 100 records were rejected
           at in.dat
 
-        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it"#]].assert_eq(&misfit.to_string());
+        hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it"#]].assert_eq(&misfit.to_string());
 }

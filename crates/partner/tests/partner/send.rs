@@ -52,7 +52,9 @@ fn delayed_documents_go_in_one_group_and_close_by_count_age_and_command() {
     world.now_ms.set(NOON_MS + 3_600_000);
     assert_eq!(world.release(&Release::Due).interchanges, 1);
     world.send(Some("ACME"), "order", &order("A5")).expect("sent");
-    assert_eq!(world.release(&Release::Partner("OTHER")).interchanges, 0);
+    let unknown = world.at_desk(DeskLimits::default(), |desk| desk.release(&Release::Partner("ACNE")));
+    let text = unknown.expect_err("no such partner").to_string();
+    assert!(text.contains("partner `ACNE` does not exist") && text.contains("did you mean `ACME`?"), "{text}");
     assert_eq!(world.release(&Release::Partner("ACME")).interchanges, 1);
     assert_eq!(world.release(&Release::All).interchanges, 0);
     let states: Vec<_> = world.entries(Kind::Transaction).iter().map(|entry| entry.state).collect();
