@@ -2,10 +2,6 @@
 
 use std::ffi::OsString;
 
-use clap::ValueEnum as _;
-
-use crate::args::AckArg;
-
 /// A spelling that is no longer known.
 struct Renamed {
     /// Command.
@@ -33,6 +29,9 @@ const RENAMED: &[Renamed] = &[
     renamed("fmt", "fmt", "quayline map fmt"),
 ];
 
+/// Kinds after `--ack`, which once had the name of a file.
+const ACK_KINDS: [&str; 5] = ["ta1", "997", "999", "contrl", "auto"];
+
 /// Returns a hint for arguments that the parser refused, if one of them has an old spelling.
 pub(crate) fn hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().skip(1).filter_map(|word| word.to_str()).collect();
@@ -43,7 +42,7 @@ pub(crate) fn hint(arguments: &[OsString]) -> Option<String> {
         };
         // `--ack KIND` is the new spelling, which lacks only the file.
         let is_new = words.iter().position(same).is_some_and(|at| {
-            renamed.old == "--ack" && words.get(at + 1).is_some_and(|next| AckArg::from_str(next, false).is_ok())
+            renamed.old == "--ack" && words.get(at + 1).is_some_and(|next| ACK_KINDS.contains(next))
         });
         renamed.command == *command && words.iter().any(same) && !is_new
     })?;

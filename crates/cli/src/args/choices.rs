@@ -32,7 +32,7 @@ fn possible<T>(choice: &Choice<T>) -> PossibleValue {
 pub(super) fn file_name(text: &str) -> Result<PathBuf, String> {
     match text {
         "-" => {
-            Err("`-` is no file: name one, or write `/dev/stdout` for standard output and `./-` for that name"
+            Err("`-` is not a file: name one, or write `/dev/stdout` for standard output and `./-` for that name"
                 .to_owned())
         }
         "" => Err("expected the name of a file".to_owned()),
