@@ -41,9 +41,10 @@ pub(crate) fn hint(arguments: &[OsString]) -> Option<String> {
             *word == renamed.old || word.strip_prefix(renamed.old).is_some_and(|rest| rest.starts_with('='))
         };
         // `--ack KIND` is the new spelling, which lacks only the file.
-        let is_new = words.iter().position(same).is_some_and(|at| {
-            renamed.old == "--ack" && words.get(at + 1).is_some_and(|next| ACK_KINDS.contains(next))
-        });
+        let is_new = words
+            .iter()
+            .position(same)
+            .is_some_and(|at| renamed.old == "--ack" && words.get(at + 1).is_some_and(|next| ACK_KINDS.contains(next)));
         renamed.command == *command && words.iter().any(same) && !is_new
     })?;
     Some(format!("`{}` is now `{}`", found.old, found.new))

@@ -31,10 +31,8 @@ fn possible<T>(choice: &Choice<T>) -> PossibleValue {
 /// Parses the name of a file that is no stream: `-` would be a file of that name.
 pub(super) fn file_name(text: &str) -> Result<PathBuf, String> {
     match text {
-        "-" => {
-            Err("`-` is not a file: name one, or write `/dev/stdout` for standard output and `./-` for that name"
-                .to_owned())
-        }
+        "-" => Err("`-` is not a file: name one, or write `/dev/stdout` for standard output and `./-` for that name"
+            .to_owned()),
         "" => Err("expected the name of a file".to_owned()),
         _ => Ok(PathBuf::from(text)),
     }
