@@ -236,7 +236,7 @@ fn short_help_is_a_line_an_option() {
 
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
-              --skip-bytes-first <N>  Bytes before the first record that are not a record
+              --skip-bytes-first <N>  Bytes before the first record that are not a record, at most 16777216
               --skip-bytes-last <N>   Bytes after the last record that are not a record, at most 65536
               --by-type               Write one file for each record type to the folder --output
           -e, --encoding <PAGE>       Code page of records, such as cp037, or of EDI that names no set

@@ -590,6 +590,12 @@ fn submitters_have_their_own_jobs_only() {
     server.key = "key-tom";
     let of_tom = id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201));
     let instance = server.get(&format!("/batch/jobexecutions/{of_tom}/jobinstance"))["instanceId"].clone();
+    let first_step = format!("/batch/stepexecutions/{of_tom}000001");
+    let end = Instant::now() + Duration::from_secs(30);
+    while server.ask("GET", &first_step, b"").expect("an answer").0 != 200 {
+        assert!(Instant::now() < end, "the step of the job does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     // For each submitter: its own jobs, jobs of another submitter, and paths for operators.
     for (key, own, other) in [("key-sue", of_sue, of_tom), ("key-tom", of_tom, of_sue)] {
         server.key = key;
