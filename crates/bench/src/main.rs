@@ -77,8 +77,14 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     let began = Instant::now();
     let mut outcomes = Vec::new();
     for bar in bars::all().into_iter().filter(|bar| wanted.has(bar)) {
+        let row_began = Instant::now();
         let outcome = Outcome { bar, measured: (bar.measure)(&bench) };
-        say(&outcome.to_line());
+        // What takes long shows where the time of the whole run goes.
+        let took = match row_began.elapsed().as_secs() {
+            0..5 => String::new(),
+            seconds => format!("; {seconds} s"),
+        };
+        say(&format!("{}{took}", outcome.to_line()));
         outcomes.push(outcome);
     }
     let mut shown = 0;
