@@ -235,7 +235,11 @@ impl Reader {
             return found;
         }
         let message = format!("`{key}` is {found}, more than {most}");
-        let hint = "cut the end or the beginning of the file off before you convert it";
+        let hint = if key.ends_with("first") {
+            "cut the beginning of the file off before you convert it"
+        } else {
+            "cut the end of the file off before you convert it"
+        };
         self.find(codes::TOO_MUCH_TO_SKIP, message, number, hint);
         0
     }

@@ -264,7 +264,7 @@ fn exponent_of_small(at_small: f64, at_last: f64) -> f64 {
 /// Bytes of memory below which a run does not show growth: buffers and the allocator's reserve.
 const NOISE_BYTES: u64 = 4 << 20;
 
-/// Growth of peak memory that is no growth with size: a buffer that doubles is up to twice as large as what it holds, at one size and not at another.
+/// Factor of peak memory that does not count as growth: a buffer that doubles may be twice as large as its content at one size, and full at another.
 const NOISE_FACTOR: f64 = 1.25;
 
 /// Returns the exponent of peak memory, without that of a good file, between two sizes whose ratio is `by`. 0 if the larger run is within the noise.

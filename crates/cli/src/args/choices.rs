@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use quayline_core::{Choice, Named};
 use quayline_edi::ValidationLevel;
 
@@ -28,12 +28,14 @@ fn possible<T>(choice: &Choice<T>) -> PossibleValue {
     PossibleValue::new(choice.name).aliases(choice.aliases).help(choice.help)
 }
 
-/// Parses the name of a file that is no stream: `-` would be a file of that name.
-pub(super) fn file_name(text: &str) -> Result<PathBuf, String> {
-    match text {
-        "-" => Err("`-` is not a file: name one, or write `/dev/stdout` for standard output and `./-` for that name"
-            .to_owned()),
-        "" => Err("expected the name of a file".to_owned()),
-        _ => Ok(PathBuf::from(text)),
-    }
+/// Parses the name of a file. It refuses `-`, which would become a file of that name.
+pub(super) fn file_name() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        if path.as_os_str() == "-" {
+            return Err(
+                "`-` is not a file: name one, or write `/dev/stdout` for standard output and `./-` for that name",
+            );
+        }
+        Ok(path)
+    })
 }

@@ -205,7 +205,7 @@ pub(crate) struct ConvertArgs {
     ///
     /// Without it, the run stops at the first such record. FILE.findings.jsonl gives the faults of each. If FILE is a folder, the records go
     /// to a file in it with the name of the input. Several inputs require a folder.
-    #[arg(long, value_name = "FILE", value_parser = file_name, help_heading = "Running")]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), help_heading = "Running")]
     pub(crate) rejects: Option<PathBuf>,
     /// Stop after N rejected records
     ///
@@ -226,7 +226,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
     /// Write the cost of a record by phase, for `quayline profile`
-    #[arg(long, value_name = "FILE", value_parser = file_name, help_heading = "Running")]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), help_heading = "Running")]
     pub(crate) profile: Option<PathBuf>,
     /// Show no progress bar
     #[arg(long, help_heading = "Running")]

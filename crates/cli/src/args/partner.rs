@@ -443,7 +443,7 @@ pub(crate) struct ExportArgs {
     #[arg(long)]
     pub(crate) csv: bool,
     /// Write a Parquet file with business fields, outputs and findings as lists
-    #[arg(long, value_name = "FILE", value_parser = file_name, conflicts_with = "csv")]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), conflicts_with = "csv")]
     pub(crate) parquet: Option<PathBuf>,
 }
 

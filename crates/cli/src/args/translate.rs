@@ -96,7 +96,7 @@ pub(crate) struct TranslateArgs {
     /// File for acknowledgments
     ///
     /// Several inputs require a folder.
-    #[arg(long, value_name = "FILE", value_parser = file_name, requires = "ack", help_heading = "Acknowledgment")]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), requires = "ack", help_heading = "Acknowledgment")]
     pub(crate) ack_output: Option<PathBuf>,
     /// CSV table for a lookup of the map
     ///
@@ -128,7 +128,7 @@ pub(crate) struct TranslateArgs {
     /// File for rejected documents, whole and unchanged
     ///
     /// Without it, the run stops at the first such document. FILE.findings.jsonl gives the faults of each. Several inputs require a folder.
-    #[arg(long, value_name = "FILE", value_parser = file_name, help_heading = "Running")]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), help_heading = "Running")]
     pub(crate) rejects: Option<PathBuf>,
     /// Stop after N rejected documents
     #[arg(long, value_name = "N", requires = "rejects", help_heading = "Running")]
@@ -161,7 +161,7 @@ pub(crate) struct TranslateArgs {
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
     /// Write the cost of a record by phase, for `quayline profile`
-    #[arg(long, value_name = "FILE", value_parser = file_name, help_heading = "Running")]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), help_heading = "Running")]
     pub(crate) profile: Option<PathBuf>,
     /// Hide warnings
     #[arg(short, long, help_heading = "Running")]

@@ -168,6 +168,13 @@ fn files_beside_the_output_are_no_streams() {
     world.write("n.dat", "C00001");
     let ran = world.run("convert n.dat -c customer.cpy -e ascii --rejects -");
     assert!(ran.code(2).err().contains("write `/dev/stdout` for standard output"), "{}", ran.err());
+    for option in ["--rejects -", "--profile -", "--ack 997 --ack-output -"] {
+        let ran = world.run(&format!("translate --map m.qmap n.dat -o out {option}"));
+        assert!(ran.code(2).err().contains("write `/dev/stdout` for standard output"), "{option}: {}", ran.err());
+    }
+    assert!(!world.path("-").exists());
+    // Names that are not UTF-8 stay names.
+    world.shell("\"$Q\" convert n.dat -c customer.cpy -e ascii --rejects \"$(printf 'r\\377')\" -o out.jsonl").code(0);
 }
 
 #[test]
