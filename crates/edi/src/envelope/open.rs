@@ -365,7 +365,11 @@ impl EnvelopePass<'_> {
         let (end, header) = merged_header(raw)?;
         let tag: String = raw[header..header + 3].iter().map(|byte| char::from(*byte)).collect();
         let at = self.envelope.number(self.pass.position());
-        let start = self.pass.segment_start() + header;
+        // In text with code extension, other bytes can mean the same letters; no interchange begins with those.
+        let start = self.pass.source_of(header)?;
+        if !self.pass.input_from(start).starts_with(&raw[header..header + 3]) {
+            return None;
+        }
         self.pass.take_break_back(start);
         self.pass.end_interchange_at(start);
         self.fault(EdiError::TrailerMerged { tag: tag.into() }, at);

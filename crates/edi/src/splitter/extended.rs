@@ -19,8 +19,9 @@ pub(super) struct Extended {
     off: bool,
     /// State after the current segment, in an interchange with code extension.
     state: Option<CodeExtension>,
-    /// State before the current segment.
+    /// State before the current segment, and where its bytes begin in the input of the pass.
     before: CodeExtension,
+    from: usize,
     /// The current segment as UTF-8, with its terminator.
     text: Vec<u8>,
     /// State for the next pass if the last one ended inside a segment; `text` is its decoded part.
@@ -79,6 +80,25 @@ impl Extended {
         self.state.map(|_| &self.text[..])
     }
 
+    /// Returns the position in `input` of the character that is byte `at` of the decoded text, after any escape sequences before it.
+    pub(super) fn source_of(&self, input: &[u8], at: usize) -> Option<usize> {
+        let (mut state, mut source, mut text) = (self.before, self.from, 0);
+        while let Some((unit, len)) = state.next(&input[source..]) {
+            let decoded = match unit {
+                Unit::Function => 0,
+                Unit::Plain(_) => 1,
+                Unit::Char(char) => char.len_utf8(),
+                Unit::Unknown(_) => '\u{fffd}'.len_utf8(),
+            };
+            if text >= at && decoded > 0 {
+                break;
+            }
+            text += decoded;
+            source += len;
+        }
+        (text == at).then_some(source)
+    }
+
     pub(super) fn put_back(&mut self) {
         if self.state.is_some() {
             self.state = Some(self.before);
@@ -99,7 +119,7 @@ impl Extended {
     pub(super) fn from_state(from: &mut StateReader<'_>) -> Option<Self> {
         let (off, is_on) = (from.flag()?, from.flag()?);
         let state = CodeExtension::from_bits([from.number()?, from.number()?])?;
-        Some(Extended { off, state: is_on.then_some(state), before: state, text: Vec::new(), pending: None })
+        Some(Extended { off, state: is_on.then_some(state), before: state, ..Extended::default() })
     }
 
     /// Decodes `input`, which begins after the preceding segment, up to a terminator. The part decoded by the last pass is not decoded again.
@@ -188,6 +208,7 @@ impl Pass<'_> {
             }
         };
         let splitter = &mut *self.splitter;
+        splitter.extended.from = self.at;
         splitter.extended.before = splitter.extended.state.replace(behind).unwrap_or(behind);
         splitter.index.scan(&delimiters.set(), &splitter.extended.text);
         let start = splitter.blanks(&splitter.extended.text);

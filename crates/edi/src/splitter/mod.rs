@@ -561,6 +561,15 @@ impl Pass<'_> {
         self.input.get(self.found.begin..self.at - usize::from(!self.splitter.open_end))
     }
 
+    /// Returns the position in the input of byte `at` of the current segment's text.
+    pub(crate) fn source_of(&self, at: usize) -> Option<usize> {
+        let extended = &self.splitter.extended;
+        match extended.text() {
+            None => Some(self.segment_start() + at),
+            Some(_) => extended.source_of(self.input, self.found.start as usize + at),
+        }
+    }
+
     /// Returns true if the segment has no terminator; that of an interchange's trailer is optional.
     pub(crate) fn is_open_end(&self) -> bool {
         self.splitter.open_end
@@ -576,6 +585,11 @@ impl Pass<'_> {
 
     pub(crate) fn reserved(&self) -> u8 {
         self.splitter.reserved
+    }
+
+    /// Returns the input from a position on.
+    pub(crate) fn input_from(&self, at: usize) -> &[u8] {
+        &self.input[at..]
     }
 
     /// Removes the fault of line breaks directly before a byte of the input: they do not lie inside a segment.

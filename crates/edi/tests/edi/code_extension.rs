@@ -144,6 +144,25 @@ fn the_end_of_the_file_and_of_what_is_too_long() {
 }
 
 #[test]
+fn a_header_in_a_trailer_begins_where_it_is_in_the_file() {
+    // Characters of other lengths than their text precede the header, and the last of them are escape sequences.
+    for between in [&b"\x1b-A\xe9\xe9\n"[..], b"\xff\xff\xff\n", b"\x1b$B%+\x1b(B\n", b"\n\x1b(B", b"\n"] {
+        let message = b"UNH+1+ORDERS:D:96A:UN'FTX+AAI'UNT+3+1'";
+        let head = b"UNB+UNOX:4+S:14+R:14+20260401:1200+7'";
+        let text = [head, &message[..], b"UNZ+1+7", between, head, message, b"UNZ+1+7'"].concat();
+        let (lines, faults) = json(&text, []);
+        let documents = lines.iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!((documents, faults.contains(&"EDI-022".to_owned())), (2, true), "{faults:?} after {between:?}");
+        for cut in 0..=text.len() {
+            assert_eq!(json(&text, [cut]), (lines.clone(), faults.clone()), "cut at {cut}");
+        }
+    }
+    // The same letters by other bytes are no header: no interchange begins with those.
+    let (_, faults) = json(b"UNB+UNOX:4+S:14+R:14+20260401:1200+7'UNZ+0+7\n\x1b)B\xd5\xce\xc2+'", []);
+    assert_eq!(faults, ["EDI-013", "EDI-032", "EDI-042"]);
+}
+
+#[test]
 fn an_answer_copies_names_in_the_character_set_of_what_it_answers() {
     let text = b"UNB+UNOX:4+\x1b$B@A6H\x1b(B?+:14+R:14+20260401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX'UNT+3+1'UNZ+1+7'";
     let stamp = Stamp::new("20260402", "0830").expect("a date and a time");
