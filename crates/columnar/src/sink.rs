@@ -356,6 +356,7 @@ impl ColumnSink {
 impl Sink for ColumnSink {
     const TAKES_NOT_FINITE: bool = true;
     const KEEPS_SIGNED_ZERO: bool = false;
+    const PREFERS_INTEGERS: bool = true;
 
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {

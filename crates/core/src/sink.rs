@@ -121,6 +121,9 @@ pub trait Sink {
     /// reports the signs that are lost.
     const KEEPS_SIGNED_ZERO: bool = true;
 
+    /// True if the sink takes a number sooner as [`Value::Int`] than as digits. Digits have leading zeros, which such a sink must not need.
+    const PREFERS_INTEGERS: bool = false;
+
     /// Sends leaves whose nodes follow each other and are all text in one call; records of short texts consist mostly of these.
     /// Equal to `value(node, Value::Ascii(…))` for each place with trailing blanks cut. Returns the number of leading places that
     /// it took; it takes none with a byte above 0x7f.
@@ -215,6 +218,7 @@ impl<S: Sink> Sink for &mut S {
     const TAKES_TEXTS: bool = S::TAKES_TEXTS;
     const TAKES_NOT_FINITE: bool = S::TAKES_NOT_FINITE;
     const KEEPS_SIGNED_ZERO: bool = S::KEEPS_SIGNED_ZERO;
+    const PREFERS_INTEGERS: bool = S::PREFERS_INTEGERS;
 
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {

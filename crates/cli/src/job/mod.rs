@@ -48,7 +48,7 @@ const LOOK_IN_REPOSITORY: Duration = Duration::from_millis(250);
 
 /// Runs `quayline job`.
 pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
-    crate::memory::give_largest_blocks_back();
+    crate::memory::give_large_blocks_back();
     match &args.command {
         JobCommand::Check(args) => check(args, console),
         JobCommand::Plan(args) => {

@@ -6,7 +6,7 @@
 //!
 //! # Notes for the next editor
 //!
-//! **Fast and slow.** Each operation has a fast path for the most common good data. Otherwise it calls `slow`, which reads the item
+//! **Fast and slow.** Each operation has a fast path for the most common good data (numbers: `fast.rs`). Otherwise it calls `slow`, which reads the item
 //! with `read` and finds the exact reason. A fast path may refuse anything, but what it accepts must have the value that `read`
 //! gives. `plan/compile.rs` guarantees the sizes that the bit masks rely on: zoned at most 16 bytes, packed at most 16, binary 2, 4
 //! or 8.
@@ -41,6 +41,7 @@
 //! padded alone (`short.rs`).
 
 mod end;
+mod fast;
 mod named;
 mod origin;
 mod short;
@@ -50,9 +51,10 @@ use core::mem;
 use quayline_charset::scan;
 use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
+use self::fast::PACKED_INTEGER_BYTES;
 use crate::item::{Loaded, Scratch, as_text, fault_of_date, integer, read};
 use crate::layout::{ByteOrder, Encoding, FieldIndex, FloatFormat};
-use crate::plan::{Choice, Item, ItemForm, Op, Plan, SignCode, Table};
+use crate::plan::{Choice, Item, ItemForm, Op, Plan, Table};
 use crate::{
     BadValue, FaultKind, NoteKind, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
     ShortRecord,
@@ -318,6 +320,14 @@ impl State {
                 }
                 Op::Packed { offset, size, pad, signed, scale, node } => {
                     let at = base.wrapping_add(offset as usize);
+                    if S::PREFERS_INTEGERS && usize::from(size) <= PACKED_INTEGER_BYTES {
+                        match self.packed_integer(at, usize::from(size), usize::from(pad), signed) {
+                            Some(n) => sink.value(node, Value::Int(n, scale)),
+                            None => self.slow(plan, pc, at, sink),
+                        }
+                        pc += 1;
+                        continue;
+                    }
                     let negative = self.packed(at, usize::from(size), usize::from(pad), signed);
                     let pad = usize::from(pad);
                     let digits = Run::new(&self.scratch.digits[pad..], 2 * usize::from(size) - 1 - pad);
@@ -571,62 +581,6 @@ impl State {
         choice.view(value.as_deref())
     }
 
-    #[inline(always)]
-    fn zoned_trailing(&mut self, plan: &Plan, at: usize, size: usize) -> Option<bool> {
-        let block = self.loaded.text.get(at..)?.first_chunk::<16>()?;
-        let code = plan.sign.decode[usize::from(*self.loaded.raw.get(at + size - 1)?)];
-        let front = (1u32 << (size - 1)) - 1;
-        if at + size > self.loaded.len
-            || u32::from(scan::mask_digits(block)) & front != front
-            || code == SignCode::INVALID
-        {
-            return None;
-        }
-        self.scratch.digits[..16].copy_from_slice(block);
-        self.scratch.digits[size - 1] = b'0' + (code & 0x0f);
-        Some(code & SignCode::NEGATIVE != 0)
-    }
-
-    #[inline(always)]
-    fn packed(&mut self, at: usize, size: usize, pad: usize, signed: bool) -> Option<bool> {
-        // A record is padded, so a whole block can be had wherever the field begins.
-        let raw = self.loaded.raw.get(at..)?.first_chunk::<16>()?;
-        let sign = raw[(size - 1) & 0x0f] & 0x0f;
-        let negative = matches!(sign, 0x0b | 0x0d);
-        let mut digits = ((1u32 << (2 * size - 1)) - 1) & !((1 << pad) - 1);
-        if size > 8 {
-            let nibbles = expand_nibbles(raw[8..].first_chunk::<8>()?);
-            let bad = u32::from(scan::mask_range(&nibbles, 0x0a, 0xff));
-            if bad & (digits >> 16) != 0 {
-                return None;
-            }
-            self.scratch.digits[16..32].copy_from_slice(&nibbles.map(|n| n | b'0'));
-            digits &= 0xffff;
-        }
-        let nibbles = expand_nibbles(raw.first_chunk::<8>()?);
-        let bad = u32::from(scan::mask_range(&nibbles, 0x0a, 0xff));
-        if at + size > self.loaded.len || bad & digits != 0 || sign < 0x0a || (negative && !signed) {
-            return None;
-        }
-        self.scratch.digits[..16].copy_from_slice(&nibbles.map(|n| n | b'0'));
-        Some(negative)
-    }
-
-    #[inline(always)]
-    fn binary(&self, at: usize, size: usize, signed: bool) -> Option<Result<i64, u64>> {
-        let block = *self.loaded.raw.get(at..)?.first_chunk::<8>()?;
-        if at + size > self.loaded.len {
-            return None;
-        }
-        let shift = 64 - 8 * size;
-        let word = u64::from_be_bytes(block);
-        if signed {
-            return Some(Ok(word.cast_signed() >> shift));
-        }
-        let n = word >> shift;
-        Some(i64::try_from(n).map_err(|_| n))
-    }
-
     /// Reads an item the general way, if there is no fast path or it refused the bytes.
     #[inline(never)]
     fn slow<S: Sink>(&mut self, plan: &Plan, pc: usize, at: usize, sink: &mut S) {
@@ -735,13 +689,13 @@ static DIGITS_BOUND: [u64; 21] = {
     bounds
 };
 
-/// Returns whether a binary number has more digits than its picture, if the picture limits it.
 /// Returns whether `S` loses the minus sign of this zero.
 #[inline(always)]
 fn loses_sign<S: Sink>(digits: Digits<'_>) -> bool {
     !S::KEEPS_SIGNED_ZERO && digits.negative && digits.is_zero()
 }
 
+/// Returns whether a binary number has more digits than its picture, if the picture limits it.
 fn is_beyond_picture(plan: &Plan, item: &Item, value: Value<'_>) -> bool {
     let Some(digits) = plan.picture_digits(&item.encoding) else { return false };
     let magnitude = match value {
@@ -847,17 +801,6 @@ fn plain_long_text(tail: &[u8], size: usize) -> Option<usize> {
 fn all_digits(tail: &[u8], size: usize) -> bool {
     let keep = (1u32 << size) - 1;
     tail.first_chunk::<16>().is_some_and(|block| u32::from(scan::mask_digits(block)) & keep == keep)
-}
-
-/// Returns the nibbles of eight bytes, high first, one a byte. It compiles to one interleave on machines with vectors.
-#[inline(always)]
-fn expand_nibbles(bytes: &[u8; 8]) -> [u8; 16] {
-    let mut nibbles = [0; 16];
-    for (pair, byte) in nibbles.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = byte >> 4;
-        pair[1] = byte & 0x0f;
-    }
-    nibbles
 }
 
 /// Runs a view only to learn whether its bytes fit.

@@ -214,8 +214,11 @@ impl State {
         self.around.clear();
         self.written.fill(false);
         self.groups.clear();
-        self.stamp = 0;
-        self.seen.fill(0);
+        // Stamps of earlier documents match none of this one.
+        if self.stamp > u32::MAX / 2 {
+            self.stamp = 0;
+            self.seen.fill(0);
+        }
         self.preserved = None;
         self.deferred.clear();
         self.views.clear();
@@ -463,7 +466,7 @@ impl Sink for RecordEncoder {
         self.state.close_list(&self.plan.0, node);
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         self.state.value(&self.plan.0, node, value);
     }
@@ -547,27 +550,31 @@ impl State {
         }
     }
 
-    #[inline]
-    fn value(&mut self, plan: &Plan, node: NodeId, mut value: Value<'_>) {
-        if self.drops_zero_signs
-            && let Value::Digits(digits) = &mut value
-        {
-            digits.negative &= !digits.is_zero();
-        }
+    #[inline(always)]
+    fn value(&mut self, plan: &Plan, node: NodeId, value: Value<'_>) {
         let put = self.puts[node.index()];
-        if put.way != Way::General && self.beyond == 0 {
-            let at = self.base + put.offset as usize;
-            let range = at..at + put.size as usize;
-            let done = match value {
-                Value::Ascii(run) if put.way == Way::Text => put_text(run, &mut self.ascii[range]),
-                Value::Digits(digits) => put.number(plan, digits, &mut self.image[range]),
-                _ => None,
-            };
-            if done.is_some() {
-                return;
+        let is_short = put.way != Way::General && self.beyond == 0;
+        let at = self.base + put.offset as usize;
+        let range = at..at + put.size as usize;
+        // Inside the reader, a value taken apart stays in registers; to copy it from memory would wait for the reader's stores.
+        match value {
+            Value::Digits(mut digits) => {
+                if self.drops_zero_signs {
+                    digits.negative &= !digits.is_zero();
+                }
+                if is_short && put.number(plan, digits, &mut self.image[range]).is_some() {
+                    return;
+                }
+                self.general(plan, node, Value::Digits(digits));
             }
+            Value::Ascii(run) => {
+                if is_short && put.way == Way::Text && put_text(run, &mut self.ascii[range]).is_some() {
+                    return;
+                }
+                self.general(plan, node, value);
+            }
+            _ => self.general(plan, node, value),
         }
-        self.general(plan, node, value);
     }
 
     #[inline(never)]

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use quayline_cobol::layout::Dialect;
-use quayline_cobol::{BadValue, FieldRule, Interface, Policies, Preserve, RecordPlan};
+use quayline_cobol::{BadValue, FieldRule, Interface, Policies, Preserve, RecordDecoder, RecordPlan};
+use quayline_core::{NodeId, Sink, Value};
+use quayline_json::{JsonStyle, JsonWriter};
 
 use super::{decode, encode, hex, plan};
 
@@ -78,6 +80,32 @@ fn value(field: &Numeric) -> impl Strategy<Value = String> + use<> {
     })
 }
 
+/// Writes JSON, and takes numbers as integers.
+struct Integers(JsonWriter);
+
+impl Sink for Integers {
+    const PREFERS_INTEGERS: bool = true;
+
+    fn enter(&mut self, node: NodeId) {
+        self.0.enter(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        self.0.leave(node);
+    }
+    fn open_list(&mut self, node: NodeId) {
+        self.0.open_list(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        self.0.close_list(node);
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.0.value(node, value);
+    }
+    fn discard(&mut self) {
+        self.0.discard();
+    }
+}
+
 fn one_field(clauses: &str) -> RecordPlan {
     plan(&format!("01 R.\n 05 A PIC {clauses}."), &Interface::default(), &Policies::default())
 }
@@ -129,6 +157,30 @@ proptest! {
         };
         let json = decode(&plan, &build(pad, sign)).map_err(TestCaseError::fail)?;
         prop_assert_eq!(encode(&plan, &json), Ok(build(0, canonical_sign)));
+    }
+
+    #[test]
+    fn a_sink_that_prefers_integers_gets_the_same_numbers_and_faults(
+        digits in 1usize..=18, scale in 0usize..=4, signed in any::<bool>(), kept in any::<bool>(),
+        nibbles in prop::collection::vec(prop_oneof![9 => 0u8..=9, 1 => 0u8..=15], 19), pad in 0u8..=15, sign in 0u8..=15,
+    ) {
+        let scale = scale.min(digits - 1);
+        let clauses = format!("{}9({})V9({scale}) COMP-3", if signed { "S" } else { "" }, digits - scale);
+        let clauses = clauses.replace("V9(0)", "");
+        let invalid = if kept { BadValue::Raw } else { BadValue::Error };
+        let rules = Policies { invalid, ..Policies::default() };
+        let plan = plan(&format!("01 R.\n 05 A PIC {clauses}."), &Interface::default(), &rules);
+        let mut all: Vec<u8> = if digits % 2 == 0 { vec![pad] } else { Vec::new() };
+        all.extend(&nibbles[..digits]);
+        all.push(sign);
+        let record: Vec<u8> = all.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+        let mut integers = Integers(JsonWriter::new(plan.shape(), JsonStyle::default()));
+        let found = RecordDecoder::new(&plan).decode(&record, &mut integers).map(drop);
+        let found = match found {
+            Ok(()) => Ok(String::from_utf8(integers.0.bytes().to_vec()).expect("JSON is UTF-8").trim_end().to_owned()),
+            Err(faults) => Err(faults.0.iter().map(|f| format!("{} {f}\n", f.kind.code())).collect::<String>()),
+        };
+        prop_assert_eq!(found, decode(&plan, &record), "{} {:02x?}", clauses, record);
     }
 
     #[test]

@@ -301,6 +301,7 @@ impl<'s, S: Sink> Graft<'s, S> {
 
 impl<S: Sink> Sink for Graft<'_, S> {
     const KEEPS_SIGNED_ZERO: bool = S::KEEPS_SIGNED_ZERO;
+    const PREFERS_INTEGERS: bool = S::PREFERS_INTEGERS;
 
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
