@@ -13,7 +13,7 @@
 //! | A9 placeholders in a copybook | `a9_a_placeholder_has_a_remedy_that_works` |
 //! | A10 a remedy that changes the layout | `a10_a_remedy_keeps_the_layout` |
 //! | A11 a number beyond its picture | `a11_a_number_beyond_its_picture_is_counted` |
-//! | A12 errors without a remedy | `a12_errors_have_a_remedy` |
+//! | A12 errors without a remedy | `a12_errors_have_a_remedy`, `a12_remedies_of_numbers_lists_and_json_work` |
 //! | A12 errors in rounds | `a12_all_errors_of_a_copybook_come_at_once`; equal findings, `a_repeated_finding_is_told_once_with_its_count` |
 
 use crate::world::World;
@@ -130,6 +130,34 @@ fn a12_errors_have_a_remedy() {
     world.write("in.json", "{\"K\":1}");
     let err = world.run("convert in.json -c c.cpy -i i.toml -e ascii -o out.dat").code(1).err();
     assert!(err.contains("error[JSON-012]") && err.contains("hint: write a value of the expected kind"), "{err}");
+}
+
+/// The remedies of a negative number without S, of a list that is too long and of text that is not JSON.
+#[test]
+fn a12_remedies_of_numbers_lists_and_json_work() {
+    let world = world("       01 R.\n          05 A PIC 9(3) COMP-3.\n          05 T PIC X OCCURS 2.\n");
+    world.write("in", b"\x12\x3dAB");
+    let err = world.run("convert in -c c.cpy -e ascii").code(1).err();
+    assert!(err.contains("error[REC-003]") && err.contains("its picture needs an S"), "{err}");
+    assert!(err.contains("use `--invalid raw`"), "{err}");
+    let raw = world.run("convert in -c c.cpy -e ascii --invalid raw -o raw.jsonl");
+    assert_eq!(raw.code(0).out(), "");
+    assert_eq!(world.read("raw.jsonl"), b"{\"A\":\"0x123d\",\"T\":[\"A\",\"B\"]}\n");
+    world.run("convert raw.jsonl -c c.cpy -e ascii --invalid raw -o back.dat").code(0);
+    assert_eq!(world.read("back.dat"), world.read("in"));
+    world.write("signed.cpy", "       01 R.\n          05 A PIC S9(3) COMP-3.\n          05 T PIC X OCCURS 2.\n");
+    let signed = world.run("convert in -c signed.cpy -e ascii");
+    assert_eq!(signed.code(0).out(), "{\"A\":-123,\"T\":[\"A\",\"B\"]}\n");
+
+    world.write("three.jsonl", "{\"A\":1,\"T\":[\"A\",\"B\",\"C\"]}\n");
+    let err = world.run("convert three.jsonl -c c.cpy -e ascii -o out.dat").code(1).err();
+    assert!(err.contains("error[REC-030]") && err.contains("send fewer elements"), "{err}");
+    world.write("larger.cpy", "       01 R.\n          05 A PIC 9(3) COMP-3.\n          05 T PIC X OCCURS 3.\n");
+    world.run("convert three.jsonl -c larger.cpy -e ascii -o out.dat").code(0);
+
+    world.write("comma.jsonl", "{\"A\":1 \"T\":[\"A\",\"B\"]}\n");
+    let err = world.run("convert comma.jsonl -c c.cpy -e ascii -o out.dat").code(1).err();
+    assert!(err.contains("error[JSON-001]") && err.contains("a comma, a quote or a bracket is missing"), "{err}");
 }
 
 #[test]

@@ -147,14 +147,14 @@ fn number_value<'a>(
     scratch: &'a mut Vec<u8>,
 ) -> Result<Value<'a>, JsonError> {
     let digits = &text[number.start..number.end];
-    let parsed = core::str::from_utf8(digits).expect("a number of the JSON grammar is ASCII");
+    let parsed = || core::str::from_utf8(digits).expect("a number of the JSON grammar is ASCII");
     match kind {
         Kind::Decimal => number.digits(text, scratch).map(Value::Digits),
-        Kind::Float32 => match parsed.parse::<f32>() {
+        Kind::Float32 => match parsed().parse::<f32>() {
             Ok(float) if float.is_finite() && (float != 0.0 || is_zero(digits)) => Ok(Value::Float32(float)),
             _ => Err(JsonError::Float),
         },
-        Kind::Float64 => match parsed.parse::<f64>() {
+        Kind::Float64 => match parsed().parse::<f64>() {
             Ok(float) if float.is_finite() && (float != 0.0 || is_zero(digits)) => Ok(Value::Float64(float)),
             _ => Err(JsonError::Float),
         },
