@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use quayline_core::{Fault, Finding, Findings, Limits, Place, Stored};
+use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, Stored};
 use quayline_edi::guide::{CompiledGuide, GuideSet};
 use quayline_edi::{Header, Standard};
 use quayline_frame::FramingSpec;
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
-use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
+use quayline_project::partner::{
+    Delivery, Direction, PartnerFile, PartnerFolder, PartnerTexts, Rule, RuleMap, Settings,
+};
 use quayline_project::{LookupTable, MapFile, ShapeFile, ShapeOptions, TargetFormat, read_guides_and_files};
 use quayline_store::Store;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use crate::checkable::leave_checkable;
 use crate::codes;
 use crate::compiled_condition::Conditions;
 use crate::revision::Revision;
@@ -52,6 +55,28 @@ pub struct Book {
     revision: Revision,
     /// Maps that were run. Workers that use the book one after the other in the same millisecond must not make the same ids.
     runs: AtomicU64,
+}
+
+/// The texts of all partners of a project.
+struct BookTexts {
+    texts: PartnerTexts,
+    folder: PathBuf,
+    /// Findings about files that cannot be read.
+    found: Vec<Finding>,
+    stored_version: Option<u64>,
+}
+
+impl BookTexts {
+    fn read(project: &Path, store: Option<&Store>) -> Result<BookTexts, Findings> {
+        let folder = project.join("partners");
+        let stored = store.map(StoredPartners::read).transpose()?;
+        let stored_version = stored.as_ref().map(|stored| stored.version);
+        let stored = stored.map(|stored| stored.texts).unwrap_or_default();
+        let (mut texts, found) =
+            if stored.is_empty() || folder.exists() { PartnerFolder::texts(&folder)? } else { Default::default() };
+        texts.extend(stored);
+        Ok(BookTexts { texts, folder, found, stored_version })
+    }
 }
 
 struct MapSlot {
@@ -171,13 +196,7 @@ impl Book {
         now_us: i64,
         seed: u64,
     ) -> Result<Book, Findings> {
-        let folder = project.join("partners");
-        let stored = store.map(StoredPartners::read).transpose()?;
-        let stored_version = stored.as_ref().map(|stored| stored.version);
-        let stored = stored.map(|stored| stored.texts).unwrap_or_default();
-        let (mut texts, found) =
-            if stored.is_empty() || folder.exists() { PartnerFolder::texts(&folder)? } else { Default::default() };
-        texts.extend(stored);
+        let BookTexts { texts, folder, found, stored_version } = BookTexts::read(project, store)?;
         let versions = texts.iter().map(|(_, text)| xxh3_128(text.as_bytes())).collect();
         let folder = PartnerFolder::of_texts(&texts, &folder, project, found)?;
         Ok(Book { stored_version, versions, ..Book::of(folder, project, options, (now_us, seed))? })
@@ -190,15 +209,41 @@ impl Book {
         if !project.join("partners").is_dir() && !is_stored {
             return (0, Vec::new());
         }
-        let book = match Book::open_with(project, store, options, 0, 0) {
-            Ok(book) => book,
-            Err(Findings(findings)) => return (0, findings),
-        };
-        let mut findings = book.findings.clone();
+        match Book::open_checked(project, store, options, 0, 0) {
+            Ok(book) => (book.partners.len(), book.findings),
+            Err((number, Findings(findings))) => (number, findings),
+        }
+    }
+
+    /// Reads the partners of a project as [`Book::open_with`] does, and compiles every map, guide and condition.
+    ///
+    /// # Errors
+    /// The number of partners, and every finding about them at once: an error in one rule hides none of another rule or file.
+    pub fn open_checked(
+        project: &Path,
+        store: Option<&Store>,
+        options: ShapeOptions,
+        now_us: i64,
+        seed: u64,
+    ) -> Result<Book, (usize, Findings)> {
+        let BookTexts { texts, folder, found, stored_version } =
+            BookTexts::read(project, store).map_err(|findings| (0, findings))?;
+        let versions = texts.iter().map(|(_, text)| xxh3_128(text.as_bytes())).collect();
+        let mut folder = PartnerFolder::all_of_texts(&texts, &folder, project, found);
+        let mut findings = std::mem::take(&mut folder.findings);
+        let maps = leave_checkable(&mut folder.partners, project);
+        let (mut book, found) = Book::assemble(folder, project, options, (now_us, seed));
+        findings.extend(found);
+        for (map, used_at) in maps {
+            book.maps.entry(map).or_insert_with(|| MapSlot { used_at, loaded: OnceLock::new() });
+        }
         if let Err(Findings(found)) = book.check() {
             findings.extend(found);
         }
-        (book.partners.len(), findings)
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err((book.partners.len(), Findings(findings)));
+        }
+        Ok(Book { stored_version, versions, findings, ..book })
     }
 
     /// Creates a book from partner files that were read, or that would result from a change.
@@ -208,12 +253,20 @@ impl Book {
         options: ShapeOptions,
         world: (i64, u64),
     ) -> Result<Book, Findings> {
+        let (book, found) = Book::assemble(folder, project, options, world);
+        if found.is_empty() { Ok(book) } else { Err(Findings(found)) }
+    }
+
+    /// Creates a book, and returns the contradictions between its partners.
+    fn assemble(
+        folder: PartnerFolder,
+        project: &Path,
+        options: ShapeOptions,
+        world: (i64, u64),
+    ) -> (Book, Vec<Finding>) {
         let PartnerFolder { partners, findings } = folder;
         let (rules, mut found) = RuleIndex::new(&partners);
         found.extend(crate::numbers::overlaps(&partners));
-        if !found.is_empty() {
-            return Err(Findings(found));
-        }
         let mut book = Book {
             project: project.to_owned(),
             by_name: HashMap::new(),
@@ -252,7 +305,7 @@ impl Book {
                 }
             }
         }
-        Ok(book)
+        (book, found)
     }
 
     /// Compiles every map and guide.
@@ -283,6 +336,7 @@ impl Book {
         for partner in &self.partners {
             for rule in &partner.rules {
                 found.extend(self.check_rule(rule));
+                found.extend(self.check_places(partner, rule));
             }
             found.extend(differing_maps(partner));
         }
@@ -689,7 +743,7 @@ impl Book {
         settings.guides.as_ref().filter(|paths| !paths.is_empty()).map(|paths| self.guides_of(paths)).transpose()
     }
 
-    fn guides_of(&self, paths: &[PathBuf]) -> Result<Arc<LoadedGuides>, Findings> {
+    pub(crate) fn guides_of(&self, paths: &[PathBuf]) -> Result<Arc<LoadedGuides>, Findings> {
         let mut guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = guides.get(paths) {
             return Ok(Arc::clone(known));

@@ -24,6 +24,8 @@ pub const ROSTER: Code = Code("PTN-017");
 pub(crate) const ROSTER_FILE: Code = Code("PTN-018");
 /// A partner that was changed since the caller read it.
 pub const VERSION: Code = Code("PTN-019");
+/// A rule reads an element that its documents do not have.
+pub(crate) const ELEMENT: Code = Code("PTN-020");
 
 /// The sender is not a partner.
 pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");

@@ -21,6 +21,7 @@
 
 mod advice;
 mod book;
+mod checkable;
 mod codes;
 mod compiled_condition;
 mod condition;
@@ -40,6 +41,7 @@ mod numbers;
 mod outputs;
 mod outside;
 mod packed_details;
+mod places;
 mod queues;
 mod receive;
 mod receive_report;

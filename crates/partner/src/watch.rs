@@ -28,6 +28,13 @@ pub(crate) fn kept(value: &str) -> &str {
     &value[..value.floor_char_boundary(VALUE_BYTES_MAX)]
 }
 
+/// Returns tag, element and component of a reference such as `BEG03` or `BGM01-1`; the last two count from 1.
+pub(crate) fn parts_of(reference: &str) -> (&str, usize, usize) {
+    let (element, component) = reference.split_once('-').unwrap_or((reference, "1"));
+    let (tag, number) = element.split_at(element.len().saturating_sub(2));
+    (tag, number.parse().unwrap_or(0), component.parse().unwrap_or(1))
+}
+
 impl Watch {
     /// Watches the elements that these rules compare or record as business fields.
     pub(crate) fn of_rules<'r>(rules: impl Iterator<Item = &'r Rule> + Clone) -> Self {
@@ -46,15 +53,9 @@ impl Watch {
             if items.iter().any(|item| item.reference == reference) {
                 continue;
             }
-            let (element, component) = reference.split_once('-').unwrap_or((reference, "1"));
-            let (tag, number) = element.split_at(element.len().saturating_sub(2));
-            items.push(Item {
-                reference: reference.to_owned(),
-                tag: tag.as_bytes().to_vec(),
-                element: number.parse().unwrap_or(0),
-                component: component.parse().unwrap_or(1),
-                value: None,
-            });
+            let (tag, element, component) = parts_of(reference);
+            let tag = tag.as_bytes().to_vec();
+            items.push(Item { reference: reference.to_owned(), tag, element, component, value: None });
         }
         Watch { items, reads_document: false }
     }

@@ -64,9 +64,14 @@ fn book_to_read(project: &ProjectArgs, console: &Console) -> Result<Book, Stop> 
 
 /// Reads the partners without reporting warnings.
 fn read_book(project: &Path, store: Option<&Store>) -> Result<Book, Findings> {
-    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
-    let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
+    let (options, now_us) = reading();
     Book::open_with(project, store, options, now_us, SystemClock.random())
+}
+
+/// Returns the options to read partners with, and the time in microseconds since 1970.
+fn reading() -> (ShapeOptions, i64) {
+    let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
+    (ShapeOptions { cache: cache(), ..ShapeOptions::default() }, now_us)
 }
 
 /// Opens the store for a command that receives or sends, and reads the partners. In a project without a store, wrong partners create none.
@@ -168,8 +173,13 @@ pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
     memory::keep_small_blocks();
     match &args.command {
         PartnerCommand::Check(args) => {
-            let book = book_to_read(&args.project, console)?;
-            book.check()?;
+            let opened = to_read(&folder(&args.project), console)?;
+            let store = opened.as_ref().map(|opened| &opened.store);
+            let (options, now_us) = reading();
+            let checked = Book::open_checked(&args.project.project, store, options, now_us, SystemClock.random());
+            opened.map_or(Ok(Exit::Done), |opened| opened.close(Exit::Done))?;
+            let book = checked.map_err(|(_, findings)| findings)?;
+            console.findings(book.findings());
             let rules: usize = book.partners().iter().map(|partner| partner.rules.len()).sum();
             let (partners, rules) = (count_of(book.partners().len() as u64, "partner"), count_of(rules as u64, "rule"));
             let stored = match book.partners().iter().filter(|partner| partner.is_stored()).count() {

@@ -89,7 +89,9 @@ fn all_findings_of_a_partner_file_come_at_once() {
     let world = examples();
     world.write(
         "partners/partners/wrong.toml",
-        "[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ALDER\"\n[settings]\nusage = \"prod\"\ndue = \"1x\"\nfields = { \"interchange.security\" = \"SECRET\" }\n[[rule]]\ndirection = \"receive\"\nmap = \"none.qmap\"\ndeliver = \"disk:out\"\n",
+        "[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ALDER\"\n[settings]\nusage = \"prod\"\ndue = \"1x\"\nfields = { \"interchange.security\" = \"SECRET\" }\n[[rule]]\ndirection = \"receive\"\nmap = \"none.qmap\"\ndeliver = \"disk:out\"\n\
+         [[rule]]\nname = \"orders\"\ndirection = \"receive\"\ndocument = \"850\"\nversion = \"005010\"\nmap = \"../maps/maps/order-json.qmap\"\ndeliver = \"folder:x\"\nfields = { order = \"BEG88\" }\n\
+         [[rule]]\ndirection = \"receive\"\ndocument = \"850\"\nmap = \"../maps/maps/order-json.qmap\"\nwhere = 'BEG.BEG78 = \"SA\"'\ndeliver = \"folder:x\"\n",
     );
     let checked = ran(&world, &format!("partner check {P}"), 2);
     let err = checked.err();
@@ -98,10 +100,21 @@ fn all_findings_of_a_partner_file_come_at_once() {
         "`1x` is not a duration",
         "`interchange.security` is a secret",
         "`disk:out` is not a place to deliver to",
+        // What other files and this one together get wrong, and the other rules and files.
+        "error[PTN-004]: the map none.qmap does not exist",
+        "error[PTN-003]: `ALDER` has the same identity",
+        "BEG78",
+        "error[PTN-020]: the field `order` of rule `orders` reads BEG88, but segment BEG",
     ] {
         assert!(err.contains(expected), "{expected}: {err}");
     }
-    assert!(!err.contains("\"SECRET\" is"), "{err}");
+    assert!(!err.contains("\"SECRET\" is") && !err.contains("no partner file is your own"), "{err}");
+    // A file of ours with a wrong value is still ours.
+    fs::remove_file(world.path("partners/partners/wrong.toml")).expect("removed");
+    let ours = String::from_utf8(world.read("partners/partners/quayside.toml")).expect("text");
+    world.write("partners/partners/quayside.toml", ours.replace("usage = \"both\"", "usage = \"prod\""));
+    let err = ran(&world, &format!("partner check {P}"), 2).err();
+    assert!(err.contains("`prod` is not one of") && !err.contains("PTN-004"), "{err}");
 }
 
 #[test]

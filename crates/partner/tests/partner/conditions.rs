@@ -101,6 +101,51 @@ fn everything_that_is_wrong_with_conditions_is_found() {
     }
 }
 
+/// Fields and conditions of elements that the documents cannot have were accepted, and searches by them found nothing.
+#[test]
+fn elements_that_the_guide_does_not_have_are_findings() {
+    let rule = |keys: &str| {
+        format!(
+            "[[rule]]\nname = \"other\"\ndirection = \"receive\"\ndocument = \"850\"\nversion = \"005010\"\ndeliver = \"folder:in\"\n{keys}\n"
+        )
+    };
+    for (keys, expected) in [
+        (
+            "fields = { a = \"BEG77\" }",
+            "the field `a` of rule `other` reads BEG77, but segment BEG of guide 850 ends with element 12",
+        ),
+        ("fields = { a = \"QQQ01\" }", "the field `a` of rule `other` reads QQQ01, but guide 850 has no segment QQQ"),
+        ("fields = { a = \"BEG03-2\" }", "reads BEG03-2, but element 03 of BEG in guide 850 has no components"),
+        (
+            "when = { QQQ01 = \"A\" }\nmap = \"maps/in.qmap\"",
+            "`when` of rule `other` reads QQQ01, but guide 850 has no segment QQQ",
+        ),
+    ] {
+        let world = World::with("usage = \"both\"", &rule(keys));
+        let found = world.book().check().expect_err("an impossible element").0;
+        assert_eq!(found.len(), 1, "{keys}: {found:#?}");
+        assert_eq!(found[0].code.0, "PTN-020", "{keys}: {found:#?}");
+        assert!(found[0].message.contains(expected), "{keys}: {found:#?}");
+        assert!(found[0].place.line.is_some() && found[0].hint.is_some(), "{keys}: {found:#?}");
+    }
+    // No guide describes documents of another type, so nothing is known about their elements.
+    for keys in ["fields = { a = \"BEG03\", b = \"PO101\" }", "fields = { a = \"BIG02\" }"] {
+        let rule = if keys.contains("BIG") { rule(keys).replace("850", "810") } else { rule(keys) };
+        World::with("usage = \"both\"", &rule).book().check().unwrap_or_else(|found| panic!("{keys}: {found}"));
+    }
+    for (element, expected) in [
+        ("BEG00", "`BEG00` is not an element"),
+        ("BEG03-0", "`BEG03-0` is not an element"),
+        ("B*03", "`B*03` is not an element"),
+        ("ST02", "`ST02` is in a header or trailer"),
+        ("UNH01-1", "`UNH01-1` is in a header or trailer"),
+    ] {
+        let text = rule(&format!("fields = {{ a = \"{element}\" }}"));
+        let found = PartnerFile::parse(Path::new("acme.toml"), &text).expect_err("not an element").0;
+        assert!(found.len() == 1 && found[0].message.contains(expected), "{element}: {found:#?}");
+    }
+}
+
 #[test]
 fn expressions_are_evaluated_for_rules_that_the_index_finds() {
     let rule = |name: &str, document: &str, condition: &str| {

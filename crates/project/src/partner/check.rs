@@ -8,17 +8,18 @@ use quayline_core::{Fault, Finding, Place};
 use super::{Delivery, PartnerFile};
 use crate::codes;
 
-/// Findings about several files, and about files that they name.
-pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding> {
+/// Findings about several files, and about files that they name. `faulty` are the partners with an error in their text, which may lack identities;
+/// a set that is not complete may lack partners.
+pub(super) fn together(partners: &[PartnerFile], faulty: &[bool], is_complete: bool, project: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut names: BTreeMap<&str, &PartnerFile> = BTreeMap::new();
     let mut identities = BTreeMap::new();
-    for partner in partners {
+    for (partner, is_faulty) in partners.iter().zip(faulty) {
         if let Some(other) = names.insert(&partner.name, partner) {
             let message = format!("`{}` is also the name of {}", partner.name, other.path.display());
             findings.push(error(codes::PARTNER_TWICE, message, in_file(partner)).hint("give one of them another name"));
         }
-        if partner.identities.is_empty() {
+        if partner.identities.is_empty() && !is_faulty {
             let message = "the partner has no identity, so no interchange is from or for it";
             let hint = "add [[identity]] with standard, qualifier and id";
             findings.push(error(codes::PARTNER_VALUE, message, in_file(partner)).hint(hint));
@@ -37,7 +38,7 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
             findings.push(error(codes::PARTNER_VALUE, message, place).hint("move it"));
         }
     }
-    if !partners.is_empty() && !partners.iter().any(|partner| partner.is_own) {
+    if is_complete && !partners.is_empty() && !partners.iter().any(|partner| partner.is_own) {
         let place = in_file(&partners[0]);
         let message = "no partner file is your own, so Quayline does not know what is addressed to you";
         let hint = "add a file with own = true and your identities";
@@ -45,7 +46,7 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
     }
     for partner in partners {
         for agreement in &partner.agreements {
-            if !names.get(agreement.with.as_str()).is_some_and(|own| own.is_own) {
+            if is_complete && !names.get(agreement.with.as_str()).is_some_and(|own| own.is_own) {
                 let own = partners.iter().filter(|partner| partner.is_own).map(|partner| partner.name.as_str());
                 let hint = match quayline_core::nearest(&agreement.with, own) {
                     Some(meant) => format!("did you mean `{meant}`?"),
@@ -77,13 +78,14 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
         }
     }
     same_folder(&mut findings, partners);
-    never_answered(&mut findings, partners);
+    let sound = partners.iter().zip(faulty).filter(|(_, is_faulty)| !**is_faulty);
+    never_answered(&mut findings, sound.map(|(partner, _)| partner));
     findings
 }
 
 /// Warns about acknowledgments that are expected in a standard in which the partner has no identity: they can never arrive.
-fn never_answered(findings: &mut Vec<Finding>, partners: &[PartnerFile]) {
-    for partner in partners.iter().filter(|partner| !partner.is_own) {
+fn never_answered<'p>(findings: &mut Vec<Finding>, partners: impl Iterator<Item = &'p PartnerFile>) {
+    for partner in partners.filter(|partner| !partner.is_own) {
         let layers = std::iter::once((&partner.settings, in_file(partner)))
             .chain(partner.agreements.iter().map(|one| (&one.settings, one.place.clone())))
             .chain(partner.rules.iter().map(|one| (&one.settings, one.place.clone())));

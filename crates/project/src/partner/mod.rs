@@ -132,6 +132,8 @@ pub struct Rule {
     pub fields: Vec<(String, String)>,
     /// Settings that win over those of agreement, partner and house.
     pub settings: Arc<Settings>,
+    /// True if a finding about the text of the rule is an error. Only [`PartnerFolder::all_of_texts`] returns such rules.
+    pub has_errors: bool,
     /// Place of the rule in its file.
     pub place: Place,
 }
@@ -266,17 +268,39 @@ impl PartnerFolder {
         texts: &[(PathBuf, String)],
         folder: &Path,
         project: &Path,
-        mut findings: Vec<Finding>,
+        findings: Vec<Finding>,
     ) -> Result<PartnerFolder, Findings> {
+        let all = PartnerFolder::all_of_texts(texts, folder, project, findings);
+        if all.findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(all.findings));
+        }
+        Ok(all)
+    }
+
+    /// Checks the texts of all partners as [`PartnerFolder::of_texts`] does, and returns every partner whose text has the form of one, with errors
+    /// among the findings. A partner with an error may lack what is wrong.
+    #[must_use]
+    pub fn all_of_texts(
+        texts: &[(PathBuf, String)],
+        folder: &Path,
+        project: &Path,
+        mut findings: Vec<Finding>,
+    ) -> PartnerFolder {
         let mut partners = Vec::new();
+        let mut faulty = Vec::new();
         let is_empty = texts.is_empty() && findings.is_empty();
+        let mut is_complete = findings.is_empty();
         for (path, text) in texts {
-            match PartnerFile::parse(path, text) {
-                Ok((file, found)) => {
-                    partners.push(file);
+            match PartnerFile::read_text(path, text) {
+                Ok((partner, found)) => {
+                    faulty.push(found.iter().any(|finding| finding.severity == Severity::Error));
+                    partners.push(partner);
                     findings.extend(found);
                 }
-                Err(Findings(found)) => findings.extend(found),
+                Err(Findings(found)) => {
+                    is_complete = false;
+                    findings.extend(found);
+                }
             }
         }
         if is_empty {
@@ -284,11 +308,8 @@ impl PartnerFolder {
             let finding = Finding::error(codes::PARTNER_MISSING, Fault::Config, "the folder has no partner file");
             findings.push(finding.at(place).hint(format!("write one file for you and one for a partner; {DOCUMENT}")));
         }
-        findings.extend(check::together(&partners, project));
-        if findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(Findings(findings));
-        }
-        Ok(PartnerFolder { partners, findings })
+        findings.extend(check::together(&partners, &faulty, is_complete, project));
+        PartnerFolder { partners, findings }
     }
 }
 
@@ -307,12 +328,18 @@ impl PartnerFile {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(path: &Path, text: &str) -> Result<(PartnerFile, Vec<Finding>), Findings> {
+        let (partner, findings) = PartnerFile::read_text(path, text)?;
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(findings));
+        }
+        Ok((partner, findings))
+    }
+
+    /// Reads the text of a file. Wrong values are among the findings, and the partner lacks them; only a wrong form is an error.
+    fn read_text(path: &Path, text: &str) -> Result<(PartnerFile, Vec<Finding>), Findings> {
         let mut file = UserFile::new(&path.display().to_string(), text);
         let wire: wire::File = file.parse(codes::PARTNER_SYNTAX, DOCUMENT)?;
         let partner = wire::partner(&mut file, path, wire);
-        if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
-            return Err(Findings(file.findings));
-        }
         Ok((partner, file.findings))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::Named as _;
+use quayline_core::{Named as _, Severity};
 use quayline_edi::{CharacterSet, Delimiters, HeaderField, Level, Standard, ValidationLevel};
 use serde::Deserialize;
 use toml::Spanned;
@@ -309,6 +309,7 @@ fn outside(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
 }
 
 fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
+    let found_before = file.findings.len();
     let place = file.text.place(&wire.span());
     let wire = wire.into_inner();
     let parse = |text: &str| match text {
@@ -377,6 +378,10 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
             if !is_element(reference) {
                 let message = format!("`{reference}` is not an element of a segment");
                 file.find(codes::PARTNER_VALUE, message, &value, "write segment and element, such as BEG03 or BGM01-1");
+            } else if let Some(tag) = SERVICE_TAGS.iter().find(|tag| **tag == tag_of(reference)) {
+                let message = format!("`{reference}` is in a header or trailer, and rules read segments between them");
+                let hint = format!("name an element of the document instead of {tag}, such as BEG03 or BGM01-1");
+                file.find(codes::PARTNER_VALUE, message, &value, hint);
             }
             out.push((key, value.into_inner()));
         }
@@ -386,6 +391,8 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
     let fields = elements(wire.fields, false);
     let standard = wire.standard.as_ref().and_then(|value| standard(file, value));
     let condition = condition(file, wire.condition, wire.guide, (wire.document.is_some(), !maps.is_empty()));
+    let settings = settings(file, wire.settings).shared();
+    let has_errors = file.findings[found_before..].iter().any(|finding| finding.severity == Severity::Error);
     Rule {
         name: wire.name.map_or_else(|| format!("rule-{number}"), Spanned::into_inner),
         direction,
@@ -399,7 +406,8 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
         maps,
         deliver,
         fields,
-        settings: settings(file, wire.settings).shared(),
+        settings,
+        has_errors,
         place,
     }
 }
@@ -458,15 +466,33 @@ fn lookups(file: &mut UserFile, text: Option<&Spanned<String>>, has_map: bool) -
     }
 }
 
+/// Headers and trailers, whose elements rules do not read.
+const SERVICE_TAGS: [&str; 13] =
+    ["ISA", "GS", "ST", "SE", "GE", "IEA", "UNA", "UNB", "UNG", "UNH", "UNT", "UNE", "UNZ"];
+
+/// Returns the tag of an element reference.
+fn tag_of(reference: &str) -> &str {
+    let element = reference.split_once('-').map_or(reference, |(element, _)| element);
+    &element[..element.len() - 2]
+}
+
 /// Returns true for element references such as `BEG03` and `BGM01-1`: a tag of two or three characters, two digits, an optional component.
+/// Elements and components count from 1.
 fn is_element(reference: &str) -> bool {
     let (element, component) = reference.split_once('-').unwrap_or((reference, "1"));
-    let digits = |text: &str| !text.is_empty() && text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |text: &str| {
+        let digits = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits && text.bytes().any(|byte| byte != b'0')
+    };
+    let is_tag = |tag: &str| {
+        tag.starts_with(|first: char| first.is_ascii_uppercase())
+            && tag.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    };
     element.is_ascii()
         && (4..=5).contains(&element.len())
-        && element.starts_with(|first: char| first.is_ascii_uppercase())
-        && digits(&element[element.len() - 2..])
-        && digits(component)
+        && is_tag(&element[..element.len() - 2])
+        && number(&element[element.len() - 2..])
+        && number(component)
 }
 
 fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
