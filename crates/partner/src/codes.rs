@@ -26,6 +26,8 @@ pub(crate) const ROSTER_FILE: Code = Code("PTN-018");
 pub const VERSION: Code = Code("PTN-019");
 /// A rule reads an element that its documents do not have.
 pub(crate) const ELEMENT: Code = Code("PTN-020");
+/// A search names a partner, rule or business field that nothing has.
+pub(crate) const UNKNOWN_NAME: Code = Code("PTN-021");
 
 /// The sender is not a partner.
 pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");

@@ -63,6 +63,7 @@ mod stored;
 mod story;
 mod survey;
 mod time;
+mod unknown;
 mod verdict;
 mod waiting;
 mod watch;

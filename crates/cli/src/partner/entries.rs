@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use quayline_partner::{
     AdviceOutcome, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text,
 };
+use quayline_store::Store;
 use serde_json::{Value, json};
 
 use super::export::export;
-use super::{book, desk_of, is_error, ledger, now_ms, open_store, say_undelivered};
+use super::{book, desk_of, is_error, ledger, now_ms, open_store, read_book, say_undelivered};
 use crate::args::{
     EntryArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs, ProjectArgs, TransactionArgs,
     TransactionCommand,
@@ -32,10 +33,12 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
     let opened = open_store(project, Missing::Refuse)?;
     let store = ledger(&opened)?;
     let exit = match &args.command {
-        TransactionCommand::List(args) => list(args, Kind::Transaction, &store, console)?,
+        TransactionCommand::List(args) => list(args, Kind::Transaction, &opened.store, &store, console)?,
         TransactionCommand::Show(args) => show(args, &store)?,
         TransactionCommand::Export(args) => {
-            export(&store, filter_of(&args.filter, None)?, args)?;
+            let filter = filter_of(&args.filter, None)?;
+            check_names(project, &opened.store, &store, &filter)?;
+            export(&store, filter, args)?;
             Exit::Done
         }
         TransactionCommand::Purge(args) => {
@@ -93,7 +96,7 @@ pub(crate) fn run_interchange(args: &InterchangeArgs, console: &Console) -> Resu
     let opened = open_store(project, Missing::Refuse)?;
     let store = ledger(&opened)?;
     let exit = match &args.command {
-        InterchangeCommand::List(args) => list(args, Kind::Interchange, &store, console)?,
+        InterchangeCommand::List(args) => list(args, Kind::Interchange, &opened.store, &store, console)?,
         InterchangeCommand::Show(args) => show(args, &store)?,
         InterchangeCommand::Overdue(args) => {
             let at = args.at.as_deref().map(|text| time("--at", text)).transpose()?.unwrap_or_else(now_ms);
@@ -176,7 +179,15 @@ fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
     })
 }
 
-fn list(args: &ListArgs, kind: Kind, store: &Ledger, console: &Console) -> Result<Exit, Stop> {
+/// Refuses a search that found nothing and names a partner, rule or business field that does not exist. Partners that cannot be read are no
+/// reason to refuse a search.
+fn check_names(project: &ProjectArgs, store: &Store, ledger: &Ledger, filter: &Filter) -> Result<(), Stop> {
+    let has_name = filter.partner.is_some() || filter.rule.is_some() || filter.field.is_some();
+    let book = if has_name && !ledger.has(filter)? { read_book(&project.project, Some(store)).ok() } else { None };
+    book.map_or(Ok(()), |book| Ok(book.check_names(ledger, filter)?))
+}
+
+fn list(args: &ListArgs, kind: Kind, opened: &Store, store: &Ledger, console: &Console) -> Result<Exit, Stop> {
     let mut filter = filter_of(&args.filter, Some(kind))?;
     filter.after = args.after.as_deref().map(|place| from_hex("--after", place)).transpose()?;
     let mut left = args.count;
@@ -197,6 +208,9 @@ fn list(args: &ListArgs, kind: Kind, store: &Ledger, console: &Console) -> Resul
         }
     }
     if printed == 0 {
+        if args.after.is_none() && args.count > 0 {
+            check_names(&args.project, opened, store, &filter)?;
+        }
         console.line("no entry");
     }
     if let Some(after) = &filter.after {

@@ -117,6 +117,41 @@ fn all_findings_of_a_partner_file_come_at_once() {
     assert!(err.contains("`prod` is not one of") && !err.contains("PTN-004"), "{err}");
 }
 
+/// A search by a name with a typing error said "no entry", as one that finds nothing does.
+#[test]
+fn a_search_by_an_unknown_name_lists_the_known_ones() {
+    let world = examples();
+    world.run(&format!("partner receive {P} edi/850.x12")).code(0);
+    for (filter, expected) in [
+        ("--partner ALDR", "partner `ALDR` does not exist"),
+        ("--partner ALDR", "did you mean `ALDER`? the partners are ALDER, BIRCH, QUAYSIDE"),
+        ("--rule ALDER/order", "rule `ALDER/order` does not exist"),
+        ("--rule ALDER/order", "ALDER/orders"),
+        ("--field purchase=1", "business field `purchase` does not exist"),
+        ("--field purchase=1", "the business fields are invoice, order, purchase-order"),
+    ] {
+        for command in ["transaction list", "transaction export", "interchange list"] {
+            let err = ran(&world, &format!("{command} {P} {filter}"), 2).err();
+            assert!(
+                err.contains("error[PTN-021]: the search found no entry") && err.contains(expected),
+                "{filter}: {err}"
+            );
+        }
+    }
+    for filter in
+        ["--partner BIRCH", "--rule QUAYSIDE/invoices", "--field order=1", "--state refused", "--document 999"]
+    {
+        assert!(ran(&world, &format!("transaction list {P} {filter}"), 0).err().contains("no entry"), "{filter}");
+    }
+    // Entries outlive their partner.
+    fs::remove_file(world.path("partners/partners/alder.toml")).expect("removed");
+    assert_ne!(ran(&world, &format!("transaction list {P} --partner ALDER"), 0).out(), "");
+    assert!(ran(&world, &format!("transaction list {P} --partner ALDER --sent"), 0).err().contains("no entry"));
+    // Searches do not need partners that can be read.
+    fs::remove_dir_all(world.path("partners/partners")).expect("removed");
+    ran(&world, &format!("transaction list {P} --partner ALDR"), 0);
+}
+
 #[test]
 fn partners_are_added_exported_imported_and_removed() {
     let world = examples();
