@@ -116,6 +116,8 @@ pub(crate) struct Transaction {
     pub(crate) version: String,
     pub(crate) application: String,
     pub(crate) rule: Option<RuleId>,
+    /// The rule of a transaction that is not processed, such as a duplicate.
+    unprocessed: Option<RuleId>,
     /// Reasons why no rule can be chosen.
     undecided: Vec<Finding>,
     /// Settings of the rule, otherwise those of the interchange.
@@ -492,11 +494,12 @@ impl Run<'_> {
             Standard::Edifact => text(pass.interchange(), "application_reference"),
         };
         transaction.rule = None;
+        transaction.unprocessed = None;
         transaction.undecided.clear();
         transaction.settings = Arc::clone(&open.settings);
         transaction.read = transaction.text.len() - transaction.begin;
         end_alone(pass.interchange(), group, transaction.begin, &mut transaction.text);
-        if let (Some(partner), None) = (open.partner, &open.verdict) {
+        if let Some(partner) = open.partner {
             let query = Query {
                 direction: Direction::Receive,
                 standard: Some(standard),
@@ -506,12 +509,16 @@ impl Run<'_> {
                 test: open.entry.details.test,
             };
             let document = (self.watch.reads_document && !transaction.too_large).then_some(transaction.text.as_slice());
-            match desk.choose((open.own, Some(partner)), &query, &self.watch, document) {
-                Ok(rule) => transaction.rule = rule,
-                Err(Undecided::Rejected(found)) => transaction.undecided = found,
-                Err(Undecided::Stopped(findings)) => return Err(findings),
+            match (desk.choose((open.own, Some(partner)), &query, &self.watch, document), &open.verdict) {
+                (Err(Undecided::Stopped(findings)), _) => return Err(findings),
+                (Ok(rule), None) => transaction.rule = rule,
+                (Err(Undecided::Rejected(found)), None) => transaction.undecided = found,
+                // The rule of a document that is not processed, such as a duplicate, says only what its business fields are.
+                (rule, Some(_)) => transaction.unprocessed = rule.ok().flatten(),
             }
-            transaction.settings = desk.book.settings_of_rule(open.own, partner, transaction.rule);
+            if open.verdict.is_none() {
+                transaction.settings = desk.book.settings_of_rule(open.own, partner, transaction.rule);
+            }
         }
         let (errors, warnings) = (transaction.has_errors, transaction.has_warnings);
         transaction.is_rejected = transaction.too_large || rejects(&transaction.settings, errors, warnings);
@@ -605,6 +612,7 @@ impl Run<'_> {
             findings: Vec::new(),
             is_refused_by_map: false,
         };
+        work.record_fields(desk.book, self.transaction.rule.or(self.transaction.unprocessed));
         let around = self.survey.bad_interchanges.contains(&at.interchange)
             || self.survey.bad_groups.contains(&(at.interchange, at.group));
         let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");

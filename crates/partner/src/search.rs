@@ -709,6 +709,7 @@ impl Desk<'_> {
             None => std::sync::Arc::default(),
         };
         work.details.keep_days = settings.keep_days.unwrap_or(KEEP_DAYS);
+        work.record_fields(self.book, rule);
         let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");
         let state = if rejects(&settings, errors, warnings) {
             State::Rejected

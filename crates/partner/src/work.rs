@@ -8,6 +8,7 @@ use quayline_frame::FramingSpec;
 use quayline_pipeline::OutputBuffer;
 use quayline_project::partner::{Delivery, Direction};
 
+use crate::book::Book;
 use crate::codes;
 use crate::compiled_condition::Undecided;
 use crate::desk::Desk;
@@ -54,6 +55,14 @@ impl Work<'_> {
         self.findings.push(finding);
     }
 
+    /// Records the business fields of the rule that matches the document, also of a document that is not processed: people look for these most.
+    pub(crate) fn record_fields(&mut self, book: &Book, rule: Option<RuleId>) {
+        let Some(rule) = rule.map(|rule| book.rule(rule)) else { return };
+        let value = |element: &String| self.watch.value(element).filter(|value| !value.is_empty());
+        let fields = rule.fields.iter().filter_map(|(name, element)| Some((name.clone(), value(element)?.to_owned())));
+        self.details.fields = fields.collect();
+    }
+
     /// Rejects a document that its rule delivers to `output` if nothing takes it.
     fn refuse_untaken(&mut self, desk: &Desk<'_>, to: &Delivery) -> Result<(), State> {
         if *to != Delivery::Output || desk.outputs.takes(OutputKind::Document) {
@@ -95,7 +104,6 @@ impl Work<'_> {
     /// Maps and delivers by a rule.
     pub(crate) fn process(&mut self, desk: &mut Desk<'_>, rule: Option<RuleId>) -> Result<State, Findings> {
         let book = desk.book;
-        let watch = self.watch;
         let Some(rule_id) = rule else {
             let message = format!("no rule takes {} {} of this partner", self.details.document, self.details.version);
             let finding = Finding::error(codes::NO_RULE, Fault::Config, message);
@@ -107,11 +115,6 @@ impl Work<'_> {
         };
         let rule = book.rule(rule_id);
         self.details.rule = format!("{}/{}", book.partner(rule_id.owner).name, rule.name);
-        for (name, element) in &rule.fields {
-            if let Some(value) = watch.value(element).filter(|value| !value.is_empty()) {
-                self.details.fields.push((name.clone(), value.to_owned()));
-            }
-        }
         let partner = self.partner.map(|partner| book.partner(partner).name.clone()).unwrap_or_default();
         let stem = format!("{partner}-{}-{}", self.details.document, self.id);
         if rule.maps.is_empty() {

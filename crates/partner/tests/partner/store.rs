@@ -419,3 +419,34 @@ fn entries_have_the_guide_that_checked_them() {
     world.receive(&orders(8, &["PO2"]));
     assert_eq!(find(digest), 2, "a line break changes no guide");
 }
+
+fn with_order(world: &World, order: &str) -> Vec<(State, String)> {
+    let field = Some(("order".to_owned(), order.to_owned()));
+    let found = world.search(&Filter { kind: Some(Kind::Transaction), field, limit: 100, ..Filter::default() });
+    found.into_iter().map(|entry| (entry.state, entry.details.rule)).collect()
+}
+
+/// Business fields were recorded by the rule that delivers a document, so nobody found the documents that are looked for most.
+#[test]
+fn documents_that_are_not_processed_are_found_by_their_business_fields() {
+    let world = World::new();
+    let good = orders(7, &["PO1", "PO2"]);
+    // The guide rejects PO2.
+    world.receive(&good.replacen("BEG*00*SA*PO2**20260401", "BEG*00*SA*PO2**2026", 1));
+    assert_eq!(with_order(&world, "PO1"), [(State::Delivered, "ACME/orders".to_owned())]);
+    assert_eq!(with_order(&world, "PO2"), [(State::Rejected, String::new())]);
+    // A duplicate.
+    world.receive_again(&good, Again::Yes);
+    let states: Vec<State> = with_order(&world, "PO2").into_iter().map(|(state, _)| state).collect();
+    assert_eq!(states, [State::Rejected, State::Duplicate]);
+    let duplicate = world.entries(Kind::Transaction).pop().expect("an entry");
+    assert_eq!(duplicate.details.findings[0].code, "PTN-109");
+    // The document of a rejected group.
+    world.receive(&orders(8, &["PO3"]).replace("GE*1*8", "GE*3*8"));
+    assert_eq!(with_order(&world, "PO3"), [(State::Rejected, String::new())]);
+    // Processed again, both entries have the field.
+    let entry = world.entries(Kind::Transaction).pop().expect("an entry");
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(entry.id, None)).expect("processed");
+    assert_eq!(done.state, State::Delivered, "{done:?}");
+    assert_eq!(with_order(&world, "PO3").len(), 2);
+}
