@@ -79,6 +79,16 @@ impl Characters {
     }
 }
 
+/// Returns the text of bytes in the character set that an interchange declares. `None` if it declares none, as X12 does, or if the set does not have the
+/// bytes.
+#[must_use]
+pub fn declared_text(interchange: &Header, bytes: &[u8]) -> Option<String> {
+    let characters = Characters::of(interchange, None);
+    let mut text = Vec::new();
+    characters.declared.then(|| characters.charset.decode_into(bytes, &mut text).ok())??;
+    String::from_utf8(text).ok()
+}
+
 /// Returns the name of a delimiter in documents: the character itself if it is printable, otherwise two hexadecimal digits.
 pub(crate) fn delimiter_name(byte: u8) -> String {
     if byte.is_ascii_graphic() || byte == b' ' { char::from(byte).to_string() } else { format!("{byte:02x}") }

@@ -49,6 +49,7 @@ mod state;
 mod validate;
 
 pub use acknowledgment_codes::AcknowledgmentCodes;
+pub use characters::declared_text;
 pub use control::{ControlKey, ControlMark, ControlNumbers, CountedNumbers};
 pub use delimiters::{Delimiters, Standard};
 pub use documents::{GuideDocuments, NodeNames};

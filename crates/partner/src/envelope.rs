@@ -103,7 +103,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<
                     around = Some(Arc::new(around_alone(pass.interchange(), pass.group())));
                 }
             }
-            Event::Segment if !references.is_empty() => watch.segment(&pass.segment()),
+            Event::Segment if !references.is_empty() => watch.segment(&pass.segment(), pass.interchange()),
             Event::TransactionEnd(Closed::Unclosed) | Event::InterchangeEnd(Closed::Unclosed) => return Err(not_edi()),
             Event::TransactionEnd(Closed::ByTrailer) => {
                 let text = |header: &Header, name: &str| crate::time::text_of(header.field(name).trim_ascii());

@@ -77,7 +77,7 @@ impl Book {
                     let version = version_of(transaction, pass.group());
                     header = Some((own, partner, query, text(transaction, "type"), version, application));
                 }
-                Event::Segment if pass.in_transaction() => watch.segment(&pass.segment()),
+                Event::Segment if pass.in_transaction() => watch.segment(&pass.segment(), pass.interchange()),
                 Event::TransactionEnd(closed) => {
                     if watch.reads_document {
                         let end = match closed {

@@ -284,7 +284,7 @@ impl Run<'_> {
                         }
                         Event::Segment => {
                             if pass.in_transaction() {
-                                self.watch.segment(&pass.segment());
+                                self.watch.segment(&pass.segment(), pass.interchange());
                             }
                             open.validator.segment(&pass);
                         }

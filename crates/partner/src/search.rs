@@ -855,7 +855,7 @@ impl Desk<'_> {
                 }
                 Event::Segment => {
                     if pass.in_transaction() {
-                        watch.segment(&pass.segment());
+                        watch.segment(&pass.segment(), pass.interchange());
                     }
                     validator.segment(&pass);
                 }

@@ -1,6 +1,6 @@
 //! Values of elements that rules look at, taken while a transaction is read.
 
-use quayline_edi::{Segment, Standard};
+use quayline_edi::{Header, Segment, Standard, declared_text};
 use quayline_project::partner::Rule;
 
 /// Elements to extract, and the values found.
@@ -64,16 +64,17 @@ impl Watch {
         self.items.iter_mut().for_each(|item| item.value = None);
     }
 
-    /// Looks at a segment; the first with a tag decides.
+    /// Looks at a segment of an interchange; the first with a tag decides. Values are text in the character set of the interchange, as documents have it.
     #[inline]
-    pub(crate) fn segment(&mut self, segment: &Segment<'_>) {
+    pub(crate) fn segment(&mut self, segment: &Segment<'_>, interchange: &Header) {
         for item in &mut self.items {
             if item.value.is_none() && segment.tag() == item.tag.as_slice() {
                 let part = segment.element(item.element).and_then(|element| element.component(item.component));
                 let mut scratch = Vec::new();
                 let data = part.map(|part| part.data(&mut scratch).bytes().to_vec()).unwrap_or_default();
                 let data = if segment.delimiters().standard == Standard::X12 { data.trim_ascii_end() } else { &data };
-                let mut text = crate::time::text_of(data);
+                let declared = if data.is_ascii() { None } else { declared_text(interchange, data) };
+                let mut text = declared.unwrap_or_else(|| crate::time::text_of(data));
                 text.truncate(kept(&text).len());
                 item.value = Some(text);
             }

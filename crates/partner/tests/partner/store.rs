@@ -450,3 +450,31 @@ fn documents_that_are_not_processed_are_found_by_their_business_fields() {
     assert_eq!(done.state, State::Delivered, "{done:?}");
     assert_eq!(with_order(&world, "PO3").len(), 2);
 }
+
+/// A value in a character set other than ISO 8859-1 and UTF-8 could only be found by other letters than those that a person sees.
+#[test]
+fn a_business_field_is_found_by_the_text_that_people_see() {
+    let rule = "[[rule]]\nname = \"edifact\"\ndirection = \"receive\"\ndocument = \"ORDERS\"\ndeliver = \"folder:edifact\"\nfields = { order = \"BGM02\" }\n";
+    let world = World::with("usage = \"both\"", rule);
+    for (number, syntax, value, seen) in [
+        (1, "UNOC", &b"M\xfcller-1"[..], "Müller-1"),
+        (2, "UNOE", b"\xb7\xd0\xda\xd0\xd7-2", "Заказ-2"),
+        (3, "UNOW", "Müller-3".as_bytes(), "Müller-3"),
+        (4, "UNOL", b"\xa4-4", "€-4"),
+        // A set that is not declared: UTF-8 if it is, otherwise ISO 8859-1.
+        (5, "UNOA", "Müller-5".as_bytes(), "Müller-5"),
+        (6, "UNOA", b"M\xfcller-6", "Müller-6"),
+    ] {
+        let version = if syntax == "UNOW" { 4 } else { 3 };
+        let head = format!(
+            "UNB+{syntax}:{version}+5412345000013:14+4012345500004:14+260401:1200+{number}'UNH+1+ORDERS:D:96A:UN'BGM+220+"
+        );
+        let tail = format!("+9'UNS+S'UNT+4+1'UNZ+1+{number}'");
+        let edi = [head.as_bytes(), value, tail.as_bytes()].concat();
+        let mut source = Cursor::new(edi);
+        world
+            .at_desk(DeskLimits::default(), |desk| desk.receive(&format!("{number}.edi"), &mut source, Again::No))
+            .unwrap_or_else(|findings| panic!("{findings}"));
+        assert_eq!(with_order(&world, seen).len(), 1, "{syntax} {seen}: {:?}", world.entries(Kind::Transaction).pop());
+    }
+}
