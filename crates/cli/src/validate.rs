@@ -10,7 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use quayline_charset::Charset;
-use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Validation, ValidationReport, Verdict};
+use quayline_convert::{
+    AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Validation, ValidationReport, Verdict, only_standard,
+};
 use quayline_core::{Finding, Limits, Named as _};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, Stamp};
 use quayline_edi::guide::GuideSet;
@@ -18,7 +20,7 @@ use quayline_edi::{CharacterRules, CountedNumbers, Rules, ValidationLevel};
 use quayline_project::read_guides;
 use serde::Serialize;
 
-use crate::args::{AckArg, DecompressArg, LimitArg, ValidateArgs};
+use crate::args::{DecompressArg, LimitArg, ValidateArgs};
 use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::convert::{Bar, check_interchanges};
@@ -123,7 +125,7 @@ fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Sto
         }
     };
     match AcknowledgmentFile::create(target, options) {
-        Ok(file) => Ok(Some(file)),
+        Ok(file) => Ok(Some(file.only(only_standard(which.kind(), argument)))),
         Err(error) => Err(error.findings().into()),
     }
 }
@@ -269,12 +271,7 @@ fn tell_acknowledgment(
     }
     let to = output(args).map_or_else(String::new, |path| format!(" in {}", shown(path)));
     if tally.written == 0 {
-        let only = match args.ack {
-            Some(AckArg::Contrl) => ": `--ack contrl` answers EDIFACT",
-            Some(AckArg::Ta1) => ": `--ack ta1` answers interchanges of X12",
-            _ => "",
-        };
-        console.paragraph(&format!("nothing was to be acknowledged{to}{only}"));
+        console.paragraph(&format!("nothing was to be acknowledged{to}"));
         return Ok(());
     }
     let with = tally.transactions_rejected_with;

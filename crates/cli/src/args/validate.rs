@@ -40,7 +40,7 @@ pub(crate) struct ValidateArgs {
     ///
     /// Quayline answers each interchange with one of its own, with sender and receiver exchanged. For X12 it writes TA1 (if ISA14 requests it or
     /// the envelope has a fault) and 997 or 999, for EDIFACT CONTRL. `auto` means 999, or 997 before 005010, and CONTRL; `ta1` and `contrl`
-    /// write nothing else.
+    /// write nothing else. Quayline refuses an interchange of the other standard, except with `auto`.
     #[arg(long, value_enum, value_name = "KIND", help_heading = "Acknowledgment")]
     pub(crate) ack: Option<AckArg>,
     /// File for acknowledgments [default: standard output]
@@ -111,8 +111,9 @@ impl AckArg {
         match self {
             AckArg::Ta1 => "ta1",
             AckArg::Functional => "997",
-            AckArg::Implementation | AckArg::Auto => "999",
+            AckArg::Implementation => "999",
             AckArg::Contrl => "contrl",
+            AckArg::Auto => "auto",
         }
     }
 }

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation};
+use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, only_standard};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Stamp};
 use quayline_edi::{CharacterRules, Rules};
 use quayline_pipeline::World;
 use quayline_project::EdiRead;
 
 use crate::args::{AckArg, LimitArg, TranslateArgs};
-use crate::exit::Stop;
+use crate::exit::{Stop, argument};
 
 /// Maximum number of pieces of the source that wait for the acknowledger.
 const WAITING: usize = 4;
@@ -63,10 +63,18 @@ pub(super) fn start(
 ) -> Result<Acknowledging, Stop> {
     // The time of the run, so that a resumed run gives the same acknowledgments as an uninterrupted one.
     let stamp = Stamp::from_unix(u64::try_from(world.now / 1_000_000).unwrap_or(0));
-    let options =
-        AcknowledgmentOptions::by_name(args.ack.unwrap_or(AckArg::Auto).kind(), stamp).expect("a name that it knows");
+    let kind = args.ack.unwrap_or(AckArg::Auto).kind();
+    let options = AcknowledgmentOptions::by_name(kind, stamp).expect("a name that it knows");
+    let only = only_standard(kind, argument);
+    // If all guides are for the other standard, nothing can be acknowledged.
+    if let (Some(documents), Some((standard, refusal))) = (&read.guides, &only)
+        && documents.guides().is_without(*standard)
+    {
+        return Err(refusal.clone().into());
+    }
     let target = AcknowledgmentTarget::File(path.to_owned());
-    let mut file = AcknowledgmentFile::create(target, options).map_err(|error| Stop::from(error.findings()))?;
+    let mut file =
+        AcknowledgmentFile::create(target, options).map_err(|error| Stop::from(error.findings()))?.only(only);
     let cancel = Arc::new(AtomicBool::new(false));
     let validation = Validation {
         name: name.into(),

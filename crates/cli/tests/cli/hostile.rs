@@ -82,16 +82,36 @@ fn a_level_without_a_guide_is_told() {
     "#]]);
 }
 
-/// Regression: the output was "1 transaction acknowledged" for one that was not acknowledged.
+/// Regression: the output was "1 transaction acknowledged" for one that was not acknowledged, and later an empty file.
 #[test]
 fn an_answer_that_is_none_is_told() {
-    examples().run("validate claims.x12 --ack contrl").check(expect![[r#"
-        exit 0
+    let world = examples();
+    world.run("validate claims.x12 --ack contrl").check(expect![[r#"
+        exit 2
         --- stderr
-        claims.x12: 1 transaction in 1 interchange, envelopes checked: no findings
+        error[CLI-003]: `--ack contrl` acknowledges EDIFACT, and the interchange is X12
+          at claims.x12, byte 0
 
-        nothing was to be acknowledged: `--ack contrl` answers EDIFACT
+        hint: write --ack 999 or --ack 997; `--ack auto` fits both standards
     "#]]);
+    for command in ["validate claims.x12", "validate claims.x12 -j 2"] {
+        let ran = world.run(&format!("{command} --ack contrl --ack-output out.contrl"));
+        assert!(ran.err().contains("`--ack contrl` acknowledges EDIFACT"), "{command}: {}", ran.err());
+        ran.code(2);
+    }
+    for kind in ["997", "999", "ta1"] {
+        let ran = world.run(&format!("validate orders.edi --ack {kind} --ack-output out.{kind}"));
+        let expected = format!("`--ack {kind}` acknowledges X12, and the interchange is EDIFACT");
+        assert!(ran.err().contains(&expected) && ran.err().contains("hint: write --ack contrl"), "{}", ran.err());
+        ran.code(2);
+    }
+    let left = world.files();
+    assert!(!left.iter().any(|file| file.starts_with("out.")), "{left:?}");
+    for arguments in
+        ["claims.x12 --ack 997", "claims.x12 --ack auto", "orders.edi --ack contrl", "orders.edi --ack auto"]
+    {
+        assert_ne!(world.run(&format!("validate {arguments}")).out(), "", "{arguments}");
+    }
 }
 
 #[test]

@@ -90,6 +90,19 @@ fn the_plan_is_explained() {
     "#]]);
 }
 
+/// `--ack contrl` wrote an empty file for X12.
+#[test]
+fn an_acknowledgment_of_the_other_standard_is_refused() {
+    let world = claims();
+    let ran = world.run("translate --map claims.qmap claims.x12 -o claims.jsonl --ack contrl --ack-output answer.edi");
+    let err = ran.err();
+    assert!(err.contains("`--ack contrl` acknowledges EDIFACT, and the interchange is X12"), "{err}");
+    assert!(err.contains("hint: write --ack 999 or --ack 997"), "{err}");
+    ran.code(2);
+    let left = world.files();
+    assert!(!left.iter().any(|file| file.starts_with("claims.jsonl") || file.starts_with("answer")), "{left:?}");
+}
+
 #[test]
 fn acknowledgment_rejects_and_trace_stand_beside() {
     let world = claims();

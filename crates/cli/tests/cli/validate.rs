@@ -74,7 +74,7 @@ fn findings_and_acknowledgments_are_the_same_for_any_number_of_threads() {
         "several",
     ];
     for (which, more) in [
-        ("--ack 999 --ack-time 202604011200 --ack-output ack.x12", "--guide 837p.guide"),
+        ("--ack auto --ack-time 202604011200 --ack-output ack.x12", "--guide 837p.guide"),
         ("", "--guide 837p.guide --json"),
         ("", "--level envelope"),
     ] {

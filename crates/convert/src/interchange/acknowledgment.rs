@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use quayline_core::{Finding, Place};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, AcknowledgmentOutput, AcknowledgmentTally, Held};
-use quayline_edi::{EdiFault, EnvelopePass, Event, Level};
+use quayline_edi::{EdiFault, EnvelopePass, Event, Level, Standard};
 use quayline_pipeline::Spool;
 
 use crate::engine::partial::PartialFile;
@@ -25,6 +27,22 @@ pub enum AcknowledgmentTarget {
 pub struct AcknowledgmentFile {
     acknowledger: Acknowledger,
     output: Output,
+    /// The only standard that is acknowledged, and the reason to refuse others.
+    only: Option<(Standard, Finding)>,
+    refused: Option<Finding>,
+}
+
+/// Returns the only standard that an acknowledgment answers, by its name as in [`AcknowledgmentOptions::by_name`], and the finding about an interchange of
+/// the other standard. `None` for `auto`, which answers both. `argument` creates a finding about the argument `--ack`.
+pub fn only_standard(kind: &str, argument: impl FnOnce(String) -> Finding) -> Option<(Standard, Finding)> {
+    let (standard, other, hint) = match kind {
+        "auto" => return None,
+        "contrl" => (Standard::Edifact, Standard::X12, "write --ack 999 or --ack 997"),
+        _ => (Standard::X12, Standard::Edifact, "write --ack contrl"),
+    };
+    let (own, other) = (standard.name(), other.name());
+    let finding = argument(format!("`--ack {kind}` acknowledges {own}, and the interchange is {other}"));
+    Some((standard, finding.hint(format!("{hint}; `--ack auto` fits both standards"))))
 }
 
 struct Output {
@@ -63,7 +81,14 @@ impl AcknowledgmentFile {
         };
         let folder = TemporaryFolder(folder_of(&path));
         let output = Output { out, path, folder, group: Spool::default(), interchange: Spool::default(), error: None };
-        Ok(AcknowledgmentFile { acknowledger: Acknowledger::new(options), output })
+        Ok(AcknowledgmentFile { acknowledger: Acknowledger::new(options), output, only: None, refused: None })
+    }
+
+    /// Refuses interchanges of the standard that an acknowledgment does not answer; see [`only_standard`].
+    #[must_use]
+    pub fn only(mut self, only: Option<(Standard, Finding)>) -> Self {
+        self.only = only;
+        self
     }
 
     /// Returns the counts of acknowledged interchanges, groups and transactions so far.
@@ -73,12 +98,31 @@ impl AcknowledgmentFile {
     }
 
     #[inline(always)]
-    pub(crate) fn event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) {
-        self.acknowledger.event(event, pass, faults, &mut self.output);
+    pub(crate) fn event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault], source: &Arc<str>) {
+        if event == Event::InterchangeStart
+            && let Some((standard, refusal)) = &self.only
+            && pass.interchange().delimiters().standard != *standard
+        {
+            let byte = Some(pass.interchange().position().byte);
+            let place = || Place { file: Some(Arc::clone(source)), byte, ..Place::default() };
+            self.refused.get_or_insert_with(|| refusal.clone().at(place()));
+        }
+        if self.refused.is_none() {
+            self.acknowledger.event(event, pass, faults, &mut self.output);
+        }
     }
 
     /// Returns the first error of the file.
     pub(crate) fn check(&mut self) -> Result<(), ConvertError> {
+        if let Some(refused) = self.refused.take() {
+            if let Out::File(file) = &self.output.out
+                && !file.is_stream()
+            {
+                // Nothing in the file is of use. If it stays, the next run replaces it.
+                let _ = std::fs::remove_file(file.partial());
+            }
+            return Err(ConvertError::Refused(refused.into()));
+        }
         match self.output.error.take() {
             None => Ok(()),
             Some(error) => Err(self.output.as_error(error)),

@@ -8,6 +8,6 @@ mod reporter;
 mod survey;
 mod validation;
 
-pub use acknowledgment::{AcknowledgmentFile, AcknowledgmentTarget};
+pub use acknowledgment::{AcknowledgmentFile, AcknowledgmentTarget, only_standard};
 pub use survey::{InterchangeFacts, Partners, Survey, TransactionKind};
 pub use validation::{Validation, ValidationReport, Verdict};

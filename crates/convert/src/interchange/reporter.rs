@@ -155,7 +155,7 @@ impl Listener for Reporter<'_> {
             self.found_all(faults)?;
         }
         if let Some(file) = &mut self.acknowledgment {
-            file.event(event, pass, faults);
+            file.event(event, pass, faults, &self.name);
         }
         Ok(())
     }

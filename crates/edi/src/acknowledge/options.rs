@@ -38,13 +38,13 @@ impl AcknowledgmentOptions {
         }
     }
 
-    /// Returns options by the name used on the command line: `997`, `999`, `ta1` (only TA1, always), `contrl` (EDIFACT only).
+    /// Returns options by the name used on the command line: `997`, `999` or `auto`, `ta1` (only TA1, always), `contrl` (EDIFACT only).
     #[must_use]
     pub fn by_name(name: &str, stamp: Stamp) -> Option<Self> {
         let base = AcknowledgmentOptions::new(stamp);
         Some(match name.to_ascii_lowercase().as_str() {
             "997" => AcknowledgmentOptions { functional: Functional::Functional, ..base },
-            "999" => base,
+            "999" | "auto" => base,
             "ta1" => AcknowledgmentOptions {
                 functional: Functional::None,
                 interchange: When::Always,

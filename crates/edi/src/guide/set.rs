@@ -144,6 +144,12 @@ impl GuideSet {
         self.guides.is_empty()
     }
 
+    /// Returns true if no guide is for a standard.
+    #[must_use]
+    pub fn is_without(&self, standard: Standard) -> bool {
+        !self.guides.iter().any(|entry| entry.compiled.standard() == standard)
+    }
+
     /// Returns a guide by its number, from 0.
     ///
     /// # Panics
