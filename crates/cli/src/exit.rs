@@ -170,10 +170,15 @@ pub(crate) fn argument(message: impl Into<String>) -> Finding {
 }
 
 /// Prints the output of the argument parser: help and version to standard output, errors to standard error.
-pub(crate) fn answer_of_arguments(answer: &clap::Error, arguments: &[OsString]) -> Exit {
+///
+/// `plain` is the reason of the parser for refusing a value, and what to say instead.
+pub(crate) fn answer_of_arguments(answer: &clap::Error, words: &[OsString], plain: Option<(String, String)>) -> Exit {
     let mut text = without_controls(&answer.render().to_string());
     if answer.use_stderr() {
-        if let Some(hint) = crate::renamed::hint(arguments) {
+        if let Some((reason, expected)) = plain {
+            text = text.replacen(&reason, &expected, 1);
+        }
+        if let Some(hint) = crate::renamed::hint(words) {
             text.push_str(&format!("\nhint: {hint}\n"));
         }
         // If even standard error is closed, the message is lost.

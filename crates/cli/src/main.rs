@@ -14,6 +14,7 @@ mod convert;
 mod copybook;
 mod env_vars;
 mod exit;
+mod expected;
 mod flow;
 mod fmt;
 mod guide;
@@ -67,7 +68,7 @@ fn run() -> Exit {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::of(&arguments) {
         Ok(cli) => cli,
-        Err(answer) => return exit::answer_of_arguments(&answer, &arguments),
+        Err(answer) => return exit::answer_of_arguments(&answer, &arguments, expected::of(&answer, &arguments)),
     };
     let console = Console::new(cli.color, cli.command.json());
     cache::begin(cli.no_cache);

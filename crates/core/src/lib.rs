@@ -11,6 +11,7 @@
 mod checkpoint;
 mod date_pattern;
 mod document;
+mod expectation;
 mod field_name;
 mod finding;
 mod hex;
@@ -29,6 +30,7 @@ mod value;
 pub use checkpoint::{Checkpoint, CheckpointError, SourceDigest, Tally};
 pub use date_pattern::DatePattern;
 pub use document::Document;
+pub use expectation::{plain_expectation, plain_reason, refused_range};
 pub use field_name::FieldName;
 pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, PlaceName, PlacePart, Severity};
 pub use hex::{from_hex, hex, hex_number};

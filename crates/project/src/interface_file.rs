@@ -511,7 +511,7 @@ fn set<T>(slot: &mut Option<T>, value: T, what: &'static str) -> Result<(), &'st
 }
 
 fn syntax(source: &UserText, error: &toml::de::Error) -> Finding {
-    let message = error.message().trim().replace('\n', "; ");
+    let message = quayline_core::plain_expectation(&error.message().trim().replace('\n', "; "));
     let finding = Finding::error(codes::SYNTAX, Fault::Config, message);
     match error.span() {
         Some(span) => finding.at(source.place(&span)),

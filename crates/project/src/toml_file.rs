@@ -6,7 +6,7 @@ use core::ops::Range;
 use std::collections::BTreeSet;
 
 use crate::UserText;
-use quayline_core::{Code, Fault, Finding, Findings, Place, nearest};
+use quayline_core::{Code, Fault, Finding, Findings, Place, nearest, plain_expectation};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer};
@@ -97,16 +97,7 @@ fn in_file(source: &UserText) -> Place {
 }
 
 fn one_line(message: &str) -> String {
-    let line = message.trim().replace('\n', "; ");
-    // Types of ours say nothing to who writes files.
-    let (what, expected) = line.rsplit_once("expected ").unwrap_or((&line, ""));
-    match expected {
-        "usize" | "u64" | "u32" => format!("{what}expected a whole number from 0"),
-        "u16" => format!("{what}expected a whole number from 0 to 65535"),
-        "i64" => format!("{what}expected a whole number"),
-        "f64" => format!("{what}expected a number"),
-        _ => line,
-    }
+    plain_expectation(&message.trim().replace('\n', "; "))
 }
 
 /// Returns the name in backticks after `before`.
@@ -213,14 +204,14 @@ mod tests {
         );
         let expect = [
             "a.toml:1:8: invalid type: integer `5`, expected a string; see there",
-            "a.toml:2:8: invalid value: integer `70000`, expected a whole number from 0 to 65535; see there",
+            "a.toml:2:8: invalid value: integer `70000`, expected a whole number from 0 to 65,535; see there",
             "a.toml:3:15: invalid type: integer `1`, expected a string; see there",
             "a.toml:3:23: invalid type: integer `2`, expected a string; see there",
             "a.toml:4:1: missing field `size`; see there",
             "a.toml:5:1: unknown field `siz`, expected `size` or `colour`; did you mean `size`?",
             "a.toml:6:10: invalid type: boolean `true`, expected a string; see there",
             "a.toml:9:1: missing field `size`; see there",
-            "a.toml:12:8: invalid type: string \"x\", expected a whole number from 0; see there",
+            "a.toml:12:8: invalid type: string \"x\", expected a whole number from 0 to 4,294,967,295; see there",
         ];
         assert_eq!(found, expect);
         assert_eq!(check("port = 1\n"), ["a.toml:1:1: missing field `name`; see there"]);

@@ -20,6 +20,41 @@ fn help_is_a_command_and_an_error_names_every_choice() {
     assert!(missing.code(2).err().contains("<PARTNER|--all|--due>"), "{}", missing.err());
 }
 
+/// "invalid digit found in string" and "expected u32" are words of Rust.
+#[test]
+fn a_wrong_number_is_answered_with_what_is_expected() {
+    let world = World::new();
+    let max = u64::MAX.to_string() + "0";
+    for (arguments, expected) in [
+        (
+            "partner receive x --commit-interval abc",
+            "invalid value 'abc' for '--commit-interval <COUNT>': expected a whole number from 1 to 10,000\n",
+        ),
+        (
+            "partner receive x --commit-interval=0",
+            "invalid value '0' for '--commit-interval <COUNT>': expected a whole number from 1 to 10,000\n",
+        ),
+        ("transaction list -n 5x", "invalid value '5x' for '--count <COUNT>': expected a whole number from 0\n"),
+        ("transaction show one", "invalid value 'one' for '<ENTRY>': expected a whole number from 0\n"),
+        (&format!("transaction show {max}"), "expected a whole number from 0\n"),
+        ("validate x --jobs many", "invalid value 'many' for '--jobs <N>': expected a whole number from 1 to 256\n"),
+        ("validate x --ack auto --ack-control ''", "expected a whole number from 1 to 999,999,999\n"),
+        ("queue define Q --backout-threshold x", "expected a whole number from 0 to 4,294,967,295\n"),
+    ] {
+        let ran = world.run(arguments);
+        let err = ran.code(2).err();
+        assert!(err.contains(expected), "{arguments}: {err}");
+        for word in ["digit found", "target type", "from empty string", " is not in "] {
+            assert!(!err.contains(word), "{arguments}: {err}");
+        }
+    }
+    world.write("i.toml", "[records]\nby = \"A\"\nskip-first = \"one\"\n");
+    world.write("r.cpy", "       01 R.\n          05 A PIC X.\n");
+    world.write("r.dat", "A");
+    let err = world.run("convert r.dat -c r.cpy -i i.toml -e ascii").code(2).err();
+    assert!(err.contains("expected a whole number from 0"), "{err}");
+}
+
 #[test]
 fn nothing_at_all_is_answered_with_help() {
     World::new().run("").check(expect![[r#"

@@ -49,6 +49,6 @@ fn syntax(source: SourceText<'_>, error: &serde_json::Error) -> Finding {
     let at = (start + error.column().saturating_sub(1)).min(source.text.len());
     // The finding already has the place.
     let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
+    let message = quayline_core::plain_expectation(message.split(" at line ").next().unwrap_or_default());
     source.error(codes::NOT_WELL_FORMED, at, format!("not a guide in JSON: {message}"))
 }

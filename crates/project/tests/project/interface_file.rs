@@ -147,7 +147,7 @@ fn a_wrong_type_is_an_error() {
     check(
         "exclude = \"A\"\n",
         expect![[r#"
-        error[PRJ-001]: invalid type: string "A", expected a sequence
+        error[PRJ-001]: invalid type: string "A", expected a list
           at car.toml:1:11
           |
         1 | exclude = "A"

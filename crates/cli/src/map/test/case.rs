@@ -207,7 +207,7 @@ fn settings(path: &Path) -> Result<Settings, Box<Finding>> {
     toml::from_str(&text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = text[..at.min(text.len())].matches('\n').count() + 1;
-        let message = error.message().trim().replace('\n', ", ");
+        let message = quayline_core::plain_expectation(&error.message().trim().replace('\n', ", "));
         let place = Place { file: Some(shown(path).into()), line: u32::try_from(line).ok(), ..Place::default() };
         let finding = Finding::error(CLI_TEST, Fault::Config, message).at(place);
         Box::new(finding.hint("docs/reference/map-tests.md has every key of case.toml"))

@@ -39,7 +39,7 @@ pub(crate) fn load(reference: &Reference, options: &ShapeOptions) -> Result<Shap
 
 fn syntax(file: &SourceFile, error: &toml::de::Error) -> Finding {
     let at = error.span().unwrap_or(0..0);
-    let message = error.message().trim().replace('\n', ", ");
+    let message = quayline_core::plain_expectation(&error.message().trim().replace('\n', ", "));
     let finding = Finding::error(codes::LAYOUT, quayline_core::Fault::Config, message).at(file.text.place(&at));
     finding.hint("docs/reference/layouts.md has every key of a layout file")
 }
