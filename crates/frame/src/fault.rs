@@ -487,3 +487,15 @@ pub fn empty_source() -> Finding {
     Finding::warning(Code("FRM-007"), Fault::Sender, "the source is empty: 0 records")
         .hint("if records were expected, ask the sender; a transfer that failed at once leaves such a file")
 }
+
+/// Builds the warning `FRM-007` for a source whose bytes the settings leave out, `first` at its beginning and `last` at its end.
+#[must_use]
+pub fn all_skipped(first: u64, last: u64) -> Finding {
+    let count = |bytes: u64| if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
+    let message = format!(
+        "the settings leave out all {} of the source, {first} first and {last} last: 0 records",
+        count(first.saturating_add(last))
+    );
+    Finding::warning(Code("FRM-007"), Fault::Sender, message)
+        .hint("if records were expected, correct `skip-bytes-first` and `skip-bytes-last`, or ask the sender")
+}

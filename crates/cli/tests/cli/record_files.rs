@@ -109,6 +109,14 @@ fn bytes_around_the_records_are_passed_over() {
         ran.code(0);
         assert_eq!(String::from_utf8(world.read("out.csv")).expect("text").lines().count(), records + 1);
     }
+    // A file of these bytes alone was called empty.
+    world.write("framed.dat", "HEADER....TRAILER");
+    let err = world.run(&format!("convert framed.dat {of} -o out.csv")).code(0).err();
+    assert!(
+        err.contains("warning[FRM-007]: the settings leave out all 17 bytes of the source, 10 first and 7 last: 0 records\n  at framed.dat\n")
+            && err.contains("hint: if records were expected, correct `skip-bytes-first` and `skip-bytes-last`"),
+        "{err}"
+    );
     // Positions count from the start of the file; a file that ends too early is an error, and so is an incomplete record.
     world.write("n.cpy", "       01 R.\n          05 N PIC 9(3).\n");
     world.write("n.dat", "HEADER....1232X3TRAILER");

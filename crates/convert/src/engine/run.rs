@@ -16,7 +16,7 @@ use quayline_pipeline::{
     Apart, BlockReader, Clock, CodeCounts, Ends, Lane, LaneFacts, MapEnds, Paging, PipelineError, Position, RejectForm,
     Repeats, Scheduler, SourceFacts, SourceHead, SpoolFolder, Unsettled, read_csv_header,
 };
-use quayline_project::{SourceFormat, TargetFormat};
+use quayline_project::{SkipBytes, SourceFormat, TargetFormat};
 
 use crate::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::codes;
@@ -480,7 +480,12 @@ impl Run {
             .extend(state.findings.iter().filter(|finding| finding.code != quayline_pipeline::UNKNOWN_TYPE).cloned());
         if state.tally.records_in == 0 && matches!(self.conversion.source.format, SourceFormat::Records(_)) {
             let place = Place { file: Some(Arc::clone(&self.conversion.source.name)), ..Place::default() };
-            findings.push(quayline_frame::empty_source().at(place));
+            // A source with other bytes than those to skip has records or an error.
+            let finding = match self.conversion.schema.skip_bytes() {
+                SkipBytes { first: 0, last: 0 } => quayline_frame::empty_source(),
+                SkipBytes { first, last } => quayline_frame::all_skipped(first, last as u64),
+            };
+            findings.push(finding.at(place));
         }
         Report {
             tally: state.tally,
