@@ -192,6 +192,13 @@ impl InterfaceFile {
     pub fn place_of(&self, named: &str) -> Option<&Place> {
         self.places.get(named)
     }
+
+    /// Returns the place of a path that ends with a field's name, if only one does.
+    pub(crate) fn place_of_path(&self, field: &str) -> Option<&Place> {
+        let is_of = |path: &str| path.rsplit('.').next() == Some(field);
+        let mut paths = self.places.iter().filter(|(path, _)| is_of(path)).map(|(_, place)| place);
+        paths.next().filter(|_| paths.next().is_none())
+    }
 }
 
 struct Reader {

@@ -70,7 +70,7 @@ pub(super) fn template(
                 Finding::error(
                     Code("PLN-005"),
                     Fault::Config,
-                    format!("default of {} does not fit it: {fault}", field.name),
+                    format!("default of `{}` does not fit it: {fault}", field.name),
                 )
                 .hint(format!("the field is {}", field.description)),
             );

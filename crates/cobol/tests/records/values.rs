@@ -274,7 +274,7 @@ fn interface_mistakes_are_all_told() {
 
         hint: qualify it: one of A.ID, B.ID
 
-        error[PLN-005]: default of CUST-NAME does not fit it: text has 4 characters, field holds 3
+        error[PLN-005]: default of `CUST-NAME` does not fit it: text has 4 characters, field holds 3
 
         hint: the field is PIC X(3)"#]]
     .assert_eq(&findings.expect_err("three mistakes").to_string());

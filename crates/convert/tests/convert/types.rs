@@ -422,7 +422,11 @@ by = "KIND"
 
             hint: number fields need whole numbers, text fields characters of the code page
 
-            error[PLN-005]: default of ORDER-NO does not fit it: expected a number
+            error[PLN-005]: default of `ORDER-NO` does not fit it: expected a number
+              at test.toml:3:6
+              |
+            3 | by = "ORDER-NO"
+              |      ^^^^^^^^^^
 
             hint: the field is PIC 9(2)
 

@@ -311,7 +311,8 @@ impl Compiler<'_> {
             return;
         }
         let quoted = finding.message.split('`').nth(1);
-        if let Some(place) = quoted.and_then(|name| self.file.place_of(name)) {
+        if let Some(place) = quoted.and_then(|name| self.file.place_of(name).or_else(|| self.file.place_of_path(name)))
+        {
             finding.place = place.clone();
         }
     }
