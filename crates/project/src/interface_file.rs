@@ -349,9 +349,10 @@ impl Reader {
         let place = self.source.place(&records.span());
         let wire = records.get_ref();
         let by = wire.by.as_ref().map(|by| self.by(by));
+        let is_only = is_only_type(wire);
         let mut types: Vec<RecordType> = Vec::new();
         for of_type in &wire.types {
-            let found = self.record_type(of_type, &types, by.is_some());
+            let found = self.record_type(of_type, &types, by.is_some() || is_only);
             types.push(found);
         }
         if !types.iter().any(|t| matches!(t.uses, TypeUse::Record { .. })) {
@@ -363,6 +364,7 @@ impl Reader {
             );
         }
         let otherwise = match wire.otherwise.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            None if is_only => Otherwise::Type(0),
             None | Some((_, "reject")) => Otherwise::Reject,
             Some((_, "skip")) => Otherwise::Skip,
             Some((text, name)) => match type_named(&types, name) {
@@ -495,6 +497,14 @@ impl Reader {
         let place = self.source.place(&at.span());
         self.findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
     }
+}
+
+/// Returns true if all records between headers and trailers are of one type, so that nothing must distinguish it from others.
+fn is_only_type(records: &wire::Records) -> bool {
+    let [only] = &records.types[..] else { return false };
+    let only = only.get_ref();
+    let has_values = only.value.is_some() || !only.values.is_empty();
+    records.by.is_none() && records.otherwise.is_none() && only.by.is_none() && !has_values && !only.skip
 }
 
 fn type_named(types: &[RecordType], name: &str) -> Option<usize> {

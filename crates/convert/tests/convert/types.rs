@@ -277,6 +277,33 @@ fn a_file_with_fewer_records_than_headers_and_trailers_has_a_warning() {
     }
 }
 
+/// A file of one record type with a header needed a field that distinguishes it from nothing.
+#[test]
+fn one_record_type_needs_no_field_that_identifies_it() {
+    let interface = "[records]\nskip-first = 1\nskip-last = 1\n[[records.type]]\nrecord = \"CUSTOMER-REC\"\n";
+    let file = ["H20240131", "C001", "X002", "T"];
+    let kit = kit(interface, &file);
+    let report = kit.ok();
+    assert_eq!((report.documents, report.tally.records_skipped), (2, 2));
+    let text = String::from_utf8(kit.bytes("out")).expect("UTF-8");
+    assert!(text.lines().count() == 2 && text.contains("\"CUST-ID\":2"), "{text}");
+    let back = Kit::new(schema(ORDERS, interface), text.as_bytes(), JSON, TargetFormat::Records(framing("lines:lf25")));
+    back.ok();
+    assert!(back.bytes("out") == lines(&file[1..3]), "headers and trailers are not written");
+    // What could distinguish types needs all of it.
+    refused(
+        &interface.replace("record =", "value = \"C\"\nrecord ="),
+        expect![[r#"
+        error[PRJ-004]: nothing distinguishes records of this type from others
+          at test.toml:4:1
+          |
+        4 | [[records.type]]
+          | ^^^^^^^^^^^^^^^^
+
+        hint: add `by = "FIELD"` to [records] or to the type"#]],
+    );
+}
+
 #[test]
 fn a_family_has_a_limit() {
     let mut file = vec!["C001"];
