@@ -193,19 +193,19 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "file", required_unless_present = "file")]
     pub(crate) partner: Option<String>,
     /// Type of the document: 850, ORDERS, or the name of a document to send
-    #[arg(long, value_name = "TYPE", default_value = "")]
+    #[arg(long, value_name = "TYPE", default_value = "", conflicts_with = "file")]
     pub(crate) document: String,
     /// Version of the document, such as 004010 or D:96A:UN
-    #[arg(long, value_name = "VERSION", default_value = "")]
+    #[arg(long, value_name = "VERSION", default_value = "", conflicts_with = "file")]
     pub(crate) version: String,
     /// Value of an element, such as BEG02=SA; may be given several times
-    #[arg(long, value_name = "ELEMENT=VALUE")]
+    #[arg(long, value_name = "ELEMENT=VALUE", conflicts_with = "file")]
     pub(crate) when: Vec<String>,
     /// The document is a test
-    #[arg(long)]
+    #[arg(long, conflicts_with = "file")]
     pub(crate) test: bool,
     /// The document is sent, not received
-    #[arg(long)]
+    #[arg(long, conflicts_with = "file")]
     pub(crate) send: bool,
     /// Print one JSON object a line
     #[arg(long)]
@@ -277,7 +277,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) settle: u64,
     /// Seconds between two checks
-    #[arg(long, value_name = "SECONDS", default_value_t = 1)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, conflicts_with = "once")]
     pub(crate) interval: u64,
     /// Check once, process what is there, and end
     #[arg(long)]

@@ -50,10 +50,10 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
     pub(crate) ack_output: Option<PathBuf>,
     /// First control number of acknowledgments
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=999_999_999), help_heading = "Acknowledgment")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=999_999_999), requires = "ack", help_heading = "Acknowledgment")]
     pub(crate) ack_control: u64,
     /// Date and time of the acknowledgment, CCYYMMDDHHMM [default: now, UTC]
-    #[arg(long, value_name = "WHEN", value_parser = moment, help_heading = "Acknowledgment")]
+    #[arg(long, value_name = "WHEN", value_parser = moment, requires = "ack", help_heading = "Acknowledgment")]
     pub(crate) ack_time: Option<String>,
     /// Change a limit: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP, help_heading = "Running")]

@@ -157,14 +157,7 @@ impl Definitions {
 
     /// Creates definitions for self-describing columns.
     fn columns(args: &ConvertArgs, schema: &Arc<Schema>) -> Result<Self, Stop> {
-        let given = [
-            (args.interface.is_some(), "--interface"),
-            (args.framing.is_some(), "--framing"),
-            (args.to_framing.is_some(), "--to-framing"),
-            (args.encoding.is_some(), "--encoding"),
-            (args.to_encoding.is_some(), "--to-encoding"),
-            (args.preserve, "--preserve"),
-        ];
+        let given = [(args.interface.is_some(), "--interface"), (args.encoding.is_some(), "--encoding")];
         if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
             let finding = argument(format!("{name} needs a copybook, and none is named"));
             return Err(finding.hint("name one with --copybook FILE, or leave it out").into());
@@ -202,18 +195,6 @@ impl Definitions {
         if jobs.iter().any(|job| job.rows != jobs[0].rows) {
             let finding = argument("some inputs would become rows and others transactions");
             return Err(finding.hint("convert them in runs of their own").into());
-        }
-        let given = [
-            (!args.copybook.is_empty(), "--copybook"),
-            (args.interface.is_some(), "--interface"),
-            (args.framing.is_some(), "--framing"),
-            (args.to_framing.is_some(), "--to-framing"),
-            (args.to_encoding.is_some(), "--to-encoding"),
-            (args.preserve, "--preserve"),
-        ];
-        if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
-            let finding = argument(format!("{name} needs records, and interchanges are not records"));
-            return Err(finding.hint("leave it out").into());
         }
         let charset = args.encoding.as_deref().map(charset_named).transpose()?;
         let guides = guides(args)?;

@@ -5,6 +5,7 @@ mod jobs;
 mod recognise;
 mod show_data;
 mod stats;
+mod unused;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -54,6 +55,7 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
             let finding = argument(format!("--profile is for one run, and this command has {}", jobs.len()));
             return Err(finding.hint("convert one input at a time to profile it").into());
         }
+        unused::refuse(args, &jobs)?;
         let definitions = Definitions::read(args, &jobs, only.as_ref(), console)?;
         for job in jobs {
             match convert(job, &definitions, args, &stop, console, ends)? {

@@ -55,6 +55,77 @@ fn a_wrong_number_is_answered_with_what_is_expected() {
     assert!(err.contains("expected a whole number from 0"), "{err}");
 }
 
+/// Options without an effect in a run were ignored, such as `--null` where nothing is written that could be null.
+#[test]
+fn options_without_an_effect_are_refused() {
+    let world = World::new();
+    world.write("r.cpy", "       01 R.\n          05 A PIC X.\n          05 N PIC 9.\n");
+    world.write("r.dat", "A1");
+    world.write("r.json", "{\"A\":\"A\",\"N\":1}\n");
+    world.write("r.csv", "A,N\nA,1\n");
+    world.write("o.x12", crate::edi::po());
+    let read = "convert r.dat -c r.cpy -e ascii --to jsonl";
+    let written = "convert r.json -c r.cpy -e ascii --to record --from json";
+    for (run, options) in [
+        (
+            read,
+            &[
+                "--null zeros",
+                "--absent error",
+                "--to-framing rdw",
+                "--to-encoding cp037",
+                "--delimiter ;",
+                "--no-header",
+                "--xml-root r",
+                "--xml-record r",
+                "--rows",
+                "--output-level guide",
+            ][..],
+        ),
+        (written, &["--short pad", "--long accept", "--skip-bytes-first 1", "--skip-bytes-last 1"]),
+        ("convert r.csv -c r.cpy --from csv --to jsonl", &["--absent error", "--framing rdw", "--preserve"]),
+        (
+            "convert o.x12 --to jsonl",
+            &[
+                "--null zeros",
+                "--short pad",
+                "--key-style snake",
+                "--fillers keep",
+                "--redefines all",
+                "--record-number N",
+                "--source-file F",
+                "--output-level guide",
+                "--skip-bytes-first 1",
+            ],
+        ),
+    ] {
+        for option in options {
+            let ran = world.run(&format!("{run} {option}"));
+            let name = option.split(' ').next().expect("a name");
+            let err = ran.code(2).err();
+            assert!(
+                err.contains(&format!("error[CLI-003]: {name} is for ")) && err.contains("hint: leave it out"),
+                "{run} {option}: {err}"
+            );
+        }
+        assert!(world.run(run).code != Some(2), "{run}");
+    }
+    world.run(&format!("{read} --short pad --long accept --invalid null")).code(0);
+    world.run(&format!("{written} --null zeros --absent value --to-framing rdw")).code(0);
+    world.run("convert r.csv -c r.cpy --from csv --to jsonl --null zeros --delimiter ,").code(0);
+    for (arguments, other) in [
+        ("validate o.x12 --ack-control 7", "--ack <KIND>"),
+        ("validate o.x12 --ack-time 202604011200", "--ack <KIND>"),
+        ("partner explain o.x12 --document 850", "[FILE]"),
+        ("partner explain o.x12 --when BEG02=SA", "[FILE]"),
+        ("partner explain o.x12 --send", "[FILE]"),
+        ("partner run --once --interval 5", "--once"),
+    ] {
+        let ran = world.run(arguments);
+        assert!(ran.code(2).err().contains(other), "{arguments}: {}", ran.err());
+    }
+}
+
 #[test]
 fn nothing_at_all_is_answered_with_help() {
     World::new().run("").check(expect![[r#"
