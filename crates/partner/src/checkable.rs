@@ -6,7 +6,7 @@ use quayline_core::Place;
 use quayline_project::partner::{PartnerFile, RuleMap, Settings};
 
 /// Removes what cannot be checked from partners with errors: rules with an error in their text, and rules and settings that name a missing file. The
-/// errors are known; what follows from them would be no news. Returns the maps of the removed rules, which can be checked alone.
+/// errors are known, and their consequences would only repeat them. Returns the maps of the removed rules, which can be checked alone.
 pub(crate) fn leave_checkable(partners: &mut [PartnerFile], project: &Path) -> Vec<(RuleMap, Place)> {
     let exists = |path: &Path| project.join(path).exists();
     let has_guides = |settings: &Settings| settings.guides.iter().flatten().all(|guide| exists(guide));
