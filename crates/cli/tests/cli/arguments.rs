@@ -104,7 +104,8 @@ fn options_without_an_effect_are_refused() {
             let name = option.split(' ').next().expect("a name");
             let err = ran.code(2).err();
             assert!(
-                err.contains(&format!("error[CLI-003]: {name} is for ")) && err.contains("hint: leave it out"),
+                err.contains(&format!("error[CLI-003]: {name} has no effect on this run, because it applies to "))
+                    && err.contains("hint: remove the option"),
                 "{run} {option}: {err}"
             );
         }
