@@ -1,8 +1,12 @@
-//! Any segments by guides: the same findings however the bytes are cut, places inside the input, and no level finds less than the one before it.
+//! Any segments by guides: the same findings however the bytes are cut, places inside the input, no level finds less than the one before it, and
+//! recorded events give the same acknowledgments.
 
 use std::sync::{Arc, OnceLock};
 
 use quayline_core::Limits;
+use quayline_edi::acknowledge::{
+    Acknowledger, AcknowledgmentOptions, MemoryOutput, RecordedEvents, ReplayedHeaders, Stamp,
+};
 use quayline_edi::guide::{CompiledGuide, MemoryGuides, parse_guide};
 use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions};
 
@@ -29,12 +33,40 @@ pub(crate) fn fuzz(data: &[u8]) {
         assert!(!fault.finding(None).to_string().is_empty());
         let _ = fault.error.acknowledgment();
     }
+    acknowledge(&text, cut);
     let mut before = 0;
     for level in [ValidationLevel::Envelope, ValidationLevel::Guide, ValidationLevel::Notes, ValidationLevel::Rules] {
         let count = findings(&text, &[], guide, level).len();
         assert!(before <= count, "{level:?} finds less than the level before it");
         before = count;
     }
+}
+
+/// Acknowledges while the bytes are read, and from recordings of the bytes before `cut` and after it.
+fn acknowledge(text: &[u8], cut: usize) {
+    let stamp = Stamp::new("20260402", "0830").expect("a date and a time");
+    let options = AcknowledgmentOptions::by_name("auto", stamp).expect("a kind");
+    let mut reader = EnvelopeReader::new(&Limits { findings_max: usize::MAX, ..Limits::default() }, Rules::Lenient);
+    let (mut live, mut live_output) = (Acknowledger::new(options.clone()), MemoryOutput::default());
+    let (mut later, mut later_output) = (Acknowledger::new(options), MemoryOutput::default());
+    let (mut headers, mut from) = (ReplayedHeaders::default(), 0);
+    for (known, end) in [(cut, EndOfInput::No), (text.len(), EndOfInput::Yes)] {
+        let mut pass = reader.over(&text[from..known], end);
+        let (mut recorded, mut all) = (RecordedEvents::new(&pass), Vec::new());
+        loop {
+            let event = pass.advance();
+            let faults: Vec<EdiFault> = pass.take_faults().collect();
+            live.event(event, &pass, &faults, &mut live_output);
+            recorded.event(event, &pass, faults.len());
+            all.extend(faults);
+            if matches!(event, Event::NeedMore | Event::Done) {
+                break;
+            }
+        }
+        from += pass.finish();
+        headers.replay(&recorded, &all, &mut |step, faults| later.step(step, faults, &mut later_output));
+    }
+    assert_eq!(live_output.written(), later_output.written(), "recorded events are acknowledged differently");
 }
 
 /// HL loops that follow each other.

@@ -394,6 +394,11 @@ impl SegmentBuffer {
         self.kept.is_empty()
     }
 
+    /// Returns the memory in use, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.text.len() + size_of_val(&self.positions[..]) + size_of_val(&self.kept[..])
+    }
+
     pub(crate) fn clear(&mut self) {
         self.truncate(0);
     }

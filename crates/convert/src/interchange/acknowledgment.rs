@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_core::{Finding, Place};
-use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, AcknowledgmentOutput, AcknowledgmentTally, Held};
-use quayline_edi::{EdiFault, EnvelopePass, Event, Level, Standard};
+use quayline_edi::acknowledge::{
+    Acknowledger, AcknowledgmentOptions, AcknowledgmentOutput, AcknowledgmentTally, Held, RecordedEvents,
+    ReplayedHeaders,
+};
+use quayline_edi::{EdiFault, EnvelopePass, Event, Header, Level, Standard};
 use quayline_pipeline::Spool;
 
 use crate::engine::partial::PartialFile;
@@ -26,6 +29,7 @@ pub enum AcknowledgmentTarget {
 /// The acknowledgment of an interchange waits until its end shows whether it is rejected: in memory up to 1 MiB, beyond that in a file without a name.
 pub struct AcknowledgmentFile {
     acknowledger: Acknowledger,
+    headers: ReplayedHeaders,
     output: Output,
     /// The only standard that is acknowledged, and the reason to refuse others.
     only: Option<(Standard, Finding)>,
@@ -81,7 +85,8 @@ impl AcknowledgmentFile {
         };
         let folder = TemporaryFolder(folder_of(&path));
         let output = Output { out, path, folder, group: Spool::default(), interchange: Spool::default(), error: None };
-        Ok(AcknowledgmentFile { acknowledger: Acknowledger::new(options), output, only: None, refused: None })
+        let (acknowledger, headers) = (Acknowledger::new(options), ReplayedHeaders::default());
+        Ok(AcknowledgmentFile { acknowledger, headers, output, only: None, refused: None })
     }
 
     /// Refuses interchanges of the standard that an acknowledgment does not answer; see [`only_standard`].
@@ -99,17 +104,25 @@ impl AcknowledgmentFile {
 
     #[inline(always)]
     pub(crate) fn event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault], source: &Arc<str>) {
-        if event == Event::InterchangeStart
-            && let Some((standard, refusal)) = &self.only
-            && pass.interchange().delimiters().standard != *standard
-        {
-            let byte = Some(pass.interchange().position().byte);
-            let place = || Place { file: Some(Arc::clone(source)), byte, ..Place::default() };
-            self.refused.get_or_insert_with(|| refusal.clone().at(place()));
+        if event == Event::InterchangeStart {
+            refuse_other(&self.only, pass.interchange(), source, &mut self.refused);
         }
         if self.refused.is_none() {
             self.acknowledger.event(event, pass, faults, &mut self.output);
         }
+    }
+
+    /// Acknowledges a part of the source from the events that were recorded where it was read, with all its faults.
+    pub(crate) fn recorded(&mut self, recorded: &RecordedEvents, faults: &[EdiFault], source: &Arc<str>) {
+        let AcknowledgmentFile { acknowledger, headers, output, only, refused } = self;
+        headers.replay(recorded, faults, &mut |step, faults| {
+            if step.event() == Event::InterchangeStart {
+                refuse_other(only, step.interchange(), source, refused);
+            }
+            if refused.is_none() {
+                acknowledger.step(step, faults, output);
+            }
+        });
     }
 
     /// Returns the first error of the file.
@@ -141,6 +154,16 @@ impl AcknowledgmentFile {
         };
         done.map_err(|error| self.output.as_error(error))?;
         Ok(self.tally())
+    }
+}
+
+/// Refuses an interchange of another standard than the only one.
+fn refuse_other(only: &Option<(Standard, Finding)>, header: &Header, source: &Arc<str>, refused: &mut Option<Finding>) {
+    if let Some((standard, refusal)) = only
+        && header.delimiters().standard != *standard
+    {
+        let place = || Place { file: Some(Arc::clone(source)), byte: Some(header.position().byte), ..Place::default() };
+        refused.get_or_insert_with(|| refusal.clone().at(place()));
     }
 }
 

@@ -20,9 +20,6 @@ pub(crate) trait Listener {
     /// Receives the `faults` found since the previous event.
     fn on_event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError>;
 
-    /// Reports that the next segment ends this number of bytes after its beginning, and that another segment follows there.
-    fn cut(&mut self, _bytes: usize) {}
-
     /// Reports that a guide checks the transaction that begins: the user's, or the built-in one for acknowledgments.
     fn by_guide(&mut self, guide: &CompiledGuide);
 }
@@ -68,7 +65,6 @@ impl Checker {
                     cut = self.validator.take_cut();
                     if let Some(bytes) = cut {
                         pass.take_break_back(bytes);
-                        listener.cut(bytes);
                     }
                 }
                 Event::TransactionEnd(closed) => {

@@ -6,8 +6,8 @@
 //!
 //! The cutter runs ahead to find the ends of transactions. Each block has a copy of the cutter's reader, from which a lane continues over the same
 //! bytes and finds the same envelopes. A transaction that is too long for a block continues in the next one, whose lane waits for the
-//! validator of the previous block. The writing thread makes the acknowledgments: it passes over the envelopes of the block once more, with the
-//! faults that the lane found, because acknowledgments depend on everything before them.
+//! validator of the previous block. The writing thread makes the acknowledgments, because they depend on everything before them: the lane records the
+//! events of its block, without the segments that are of no interest there.
 
 use core::any::Any;
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use quayline_core::{ByteOffset, RecordNumber};
+use quayline_edi::acknowledge::RecordedEvents;
 use quayline_edi::guide::CompiledGuide;
 use quayline_edi::{
     CharacterRules, Closed, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, ValidationLevel, Validator,
@@ -123,48 +124,34 @@ impl Cutter for TransactionCutter {
 #[derive(Debug)]
 pub(crate) struct Checked {
     counts: Counts,
-    faults: Vec<Noted>,
-    /// For acknowledgments: the block, and the reader at its beginning.
-    again: Option<(Arc<EnvelopeReader>, Vec<u8>)>,
-    /// Segments that Quayline reads as two: the event and the bytes of the first.
-    cuts: Vec<(u64, usize)>,
+    faults: Vec<EdiFault>,
+    /// For each fault, the transaction that was begun last, from 1 in the block; 0 is one that was begun before.
+    transactions: Vec<u64>,
+    /// For acknowledgments.
+    recorded: Option<RecordedEvents>,
     is_last: bool,
-    events: u64,
-}
-
-/// A fault and where it was found.
-#[derive(Debug)]
-struct Noted {
-    /// Event at which the fault was reported, from 1 in the block.
-    event: u64,
-    /// The transaction that was begun last, from 1 in the block; 0 is one that was begun before.
-    transaction: u64,
-    fault: EdiFault,
 }
 
 impl Attachment for Checked {
     fn memory(&self) -> usize {
         const TEXTS: usize = 64;
-        self.faults.len() * (size_of::<Noted>() + TEXTS) + self.again.as_ref().map_or(0, |(_, bytes)| bytes.capacity())
+        let recorded = self.recorded.as_ref().map_or(0, RecordedEvents::memory);
+        self.faults.len() * (size_of::<(EdiFault, u64)>() + TEXTS) + recorded
     }
 }
 
 impl Listener for Checked {
     #[inline(always)]
-    fn on_event(&mut self, event: Event, _pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
-        self.events += 1;
+    fn on_event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
         self.counts.event(event);
         if !faults.is_empty() {
-            let (event, transaction) = (self.events, self.counts.transactions);
-            self.faults.extend(faults.iter().map(|fault| Noted { event, transaction, fault: fault.clone() }));
+            self.faults.extend_from_slice(faults);
+            self.transactions.resize(self.faults.len(), self.counts.transactions);
+        }
+        if let Some(recorded) = &mut self.recorded {
+            recorded.event(event, pass, faults.len());
         }
         Ok(())
-    }
-
-    fn cut(&mut self, bytes: usize) {
-        if self.again.is_some() {
-            self.cuts.push((self.events + 1, bytes));
-        }
     }
 
     fn by_guide(&mut self, guide: &CompiledGuide) {
@@ -206,15 +193,15 @@ impl Lane for CheckLane {
         }
         self.reader.go_to(before);
         let input = &block.bytes[..part.len];
+        let end = if part.is_last { EndOfInput::Yes } else { EndOfInput::No };
+        let mut pass = self.reader.over(input, end);
         let mut checked = Checked {
             counts: Counts::default(),
             faults: Vec::new(),
-            again: self.acknowledges.then(|| (Arc::clone(before), input.to_vec())),
-            cuts: Vec::new(),
+            transactions: Vec::new(),
+            recorded: self.acknowledges.then(|| RecordedEvents::new(&pass)),
             is_last: part.is_last,
-            events: 0,
         };
-        let mut pass = self.reader.over(input, end_of(part.is_last));
         if let Err(error) = self.checker.pass(&mut pass, &mut checked) {
             lot.end = Some(error.findings().into());
         }
@@ -276,8 +263,6 @@ impl Drop for PanicFlag<'_> {
 /// Reports blocks in order.
 pub(super) struct OrderedReporter<'v> {
     pub(super) reporter: Reporter<'v>,
-    /// Goes over envelopes again, for acknowledgments.
-    pub(super) reader: EnvelopeReader,
     pub(super) progress: Option<&'v dyn Progress>,
     pub(super) bytes_total: Option<u64>,
     pub(super) bytes: u64,
@@ -291,12 +276,9 @@ impl OrderedSink for OrderedReporter<'_> {
         let Some(attachment) = lot.attachment.take() else { return Ok(()) };
         let checked: Box<dyn Any> = attachment;
         let checked: Box<Checked> = checked.downcast().expect("the lanes of a validation attach what they checked");
-        match &checked.again {
-            None => self.report(&checked)?,
-            Some((before, bytes)) => {
-                self.reader.go_to(before);
-                self.acknowledge(&checked, bytes)?;
-            }
+        self.report(&checked)?;
+        if let Some(recorded) = &checked.recorded {
+            self.reporter.acknowledge(recorded, &checked.faults)?;
         }
         for (name, count) in &checked.counts.guides {
             *self.reporter.counts.guides.entry(name.clone()).or_default() += count;
@@ -319,11 +301,11 @@ impl OrderedSink for OrderedReporter<'_> {
 impl OrderedReporter<'_> {
     fn report(&mut self, checked: &Checked) -> Result<(), ConvertError> {
         let mut open = 0;
-        for noted in &checked.faults {
-            if core::mem::replace(&mut open, noted.transaction) != noted.transaction {
+        for (fault, transaction) in checked.faults.iter().zip(&checked.transactions) {
+            if core::mem::replace(&mut open, *transaction) != *transaction {
                 self.reporter.next_transaction();
             }
-            self.reporter.found(&noted.fault)?;
+            self.reporter.found(fault)?;
         }
         if open != checked.counts.transactions {
             self.reporter.next_transaction();
@@ -334,32 +316,4 @@ impl OrderedReporter<'_> {
         counts.transactions += checked.counts.transactions;
         Ok(())
     }
-
-    fn acknowledge(&mut self, checked: &Checked, bytes: &[u8]) -> Result<(), ConvertError> {
-        let mut pass = self.reader.over(bytes, end_of(checked.is_last));
-        let mut noted = checked.faults.iter().peekable();
-        let mut cuts = checked.cuts.iter().peekable();
-        let mut faults = Vec::new();
-        for number in 1..=checked.events {
-            let event = pass.advance();
-            if pass.has_faults() {
-                // The lane has them.
-                pass.take_faults().for_each(drop);
-            }
-            faults.clear();
-            while let Some(next) = noted.next_if(|next| next.event == number) {
-                faults.push(next.fault.clone());
-            }
-            self.reporter.on_event(event, &pass, &faults)?;
-            if let Some((_, bytes)) = cuts.next_if(|(event, _)| *event == number) {
-                pass.end_segment_at(*bytes);
-            }
-        }
-        drop(pass);
-        self.reporter.acknowledgment.as_mut().map_or(Ok(()), |file| file.check())
-    }
-}
-
-fn end_of(is_last: bool) -> EndOfInput {
-    if is_last { EndOfInput::Yes } else { EndOfInput::No }
 }

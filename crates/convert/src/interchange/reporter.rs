@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quayline_core::{Code, Finding, Severity};
+use quayline_edi::acknowledge::RecordedEvents;
 use quayline_edi::guide::CompiledGuide;
 use quayline_edi::{EdiError, EdiFault, EnvelopePass, Event};
 
@@ -136,6 +137,17 @@ impl<'v> Reporter<'v> {
             std::io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
             _ => ConvertError::io("write", "<output>")(error),
         })
+    }
+
+    /// Acknowledges a part of the file from the events that were recorded where it was read, with all its faults.
+    pub(crate) fn acknowledge(&mut self, recorded: &RecordedEvents, faults: &[EdiFault]) -> Result<(), ConvertError> {
+        match &mut self.acknowledgment {
+            Some(file) => {
+                file.recorded(recorded, faults, &self.name);
+                file.check()
+            }
+            None => Ok(()),
+        }
     }
 
     #[cold]

@@ -181,7 +181,6 @@ impl Validation {
         let lanes: Vec<Box<dyn Lane>> = (0..self.lanes).map(lane).collect();
         let ordered = OrderedReporter {
             reporter: Reporter::new(&self.name, self.limits.findings_max, acknowledgment, on_finding),
-            reader: self.reader(),
             progress: self.progress.as_deref(),
             bytes_total,
             bytes: 0,

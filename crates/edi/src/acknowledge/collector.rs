@@ -6,7 +6,9 @@ use super::note::{Judgment, Note, Notes, judge};
 use super::options::{AcknowledgmentOptions, AcknowledgmentTally, Functional, OnError, OutcomePolicy, SecurityFailure};
 use super::output::{AcknowledgmentOutput, Held};
 use super::refused::{REFUSED_MAX, is_refusal};
+use super::step::{Content, EnvelopeStep};
 use super::text::Text;
+use super::unit::BusinessUnit;
 use super::x12::Answers;
 use crate::control::{ControlKey, ControlMark, ControlNumbers};
 use crate::delimiters::Standard;
@@ -117,7 +119,7 @@ pub(super) struct Transaction {
     /// Decision of the caller, which overrides the policy.
     decision: Option<OnError>,
     /// The element that names units of business.
-    pub(super) unit: Option<&'static Unit>,
+    pub(super) unit: Option<&'static BusinessUnit>,
     /// Tag of the unit's segment; zeros without a unit.
     watched: [u8; 3],
     /// Last units: the segment that identifies each, and its value. Faults may be reported some segments late.
@@ -126,35 +128,6 @@ pub(super) struct Transaction {
     unit_count: usize,
 }
 
-/// Element that identifies the business unit of a transaction in a 999 (CTX, data element 9999).
-#[derive(Debug)]
-pub(super) struct Unit {
-    /// ST01.
-    transactions: &'static [&'static [u8]],
-    /// Data element 9999.
-    pub(super) name: &'static str,
-    tag: [u8; 3],
-    element: usize,
-    /// REF01 and the like.
-    qualifier: Option<&'static [u8]>,
-}
-
-/// Source: 005010X231A1, CTX in loop 2100, business unit identifier.
-const UNITS: [Unit; 4] = [
-    Unit { transactions: &[b"837"], name: "CLM01", tag: *b"CLM", element: 1, qualifier: None },
-    Unit {
-        transactions: &[b"270", b"271", b"276", b"277", b"278", b"835"],
-        name: "TRN02",
-        tag: *b"TRN",
-        element: 2,
-        qualifier: None,
-    },
-    Unit { transactions: &[b"820"], name: "ENT01", tag: *b"ENT", element: 1, qualifier: None },
-    Unit { transactions: &[b"834"], name: "SUBSCRIBER NUMBER REF02", tag: *b"REF", element: 2, qualifier: Some(b"0F") },
-];
-
-/// Data element 9998.
-const UNIT_BYTES_MAX: usize = 35;
 const UNITS_KEPT: usize = 8;
 
 impl Transaction {
@@ -268,40 +241,39 @@ impl Acknowledger {
                 && a != 0
                 && matches!(pass.segment().tag(), [x, y, z] if (*x, *y, *z) == (a, b, c))
             {
-                self.remember_unit(pass);
+                self.remember_unit(Content::of_segment(pass, self.transaction.unit));
             }
             return;
         }
-        self.take(event, pass, faults, output);
+        self.live(event, pass, faults, output);
     }
 
     #[inline(never)]
-    fn take(
+    fn live(
         &mut self,
         event: Event,
         pass: &EnvelopePass<'_>,
         faults: &[EdiFault],
         output: &mut impl AcknowledgmentOutput,
     ) {
-        if !matches!(
-            event,
-            Event::InterchangeEnd(Closed::Unclosed)
-                | Event::GroupEnd(Closed::Unclosed)
-                | Event::TransactionEnd(Closed::Unclosed)
-                | Event::NeedMore
-                | Event::Done
-        ) {
-            self.style = pass.style();
+        self.step(&EnvelopeStep::of(event, pass, self.transaction.unit), faults, output);
+    }
+
+    /// Takes an event that was recorded ([`super::RecordedEvents`]) and the faults that were found since the event before.
+    pub fn step(&mut self, step: &EnvelopeStep<'_>, faults: &[EdiFault], output: &mut impl AcknowledgmentOutput) {
+        let event = step.event();
+        if let Some(style) = step.style {
+            self.style = style;
             self.body.line_break = self.style.0;
         }
         match event {
-            Event::InterchangeStart => self.open_interchange(pass),
-            Event::GroupStart => self.open_group(pass),
-            Event::TransactionStart => self.open_transaction(pass),
-            Event::Segment if !self.transaction.is_open => {
-                self.interchange.has_ta1 |= matches!(pass.segment().tag(), b"TA1" | b"TA3");
-            }
-            Event::Segment => self.remember_unit(pass),
+            Event::InterchangeStart => self.open_interchange(step),
+            Event::GroupStart => self.open_group(step),
+            Event::TransactionStart => self.open_transaction(step),
+            Event::Segment => match step.content {
+                Content::InterchangeAcknowledgment => self.interchange.has_ta1 = true,
+                content => self.remember_unit(content),
+            },
             Event::TransactionEnd(_)
             | Event::GroupEnd(_)
             | Event::InterchangeEnd(_)
@@ -318,9 +290,9 @@ impl Acknowledger {
             }
         }
         match event {
-            Event::TransactionEnd(closed) => self.close_transaction(pass, closed, output),
-            Event::GroupEnd(closed) => self.close_group(pass, closed, output),
-            Event::InterchangeEnd(closed) => self.close_interchange(pass, closed, output),
+            Event::TransactionEnd(closed) => self.close_transaction(step, closed, output),
+            Event::GroupEnd(closed) => self.close_group(step, closed, output),
+            Event::InterchangeEnd(closed) => self.close_interchange(step, closed, output),
             _ => {}
         }
         if !self.interchange.is_open && !self.refused.is_empty() {
@@ -328,8 +300,8 @@ impl Acknowledger {
         }
     }
 
-    fn open_interchange(&mut self, pass: &EnvelopePass<'_>) {
-        let number = pass.interchange().position().interchange;
+    fn open_interchange(&mut self, step: &EnvelopeStep<'_>) {
+        let number = step.interchange().position().interchange;
         let mut notes = core::mem::take(&mut self.interchange.notes);
         notes.clear();
         self.interchange = Interchange { is_open: true, number, notes, ..Interchange::default() };
@@ -337,11 +309,11 @@ impl Acknowledger {
         self.transaction.is_open = false;
         self.answers = Answers::default();
         self.tally.interchanges += 1;
-        self.body.answer(pass.interchange(), self.style.0);
+        self.body.answer(step.interchange(), self.style.0);
     }
 
-    fn open_group(&mut self, pass: &EnvelopePass<'_>) {
-        let header = pass.last_group();
+    fn open_group(&mut self, step: &EnvelopeStep<'_>) {
+        let header = step.group;
         let mut notes = core::mem::take(&mut self.group.notes);
         notes.clear();
         let number = header.position().group;
@@ -352,7 +324,7 @@ impl Acknowledger {
             Standard::X12 => {
                 self.group.answer = self.functional_of(header);
                 self.interchange.subjects += 1;
-                self.body.answer(pass.interchange(), self.style.0);
+                self.body.answer(step.interchange(), self.style.0);
             }
             Standard::Edifact => {
                 self.group.before = self.body.segments;
@@ -360,8 +332,8 @@ impl Acknowledger {
         }
     }
 
-    fn open_transaction(&mut self, pass: &EnvelopePass<'_>) {
-        let header = pass.transaction();
+    fn open_transaction(&mut self, step: &EnvelopeStep<'_>) {
+        let header = step.transaction;
         self.tally.transactions += 1;
         self.group.received += 1;
         let transaction = &mut self.transaction;
@@ -379,7 +351,7 @@ impl Acknowledger {
                 let in_group = self.group.is_open && self.group.answer.is_some();
                 transaction.answered = in_group && !matches!(&kind[..], b"997" | b"999");
                 if self.group.answer == Some(Functional::Implementation) {
-                    transaction.unit = UNITS.iter().find(|unit| unit.transactions.contains(&&kind[..]));
+                    transaction.unit = BusinessUnit::of(header);
                     transaction.watched = transaction.unit.map_or([0; 3], |unit| unit.tag);
                 }
             }
@@ -397,22 +369,13 @@ impl Acknowledger {
     }
 
     /// Records the business unit if the segment identifies one.
-    #[cold]
-    fn remember_unit(&mut self, pass: &EnvelopePass<'_>) {
-        let Some(unit) = self.transaction.unit else { return };
-        let segment = pass.segment();
-        if segment.tag() != unit.tag {
-            return;
-        }
-        let element = |number: usize| segment.element(number).map_or(&b""[..], |element| element.raw());
-        if unit.qualifier.is_none_or(|qualifier| element(1) == qualifier) {
-            let value = element(unit.element);
-            let (at, kept) = &mut self.transaction.units[self.transaction.unit_count % UNITS_KEPT];
-            *at = pass.segment_in_transaction();
-            kept.clear();
-            kept.extend_from_slice(&value[..value.len().min(UNIT_BYTES_MAX)]);
-            self.transaction.unit_count += 1;
-        }
+    fn remember_unit(&mut self, content: Content<'_>) {
+        let (Content::Unit { segment, value }, Some(_)) = (content, self.transaction.unit) else { return };
+        let (at, kept) = &mut self.transaction.units[self.transaction.unit_count % UNITS_KEPT];
+        *at = segment;
+        kept.clear();
+        kept.extend_from_slice(value);
+        self.transaction.unit_count += 1;
     }
 
     /// Assigns a fault to the innermost open level that has a code for it.
@@ -458,7 +421,7 @@ impl Acknowledger {
         self.tally.unreported += notes.more - more;
     }
 
-    fn close_transaction(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
+    fn close_transaction(&mut self, step: &EnvelopeStep<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
         self.transaction.is_open = false;
         let standard = self.body.delimiters.standard;
         let notes = &mut self.transaction.notes;
@@ -489,8 +452,8 @@ impl Acknowledger {
             return;
         }
         match standard {
-            Standard::X12 => self.answer_transaction(pass),
-            Standard::Edifact => self.answer_message(pass),
+            Standard::X12 => self.answer_transaction(step),
+            Standard::Edifact => self.answer_message(step),
         }
         if self.body.bytes.len() > HOLD_BYTES {
             let level = if self.group.is_open { Level::Group } else { Level::Interchange };
@@ -498,7 +461,7 @@ impl Acknowledger {
         }
     }
 
-    fn close_group(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
+    fn close_group(&mut self, step: &EnvelopeStep<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
         let standard = self.body.delimiters.standard;
         unclosed(&mut self.group.notes, closed, standard, Level::Group, &self.options.outcomes);
         if self.group.security.is_some() {
@@ -506,14 +469,14 @@ impl Acknowledger {
         }
         match standard {
             Standard::X12 => {
-                if closed == Closed::ByTrailer {
-                    self.group.declared = count(pass);
+                if let Content::Declared(count) = step.content {
+                    self.group.declared = Some(count);
                 }
                 if self.group.answer.is_some() {
-                    self.answer_group(pass, output);
+                    self.answer_group(step, output);
                 }
             }
-            Standard::Edifact => self.answer_edifact_group(pass, output),
+            Standard::Edifact => self.answer_edifact_group(step, output),
         }
         if self.group.notes.judgment == Judgment::Rejected {
             self.tally.transactions_rejected_with += self.group.accepted;
@@ -522,7 +485,7 @@ impl Acknowledger {
         self.group.is_open = false;
     }
 
-    fn close_interchange(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
+    fn close_interchange(&mut self, step: &EnvelopeStep<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
         let standard = self.body.delimiters.standard;
         unclosed(&mut self.interchange.notes, closed, standard, Level::Interchange, &self.options.outcomes);
         if self.interchange.notes.judgment == Judgment::Rejected {
@@ -530,8 +493,8 @@ impl Acknowledger {
             self.tally.transactions_rejected_with += self.interchange.accepted;
         }
         match standard {
-            Standard::X12 => self.answer_interchange(pass, output),
-            Standard::Edifact => self.answer_edifact_interchange(pass, output),
+            Standard::X12 => self.answer_interchange(step, output),
+            Standard::Edifact => self.answer_edifact_interchange(step, output),
         }
         self.interchange.is_open = false;
     }
@@ -562,12 +525,4 @@ fn unclosed(notes: &mut Notes, closed: Closed, standard: Standard, level: Level,
         let fault = EdiFault { error, at: Position::default(), severity, context: None };
         notes.push(Note::of(&fault), judgment, usize::MAX);
     }
-}
-
-/// Returns the count in the last trailer.
-fn count(pass: &EnvelopePass<'_>) -> Option<u64> {
-    let segment = pass.segment();
-    let digits = segment.element(1)?.raw();
-    let good = !digits.is_empty() && digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit);
-    good.then(|| digits.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
 }

@@ -4,9 +4,10 @@ use super::collector::Acknowledger;
 use super::note::{Judgment, Note, Notes};
 use super::options::{SecurityFailure, When};
 use super::output::{AcknowledgmentOutput, Held};
+use super::step::EnvelopeStep;
 use super::text::{Part, Text};
 use crate::delimiters::Delimiters;
-use crate::envelope::{EnvelopePass, Header};
+use crate::envelope::Header;
 use crate::level::{Level, Side};
 
 /// Data element 0083: this level and all below it are rejected.
@@ -42,13 +43,13 @@ const MESSAGE_4: [Part; 7] = [(6, "0"), (3, "0"), (3, "0"), (3, "0"), (6, ""), (
 
 impl Acknowledger {
     /// Writes UCM to UCD of the message that ends. A message without faults is acknowledged by its enclosing level.
-    pub(super) fn answer_message(&mut self, pass: &EnvelopePass<'_>) {
+    pub(super) fn answer_message(&mut self, step: &EnvelopeStep<'_>) {
         let notes = &mut self.transaction.notes;
         if notes.judgment != Judgment::Rejected {
             return;
         }
-        let version = syntax_version(pass.interchange());
-        let segment = pass.transaction().segment();
+        let version = syntax_version(step.interchange());
+        let segment = step.transaction.segment();
         let text = &mut self.body;
         text.begin("UCM");
         text.parts(segment.element(1), &REFERENCE);
@@ -80,14 +81,14 @@ impl Acknowledger {
     }
 
     /// Writes UCF of the group that ends, with the buffered text of its messages.
-    pub(super) fn answer_edifact_group(&mut self, pass: &EnvelopePass<'_>, output: &mut impl AcknowledgmentOutput) {
-        let version = syntax_version(pass.interchange());
-        let segment = pass.last_group().segment();
+    pub(super) fn answer_edifact_group(&mut self, step: &EnvelopeStep<'_>, output: &mut impl AcknowledgmentOutput) {
+        let version = syntax_version(step.interchange());
+        let segment = step.group.segment();
         let is_rejected = self.group.notes.judgment == Judgment::Rejected;
         self.tally.groups_rejected += u64::from(is_rejected);
         // A group of acknowledgments is not answered unless it is wrong itself.
         let is_said = is_rejected || self.body.segments > self.group.before || self.interchange.subjects > 0;
-        self.head.answer(pass.interchange(), self.style.0);
+        self.head.answer(step.interchange(), self.style.0);
         if is_said {
             self.head.begin("UCF");
             self.head.parts(segment.element(5), &REFERENCE);
@@ -108,10 +109,10 @@ impl Acknowledger {
     /// Writes UNB to UNZ.
     pub(super) fn answer_edifact_interchange(
         &mut self,
-        pass: &EnvelopePass<'_>,
+        step: &EnvelopeStep<'_>,
         output: &mut impl AcknowledgmentOutput,
     ) {
-        let header = pass.interchange();
+        let header = step.interchange();
         let is_rejected = self.interchange.notes.judgment == Judgment::Rejected;
         let only_acknowledgments = self.interchange.subjects == 0 && self.interchange.acknowledgments > 0;
         let request = header.field("acknowledgment_requested");
@@ -135,8 +136,8 @@ impl Acknowledger {
         }
         let control =
             self.next_number(header.delimiters().standard, Level::Interchange, &header.sender(), &header.receiver());
-        self.head.answer(pass.interchange(), self.style.0);
-        self.tail.answer(pass.interchange(), self.style.0);
+        self.head.answer(step.interchange(), self.style.0);
+        self.tail.answer(step.interchange(), self.style.0);
         if self.style.1 || needs_una(header.delimiters(), version) {
             una(&mut self.head);
         }

@@ -31,9 +31,12 @@ mod note;
 mod options;
 mod output;
 mod reader;
+mod recorded;
 mod refused;
 mod report;
+mod step;
 mod text;
+mod unit;
 mod x12;
 
 pub use crate::guide::{acknowledgment_guide, acknowledgment_guides};
@@ -45,7 +48,9 @@ pub use options::{
 };
 pub use output::{AcknowledgmentOutput, Held, MemoryOutput};
 pub use reader::AcknowledgmentReader;
+pub use recorded::{RecordedEvents, ReplayedHeaders};
 pub use report::{
     AcknowledgmentCode, AcknowledgmentKind, ElementReport, GroupReport, InterchangeReport, Outcome, Report,
     SegmentReport, ServicePlace, TransactionReport, TriggerReport, UnitReport,
 };
+pub use step::EnvelopeStep;

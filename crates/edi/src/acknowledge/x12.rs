@@ -4,10 +4,11 @@ use super::collector::Acknowledger;
 use super::note::{Judgment, Note};
 use super::options::{Functional, SecurityFailure, When};
 use super::output::{AcknowledgmentOutput, Held};
+use super::step::EnvelopeStep;
 use super::text::Text;
 use crate::control::ControlMark;
 use crate::delimiters::Standard;
-use crate::envelope::{Check, EnvelopePass, Header};
+use crate::envelope::{Check, Header};
 use crate::level::Level;
 
 /// The acknowledging interchange so far.
@@ -61,9 +62,9 @@ impl Acknowledger {
     }
 
     /// Writes AK2 to AK5 or IK5 of the transaction that ends.
-    pub(super) fn answer_transaction(&mut self, pass: &EnvelopePass<'_>) {
-        let header = pass.transaction();
-        let version = Version::of(&pass.last_group().component(8, 1));
+    pub(super) fn answer_transaction(&mut self, step: &EnvelopeStep<'_>) {
+        let header = step.transaction;
+        let version = Version::of(&step.group.component(8, 1));
         let is_999 = self.group.answer == Some(Functional::Implementation);
         let notes = &mut self.transaction.notes;
         let text = &mut self.body;
@@ -110,13 +111,13 @@ impl Acknowledger {
     }
 
     /// Writes ST to SE of the group that ends.
-    pub(super) fn answer_group(&mut self, pass: &EnvelopePass<'_>, output: &mut impl AcknowledgmentOutput) {
-        let header = pass.last_group();
+    pub(super) fn answer_group(&mut self, step: &EnvelopeStep<'_>, output: &mut impl AcknowledgmentOutput) {
+        let header = step.group;
         let received = header.component(8, 1);
         let version = Version::of(&received);
         let is_999 = self.group.answer == Some(Functional::Implementation);
-        self.head.restart(pass.interchange().delimiters(), self.style.0);
-        self.tail.restart(pass.interchange().delimiters(), self.style.0);
+        self.head.restart(step.interchange().delimiters(), self.style.0);
+        self.tail.restart(step.interchange().delimiters(), self.style.0);
         let ids = [header.component(3, 1), header.component(2, 1)].map(|id| match &id[..] {
             b"" => b"UNKNOWN".to_vec(),
             id => id[..id.len().min(PARTNER_BYTES_MAX)].to_vec(),
@@ -199,8 +200,8 @@ impl Acknowledger {
     }
 
     /// Writes ISA to IEA.
-    pub(super) fn answer_interchange(&mut self, pass: &EnvelopePass<'_>, output: &mut impl AcknowledgmentOutput) {
-        let header = pass.interchange();
+    pub(super) fn answer_interchange(&mut self, step: &EnvelopeStep<'_>, output: &mut impl AcknowledgmentOutput) {
+        let header = step.interchange();
         let judgment = self.interchange.notes.judgment;
         let state = &self.interchange;
         // An interchange of acknowledgments gets a reply only if requested or faulty, one of TA1 never.
@@ -225,8 +226,8 @@ impl Acknowledger {
             return;
         }
         let control = self.next_number(Standard::X12, Level::Interchange, &header.sender(), &header.receiver());
-        self.head.restart(pass.interchange().delimiters(), self.style.0);
-        self.tail.restart(pass.interchange().delimiters(), self.style.0);
+        self.head.restart(step.interchange().delimiters(), self.style.0);
+        self.tail.restart(step.interchange().delimiters(), self.style.0);
         let received = IsaFields::of(header);
         self.isa(&received, &control);
         if with_ta1 {

@@ -2,7 +2,9 @@
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
-use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, OnError, Stamp, When};
+use quayline_edi::acknowledge::{
+    Acknowledger, AcknowledgmentOptions, MemoryOutput, OnError, RecordedEvents, ReplayedHeaders, Stamp, When,
+};
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules};
 
 pub(crate) const ISA: &str =
@@ -16,27 +18,35 @@ fn options(name: &str) -> AcknowledgmentOptions {
     AcknowledgmentOptions::by_name(name, stamp()).expect("a kind")
 }
 
-/// Returns the acknowledgment of an input that arrives in chunks of this many bytes.
+/// Returns the acknowledgment of an input that arrives in chunks of this many bytes. Recordings of the chunks give the same.
 pub(crate) fn acknowledge(input: &[u8], chunk: usize, options: &AcknowledgmentOptions) -> Vec<u8> {
     let limits = Limits { findings_max: usize::MAX, ..Limits::default() };
     let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
     let mut acknowledger = Acknowledger::new(options.clone());
     let mut output = MemoryOutput::default();
+    let (mut replaying, mut headers) = (Acknowledger::new(options.clone()), ReplayedHeaders::default());
+    let mut replayed = MemoryOutput::default();
     let (mut from, mut to) = (0, 0);
     loop {
         to = (to + chunk).min(input.len());
         let end = if to == input.len() { EndOfInput::Yes } else { EndOfInput::No };
         let mut pass = reader.over(&input[from..to], end);
+        let (mut recorded, mut all) = (RecordedEvents::new(&pass), Vec::new());
         let done = loop {
             let event = pass.advance();
             let faults: Vec<_> = pass.take_faults().collect();
             acknowledger.event(event, &pass, &faults, &mut output);
+            recorded.event(event, &pass, faults.len());
+            all.extend(faults);
             if matches!(event, Event::NeedMore | Event::Done) {
                 break event == Event::Done;
             }
         };
         from += pass.finish();
+        headers.replay(&recorded, &all, &mut |step, faults| replaying.step(step, faults, &mut replayed));
         if done {
+            let (live, replayed) = (output.written(), replayed.written());
+            assert_eq!(shown(live), shown(replayed), "recorded");
             assert_eq!(output.held(), 0, "nothing is held behind the end");
             return output.written().to_vec();
         }

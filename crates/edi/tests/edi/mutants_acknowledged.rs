@@ -4,25 +4,35 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quayline_core::{Limits, Severity};
-use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Outcome, Report, Stamp};
+use quayline_edi::acknowledge::{
+    Acknowledger, AcknowledgmentOptions, MemoryOutput, Outcome, RecordedEvents, ReplayedHeaders, Report, Stamp,
+};
 use quayline_edi::guide::CompiledGuide;
 use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Validator, ValidatorOptions};
 
 use crate::mutants::{MutantFile, mutant_files};
 use crate::reports::read;
 
-/// Returns the acknowledgment of a text that is validated by a guide, and the faults that caused it.
+/// Events in one recording: another recording begins inside of transactions too.
+const RECORDED: usize = 7;
+
+/// Returns the acknowledgment of a text that is validated by a guide, and the faults that caused it. It is the same from the reader's events and from
+/// recordings of them.
 pub(crate) fn acknowledge(text: &[u8], guide: &Arc<CompiledGuide>, kind: &str) -> (Vec<u8>, Vec<EdiFault>) {
     let limits = Limits { findings_max: usize::MAX, ..Limits::default() };
     let stamp = Stamp::new("20260402", "0830").expect("a date and a time");
     let options = AcknowledgmentOptions::by_name(kind, stamp).expect("a kind");
     let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
     let mut validator = Validator::new(ValidatorOptions { findings_max: usize::MAX, ..ValidatorOptions::default() });
-    let mut acknowledger = Acknowledger::new(options);
+    let mut acknowledger = Acknowledger::new(options.clone());
     let mut output = MemoryOutput::default();
     let mut all = Vec::new();
     let mut pass = reader.over(text, EndOfInput::Yes);
-    loop {
+    let mut recordings: Vec<(RecordedEvents, Vec<EdiFault>)> = Vec::new();
+    for number in 0.. {
+        if number % RECORDED == 0 {
+            recordings.push((RecordedEvents::new(&pass), Vec::new()));
+        }
         let event = pass.advance();
         let mut cut = None;
         match event {
@@ -41,14 +51,26 @@ pub(crate) fn acknowledge(text: &[u8], guide: &Arc<CompiledGuide>, kind: &str) -
         }
         let faults: Vec<EdiFault> = pass.take_faults().chain(validator.take_faults()).collect();
         acknowledger.event(event, &pass, &faults, &mut output);
+        if let Some((recorded, its_faults)) = recordings.last_mut() {
+            recorded.event(event, &pass, faults.len());
+            its_faults.extend_from_slice(&faults);
+        }
         if let Some(bytes) = cut {
             pass.end_segment_at(bytes);
         }
         all.extend(faults);
         if event == Event::Done {
-            return (output.written().to_vec(), all);
+            break;
         }
     }
+    let (mut replaying, mut headers) = (Acknowledger::new(options), ReplayedHeaders::default());
+    let mut replayed = MemoryOutput::default();
+    for (recorded, faults) in &recordings {
+        headers.replay(recorded, faults, &mut |step, faults| replaying.step(step, faults, &mut replayed));
+    }
+    let (live, replayed) = (output.written().to_vec(), replayed.written());
+    assert!(live == replayed, "recorded events are acknowledged differently");
+    (live, all)
 }
 
 /// The fault is reported as more than one, which is a fault of the validator.
