@@ -69,6 +69,6 @@ pub use segment::{Element, Elements, Parts, Segment};
 pub use splitter::{LineBreak, Pass, Rules, SegmentSplitter, Step};
 pub use start::CharacterSet;
 pub use validate::{
-    BrokenRule, CharacterRules, ContentError, ContentErrorKind, RuleSubject, ValidationLevel, Validator,
+    BrokenRule, CharacterRules, ContentError, ContentErrorKind, EventCheck, RuleSubject, ValidationLevel, Validator,
     ValidatorOptions, header_day,
 };

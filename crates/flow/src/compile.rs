@@ -12,7 +12,7 @@ use quayline_cache::Cache;
 use quayline_charset::Charset;
 use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
 use quayline_map::MapPlan;
-use quayline_pipeline::{Acknowledging, CsvTable};
+use quayline_pipeline::{Acknowledging, CsvTable, NotAcknowledged};
 use quayline_project::{
     FlowFile, FlowNode, Form, LookupTable, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions,
     SourceFormat, TargetFormat, parse_outline,
@@ -454,12 +454,19 @@ impl Compiler<'_> {
     /// Returns the acknowledgment settings of a node.
     fn acknowledging(&mut self, node: &FlowNode, shape: Option<&ShapeFile>) -> Option<Acknowledging> {
         let (kind, property) = (node.text("acknowledge")?, node.property("acknowledge")?);
-        let acknowledging = shape.and_then(|shape| Acknowledging::new(&shape.source().ok()?, kind));
-        if acknowledging.is_none() && shape.is_some() {
-            let hint = "name a guide or a folder of guides with `message`";
-            self.error(codes::NO_SHAPE, &property.span, "only interchanges with a guide are acknowledged", hint);
+        let source = shape?.source().ok()?;
+        match Acknowledging::new(&source, kind) {
+            Ok(acknowledging) => return Some(acknowledging),
+            Err(NotAcknowledged::NoGuide) => {
+                let hint = "name a guide or a folder of guides with `message`";
+                self.error(codes::NO_SHAPE, &property.span, "only interchanges with a guide are acknowledged", hint);
+            }
+            Err(NotAcknowledged::OtherStandard { own, other, kinds }) => {
+                let message = format!("`{kind}` acknowledges {own}, and the guides are for {other}");
+                self.error(codes::NO_SHAPE, &property.span, message, format!("write {kinds}"));
+            }
         }
-        acknowledging
+        None
     }
 
     /// Returns the COBOL program of a node.

@@ -274,40 +274,37 @@ impl Run<'_> {
                 if event == Event::InterchangeStart && !skip {
                     self.open_interchange(desk, &pass)?;
                 }
-                if let Some(open) = &mut self.open {
-                    match event {
-                        Event::TransactionStart => {
-                            let guides = guides_for(open.guides.as_deref(), pass.transaction(), pass.group());
-                            let guide = open.validator.begin_by(guides.map(|guides| &guides.set), &mut pass);
+                let check = match &mut self.open {
+                    Some(open) => {
+                        let mut of_document = None;
+                        let choose = |pass: &EnvelopePass<'_>| {
+                            of_document = guides_for(open.guides.as_deref(), pass.transaction(), pass.group());
+                            of_document.map(|guides| &guides.set)
+                        };
+                        let check = open.validator.event(event, choose, &mut pass, &mut faults);
+                        if event == Event::TransactionStart {
+                            let guide = check.guide.as_ref();
                             self.transaction.guide =
-                                guide.map(|guide| LoadedGuides::name_of(guides, &guide)).unwrap_or_default();
+                                guide.map(|guide| LoadedGuides::name_of(of_document, guide)).unwrap_or_default();
+                        } else if event == Event::Segment && pass.in_transaction() {
+                            self.watch.segment(&pass.segment(), pass.interchange());
                         }
-                        Event::Segment => {
-                            if pass.in_transaction() {
-                                self.watch.segment(&pass.segment(), pass.interchange());
-                            }
-                            open.validator.segment(&pass);
-                        }
-                        Event::TransactionEnd(closed) => {
-                            open.validator.end(closed, &pass);
-                        }
-                        _ => {}
+                        Some(check)
                     }
-                }
-                faults.clear();
-                if pass.has_faults() {
-                    faults.extend(pass.take_faults());
-                }
-                if let Some(open) = &mut self.open
-                    && open.validator.has_faults()
-                {
-                    faults.extend(open.validator.take_faults());
-                }
+                    None => {
+                        faults.clear();
+                        faults.extend(pass.take_faults());
+                        None
+                    }
+                };
                 // A header that cannot be used begins no interchange: nobody knows that it is of the partner whose interchange is open.
                 outside.refuse(&faults, &file);
                 faults.retain(|fault| !is_refused(fault));
                 outside.see(event, &pass, &faults, (&file, self.open.is_some()));
                 self.event(desk, event, &pass, &mut faults, (input, base, &mut **source))?;
+                if let Some(check) = check {
+                    check.end(&mut pass);
+                }
                 match event {
                     Event::NeedMore => break false,
                     Event::Done => break true,

@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 
 use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::acknowledge::{AcknowledgmentReader, Report};
-use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions};
+use quayline_edi::{
+    EndOfInput, EnvelopePass, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions,
+};
 use quayline_store::record_file::{Browse, By, Record, Relation};
 use quayline_store::{StoreError, Unit};
 
@@ -800,7 +802,7 @@ impl Desk<'_> {
         let mut validator = Validator::new(ValidatorOptions::default());
         let mut guides = None;
         let mut watch = Watch::default();
-        let mut findings = Vec::new();
+        let (mut findings, mut faults) = (Vec::new(), Vec::new());
         let mut details = crate::details::Details::default();
         let mut application = String::new();
         let mut parties = (book.own()[0], None);
@@ -810,24 +812,28 @@ impl Desk<'_> {
         loop {
             let event = pass.advance();
             reader_of_reports.event(event, &pass, &mut |report| reports.push(report));
-            match event {
-                Event::InterchangeStart => {
-                    let (sender, receiver) = book.parties(pass.interchange());
-                    let is_own = |number: &usize| book.partner(*number).is_own;
-                    parties =
-                        (receiver.filter(is_own).unwrap_or(book.own()[0]), sender.filter(|number| !is_own(number)));
-                    if let Some(partner) = parties.1 {
-                        let settings = book.settings(parties.0, partner);
-                        let level = settings.validate.unwrap_or(ValidationLevel::Rules);
-                        validator = Validator::new(ValidatorOptions { level, ..ValidatorOptions::default() });
-                        guides = book.guides(&settings)?.filter(|_| level > ValidationLevel::Envelope);
-                    }
+            if event == Event::InterchangeStart {
+                let (sender, receiver) = book.parties(pass.interchange());
+                let is_own = |number: &usize| book.partner(*number).is_own;
+                parties = (receiver.filter(is_own).unwrap_or(book.own()[0]), sender.filter(|number| !is_own(number)));
+                if let Some(partner) = parties.1 {
+                    let settings = book.settings(parties.0, partner);
+                    let level = settings.validate.unwrap_or(ValidationLevel::Rules);
+                    validator = Validator::new(ValidatorOptions { level, ..ValidatorOptions::default() });
+                    guides = book.guides(&settings)?.filter(|_| level > ValidationLevel::Envelope);
                 }
+            }
+            let mut of_partner = None;
+            let choose = |pass: &EnvelopePass<'_>| {
+                of_partner = guides_for(guides.as_deref(), pass.transaction(), pass.group());
+                of_partner.map(|guides: &LoadedGuides| &guides.set)
+            };
+            let check = validator.event(event, choose, &mut pass, &mut faults);
+            match event {
                 Event::TransactionStart => {
                     transactions += 1;
-                    let of_partner = guides_for(guides.as_deref(), pass.transaction(), pass.group());
-                    let guide = validator.begin_by(of_partner.map(|guides: &LoadedGuides| &guides.set), &mut pass);
-                    details.guide = guide.map(|guide| LoadedGuides::name_of(of_partner, &guide)).unwrap_or_default();
+                    let guide = check.guide.as_ref();
+                    details.guide = guide.map(|guide| LoadedGuides::name_of(of_partner, guide)).unwrap_or_default();
                     let header = pass.transaction();
                     let text = |header: &quayline_edi::Header, name: &str| crate::time::text_of(&header.field(name));
                     let standard = header.delimiters().standard;
@@ -853,19 +859,11 @@ impl Desk<'_> {
                     let rules = owners.iter().flat_map(|owner| &book.partner(*owner).rules);
                     watch = Watch::of_rules(rules);
                 }
-                Event::Segment => {
-                    if pass.in_transaction() {
-                        watch.segment(&pass.segment(), pass.interchange());
-                    }
-                    validator.segment(&pass);
-                }
-                Event::TransactionEnd(closed) => {
-                    validator.end(closed, &pass);
-                }
+                Event::Segment if pass.in_transaction() => watch.segment(&pass.segment(), pass.interchange()),
                 _ => {}
             }
-            findings.extend(pass.take_faults().map(|fault| fault.finding(Some(&file))));
-            findings.extend(validator.take_faults().map(|fault| fault.finding(Some(&file))));
+            findings.extend(faults.iter().map(|fault| fault.finding(Some(&file))));
+            check.end(&mut pass);
             if event == Event::Done {
                 break;
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use quayline_core::{Finding, Limits, Severity};
 use quayline_edi::GuideDocuments;
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, OnError, Stamp};
-use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Validator, ValidatorOptions};
-use quayline_project::SourceFormat;
+use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Standard, Validator, ValidatorOptions};
+use quayline_project::{EdiRead, SourceFormat};
 
 /// Checks and acknowledges interchanges of one format.
 #[derive(Clone, Debug)]
@@ -24,13 +24,40 @@ pub struct Acknowledged {
     pub rejected: Option<Finding>,
 }
 
+/// Reason for which the documents of a format are not acknowledged.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NotAcknowledged {
+    /// They are no interchanges, or are read without guides.
+    NoGuide,
+    /// The kind acknowledges interchanges of one standard, and each guide is for the other one.
+    OtherStandard {
+        /// Name of the standard of the kind.
+        own: &'static str,
+        /// Name of the standard of the guides.
+        other: &'static str,
+        /// Kinds for the guides.
+        kinds: &'static str,
+    },
+}
+
 impl Acknowledging {
-    /// Creates the acknowledging of kind `997`, `999`, `ta1` or `contrl`. `None` for an unknown kind or a format that is not read with guides.
-    #[must_use]
-    pub fn new(source: &SourceFormat, kind: &str) -> Option<Acknowledging> {
-        let SourceFormat::Edi(read) = source else { return None };
-        AcknowledgmentOptions::by_name(kind, Stamp::from_unix(0))?;
-        Some(Acknowledging { guides: Arc::clone(read.guides.as_ref()?), kind: kind.to_owned() })
+    /// Creates the acknowledging of kind `997`, `999`, `ta1` or `contrl`.
+    ///
+    /// # Errors
+    /// Documents of this format are not acknowledged, or not by this kind.
+    pub fn new(source: &SourceFormat, kind: &str) -> Result<Acknowledging, NotAcknowledged> {
+        let SourceFormat::Edi(EdiRead { guides: Some(guides), .. }) = source else {
+            return Err(NotAcknowledged::NoGuide);
+        };
+        let (standard, other, kinds) = match kind {
+            "contrl" => (Standard::Edifact, Standard::X12, "`999`, `997` or `ta1`"),
+            _ => (Standard::X12, Standard::Edifact, "`contrl`"),
+        };
+        if guides.guides().is_without(standard) {
+            let (own, other) = (standard.name(), other.name());
+            return Err(NotAcknowledged::OtherStandard { own, other, kinds });
+        }
+        Ok(Acknowledging { guides: Arc::clone(guides), kind: kind.to_owned() })
     }
 
     /// Checks whole interchanges at this time, in seconds since 1970.
@@ -61,26 +88,7 @@ impl Acknowledging {
         let mut pass = reader.over(bytes, EndOfInput::Yes);
         loop {
             let event = pass.advance();
-            match event {
-                Event::TransactionStart => {
-                    validator.begin_by(Some(self.guides.guides()), &mut pass);
-                }
-                Event::Segment => {
-                    validator.segment(&pass);
-                    if let Some((error, at)) = validator.characters(&pass) {
-                        pass.put_segment_fault(error, at);
-                    }
-                }
-                Event::TransactionEnd(closed) => {
-                    validator.end(closed, &pass);
-                }
-                _ => {}
-            }
-            faults.clear();
-            if pass.has_faults() || validator.has_faults() {
-                faults.extend(pass.take_faults());
-                faults.extend(validator.take_faults());
-            }
+            let check = validator.event(event, |_| Some(self.guides.guides()), &mut pass, &mut faults);
             if first.is_none() {
                 let wrong = faults.iter().find(|fault| fault.severity == Severity::Error);
                 first = wrong.map(|fault| fault.finding(None));
@@ -89,6 +97,7 @@ impl Acknowledging {
             if let (Event::TransactionStart, Some(decision)) = (event, decision) {
                 acknowledger.decide(decision);
             }
+            check.end(&mut pass);
             if matches!(event, Event::Done | Event::NeedMore) {
                 break;
             }

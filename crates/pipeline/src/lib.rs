@@ -77,7 +77,7 @@ mod text_place;
 mod unit;
 mod world;
 
-pub use acknowledge::{Acknowledged, Acknowledging};
+pub use acknowledge::{Acknowledged, Acknowledging, NotAcknowledged};
 pub use apart::Apart;
 pub use block::{BLOCK_BYTES, Block, DocumentSpan, EdiPart, Position, Units};
 pub use block_reader::{BlockReader, Cut, CutEnd, Cutter, SourceEnd};

@@ -451,6 +451,26 @@ fn an_interchange_from_standard_input_is_answered_on_standard_output() {
     assert_eq!(watched.out(), "");
 }
 
+/// A segment without its terminator is two segments for partners, too.
+#[test]
+fn partners_check_as_validate_does() {
+    let world = examples();
+    let file = "partners/partners/alder.toml";
+    let text = String::from_utf8(world.read(file)).expect("text");
+    world.write(file, text.replace("send-to =", "acknowledge-to = \"output\"\nsend-to ="));
+    let order = many(2).replacen("10042~PO1", "10042PO1", 1);
+    world.write("faulty.x12", &order);
+    let checked = world.run("validate faulty.x12 --guide edi/850.guide --ack 997 --ack-output -");
+    let received = world.run_with(&format!("partner receive {P} -"), order.as_bytes());
+    let answer = |text: String| -> Vec<String> {
+        let segments = text.split('~').map(|segment| segment.trim().to_owned());
+        segments.filter(|segment| segment.starts_with("AK")).collect()
+    };
+    let (by_validate, by_partner) = (answer(checked.out()), answer(received.out()));
+    assert!(by_validate.iter().any(|segment| segment.starts_with("AK3*N1*4")), "{by_validate:?}\n{}", checked.err());
+    assert_eq!(by_validate, by_partner, "{}\n{}", checked.err(), received.err());
+}
+
 /// Invoices of billing, in a record file in the order in which they were written.
 #[test]
 fn the_records_of_a_record_file_are_sent() {

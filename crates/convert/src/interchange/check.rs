@@ -55,45 +55,17 @@ impl Checker {
     ) -> Result<PassEnd, ConvertError> {
         loop {
             let event = pass.advance();
-            let mut cut = None;
-            match event {
-                Event::Segment => {
-                    self.validator.segment(pass);
-                    if let Some((error, at)) = self.validator.characters(pass) {
-                        pass.put_segment_fault(error, at);
-                    }
-                    cut = self.validator.take_cut();
-                    if let Some(bytes) = cut {
-                        pass.take_break_back(bytes);
-                    }
-                }
-                Event::TransactionEnd(closed) => {
-                    self.validator.end(closed, pass);
-                }
-                Event::TransactionStart => self.begin(pass, listener),
-                _ => {}
-            }
-            self.faults.clear();
-            if pass.has_faults() || self.validator.has_faults() {
-                self.faults.extend(pass.take_faults());
-                self.faults.extend(self.validator.take_faults());
+            let check = self.validator.event(event, |_| self.guides.as_deref(), pass, &mut self.faults);
+            if let Some(guide) = &check.guide {
+                listener.by_guide(guide);
             }
             listener.on_event(event, pass, &self.faults)?;
-            if let Some(bytes) = cut {
-                pass.end_segment_at(bytes);
-            }
+            check.end(pass);
             match event {
                 Event::NeedMore => return Ok(PassEnd::NeedMore),
                 Event::Done => return Ok(PassEnd::SourceEnd),
                 _ => {}
             }
-        }
-    }
-
-    /// Begins a transaction and selects its guide.
-    fn begin(&mut self, pass: &mut EnvelopePass<'_>, listener: &mut impl Listener) {
-        if let Some(guide) = self.validator.begin_by(self.guides.as_deref(), pass) {
-            listener.by_guide(&guide);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod characters;
 mod element;
+mod event;
 mod explain;
 mod hl;
 mod hl_flat;
@@ -29,6 +30,7 @@ use crate::segment::Segment;
 use characters::CharacterCheck;
 pub use characters::CharacterRules;
 pub(crate) use element::{Numbers, Settings};
+pub use event::EventCheck;
 pub(crate) use explain::value_fault;
 use explain::{ElementFault, Explanation};
 use hl::{HlCheck, Level};

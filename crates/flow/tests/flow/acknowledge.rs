@@ -114,6 +114,9 @@ fn what_cannot_be_acknowledged_is_found_by_the_check() {
     let found = |text: String| world.compile(&text).map(|_| ()).expect_err("a finding").to_string();
     let told = found(flow().replace(&format!("{EDI}/850.guide"), "item.shape"));
     assert!(told.contains("error[FLO-022]: only interchanges with a guide are acknowledged"), "{told}");
+    let told = found(flow().replace("acknowledge = \"997\"", "acknowledge = \"contrl\""));
+    let expected = "error[FLO-022]: `contrl` acknowledges EDIFACT, and the guides are for X12";
+    assert!(told.contains(expected) && told.contains("hint: write `999`, `997` or `ta1`"), "{told}");
     let told = found(flow().replace("acknowledgment = \"answer\"\n", ""));
     assert!(told.contains("error[FLO-010]: `acknowledge` and the terminal `acknowledgment` belong together"), "{told}");
     let told = found(flow().replace("acknowledge = \"997\"\n", "").replace("acknowledgment = \"answer\"\n", ""));
