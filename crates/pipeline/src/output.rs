@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_columnar::{Codec, ColumnSink, Framing, ParquetEncoder, ParquetOptions, TextStore};
-use quayline_core::{Fault, Finding, Findings, Shape};
+use quayline_core::{Fault, Finding, Shape};
 use quayline_edi::EdiWriterOptions;
 use quayline_flat::{CsvStyle, CsvWriter, FamilyWriter, RowFamilies};
 use quayline_frame::{FramerOptions, FramingSpec};
@@ -20,12 +20,12 @@ use crate::error::PipelineError;
 use crate::lane::Lane;
 use crate::lanes::{Ends, MapEnds, spec_error};
 use crate::sink::map::{
-    Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, OneRecord, Parts, RecordPart, RunHost, Several, SharedPlaces,
-    TextPart, Traced, Tracer, counted_from, usual_envelope,
+    Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, Parts, RecordPart, RunHost, Several, SharedPlaces, TextPart,
+    Traced, Tracer, counted_from, usual_envelope,
 };
 use crate::sink::{
-    Batches, ColumnsTarget, CsvTarget, EdiTarget, Framed, JsonTarget, RecordTarget, TypedEncoder, TypedTarget,
-    XmlTarget,
+    Batches, ColumnsTarget, DocumentEncoder, EdiTarget, Framed, OneRecord, RecordTarget, TextTarget, TextWriter,
+    TypedEncoder,
 };
 use crate::source_head::SourceHead;
 use crate::spool::SpoolFolder;
@@ -76,6 +76,9 @@ impl LaneOutput<'_> {
     }
 }
 
+/// Envelope values for every document, by name.
+type Defaults = Arc<[(String, String)]>;
+
 /// Components of an output in a lane.
 enum Maker<'c> {
     Json { shape: &'c Shape, style: JsonStyle, apart: Apart },
@@ -83,7 +86,7 @@ enum Maker<'c> {
     Csv { schema: &'c Schema, style: CsvStyle },
     Families { schema: &'c Schema, families: &'c Arc<RowFamilies>, style: CsvStyle },
     Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
-    Edi { options: &'c EdiWriterOptions, defaults: Arc<[(String, String)]> },
+    Edi { options: &'c EdiWriterOptions, defaults: Defaults },
     Columns { sink: Box<ColumnSink>, encoder: Option<Box<ParquetEncoder>> },
 }
 
@@ -160,7 +163,7 @@ impl<'c> Ends<'c> {
     }
 
     /// Returns the options of a writer that counts from the run's initial numbers, and the envelope values for every document.
-    fn counting(&self, options: &EdiWriterOptions) -> (EdiWriterOptions, Arc<[(String, String)]>) {
+    fn counting(&self, options: &EdiWriterOptions) -> (EdiWriterOptions, Defaults) {
         let mut counting = options.clone();
         let Some(map) = &self.map else { return (counting, Arc::from([])) };
         let mut defaults = map.world.envelope.clone();
@@ -199,11 +202,11 @@ impl<'c> Ends<'c> {
     ) -> Result<Vec<Box<dyn Lane + 'c>>, PipelineError> {
         let Some(map) = &self.map else {
             let maker = &outputs.first().expect("a run has an output").0;
-            return (0..self.lanes).map(|_| self.lane_without_map(maker, head)).collect();
+            return (0..self.lanes).map(|_| self.with_writer(maker, WithoutMap { ends: self, head })).collect();
         };
         if let Some(out) = &map.trace {
             let places = SharedPlaces::default();
-            let parts = outputs.iter().map(|output| self.part(map, &output.0)).collect::<Result<Vec<_>, _>>()?;
+            let parts = self.parts(map, outputs)?;
             let parts = Traced::new(parts, written, &places);
             let folder = SpoolFolder::clone(&map.spool_folder);
             let tracer = Tracer::new(map.plan, places, Arc::clone(out), folder).counting(map.coverage.clone());
@@ -213,31 +216,29 @@ impl<'c> Ends<'c> {
         (0..self.lanes).map(|_| self.lane_with_map(map, outputs, head)).collect()
     }
 
-    fn lane_without_map(
-        &self,
-        maker: &Maker<'c>,
-        head: Option<&SourceHead>,
-    ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
+    /// Creates the writer of an output and passes it to `user`.
+    fn with_writer<U: WriterUser<'c>>(&self, maker: &Maker<'c>, user: U) -> Result<U::Made, PipelineError> {
         match maker {
-            Maker::Json { shape, style, apart } => self.lane(JsonTarget::new(shape, *style, *apart), head),
-            Maker::Xml { shape, style, apart } => self.lane(XmlTarget::new(shape, style, *apart)?, head),
-            Maker::Csv { schema, style } => self.lane(CsvTarget::new(self.csv_writer(schema, *style)?), head),
+            Maker::Json { shape, style, apart } => user.text(JsonWriter::new(shape, *style), *apart),
+            Maker::Xml { shape, style, apart } => user.text(XmlWriter::new(shape, (*style).clone())?, *apart),
+            Maker::Csv { schema, style } => {
+                let writer = CsvWriter::new(schema.shape(), *style, self.limits)?;
+                user.text(writer.with_moments(schema.shape(), schema.moments()), Apart::Together)
+            }
             Maker::Families { schema, families, style } => {
-                self.lane(CsvTarget::new(family_writer(schema, families, *style)?), head)
+                let writer = FamilyWriter::new(schema.shape(), families, *style)?;
+                user.text(writer.with_moments(schema.shape(), schema.moments()), Apart::Together)
             }
-            Maker::Records { schema, spec, options } => match schema.records() {
-                Records::One(plan) => self.lane(RecordTarget::new(plan, self.framed(spec, options, schema)?), head),
-                Records::Types(types) => {
-                    let target = TypedTarget::new(types, self.shape().len(), self.framed(spec, options, schema)?);
-                    self.lane(target, head)
+            Maker::Records { schema, spec, options } => {
+                let framed = self.framed(spec, options, schema)?;
+                match schema.records() {
+                    Records::One(plan) => user.records(OneRecord::new(plan), framed),
+                    Records::Types(types) => user.records(TypedEncoder::new(types, schema.shape().len()), framed),
+                    Records::None => unreachable!("an output of records without a description was refused"),
                 }
-                Records::None => unreachable!("an output of records without a description was refused"),
-            },
-            Maker::Edi { options, .. } => self.lane(EdiTarget::new(options), head),
-            Maker::Columns { sink, encoder: Some(encoder) } => {
-                self.lane(ColumnsTarget::new(sink.sibling(), (**encoder).clone()), head)
             }
-            Maker::Columns { sink, encoder: None } => self.lane(ColumnsTarget::new(sink.sibling(), Batches), head),
+            Maker::Edi { options, defaults } => user.interchanges(options, defaults),
+            Maker::Columns { sink, encoder } => user.columns(sink.sibling(), encoder.as_deref().cloned()),
         }
     }
 
@@ -257,10 +258,7 @@ impl<'c> Ends<'c> {
                 let part = RecordPart::new(OneRecord::new(record), self.framed(spec, options, schema)?, folder);
                 self.mapped(map, Alone(part), head)
             }
-            outputs => {
-                let parts = outputs.iter().map(|output| self.part(map, &output.0)).collect::<Result<_, _>>()?;
-                self.mapped(map, Several(parts), head)
-            }
+            outputs => self.mapped(map, Several(self.parts(map, outputs)?), head),
         }
     }
 
@@ -273,45 +271,9 @@ impl<'c> Ends<'c> {
         self.lane(MapTarget::new(map.plan, parts, RunHost::new(map.world), Unwatched, self.limits), head)
     }
 
-    fn part(&self, map: &MapEnds<'c>, maker: &Maker<'c>) -> Result<AnyPart<'c>, PipelineError> {
-        let folder = SpoolFolder::clone(&map.spool_folder);
-        Ok(match maker {
-            Maker::Json { shape, style, apart } => {
-                AnyPart::Json(TextPart::new(JsonWriter::new(shape, *style), *apart, folder))
-            }
-            Maker::Xml { shape, style, apart } => {
-                AnyPart::Xml(TextPart::new(XmlWriter::new(shape, (*style).clone())?, *apart, folder))
-            }
-            Maker::Csv { schema, style } => {
-                AnyPart::Csv(TextPart::new(self.csv_writer(schema, *style)?, Apart::Together, folder))
-            }
-            Maker::Families { schema, families, style } => {
-                let writer = family_writer(schema, families, *style)?;
-                AnyPart::Families(Box::new(TextPart::new(writer, Apart::Together, folder)))
-            }
-            Maker::Records { schema, spec, options } => {
-                let framed = self.framed(spec, options, schema)?;
-                match schema.records() {
-                    Records::One(plan) => {
-                        AnyPart::Record(Box::new(RecordPart::new(OneRecord::new(plan), framed, folder)))
-                    }
-                    Records::Types(types) => {
-                        let encoder = TypedEncoder::new(types, schema.shape().len());
-                        AnyPart::Typed(Box::new(RecordPart::new(encoder, framed, folder)))
-                    }
-                    Records::None => unreachable!("an output of records without a description was refused"),
-                }
-            }
-            Maker::Edi { options, defaults } => AnyPart::Edi(Box::new(EdiPart::new(options, Arc::clone(defaults)))),
-            Maker::Columns { sink, encoder } => {
-                AnyPart::Columns(Box::new(ColumnsPart::new(sink.sibling(), encoder.as_deref().cloned())))
-            }
-        })
-    }
-
-    fn csv_writer(&self, schema: &Schema, style: CsvStyle) -> Result<CsvWriter, Findings> {
-        let writer = CsvWriter::new(schema.shape(), style, self.limits)?;
-        Ok(writer.with_moments(schema.shape(), schema.moments()))
+    fn parts(&self, map: &MapEnds<'c>, outputs: &[LaneOutput<'c>]) -> Result<Vec<AnyPart<'c>>, PipelineError> {
+        let part = |output: &LaneOutput<'c>| self.with_writer(&output.0, OfMap(SpoolFolder::clone(&map.spool_folder)));
+        outputs.iter().map(part).collect()
     }
 
     fn framed(
@@ -324,9 +286,69 @@ impl<'c> Ends<'c> {
     }
 }
 
-fn family_writer(schema: &Schema, families: &Arc<RowFamilies>, style: CsvStyle) -> Result<FamilyWriter, Findings> {
-    let writer = FamilyWriter::new(schema.shape(), families, style)?;
-    Ok(writer.with_moments(schema.shape(), schema.moments()))
+/// Uses the writer of an output. Each format has a writer of its own type, and the loops around it are compiled for each.
+trait WriterUser<'c> {
+    type Made;
+
+    fn text<W: TextWriter + 'c>(self, writer: W, apart: Apart) -> Result<Self::Made, PipelineError>;
+
+    fn records<E: DocumentEncoder + 'c>(self, encoder: E, framed: Framed) -> Result<Self::Made, PipelineError>;
+
+    fn interchanges(self, options: &EdiWriterOptions, defaults: &Defaults) -> Result<Self::Made, PipelineError>;
+
+    fn columns(self, sink: ColumnSink, encoder: Option<ParquetEncoder>) -> Result<Self::Made, PipelineError>;
+}
+
+/// Makes a lane that writes the documents of the source as they are.
+struct WithoutMap<'e, 'c> {
+    ends: &'e Ends<'c>,
+    head: Option<&'e SourceHead>,
+}
+
+impl<'c> WriterUser<'c> for WithoutMap<'_, 'c> {
+    type Made = Box<dyn Lane + 'c>;
+
+    fn text<W: TextWriter + 'c>(self, writer: W, apart: Apart) -> Result<Self::Made, PipelineError> {
+        self.ends.lane(TextTarget::new(writer, apart), self.head)
+    }
+
+    fn records<E: DocumentEncoder + 'c>(self, encoder: E, framed: Framed) -> Result<Self::Made, PipelineError> {
+        self.ends.lane(RecordTarget::new(encoder, framed), self.head)
+    }
+
+    fn interchanges(self, options: &EdiWriterOptions, _defaults: &Defaults) -> Result<Self::Made, PipelineError> {
+        self.ends.lane(EdiTarget::new(options), self.head)
+    }
+
+    fn columns(self, sink: ColumnSink, encoder: Option<ParquetEncoder>) -> Result<Self::Made, PipelineError> {
+        match encoder {
+            Some(encoder) => self.ends.lane(ColumnsTarget::new(sink, encoder), self.head),
+            None => self.ends.lane(ColumnsTarget::new(sink, Batches), self.head),
+        }
+    }
+}
+
+/// Makes one of a map's outputs.
+struct OfMap(SpoolFolder);
+
+impl<'c> WriterUser<'c> for OfMap {
+    type Made = AnyPart<'c>;
+
+    fn text<W: TextWriter + 'c>(self, writer: W, apart: Apart) -> Result<AnyPart<'c>, PipelineError> {
+        Ok(W::any(TextPart::new(writer, apart, self.0)))
+    }
+
+    fn records<E: DocumentEncoder + 'c>(self, encoder: E, framed: Framed) -> Result<AnyPart<'c>, PipelineError> {
+        Ok(E::any(RecordPart::new(encoder, framed, self.0)))
+    }
+
+    fn interchanges(self, options: &EdiWriterOptions, defaults: &Defaults) -> Result<AnyPart<'c>, PipelineError> {
+        Ok(AnyPart::Edi(Box::new(EdiPart::new(options, Arc::clone(defaults)))))
+    }
+
+    fn columns(self, sink: ColumnSink, encoder: Option<ParquetEncoder>) -> Result<AnyPart<'c>, PipelineError> {
+        Ok(AnyPart::Columns(Box::new(ColumnsPart::new(sink, encoder))))
+    }
 }
 
 fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -> (OutputStart, Maker<'c>) {

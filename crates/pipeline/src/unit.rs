@@ -1,5 +1,6 @@
 //! One unit at a time: a record, a message, a whole interchange, from bytes in memory into buffers.
 
+use core::convert::Infallible;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -654,6 +655,10 @@ impl OutputBuffer {
         }
     }
 
+    fn check(&self, mark: &OutputMark) {
+        assert_eq!(mark.kept, self.kept, "a mark is void once the output was kept or handed out");
+    }
+
     /// Moves the pending bytes of the interchange writer to the buffer.
     fn flush(&mut self) {
         if let Form::Edi(writer) = &mut self.form {
@@ -694,33 +699,39 @@ impl OutputBuffer {
 
 impl Revocable for OutputBuffer {
     type Mark = OutputMark;
+    type Error = Infallible;
 
-    fn mark(&mut self) -> OutputMark {
+    fn mark(&mut self) -> Result<OutputMark, Infallible> {
         let edi = match &mut self.form {
             Form::Edi(writer) => Some(writer.mark()),
             Form::Text { .. } | Form::Pages { .. } => None,
         };
         let len = if let Form::Pages { pages, .. } = &self.form { pages.len() } else { self.bytes.len() };
-        OutputMark { len, edi, kept: self.kept, key: self.key.clone() }
+        Ok(OutputMark { len, edi, kept: self.kept, key: self.key.clone() })
     }
 
     /// # Panics
     /// If the output was kept or taken since the mark.
-    fn back_to(&mut self, mark: OutputMark) {
-        assert_eq!(mark.kept, self.kept, "a mark is void once the output was kept or handed out");
+    fn back_to(&mut self, mark: OutputMark) -> Result<(), Infallible> {
+        self.check(&mark);
         if let Form::Pages { pages, .. } = &mut self.form {
             pages.truncate(mark.len);
-            return;
+            return Ok(());
         }
         self.bytes.truncate(mark.len);
         self.key = mark.key;
         if let (Form::Edi(writer), Some(mark)) = (&mut self.form, mark.edi) {
-            Revocable::back_to(&mut **writer, mark);
+            writer.back_to(mark);
         }
+        Ok(())
     }
 
-    fn keep(&mut self) {
+    /// # Panics
+    /// If the output was kept or taken since the mark.
+    fn keep(&mut self, mark: OutputMark) -> Result<(), Infallible> {
+        self.check(&mark);
         self.kept += 1;
+        Ok(())
     }
 }
 

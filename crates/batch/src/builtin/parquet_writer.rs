@@ -322,10 +322,10 @@ impl ParquetWriter {
         let Some(open) = &self.open else { return Err(damaged()) };
         let mut lane = self.pipeline.page_lane(open.columns.encoder()).map_err(|findings| of_findings(&findings))?;
         let [buffer] = self.buffers.as_mut_slice() else { return Err(damaged()) };
-        let mark = buffer.mark();
+        let Ok(mark) = buffer.mark();
         let report = lane.run(&self.name, bytes, std::slice::from_mut(buffer));
         if !report.is_good() {
-            buffer.back_to(mark);
+            let Ok(()) = buffer.back_to(mark);
             let lost = report.lost.iter().flat_map(|findings| &findings.0);
             return Err(of_findings(&Findings(report.findings.iter().chain(lost).cloned().collect())));
         }

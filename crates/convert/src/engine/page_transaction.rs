@@ -7,18 +7,19 @@
 use core::ops::Range;
 
 use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetMark};
-use quayline_pipeline::{Columns, Page, Payload, PipelineError, Spool, SpoolFolder, SpoolReader, SpoolWriter};
+use quayline_pipeline::{
+    Columns, Page, Payload, PipelineError, Revocable, Spool, SpoolFolder, SpoolReader, SpoolWriter,
+};
 
-use crate::engine::output::{OutFile, OutputWriter};
+use crate::engine::output::{OutFile, OutputWriter, TextOutput};
 use crate::engine::writer::Writer;
 use crate::error::ConvertError;
 
 /// A transaction whose pages are being written.
 #[derive(Debug)]
 pub(crate) struct PageTransaction {
-    before: OutputMark,
-    /// True if a page of the transaction has an error. Its output has been undone.
-    is_bad: bool,
+    /// The output before the transaction; `None` once a page has an error and the output was undone.
+    before: Option<OutputMark>,
     /// Pages in the output, and documents that they became.
     pages: u64,
     documents: u64,
@@ -54,19 +55,18 @@ impl Writer<'_> {
 
     fn write_page(&mut self, payload: &mut Payload, page: Page, raw: &[u8]) -> Result<(), ConvertError> {
         if page.is_first {
-            let folder = SpoolFolder::clone(&self.spool_folder);
-            let before = self.output().hold(&folder)?;
-            self.page_transaction =
-                Some(PageTransaction { before, is_bad: false, pages: 0, documents: 0, raw: Spool::default() });
+            let before = self.revocable().mark()?;
+            let before = Some(before);
+            self.page_transaction = Some(PageTransaction { before, pages: 0, documents: 0, raw: Spool::default() });
         }
         if page.is_bad {
             self.take_back()?;
         }
         let mut held = self.page_transaction.take().expect("the first page of a transaction comes first");
-        if !held.is_bad {
+        if let Some(before) = &mut held.before {
             held.pages += 1;
             held.documents += page.documents;
-            match &mut held.before {
+            match before {
                 OutputMark::Arrow(beside) => self.output().write_beside(beside, payload, page.output)?,
                 _ => self.write_part(payload, page.output)?,
             }
@@ -84,11 +84,11 @@ impl Writer<'_> {
             return Ok(());
         }
         let tally = &mut self.state.tally;
-        if !held.is_bad {
+        if let Some(before) = held.before {
             tally.records_in += held.pages;
             tally.records_out += held.pages;
             self.state.documents += held.documents;
-            return self.output().release(held.before);
+            return self.revocable().keep(before);
         }
         tally.records_in += 1;
         tally.records_rejected += 1;
@@ -101,8 +101,8 @@ impl Writer<'_> {
     /// Undoes the written output of the open transaction.
     pub(crate) fn take_back(&mut self) -> Result<(), ConvertError> {
         let Some(mut held) = self.page_transaction.take() else { return Ok(()) };
-        if !core::mem::replace(&mut held.is_bad, true) {
-            self.output().back_to(&mut held.before)?;
+        if let Some(before) = held.before.take() {
+            self.revocable().back_to(before)?;
         }
         self.page_transaction = Some(held);
         Ok(())
@@ -115,6 +115,68 @@ impl Writer<'_> {
     /// Pages are those of a conversion without a map, which has one output.
     fn output(&mut self) -> &mut OutputWriter {
         &mut self.outputs[0]
+    }
+
+    fn revocable(&mut self) -> RevocableOutput<'_> {
+        RevocableOutput { writer: &mut self.outputs[0], folder: &self.spool_folder }
+    }
+}
+
+/// An output, and the folder of a spool in which it waits if it cannot be cut.
+struct RevocableOutput<'w> {
+    writer: &'w mut OutputWriter,
+    folder: &'w SpoolFolder,
+}
+
+impl Revocable for RevocableOutput<'_> {
+    type Mark = OutputMark;
+    type Error = ConvertError;
+
+    fn mark(&mut self) -> Result<OutputMark, ConvertError> {
+        match self.writer {
+            OutputWriter::Text(output) => Ok(output.hold(self.folder)),
+            OutputWriter::Edi(output) => Ok(output.text().hold(self.folder)),
+            OutputWriter::Parquet(output) => {
+                let mark = output.with(|writer| writer.mark())?;
+                output.with(|writer| {
+                    writer.output().hold(self.folder);
+                    Ok(())
+                })?;
+                Ok(OutputMark::Parquet(mark))
+            }
+            OutputWriter::Arrow(output) => {
+                let out = SpoolWriter { spool: Spool::default(), folder: SpoolFolder::clone(self.folder) };
+                Ok(OutputMark::Arrow(Box::new(output.with(|writer| writer.beside(out))?)))
+            }
+        }
+    }
+
+    fn back_to(&mut self, mark: OutputMark) -> Result<(), ConvertError> {
+        match (&mut *self.writer, mark) {
+            (OutputWriter::Text(output), OutputMark::Text { bytes, drop_first }) => output.back_to(bytes, drop_first),
+            (OutputWriter::Edi(output), OutputMark::Text { bytes, .. }) => output.text().back_to(bytes, 0),
+            (OutputWriter::Parquet(output), OutputMark::Parquet(mark)) => {
+                output.with(|writer| writer.back_to(mark)?.back_to(mark.bytes()).map_err(ColumnError::Output))
+            }
+            // Nothing of it is in the output.
+            (OutputWriter::Arrow(_), OutputMark::Arrow(_)) => Ok(()),
+            _ => unreachable!("a mark is of its own output"),
+        }
+    }
+
+    fn keep(&mut self, mark: OutputMark) -> Result<(), ConvertError> {
+        match (&mut *self.writer, mark) {
+            (OutputWriter::Text(output), _) => output.release(),
+            (OutputWriter::Edi(output), _) => output.text().release(),
+            (OutputWriter::Parquet(output), _) => {
+                output.with(|writer| writer.settle()?.release().map_err(ColumnError::Output))
+            }
+            (OutputWriter::Arrow(output), OutputMark::Arrow(beside)) => output.with(|writer| {
+                let (held, _) = beside.finish()?;
+                writer.append(SpoolReader::new(held.spool))
+            }),
+            (OutputWriter::Arrow(_), _) => unreachable!("a mark is of its own output"),
+        }
     }
 }
 
@@ -153,59 +215,9 @@ impl OutputWriter {
             _ => unreachable!("lanes make the columns of their output"),
         })
     }
-
-    /// Starts output that may be undone.
-    fn hold(&mut self, folder: &SpoolFolder) -> Result<OutputMark, ConvertError> {
-        match self {
-            OutputWriter::Text(output) => Ok(output.hold(folder)),
-            OutputWriter::Edi(output) => Ok(output.text().hold(folder)),
-            OutputWriter::Parquet(output) => {
-                let mark = output.with(|writer| writer.mark())?;
-                output.with(|writer| {
-                    writer.output().hold(folder);
-                    Ok(())
-                })?;
-                Ok(OutputMark::Parquet(mark))
-            }
-            OutputWriter::Arrow(output) => {
-                let out = SpoolWriter { spool: Spool::default(), folder: SpoolFolder::clone(folder) };
-                Ok(OutputMark::Arrow(Box::new(output.with(|writer| writer.beside(out))?)))
-            }
-        }
-    }
-
-    /// Keeps the output since the mark.
-    fn release(&mut self, mark: OutputMark) -> Result<(), ConvertError> {
-        match (self, mark) {
-            (OutputWriter::Text(output), _) => output.release(),
-            (OutputWriter::Edi(output), _) => output.text().release(),
-            (OutputWriter::Parquet(output), _) => {
-                output.with(|writer| writer.settle()?.release().map_err(ColumnError::Output))
-            }
-            (OutputWriter::Arrow(output), OutputMark::Arrow(beside)) => output.with(|writer| {
-                let (held, _) = beside.finish()?;
-                writer.append(SpoolReader::new(held.spool))
-            }),
-            (OutputWriter::Arrow(_), _) => unreachable!("an output is marked by itself"),
-        }
-    }
-
-    /// Undoes the output since the mark.
-    fn back_to(&mut self, mark: &mut OutputMark) -> Result<(), ConvertError> {
-        match (self, mark) {
-            (OutputWriter::Text(output), OutputMark::Text { bytes, drop_first }) => output.back_to(*bytes, *drop_first),
-            (OutputWriter::Edi(output), OutputMark::Text { bytes, .. }) => output.text().back_to(*bytes, 0),
-            (OutputWriter::Parquet(output), OutputMark::Parquet(mark)) => {
-                output.with(|writer| writer.back_to(*mark)?.back_to(mark.bytes()).map_err(ColumnError::Output))
-            }
-            // Nothing of it is in the output.
-            (OutputWriter::Arrow(_), OutputMark::Arrow(_)) => Ok(()),
-            _ => unreachable!("an output is marked by itself"),
-        }
-    }
 }
 
-impl crate::engine::output::TextOutput {
+impl TextOutput {
     fn hold(&mut self, folder: &SpoolFolder) -> OutputMark {
         let mark = OutputMark::Text { bytes: self.out.bytes(), drop_first: self.drop_first };
         self.out.hold(folder);

@@ -1,14 +1,17 @@
-//! Records of one description in a framing.
+//! Records in a framing: encoders of documents, and the target that frames their records as they are.
 
+use core::convert::Infallible;
 use std::sync::Arc;
 
 use quayline_cobol::{RecordEncoder, RecordFaults, RecordPlan};
-use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
+use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, Value};
 use quayline_frame::{Framer, FramerOptions, FramingSpec, SpecError};
 use quayline_project::Schema;
 
 use crate::payload::Payload;
 use crate::record_extent::extent;
+use crate::revocable::Revocable;
+use crate::sink::map::{AnyPart, RecordPart};
 use crate::target::Target;
 
 /// Frames the records of a block. Blocks and segments of the framing end with it, so that a checkpoint can be written there and lanes are
@@ -45,17 +48,6 @@ impl Framed {
         self.framer.frame(body, &mut self.out).map_err(|fault| vec![fault.finding()])
     }
 
-    /// Returns the state of the output for [`Framed::back_to`].
-    pub(crate) fn mark(&self) -> FramedMark {
-        FramedMark(self.framer.clone(), self.out.len())
-    }
-
-    /// Discards the output since the mark.
-    pub(crate) fn back_to(&mut self, mark: FramedMark) {
-        let len = mark.1;
-        self.back_to_len(mark, len);
-    }
-
     /// Discards the output since the mark, if bytes were taken since, so that the mark is now at another length.
     pub(crate) fn back_to_len(&mut self, FramedMark(framer, _): FramedMark, len: usize) {
         self.framer = framer;
@@ -85,29 +77,113 @@ impl Framed {
     }
 }
 
-pub(crate) struct RecordTarget {
-    plan: RecordPlan,
-    encoder: RecordEncoder,
-    framed: Framed,
-}
+impl Revocable for Framed {
+    type Mark = FramedMark;
+    type Error = Infallible;
 
-impl RecordTarget {
-    pub(crate) fn new(plan: &RecordPlan, framed: Framed) -> Self {
-        RecordTarget { plan: plan.clone(), encoder: RecordEncoder::of_files(plan), framed }
+    fn mark(&mut self) -> Result<FramedMark, Infallible> {
+        Ok(FramedMark(self.framer.clone(), self.out.len()))
+    }
+
+    fn back_to(&mut self, mark: FramedMark) -> Result<(), Infallible> {
+        let len = mark.1;
+        self.back_to_len(mark, len);
+        Ok(())
+    }
+
+    fn keep(&mut self, _: FramedMark) -> Result<(), Infallible> {
+        Ok(())
     }
 }
 
-impl Target for RecordTarget {
-    type Sink = RecordEncoder;
+/// Encoder of a document's records.
+pub(crate) trait DocumentEncoder: Sink + Send + Sized {
+    /// Frames the records of the last document.
+    ///
+    /// # Errors
+    /// Values that the records cannot represent; none of the records is then framed.
+    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>>;
+    /// Returns an output of a map, of a kind that is known at run time.
+    fn any<'s>(part: RecordPart<Self>) -> AnyPart<'s>
+    where
+        Self: 's;
+}
+
+/// Records of one description.
+pub(crate) struct OneRecord {
+    plan: RecordPlan,
+    encoder: RecordEncoder,
+}
+
+impl OneRecord {
+    pub(crate) fn new(plan: &RecordPlan) -> Self {
+        OneRecord { encoder: RecordEncoder::of_files(plan), plan: plan.clone() }
+    }
+}
+
+impl DocumentEncoder for OneRecord {
+    #[inline]
+    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
+        let body = self.encoder.take().map_err(|faults| findings(&faults, &self.plan))?;
+        framed.add(body)
+    }
+
+    fn any<'s>(part: RecordPart<Self>) -> AnyPart<'s> {
+        AnyPart::Record(Box::new(part))
+    }
+}
+
+impl Sink for OneRecord {
+    #[inline(always)]
+    fn enter(&mut self, node: NodeId) {
+        self.encoder.enter(node);
+    }
+    #[inline(always)]
+    fn leave(&mut self, node: NodeId) {
+        self.encoder.leave(node);
+    }
+    #[inline(always)]
+    fn open_list(&mut self, node: NodeId) {
+        self.encoder.open_list(node);
+    }
+    #[inline(always)]
+    fn close_list(&mut self, node: NodeId) {
+        self.encoder.close_list(node);
+    }
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.encoder.value(node, value);
+    }
+    fn null_branch(&mut self, node: NodeId) {
+        self.encoder.null_branch(node);
+    }
+    fn discard(&mut self) {
+        self.encoder.discard();
+    }
+}
+
+/// Records of a source's documents.
+pub(crate) struct RecordTarget<E> {
+    encoder: E,
+    framed: Framed,
+}
+
+impl<E> RecordTarget<E> {
+    pub(crate) fn new(encoder: E, framed: Framed) -> Self {
+        RecordTarget { encoder, framed }
+    }
+}
+
+impl<E: DocumentEncoder> Target for RecordTarget<E> {
+    type Sink = E;
 
     #[inline(always)]
-    fn sink(&mut self) -> &mut RecordEncoder {
+    fn sink(&mut self) -> &mut E {
         &mut self.encoder
     }
 
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        let body = self.encoder.take().map_err(|faults| findings(&faults, &self.plan))?;
-        self.framed.add(body)
+        self.encoder.frame(&mut self.framed)
     }
 
     fn mark(&mut self) -> Result<usize, Vec<Finding>> {

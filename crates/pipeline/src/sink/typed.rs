@@ -7,42 +7,9 @@ use quayline_core::{Fault, Finding, NodeId, Place, Sink, Value};
 use quayline_project::{Found, RecordTypes};
 
 use crate::codes;
-use crate::payload::Payload;
-use crate::sink::record::{Framed, findings};
-use crate::target::Target;
-
-pub(crate) struct TypedTarget<'s> {
-    encoder: TypedEncoder<'s>,
-    framed: Framed,
-}
-
-impl<'s> TypedTarget<'s> {
-    pub(crate) fn new(types: &'s RecordTypes, nodes: usize, framed: Framed) -> Self {
-        TypedTarget { encoder: TypedEncoder::new(types, nodes), framed }
-    }
-}
-
-impl<'s> Target for TypedTarget<'s> {
-    type Sink = TypedEncoder<'s>;
-
-    #[inline(always)]
-    fn sink(&mut self) -> &mut TypedEncoder<'s> {
-        &mut self.encoder
-    }
-
-    fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        self.encoder.frame(&mut self.framed)
-    }
-
-    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
-        Ok(self.framed.written())
-    }
-
-    fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
-        self.framed.drain(payload);
-        Ok(())
-    }
-}
+use crate::revocable::Revocable as _;
+use crate::sink::map::{AnyPart, RecordPart};
+use crate::sink::record::{DocumentEncoder, Framed, findings};
 
 /// Routes the events of a document to the encoders of its records.
 pub(crate) struct TypedEncoder<'s> {
@@ -101,28 +68,6 @@ impl<'s> TypedEncoder<'s> {
             has_places: false,
             findings: Vec::new(),
         }
-    }
-
-    /// Frames the records of the last document: all or none.
-    pub(crate) fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
-        if !self.findings.is_empty() {
-            return Err(core::mem::take(&mut self.findings));
-        }
-        if self.records.is_empty() {
-            let finding = Finding::error(codes::NO_RECORD, Fault::Sender, "the document holds no record");
-            return Err(vec![finding.hint("give it one member, named after a record type and holding its fields")]);
-        }
-        let mark = (self.records.len() > 1).then(|| framed.mark());
-        let order = if self.has_places { self.in_places() } else { (0..self.records.len()).collect() };
-        for record in order {
-            if let Err(found) = framed.add(&self.bodies[self.records[record].body.clone()]) {
-                if let Some(mark) = mark {
-                    framed.back_to(mark);
-                }
-                return Err(found);
-            }
-        }
-        Ok(())
     }
 
     /// Returns the records in the order of the original file. Children of each parent are sorted by position; a record without a
@@ -302,5 +247,40 @@ impl Sink for TypedEncoder<'_> {
 
     fn discard(&mut self) {
         self.clear();
+    }
+}
+
+impl DocumentEncoder for TypedEncoder<'_> {
+    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
+        if !self.findings.is_empty() {
+            return Err(core::mem::take(&mut self.findings));
+        }
+        if self.records.is_empty() {
+            let finding = Finding::error(codes::NO_RECORD, Fault::Sender, "the document holds no record");
+            return Err(vec![finding.hint("give it one member, named after a record type and holding its fields")]);
+        }
+        let mark = if self.records.len() > 1 {
+            let Ok(mark) = framed.mark();
+            Some(mark)
+        } else {
+            None
+        };
+        let order = if self.has_places { self.in_places() } else { (0..self.records.len()).collect() };
+        for record in order {
+            if let Err(found) = framed.add(&self.bodies[self.records[record].body.clone()]) {
+                if let Some(mark) = mark {
+                    let Ok(()) = framed.back_to(mark);
+                }
+                return Err(found);
+            }
+        }
+        Ok(())
+    }
+
+    fn any<'s>(part: RecordPart<Self>) -> AnyPart<'s>
+    where
+        Self: 's,
+    {
+        AnyPart::Typed(Box::new(part))
     }
 }

@@ -25,7 +25,7 @@ use crate::target::{MapExtras, Target};
 pub(crate) use columns::ColumnsPart;
 pub(crate) use edi::{EdiPart, counted_from, usual_envelope};
 pub(crate) use part::Part;
-pub(crate) use records::{One as OneRecord, RecordPart};
+pub(crate) use records::RecordPart;
 pub(crate) use several::{AnyPart, Several};
 pub(crate) use text::TextPart;
 pub use trace::TraceOut;

@@ -1,79 +1,14 @@
 //! Documents as records.
 
-use quayline_cobol::{RecordEncoder, RecordPlan};
 use quayline_core::{Finding, NodeId, Sink, Value};
 
 use super::part::{Part, spool_error};
 use super::waiting::Waiting;
 use crate::payload::Payload;
-use crate::sink::record::{Framed, FramedMark, findings};
-use crate::sink::typed::TypedEncoder;
+use crate::revocable::Revocable as _;
+use crate::sink::record::{DocumentEncoder, Framed, FramedMark};
 use crate::spool::SpoolFolder;
 use crate::target::OutputExtent;
-
-/// Encoder of a document's records.
-pub(crate) trait Encoder: Sink + Send {
-    /// Frames the records of the last document.
-    ///
-    /// # Errors
-    /// Values that the records cannot represent; none of the records is then framed.
-    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>>;
-}
-
-/// Records of one description.
-pub(crate) struct One {
-    plan: RecordPlan,
-    encoder: RecordEncoder,
-}
-
-impl One {
-    pub(crate) fn new(plan: &RecordPlan) -> Self {
-        One { encoder: RecordEncoder::of_files(plan), plan: plan.clone() }
-    }
-}
-
-impl Encoder for One {
-    #[inline]
-    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
-        let body = self.encoder.take().map_err(|faults| findings(&faults, &self.plan))?;
-        framed.add(body)
-    }
-}
-
-impl Sink for One {
-    #[inline(always)]
-    fn enter(&mut self, node: NodeId) {
-        self.encoder.enter(node);
-    }
-    #[inline(always)]
-    fn leave(&mut self, node: NodeId) {
-        self.encoder.leave(node);
-    }
-    #[inline(always)]
-    fn open_list(&mut self, node: NodeId) {
-        self.encoder.open_list(node);
-    }
-    #[inline(always)]
-    fn close_list(&mut self, node: NodeId) {
-        self.encoder.close_list(node);
-    }
-    #[inline(always)]
-    fn value(&mut self, node: NodeId, value: Value<'_>) {
-        self.encoder.value(node, value);
-    }
-    fn null_branch(&mut self, node: NodeId) {
-        self.encoder.null_branch(node);
-    }
-    fn discard(&mut self) {
-        self.encoder.discard();
-    }
-}
-
-impl Encoder for TypedEncoder<'_> {
-    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
-        TypedEncoder::frame(self, framed)
-    }
-}
 
 /// Records of the documents of a lane.
 pub(crate) struct RecordPart<E> {
@@ -87,7 +22,7 @@ pub(crate) struct RecordPart<E> {
     refused: Vec<Finding>,
 }
 
-impl<E: Encoder> RecordPart<E> {
+impl<E: DocumentEncoder> RecordPart<E> {
     pub(crate) fn new(encoder: E, framed: Framed, folder: SpoolFolder) -> Self {
         let waiting = Waiting::new(folder);
         RecordPart { encoder, framed, waiting, mark: None, pending: false, documents: 0, refused: Vec::new() }
@@ -98,7 +33,8 @@ impl<E: Encoder> RecordPart<E> {
             return;
         }
         if self.mark.is_none() {
-            self.mark = Some(self.framed.mark());
+            let Ok(mark) = self.framed.mark();
+            self.mark = Some(mark);
         }
         match self.encoder.frame(&mut self.framed) {
             Ok(()) => self.documents += 1,
@@ -107,7 +43,7 @@ impl<E: Encoder> RecordPart<E> {
     }
 }
 
-impl<E: Encoder> Sink for RecordPart<E> {
+impl<E: DocumentEncoder> Sink for RecordPart<E> {
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
@@ -140,7 +76,7 @@ impl<E: Encoder> Sink for RecordPart<E> {
     }
 }
 
-impl<E: Encoder> Part for RecordPart<E> {
+impl<E: DocumentEncoder> Part for RecordPart<E> {
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
         self.end_pending();
         if self.refused.is_empty() { Ok(()) } else { Err(core::mem::take(&mut self.refused)) }

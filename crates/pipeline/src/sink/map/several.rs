@@ -10,11 +10,11 @@ use super::Parts;
 use super::columns::ColumnsPart;
 use super::edi::EdiPart;
 use super::part::Part;
-use super::records::{One, RecordPart};
+use super::records::RecordPart;
 use super::text::TextPart;
 use super::world::EnvelopeSet;
 use crate::payload::Payload;
-use crate::sink::typed::TypedEncoder;
+use crate::sink::{OneRecord, TypedEncoder};
 use crate::target::OutputExtent;
 
 /// An output of some kind.
@@ -23,7 +23,7 @@ pub(crate) enum AnyPart<'s> {
     Xml(TextPart<XmlWriter>),
     Csv(TextPart<CsvWriter>),
     Families(Box<TextPart<FamilyWriter>>),
-    Record(Box<RecordPart<One>>),
+    Record(Box<RecordPart<OneRecord>>),
     Typed(Box<RecordPart<TypedEncoder<'s>>>),
     Edi(Box<EdiPart>),
     Columns(Box<ColumnsPart>),

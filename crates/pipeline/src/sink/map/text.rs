@@ -1,94 +1,15 @@
 //! Documents as text: JSON, XML, CSV.
 
 use quayline_core::{Finding, NodeId, Sink, Value};
-use quayline_flat::{CsvWriter, FamilyWriter, KeySpan};
-use quayline_json::JsonWriter;
-use quayline_xml::XmlWriter;
+use quayline_flat::KeySpan;
 
 use super::part::{Part, spool_error};
 use super::waiting::Waiting;
 use crate::apart::Apart;
 use crate::payload::Payload;
+use crate::sink::text::TextWriter;
 use crate::spool::SpoolFolder;
 use crate::target::OutputExtent;
-
-/// A writer of text whose output can be cut back.
-pub(crate) trait TextWriter: Sink + Send {
-    /// Bytes that were written, those of an open document too as far as they can be taken.
-    fn written(&self) -> usize;
-    /// Truncates the output; the open document is discarded.
-    fn back_to(&mut self, len: usize);
-    /// Takes the written bytes, even within a document.
-    fn take(&mut self, into: &mut Vec<u8>);
-    /// Returns true if values are written at their final position at once.
-    fn is_in_order(&self) -> bool {
-        true
-    }
-    /// Returns the keys of the documents that [`TextWriter::take`] takes.
-    fn keys(&self) -> Option<KeySpan> {
-        None
-    }
-    /// Returns the reason why the last document cannot be written.
-    fn refusal(&mut self) -> Option<Finding> {
-        None
-    }
-}
-
-impl TextWriter for JsonWriter {
-    #[inline(always)]
-    fn written(&self) -> usize {
-        self.bytes().len()
-    }
-    fn back_to(&mut self, len: usize) {
-        JsonWriter::back_to(self, len);
-    }
-    fn take(&mut self, into: &mut Vec<u8>) {
-        into.extend_from_slice(self.bytes());
-        self.clear();
-    }
-}
-
-impl TextWriter for XmlWriter {
-    fn written(&self) -> usize {
-        XmlWriter::written(self)
-    }
-    fn back_to(&mut self, len: usize) {
-        XmlWriter::back_to(self, len);
-    }
-    fn take(&mut self, into: &mut Vec<u8>) {
-        self.take_written(into);
-    }
-}
-
-/// Rows; a row with values that come before their turn is put in order at its end.
-macro_rules! text_writer_of_rows {
-    ($writer:ty, $keys:expr) => {
-        impl TextWriter for $writer {
-            fn written(&self) -> usize {
-                self.bytes().len()
-            }
-            fn back_to(&mut self, len: usize) {
-                <$writer>::back_to(self, len);
-            }
-            fn take(&mut self, into: &mut Vec<u8>) {
-                into.extend_from_slice(self.bytes());
-                self.clear();
-            }
-            fn is_in_order(&self) -> bool {
-                false
-            }
-            fn keys(&self) -> Option<KeySpan> {
-                $keys(self)
-            }
-            fn refusal(&mut self) -> Option<Finding> {
-                self.take_fault().map(|fault| fault.finding())
-            }
-        }
-    };
-}
-
-text_writer_of_rows!(CsvWriter, |_| None);
-text_writer_of_rows!(FamilyWriter, FamilyWriter::key_span);
 
 /// Text of the documents of a lane.
 pub(crate) struct TextPart<W> {
@@ -129,9 +50,11 @@ impl<W: TextWriter> TextPart<W> {
 
     fn cut_to(&mut self, at: u64) {
         match self.waiting.cut(at) {
-            Ok(len) => self.writer.back_to(len),
+            Ok(len) => {
+                let Ok(()) = self.writer.back_to(len);
+            }
             Err(error) => {
-                self.writer.back_to(0);
+                let Ok(()) = self.writer.back_to(0);
                 self.refused.extend(spool_error(self.waiting.folder())(error));
             }
         }
