@@ -16,7 +16,7 @@ use quayline_server::{AdminAnswer, AdminDownload, AdminPart, AdminRequest};
 use quayline_workload::{Kind as Work, Workload};
 use serde_json::{Value, json};
 
-use super::entries::entry_json;
+use super::entries::{check_names, entry_json};
 use super::export::{Export, Format};
 use super::folders::Watcher;
 use super::show::{explanation_json, partner_json, partner_line_json};
@@ -250,7 +250,9 @@ impl PartnersPart {
 
     fn entries(&self, query: &Query) -> Answer {
         query.only(&[&FILTERS[..], &["count", "after"]].concat())?;
-        self.page(&Filter { limit: query.count()?, after: query.place()?, ..query.filter()? })
+        let filter = query.filter()?;
+        check_names(&self.ledger, &filter, || self.book().ok())?;
+        self.page(&Filter { limit: query.count()?, after: query.place()?, ..filter })
     }
 
     /// Begins an export. Errors of the first page come before the answer begins.
@@ -260,7 +262,9 @@ impl PartnersPart {
         let word = query.value("format").unwrap_or(Format::WORDS[0]);
         let hint = || format!("write one of {}", Format::WORDS.join(", "));
         let format = Format::named(word).ok_or_else(|| wrong(format!("`format` is `{word}`"), hint()))?;
-        let mut export = Export::new(&self.ledger, query.filter()?, format)?;
+        let filter = query.filter()?;
+        check_names(&self.ledger, &filter, || self.book().ok())?;
+        let mut export = Export::new(&self.ledger, filter, format)?;
         let first = export.part()?;
         let rest = export.map(|part| {
             part.map_err(|findings| {

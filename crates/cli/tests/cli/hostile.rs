@@ -92,7 +92,7 @@ fn an_answer_that_is_none_is_told() {
         error[CLI-003]: `--ack contrl` acknowledges EDIFACT, and the interchange is X12
           at claims.x12, byte 0
 
-        hint: write --ack 999 or --ack 997; `--ack auto` fits both standards
+        hint: write --ack auto, which answers both standards, or --ack 999 or --ack 997
     "#]]);
     for command in ["validate claims.x12", "validate claims.x12 -j 2"] {
         let ran = world.run(&format!("{command} --ack contrl --ack-output out.contrl"));
@@ -102,7 +102,12 @@ fn an_answer_that_is_none_is_told() {
     for kind in ["997", "999", "ta1"] {
         let ran = world.run(&format!("validate orders.edi --ack {kind} --ack-output out.{kind}"));
         let expected = format!("`--ack {kind}` acknowledges X12, and the interchange is EDIFACT");
-        assert!(ran.err().contains(&expected) && ran.err().contains("hint: write --ack contrl"), "{}", ran.err());
+        assert!(
+            ran.err().contains(&expected)
+                && ran.err().contains("hint: write --ack auto, which answers both standards, or --ack contrl"),
+            "{}",
+            ran.err()
+        );
         ran.code(2);
     }
     let left = world.files();

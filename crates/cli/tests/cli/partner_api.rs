@@ -589,9 +589,19 @@ fn entries_are_exported_over_http_in_each_format() {
     assert_eq!(read.code(0).out().lines().count(), ORDERS + 3);
     assert!(read.out().contains("\"fields\":[{\"name\":\"purchase-order\",\"value\":\"PO4712\"}]"));
     // An export of nothing has the head of its format only.
-    let (_, none) = export("?format=csv&partner=NOBODY");
+    let (_, none) = export("?format=csv&from=2099-01-01");
     assert_eq!(none.iter().filter(|byte| **byte == b'\n').count(), 1);
-    assert_eq!(export("?partner=NOBODY").1, b"");
+    assert_eq!(export("?from=2099-01-01&partner=ALDER").1, b"");
+    // An export, and a page, for a name that nothing has is an error as in the command.
+    for path in ["export?partner=ALDR", "export?format=csv&partner=ALDR", "?partner=ALDR"] {
+        let path = format!("/partner/entries{}{path}", if path.starts_with('?') { "" } else { "/" });
+        let unknown = server.json("GET", &path, b"", 400);
+        let finding = &unknown["findings"][0];
+        assert_eq!(finding["code"], "PTN-021", "{unknown}");
+        assert!(finding["hint"].as_str().is_some_and(|text| text.starts_with("did you mean `ALDER`?")), "{unknown}");
+    }
+    let rule = server.json("GET", "/partner/entries?rule=nothing", b"", 400);
+    assert_eq!(rule["findings"][0]["code"], "PTN-021", "{rule}");
     for (query, hint) in [
         ("?format=xml", "write one of jsonl, csv, parquet"),
         ("?formal=csv", "did you mean `format`?"),

@@ -41,12 +41,12 @@ pub struct AcknowledgmentFile {
 pub fn only_standard(kind: &str, argument: impl FnOnce(String) -> Finding) -> Option<(Standard, Finding)> {
     let (standard, other, hint) = match kind {
         "auto" => return None,
-        "contrl" => (Standard::Edifact, Standard::X12, "write --ack 999 or --ack 997"),
-        _ => (Standard::X12, Standard::Edifact, "write --ack contrl"),
+        "contrl" => (Standard::Edifact, Standard::X12, "--ack 999 or --ack 997"),
+        _ => (Standard::X12, Standard::Edifact, "--ack contrl"),
     };
     let (own, other) = (standard.name(), other.name());
     let finding = argument(format!("`--ack {kind}` acknowledges {own}, and the interchange is {other}"));
-    Some((standard, finding.hint(format!("{hint}; `--ack auto` fits both standards"))))
+    Some((standard, finding.hint(format!("write --ack auto, which answers both standards, or {hint}"))))
 }
 
 struct Output {
