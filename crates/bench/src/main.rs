@@ -75,6 +75,7 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
 
     say(&machine());
     let began = Instant::now();
+    let file = folder.join("bars.json");
     let mut outcomes = Vec::new();
     for bar in bars::all().into_iter().filter(|bar| wanted.has(bar)) {
         let row_began = Instant::now();
@@ -86,6 +87,8 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
         };
         say(&format!("{}{took}", outcome.to_line()));
         outcomes.push(outcome);
+        // After each row: a run that is ended early leaves what it measured.
+        write_rows(&file, &outcomes).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     let mut shown = 0;
     for bar in bars::also().into_iter().filter(|bar| wanted.has(bar)) {
@@ -100,9 +103,6 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     let skipped = outcomes.iter().filter(|outcome| outcome.is_skipped()).count();
     let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
     say(&format!("{} bars, {short} short{skipped}, {} s", outcomes.len(), began.elapsed().as_secs()));
-    // A part of the bars does not replace the results of the others.
-    let file = folder.join("bars.json");
-    write_rows(&file, &outcomes).map_err(|error| format!("{}: {error}", file.display()))?;
     say(&format!("written to {}", file.display()));
     Ok(short == 0)
 }
@@ -121,7 +121,7 @@ fn study(max_bytes: u64) -> Result<bool, String> {
     Ok(report.verdict == quayline_report::Verdict::Good)
 }
 
-/// Replaces the measured rows of `bars.json` and keeps the rows of bars that were not measured in this run.
+/// Replaces the measured rows of `bars.json` and keeps the others: a part of the bars does not replace the results of the rest.
 fn write_rows(file: &Path, outcomes: &[Outcome]) -> std::io::Result<()> {
     let before: Vec<Value> =
         std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();

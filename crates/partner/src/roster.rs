@@ -12,7 +12,7 @@
 use std::fs::{self, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_project::ShapeOptions;
@@ -545,6 +545,7 @@ fn record<'l>(changed: &Changed<'_>, lines: impl Iterator<Item = &'l RosterLine>
 /// be written need no lock if the change makes none.
 fn locked(folder: &Path, makes_files: bool) -> Result<Option<fs::File>, Findings> {
     const WAIT: Duration = Duration::from_secs(5);
+    const PAUSE: Duration = Duration::from_millis(10);
     let path = folder.join(CHANGES_FILE);
     let failed = |error: &io::Error| unwritable(&path, error);
     let file = match fs::File::options().create(true).append(true).open(&path) {
@@ -556,11 +557,14 @@ fn locked(folder: &Path, makes_files: bool) -> Result<Option<fs::File>, Findings
         }
         opened => opened.map_err(|error| failed(&error))?,
     };
-    let end = Instant::now() + WAIT;
+    let mut pauses = WAIT.as_millis() / PAUSE.as_millis();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
-            Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) if pauses > 0 => {
+                pauses -= 1;
+                std::thread::sleep(PAUSE);
+            }
             Err(TryLockError::WouldBlock) => {
                 let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
                 let message = format!("another process has changed partners for {} s", WAIT.as_secs());

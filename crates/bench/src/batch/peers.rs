@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use quayline_measure::batch::{Load, Rows, World};
 
 /// Times that each engine runs. The best of two was a matter of luck on a busy machine.
-const TURNS: usize = 5;
+const TURNS: usize = 3;
 
 /// What one run of all engines found, in seconds.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ mod documents;
 mod files;
 mod licences;
 mod modules;
+mod never;
 mod promises;
 mod skipped;
 mod words;
