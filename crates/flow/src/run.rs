@@ -460,7 +460,10 @@ impl<'p> Run<'p> {
             return Ok(());
         }
         while let Some(step) = stack.pop() {
-            if let Step::EndTry(at, parcel) = step {
+            // A failure whose `catch` has no node would vanish with its message.
+            if let Step::EndTry(at, parcel) = step
+                && !self.flow.file.nodes[at].wire("catch").is_empty()
+            {
                 self.handled(&failure);
                 let parcel = Parcel { failure: Some(Rc::new(failure)), ..parcel };
                 self.push(stack, at, "catch", &parcel, AFTER_FAILURE);
