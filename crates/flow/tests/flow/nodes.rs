@@ -214,6 +214,35 @@ fn what_fails_goes_to_failure_then_try_then_catch_then_back() {
 }
 
 #[test]
+fn a_try_whose_catch_is_not_wired_catches_nothing() {
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    let input = world.queue_with(QueueDefinition {
+        backout_threshold: 1,
+        backout_queue: "BACK".into(),
+        ..QueueDefinition::local("IN")
+    });
+    let (errors, back) = (world.queue("ERR"), world.queue("BACK"));
+    let flow = |outer: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"order.shape\"\nout = \"outer\"\n\
+             [node.outer]\ntype = \"try\"\ntry = \"inner\"\n{outer}\n\
+             [node.inner]\ntype = \"try\"\ntry = \"fail\"\n\
+             [node.fail]\ntype = \"throw\"\ntext = \"no\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"ERR\"\n"
+        )
+    };
+    let engine = world.engine(&flow("catch = \"put\""));
+    world.put(&input, &Message::new(*br#"{"id":"a","amount":1}"#));
+    assert_eq!(world.get_text(&errors), r#"{"id":"a","amount":1}"#, "the next try before it catches");
+    drop(engine);
+    let without = flow("");
+    let _engine = world.engine(without.split("[node.put]").next().expect("the nodes before it"));
+    world.put(&input, &Message::new(*br#"{"id":"a","amount":2}"#));
+    assert_eq!(world.get_text(&back), r#"{"id":"a","amount":2}"#, "nothing catches it");
+}
+
+#[test]
 fn a_failed_unit_of_work_leaves_nothing() {
     let world = World::new();
     world.file("F", &[]);
