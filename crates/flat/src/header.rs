@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_core::{Code, Fault, Finding, Findings, PRESERVE, PRESERVE_REMEDY, Place};
 
 use crate::Columns;
 use crate::FlatFaultKind;
@@ -112,6 +112,9 @@ fn unknown(name: &str, columns: &Columns) -> Finding {
         Finding::error(Code("FLAT-005"), Fault::Sender, format!("the record has no field for column {shown}"));
     let index = name.rfind('[').zip(name.rfind(']'));
     let list = index.and_then(|(open, _)| columns.names().filter(|known| known.starts_with(&name[..=open])).last());
+    if name.rsplit('.').next() == Some(PRESERVE) {
+        return finding.hint(PRESERVE_REMEDY);
+    }
     match (near, list) {
         (Some(known), _) => finding.hint(format!("write it `{known}`")),
         (None, Some(last)) => finding.hint(format!("the last column of that list is `{last}`")),

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use quayline_core::{ByteOffset, Code, Fault, Finding, Findings, Place};
+use quayline_core::{ByteOffset, Code, Fault, Finding, Findings, PRESERVE_REMEDY, Place};
 
 /// Kinds of errors. `Display` writes the message without the place; it never holds a value of the document.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -60,6 +60,8 @@ pub enum JsonError {
     Unknown {
         /// The name of the shape that is most like it.
         nearest: Option<String>,
+        /// It is the member that `--preserve` adds.
+        preserves: bool,
     },
     /// `JSON-012`: a value of the wrong kind.
     #[error("expected {expected}, found {found}")]
@@ -157,8 +159,9 @@ impl JsonError {
             }
             JsonError::Behind { .. } => "write one document on each line, or all of them in one array",
             JsonError::Duplicate => "leave one of the two out",
-            JsonError::Unknown { nearest: Some(name) } => return Some(format!("did you mean `{name}`?")),
-            JsonError::Unknown { nearest: None } => "leave it out, or ignore unknown members with `--unknown ignore`",
+            JsonError::Unknown { preserves: true, .. } => PRESERVE_REMEDY,
+            JsonError::Unknown { nearest: Some(name), .. } => return Some(format!("did you mean `{name}`?")),
+            JsonError::Unknown { .. } => "leave it out, or ignore unknown members with `--unknown ignore`",
             JsonError::Digits { .. } => "write the number with fewer digits",
             JsonError::Float => "write a smaller number",
             JsonError::Hex => "write bytes as in \"00ff1a\"",

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_core::{Code, Fault, Finding, Findings, PRESERVE, PRESERVE_REMEDY, Place};
 
 /// A place in the text of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -170,6 +170,7 @@ impl XmlFault {
             XmlFaultKind::TooDeep { .. } => {
                 "look for an element nested by mistake or one that is not closed, or allow more with `--limit depth=N`"
             },
+            XmlFaultKind::UnknownElement { name, .. } if name == PRESERVE => PRESERVE_REMEDY,
             XmlFaultKind::UnknownElement { expected: Some(expected), .. } => {
                 return format!("`{expected}` is expected");
             }

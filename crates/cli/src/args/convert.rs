@@ -107,8 +107,9 @@ pub(crate) struct ConvertArgs {
     pub(crate) skip_bytes_last: Option<usize>,
     /// Write one file for each record type to the folder --output
     ///
-    /// The interface file names the types. A file has the name of the input and of the type: orders-CUSTOMER.parquet. Records that
-    /// are nested in a type are in its file. Quayline reads the input once for each file.
+    /// The interface file names the types. A file has the name of the input and of the type: orders-CUSTOMER.parquet. Each of its
+    /// documents has one member, the record, with the records that are nested in it. Quayline reads the input once for each file, and
+    /// --rejects names a set of files, too.
     #[arg(long, help_heading = "Records", requires = "output", conflicts_with_all = ["split", "resume", "checkpoint"])]
     pub(crate) by_type: bool,
     /// Code page of records, such as cp037, or of EDI that names no set

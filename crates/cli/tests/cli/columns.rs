@@ -54,6 +54,22 @@ fn records_come_back_from_columns_byte_for_byte() {
     assert!(world.read("back.dat") == world.read("order.dat"));
 }
 
+/// What `--preserve` kept, without the option on the way back.
+#[test]
+fn preserved_bytes_need_the_option_in_both_directions() {
+    let world = World::new();
+    world.write("r.cpy", "       01  R.\n           05  NAME PIC X(3).\n           05  FILLER PIC X(2).\n");
+    world.write("r.dat", "ADAxyBOBzz");
+    let records = "-c r.cpy --encoding ascii";
+    for file in ["r.jsonl", "r.csv", "r.xml", "r.parquet"] {
+        world.run(&format!("convert r.dat {records} --preserve -o {file}")).code(0);
+        let refused = world.run(&format!("convert {file} {records} -o back.dat"));
+        assert!(refused.err().contains("hint: add `--preserve` to this command, too"), "{file}: {}", refused.err());
+        world.run(&format!("convert {file} {records} --preserve -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), b"ADAxyBOBzz", "{file}");
+    }
+}
+
 /// Regression: a minus sign of a zero was lost silently through columns, even with `--preserve`: integer columns have no
 /// negative zero, and the canonical bytes that `--preserve` compares with had the sign. Now the comparison ignores it.
 #[test]

@@ -10,7 +10,9 @@ mod template;
 use std::collections::{HashMap, HashSet};
 
 use quayline_charset::Charset;
-use quayline_core::{Code, Fault, Finding, Findings, Moment, NodeId, Occurs, Scalar, Shape, ShapeBuilder, TextPlace};
+use quayline_core::{
+    Code, Fault, Finding, Findings, Moment, NodeId, Occurs, PRESERVE, Scalar, Shape, ShapeBuilder, TextPlace,
+};
 
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use crate::plan::{
@@ -656,7 +658,7 @@ impl Compiler<'_> {
 
     fn preserve(&mut self) -> Option<NodeId> {
         (self.policies.preserve == Preserve::Yes).then(|| {
-            let node = self.added("_preserve".to_owned(), Scalar::Text { chars_max: None });
+            let node = self.added(PRESERVE.to_owned(), Scalar::Text { chars_max: None });
             self.targets.push(Target { kind: TargetKind::Preserve, list: None, view: None });
             node
         })

@@ -1,7 +1,9 @@
 //! Columns bound to the nodes of a shape, by name.
 
 use arrow_schema::{DataType, Field, Fields, Schema};
-use quayline_core::{Code, Fault, Finding, Findings, NodeId, NodeKind, Occurs, Place, Shape, nearest};
+use quayline_core::{
+    Code, Fault, Finding, Findings, NodeId, NodeKind, Occurs, PRESERVE, PRESERVE_REMEDY, Place, Shape, nearest,
+};
 
 use super::shape::{ELEMENT, Kind, kind, not_read, same_name};
 use super::walk::UnknownColumn;
@@ -164,6 +166,7 @@ impl Binder<'_> {
                     "the field is named {name}: --key-style selects how names are written; --unknown ignore passes such columns over"
                 )
             }
+            _ if field.name() == PRESERVE => PRESERVE_REMEDY.to_owned(),
             Some(name) => format!("the nearest field is {name}; --unknown ignore passes such columns over"),
             None => "--unknown ignore passes such columns over".to_owned(),
         };

@@ -1,6 +1,6 @@
 //! The document's structure: objects, their members, arrays.
 
-use quayline_core::{NodeId, Sink};
+use quayline_core::{NodeId, PRESERVE, Sink};
 
 use super::{Pass, Step, Stop, Unknown};
 use crate::fault::{JsonError, describe};
@@ -88,8 +88,9 @@ impl<S: Sink> Pass<'_, S> {
             const SUGGESTIONS_MAX: usize = 20;
             let few = self.reader.problems.len() < SUGGESTIONS_MAX;
             let nearest = if few { self.reader.members.nearest(group, name) } else { None };
+            let preserves = name == PRESERVE.as_bytes();
             let name = super::problem::shown(name);
-            self.problem_named(JsonError::Unknown { nearest }, start, &name);
+            self.problem_named(JsonError::Unknown { nearest, preserves }, start, &name);
         }
         Ok(child)
     }
