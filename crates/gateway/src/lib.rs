@@ -60,13 +60,14 @@ mod sql;
 mod token;
 mod top_array;
 mod typed;
+mod unread;
 mod uri;
 
 pub use api::{Api, Compression, Operation};
 pub use certificate::common_name;
 pub use encoding::{from_base64url, to_base64url};
 pub use json_text::Json;
-pub use lane::{Answer, Media, OperationLane, Request, asked_fields, etag};
+pub use lane::{Answer, Media, OperationLane, Request, asked_fields, check_form, etag};
 pub use openapi::{Security, document, security_of};
 pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
