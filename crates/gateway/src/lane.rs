@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use quayline_cobol::{RecordDecoder, RecordEncoder};
+use quayline_cobol::{Absent, FaultKind, RecordDecoder, RecordEncoder};
 use quayline_core::{NodeId, Run, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::XmlWriter;
@@ -11,7 +11,7 @@ use crate::api::{Operation, Projection, ResponseBody, xml_style};
 use crate::gate::{Gate, GateState, Numbers};
 use crate::parameter::{ParameterPlace, set_parameter};
 use crate::problem::{FieldError, Problem};
-use crate::provider::{Held, Measure, Outgoing};
+use crate::provider::{Held, Measure, Outgoing, ProviderSpec};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
@@ -139,7 +139,7 @@ impl OperationLane {
         let selected = selection_fault(operation, request.query);
         let taken = encoder.take();
         if let (Ok(record), true, None) = (&taken, errors.is_empty(), &selected) {
-            return Ok(Outgoing { front: *record, tail: &side.tail, tail_used: side.tail_used });
+            return Ok(Outgoing { front: record, tail: &side.tail, tail_used: side.tail_used });
         }
         let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
         for fault in taken.err().iter().flat_map(|faults| &faults.0) {
@@ -354,7 +354,14 @@ impl OperationLane {
             Media::Xml => lane.xml(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
         };
         let (mut buffer, mut len) = done.map_err(|faults| {
-            let note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            let mut note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            let service = &operation.service;
+            let is_unset = matches!(service.provider, ProviderSpec::Program(_))
+                && service.policies.absent == Absent::LowValues
+                && faults.0.iter().any(|fault| fault.kind == FaultKind::LowValues);
+            if is_unset {
+                note.push_str(UNSET_FIELDS);
+            }
             let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
             problem.errors = faults
                 .0
@@ -387,6 +394,9 @@ impl OperationLane {
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
     }
 }
+
+/// Cause of numbers of low-values in an answer, for the log.
+const UNSET_FIELDS: &str = "; fields that the program does not set hold 0x00: set them in the program, or write `initialize = \"initial\"` under [options] of the service";
 
 impl ResponseLane {
     fn new(projection: &Projection) -> Self {

@@ -8,7 +8,7 @@ mod wire;
 use std::sync::Arc;
 
 use quayline_cobol::RecordPlan;
-use quayline_core::{NodeId, Place, Shape};
+use quayline_core::{Finding, NodeId, Place, Shape};
 use quayline_xml::XmlStyle;
 
 use crate::about::About;
@@ -47,6 +47,8 @@ pub struct Api {
     pub(crate) about: About,
     /// Operations.
     pub operations: Vec<Arc<Operation>>,
+    /// Parts that work, but may be mistakes.
+    pub warnings: Vec<Finding>,
     /// Place of its base path.
     pub(crate) at: Place,
 }
