@@ -35,6 +35,7 @@ mod about;
 mod api;
 mod certificate;
 mod codes;
+mod copied_members;
 mod encoding;
 mod field_node;
 mod gate;
@@ -65,6 +66,7 @@ mod uri;
 
 pub use api::{Api, Compression, Operation};
 pub use certificate::common_name;
+pub use copied_members::members_beside;
 pub use encoding::{from_base64url, to_base64url};
 pub use json_text::Json;
 pub use lane::{Answer, Media, OperationLane, Request, asked_fields, check_form, etag};
