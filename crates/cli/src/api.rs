@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_convert::write_whole;
+use quayline_convert::NewFiles;
 use quayline_core::Findings;
 use quayline_gateway::{
     Api, FileProposal, FileSpec, ProgramProposal, ProgramRecords, Proposed, ProposedFile, ProposedProgram,
-    ProviderSpec, Service, layout_of, service_name,
+    ProviderSpec, Service, members_beside, service_name,
 };
 use quayline_store::record_file::FileDefinition;
 
@@ -20,14 +20,30 @@ use crate::store::{Missing, Opened, stop, unreadable};
 /// Creates a REST API for a record file or a program.
 pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
     let ApiCommand::New(args) = &args.what;
-    match &args.file {
-        Some(file) => of_file(args, file, console),
-        None => of_program(args, console),
+    let mut written = NewFiles::default();
+    let done = match &args.file {
+        Some(file) => of_file(args, file, console, &mut written),
+        None => of_program(args, console, &mut written),
+    };
+    if done.is_err() {
+        written.undo();
     }
+    done
 }
 
+/// Settings of a project that has none: those of a server without keys, which `serve --check` refuses until one of the two ways is chosen.
+const SETTINGS: &str = "\
+# Settings of this project; docs/reference/gateway.md explains every key. Every setting that is left out has a safe default.
+[serve]
+listen = \"127.0.0.1:8080\"
+
+[serve.authentication]
+# api-keys = \"keys.toml\"   # [[key]] with id and sha256 for each client: printf %s \"$KEY\" | sha256sum
+# required = false         # only for trials on this machine: no client needs a key
+";
+
 /// Creates the service and the API of a program.
-fn of_program(args: &ApiNewArgs, console: &Console) -> Result<Exit, Stop> {
+fn of_program(args: &ApiNewArgs, console: &Console, written: &mut NewFiles) -> Result<Exit, Stop> {
     let root = &args.project;
     let mut records = ProgramRecords::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
     let program = records.program.take();
@@ -41,7 +57,8 @@ fn of_program(args: &ApiNewArgs, console: &Console) -> Result<Exit, Stop> {
     let (dialect_name, dialect) = dialect_of(args.dialect.as_deref(), &args.encoding)?;
     let folders = [root.join("copybooks"), root.clone()];
     let layout = records.layout(&args.copybook, &folders, &dialect, &LimitArg::limits(&args.limit))?;
-    let (copybook, copied) = copybook(args, if is_source { "programs" } else { "copybooks" })?;
+    written.folder(root).map_err(|error| error.findings())?;
+    let (copybook, copies) = copybook(args, if is_source { "programs" } else { "copybooks" })?;
     let from = Proposed {
         copybook: &copybook,
         record: records.record.as_deref(),
@@ -53,18 +70,10 @@ fn of_program(args: &ApiNewArgs, console: &Console) -> Result<Exit, Stop> {
     };
     let ProgramProposal { service, api } =
         ProgramProposal::new(&layout, ProposedProgram { from, name: &name, operation: &args.operation })?;
-    let mut written = Vec::new();
-    put_copy(copied.as_ref(), &mut written)?;
-    if let Err(findings) = compile(&name, &service, &api, root) {
-        written.iter().for_each(|path| drop(std::fs::remove_file(path)));
-        return Err(findings.into());
-    }
-    for (place, text) in places.iter().zip([&service, &api]) {
-        write(place, text.as_bytes(), &mut written)?;
-    }
-    let lines: String = written.iter().map(|path| shown(path) + "\n").collect();
-    write_stdout(lines.as_bytes())?;
-    say_next(root, console);
+    copies.iter().try_for_each(|(from, to)| written.copy(from, to)).map_err(|error| error.findings())?;
+    compile(&name, &service, &api, root)?;
+    put(root, places, [&service, &api], written)?;
+    say_next(root, written, console);
     Ok(Exit::Done)
 }
 
@@ -80,27 +89,43 @@ fn places(root: &Path, name: &str) -> Result<[PathBuf; 2], Stop> {
     }
 }
 
-fn put_copy(copied: Option<&(PathBuf, PathBuf)>, written: &mut Vec<PathBuf>) -> Result<(), Stop> {
-    let Some((from, to)) = copied else { return Ok(()) };
-    let text = std::fs::read(from).map_err(|error| unreadable(from, &error))?;
-    write(to, &text, written)
+/// Writes the service, the API and the settings of a project that has none. Lists all files that the command has written.
+fn put(root: &Path, [service, api]: [PathBuf; 2], texts: [&str; 2], written: &mut NewFiles) -> Result<(), Stop> {
+    let settings = root.join("quayline.toml");
+    let settings = (!settings.exists()).then_some((settings, SETTINGS));
+    for (path, text) in [(service, texts[0]), (api, texts[1])].into_iter().chain(settings) {
+        written.file(&path, text.as_bytes()).map_err(|error| error.findings())?;
+    }
+    let lines: String = written.files().iter().map(|path| shown(path) + "\n").collect();
+    Ok(write_stdout(lines.as_bytes())?)
 }
 
-fn say_next(root: &Path, console: &Console) {
-    console.paragraph(&format!(
-        "next: quayline serve {}; clients need the keys that [serve.authentication] of quayline.toml names",
-        shown(root)
-    ));
+fn say_next(root: &Path, written: &NewFiles, console: &Console) {
+    let root_shown = shown(root);
+    let settings = root.join("quayline.toml");
+    console.paragraph(&if written.files().contains(&settings) {
+        format!(
+            "next: choose under [serve.authentication] of {} how clients authenticate; then quayline serve {root_shown}",
+            shown(&settings)
+        )
+    } else {
+        format!(
+            "next: quayline serve {root_shown}; clients need the keys that [serve.authentication] of quayline.toml names"
+        )
+    });
 }
 
 /// Creates the service and the API of a record file, and defines the file.
-fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Stop> {
+fn of_file(args: &ApiNewArgs, file: &str, console: &Console, written: &mut NewFiles) -> Result<Exit, Stop> {
     let name = service_name(args.name.as_deref(), file)?;
     let root = &args.project;
     let places = places(root, &name)?;
     let (dialect_name, dialect) = dialect_of(args.dialect.as_deref(), &args.encoding)?;
-    let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &LimitArg::limits(&args.limit))?;
-    let (copybook, copied) = copybook(args, "copybooks")?;
+    let records = ProgramRecords { record: args.record.clone(), ..ProgramRecords::default() };
+    let folders = [root.join("copybooks"), root.clone()];
+    let layout = records.layout(&args.copybook, &folders, &dialect, &LimitArg::limits(&args.limit))?;
+    written.folder(root).map_err(|error| error.findings())?;
+    let (copybook, copies) = copybook(args, "copybooks")?;
     let mut indexes = Vec::new();
     let mut duplicates = Vec::new();
     for text in &args.indexes {
@@ -127,17 +152,9 @@ fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Sto
             indexes: &indexes,
         },
     )?;
-    let mut written = Vec::new();
-    put_copy(copied.as_ref(), &mut written)?;
+    copies.iter().try_for_each(|(from, to)| written.copy(from, to)).map_err(|error| error.findings())?;
     // Before anything is written that the next command would read: what a user would get as findings later is an error here.
-    let compiled = compile(&name, &proposal.service, &proposal.api, root);
-    let spec = match compiled.and_then(|service| file_of(&service)) {
-        Ok(spec) => spec,
-        Err(findings) => {
-            written.iter().for_each(|path| drop(std::fs::remove_file(path)));
-            return Err(findings.into());
-        }
-    };
+    let spec = compile(&name, &proposal.service, &proposal.api, root).and_then(|service| file_of(&service))?;
     let definition = quayline_server::file_definition(&spec, &duplicates, layout.length_min);
     let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), DurabilityOption::default());
     let opened = Opened::open(&folder, Missing::Create)?;
@@ -145,44 +162,48 @@ fn of_file(args: &ApiNewArgs, file: &str, console: &Console) -> Result<Exit, Sto
     let defined = match defined {
         Ok(defined) => defined,
         Err(stop) => {
-            written.iter().for_each(|path| drop(std::fs::remove_file(path)));
             opened.close(Exit::Usage)?;
             return Err(stop);
         }
     };
-    for (place, text) in places.iter().zip([&proposal.service, &proposal.api]) {
-        write(place, text.as_bytes(), &mut written)?;
-    }
-    let lines: String = written.iter().map(|path| shown(path) + "\n").collect();
-    write_stdout(lines.as_bytes())?;
+    put(root, places, [&proposal.service, &proposal.api], written)?;
     let store = shown(&folder.folder);
     console.line(&match defined {
         Defined::Now => format!("the record file {file} is defined in {store}, empty"),
         Defined::Before => format!("the record file {file} of {store} is as it was"),
     });
-    say_next(root, console);
+    say_next(root, written, console);
     opened.close(Exit::Done)
 }
 
-/// Returns the copybook's name in the service. If the project does not have the copybook, also returns its path and the path of the copy in a folder
-/// of the project.
-fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Option<(PathBuf, PathBuf)>), Stop> {
+/// Returns the copybook's name in the service, and the copies that the project needs: of the copybook, if it is not in the project, and of the COPY
+/// members beside it. Each copy is a path and its path in the project.
+fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Vec<(PathBuf, PathBuf)>), Stop> {
     let whole = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
     let (root, path) = (whole(&args.project)?, whole(&args.copybook)?);
     for folder in [root.join("copybooks"), root.clone()] {
         if let Ok(inside) = path.strip_prefix(&folder) {
-            return Ok((inside.to_string_lossy().into_owned(), None));
+            return Ok((inside.to_string_lossy().into_owned(), Vec::new()));
         }
     }
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let to = args.project.join(folder).join(&file);
-    if to.exists() {
-        let finding = argument(format!("{} already exists, and is not {}", shown(&to), shown(&args.copybook)));
-        return Err(finding.hint("name the copybook of the project, or rename one of them").into());
+    let mut copies = vec![(args.copybook.clone(), to)];
+    let beside = args.copybook.parent().unwrap_or(Path::new(""));
+    for member in members_beside(&args.copybook).map_err(|error| unreadable(&args.copybook, &error))? {
+        copies.push((beside.join(&member), args.project.join("copybooks").join(&member)));
+    }
+    let mut needed = Vec::new();
+    for (at, (from, to)) in copies.into_iter().enumerate() {
+        if !to.exists() {
+            needed.push((from, to));
+        } else if at == 0 || std::fs::read(&from).ok() != std::fs::read(&to).ok() {
+            let finding = argument(format!("{} already exists, and is not {}", shown(&to), shown(&from)));
+            return Err(finding.hint("name the copybook of the project, or rename one of them").into());
+        }
     }
     // Quayline finds copybooks by their names alone.
-    let named = if folder == "copybooks" { file } else { format!("{folder}/{file}") };
-    Ok((named, Some((args.copybook.clone(), to))))
+    Ok((if folder == "copybooks" { file } else { format!("{folder}/{file}") }, needed))
 }
 
 /// Compiles the service and its API as a server does.
@@ -226,13 +247,4 @@ fn define(opened: &Opened, definition: FileDefinition, spec: &FileSpec) -> Resul
         }
         Err(error) => Err(stop(error)),
     }
-}
-
-fn write(path: &Path, bytes: &[u8], written: &mut Vec<PathBuf>) -> Result<(), Stop> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| unreadable(folder, &error))?;
-    }
-    write_whole(path, bytes).map_err(|error| error.findings())?;
-    written.push(path.to_owned());
-    Ok(())
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let durability = DurabilityOption { when: args.durability.when.or_else(|| configured(&config)) };
     let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), durability);
     if args.check {
-        quayline_server::doubts(&config).iter().for_each(|doubt| eprintln!("{doubt}"));
+        quayline_server::doubts(&config, &definitions).iter().for_each(|doubt| eprintln!("{doubt}"));
         let mut findings = quayline_server::cannot_work(&config, &definitions);
         if has_jobs {
             findings.extend(EventSettings::open(&root).err().into_iter().flat_map(|wrong| wrong.0));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use quayline_cobol::{RecordDecoder, RecordEncoder};
+use quayline_cobol::{Absent, FaultKind, RecordDecoder, RecordEncoder};
 use quayline_core::{NodeId, Run, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::XmlWriter;
@@ -11,10 +11,11 @@ use crate::api::{Operation, Projection, ResponseBody, xml_style};
 use crate::gate::{Gate, GateState, Numbers};
 use crate::parameter::{ParameterPlace, set_parameter};
 use crate::problem::{FieldError, Problem};
-use crate::provider::{Held, Measure, Outgoing};
+use crate::provider::{Held, Measure, Outgoing, ProviderSpec};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
+use crate::unread::Unread;
 use crate::{codes, media_type, uri};
 
 /// The parts of an HTTP request that an operation uses.
@@ -124,90 +125,45 @@ impl OperationLane {
         let OperationLane { encoder, reader, gate: state, .. } = self;
         state.begin(side.shape.len());
         let mut gate = Gate { rules: &operation.gate, shape: &side.shape, state, place: "body", sink: encoder };
-        if operation.body.is_some() && !request.body.is_empty() {
-            if let Err(why) = media_type::check(request.media_type, &operation.method) {
-                return Err(Box::new(Problem::new(415, codes::MEDIA_TYPE, why.detail())));
-            }
-            let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
-            let wrapped = match array.map(|array| array.wrapped(request.body)) {
-                Some(None) => {
-                    let detail = "expected an array".to_owned();
-                    let rule = "type".to_owned();
-                    let error = FieldError { place: "body", field: "$".to_owned(), rule, detail };
-                    return Err(Box::new(refused(vec![error])));
-                }
-                Some(wrapped) => wrapped,
-                None => None,
-            };
-            let in_front = array.map_or(0, TopArray::column);
-            if let Err(fault) = reader.read(wrapped.as_deref().unwrap_or(request.body), &mut gate) {
-                gate.discard();
-                let errors = fault.problems.iter().map(|problem| FieldError {
-                    place: "body",
-                    field: problem.path.clone(),
-                    rule: problem.error.code().to_string(),
-                    detail: {
-                        let first = usize::try_from(problem.line).is_ok_and(|line| line == 1);
-                        let moved = if first { in_front } else { 0 };
-                        let column = usize::try_from(problem.column).unwrap_or(usize::MAX).saturating_sub(moved);
-                        format!("{} (line {}, column {column})", problem.error, problem.line)
-                    },
-                });
-                gate.state.errors.extend(errors);
-            }
-        } else {
-            gate.enter(NodeId::ROOT);
-            if operation.body.as_ref().is_some_and(|body| body.required) {
-                return Err(Box::new(Problem::new(400, codes::BODY, "the request has no body")));
-            }
-            if operation.body.is_none() && !request.body.is_empty() {
-                return Err(Box::new(Problem::new(400, codes::BODY, "the operation takes no body")));
-            }
-        }
+        let unread = body(operation, request, reader, &mut gate)?;
         parameters(operation, request, &mut gate);
         for (node, value) in &operation.assigned {
             gate.place = "assigned";
             gate.set(*node, Value::Text(Run::from(value.as_bytes())));
         }
-        for node in &operation.gate.required {
-            if !gate.state.seen[node.index()] {
-                let field = format!("$.{}", side.shape.path(*node));
-                gate.state.errors.push(FieldError {
-                    place: "body",
-                    field,
-                    rule: "required".to_owned(),
-                    detail: "the member is missing".to_owned(),
-                });
-            }
-        }
         gate.sink.leave(NodeId::ROOT);
         let mut errors = core::mem::take(&mut state.errors);
-        let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
-        let placed = |mut errors: Vec<FieldError>| {
-            for error in errors.iter_mut().filter(|error| error.place == "body") {
-                error.field = array.map_or_else(|| error.field.clone(), |array| array.place(&error.field));
-            }
-            errors
-        };
-        match encoder.take() {
-            Ok(record) if errors.is_empty() => {
-                Ok(Outgoing { front: record, tail: &side.tail, tail_used: side.tail_used })
-            }
-            Ok(_) => Err(Box::new(refused(placed(errors)))),
-            Err(faults) => {
-                errors.extend(faults.0.iter().map(|fault| {
-                    let parameter =
-                        operation.parameters.iter().find(|p| format!("$.{}", side.shape.path(p.node)) == fault.path);
-                    FieldError {
-                        place: parameter.map_or("body", |parameter| parameter.place.name()),
-                        field: parameter.map_or_else(|| fault.path.clone(), |parameter| parameter.name.clone()),
-                        rule: fault.kind.code().to_string(),
-                        detail: fault.kind.to_string(),
-                    }
-                }));
-                Err(Box::new(refused(placed(errors))))
-            }
+        if !operation.gate.required.is_empty() {
+            errors.extend(unread.missing(&side.shape, &operation.gate.required, &state.seen, &errors));
         }
+        let selected = selection_fault(operation, request.query);
+        let taken = encoder.take();
+        if let (Ok(record), true, None) = (&taken, errors.is_empty(), &selected) {
+            return Ok(Outgoing { front: record, tail: &side.tail, tail_used: side.tail_used });
+        }
+        let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
+        for fault in taken.err().iter().flat_map(|faults| &faults.0) {
+            let parameter =
+                operation.parameters.iter().find(|p| format!("$.{}", side.shape.path(p.node)) == fault.path);
+            let Some(path) = unread.place(fault) else { continue };
+            errors.push(FieldError {
+                place: parameter.map_or("body", |parameter| parameter.place.name()),
+                field: parameter.map_or(path, |parameter| parameter.name.clone()),
+                rule: fault.kind.code().to_string(),
+                detail: fault.kind.to_string(),
+            });
+        }
+        if let (Some(array), false) = (array, errors.is_empty()) {
+            let of_body = errors.iter_mut().filter(|error| error.place == "body");
+            of_body.for_each(|error| error.field = array.place(&error.field));
+        }
+        Err(Box::new(match selected {
+            Some(fault) if errors.is_empty() => fault.alone(),
+            fault => {
+                errors.extend(fault.map(SelectionFault::entry));
+                refused(errors)
+            }
+        }))
     }
 
     /// Builds the record file operation that a request demands, if the operation's service is a record file.
@@ -221,9 +177,8 @@ impl OperationLane {
         conditions: Conditions,
     ) -> Result<RecordCall, Box<Problem>> {
         let Some(file) = &operation.file else { return Err(Box::new(Problem::broken())) };
-        let mut record = self.record(operation, request)?.to_vec();
         let mut errors = Vec::new();
-        let mut wrong = |field: &str, rule: &str, detail: String| {
+        let wrong = |errors: &mut Vec<FieldError>, field: &str, rule: &str, detail: String| {
             let field = field.to_owned();
             errors.push(FieldError { place: "query", field, rule: rule.to_owned(), detail });
         };
@@ -240,21 +195,31 @@ impl OperationLane {
             None => file.page.0,
             Some(Ok(count)) if (1..=file.page.1).contains(&count) => count,
             Some(_) => {
-                wrong("limit", "range", format!("expected 1 to {}", file.page.1));
+                wrong(&mut errors, "limit", "range", format!("expected 1 to {}", file.page.1));
                 0
             }
         };
         let after = after.and_then(|token| {
             let place = file.place_of(&token);
             if place.is_none() {
-                wrong("after", "type", "expected the token of the page before".to_owned());
+                wrong(&mut errors, "after", "type", "expected the token of the page before".to_owned());
             }
             place
         });
+        let mut record = match self.record(operation, request) {
+            Ok(record) => record.to_vec(),
+            Err(mut problem) => {
+                if !problem.errors.is_empty() && !errors.is_empty() {
+                    problem.errors.append(&mut errors);
+                    *problem = refused(problem.errors);
+                }
+                return Err(problem);
+            }
+        };
         let key = file.key_of(&record, &self.gate.seen).unwrap_or_else(|missing| {
             let parameter = operation.parameters.iter().find(|parameter| parameter.node == missing);
             let name = parameter.map_or_else(|| file.key.field.clone(), |parameter| parameter.name.clone());
-            wrong(&name, "required", "a later part of the key is given, so this one is needed".to_owned());
+            wrong(&mut errors, &name, "required", "a later part of the key is given, so this one is needed".to_owned());
             Vec::new()
         });
         if !errors.is_empty() {
@@ -314,7 +279,7 @@ impl OperationLane {
         buffer: Vec<u8>,
     ) -> Result<Answer, Box<Problem>> {
         if media == Media::Xml {
-            return Err(Box::new(Problem::new(406, codes::NOT_ACCEPTABLE, "a page of records has no XML form")));
+            return Err(Box::new(no_form("a page of records has no XML form")));
         }
         let mut page = b"{\"items\":[".to_vec();
         let (mut status, mut buffer) = (200, buffer);
@@ -350,7 +315,7 @@ impl OperationLane {
     /// Returns the answer for a provider's record, which is not changed. `fields` is the client's selection; `buffer` is reused.
     ///
     /// # Errors
-    /// 502 if the record is not one of the service or fits no response, 400 for `fields` that the response does not have.
+    /// 502 if the record is not one of the service or fits no response.
     pub fn answer(
         &mut self,
         operation: &Operation,
@@ -379,15 +344,9 @@ impl OperationLane {
             }
             ResponseBody::Answer(projection) => projection,
         };
-        let wanted = match fields {
-            Some(asked) => Some(
-                shaping::wanted(&projection.shape, asked)
-                    .map_err(|error| Box::new(Problem::new(400, codes::FIELDS, format!("`fields`: {error}"))))?,
-            ),
-            None => None,
-        };
+        let wanted = fields.map(|asked| shaping::wanted(&projection.shape, asked));
         if media == Media::Xml && !projection.xml {
-            return Err(Box::new(Problem::new(406, codes::NOT_ACCEPTABLE, "the answer has no XML form")));
+            return Err(Box::new(no_form("the answer has no XML form")));
         }
         let lane = self.responses[index].get_or_insert_with(|| ResponseLane::new(projection));
         let done = match media {
@@ -395,7 +354,14 @@ impl OperationLane {
             Media::Xml => lane.xml(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
         };
         let (mut buffer, mut len) = done.map_err(|faults| {
-            let note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            let mut note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            let service = &operation.service;
+            let is_unset = matches!(service.provider, ProviderSpec::Program(_))
+                && service.policies.absent == Absent::LowValues
+                && faults.0.iter().any(|fault| fault.kind == FaultKind::LowValues);
+            if is_unset {
+                note.push_str(UNSET_FIELDS);
+            }
             let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
             problem.errors = faults
                 .0
@@ -428,6 +394,9 @@ impl OperationLane {
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
     }
 }
+
+/// Cause of numbers of low-values in an answer, for the log.
+const UNSET_FIELDS: &str = "; fields that the program does not set hold 0x00: set them in the program, or write `initialize = \"initial\"` under [options] of the service";
 
 impl ResponseLane {
     fn new(projection: &Projection) -> Self {
@@ -497,6 +466,110 @@ impl ResponseLane {
 #[must_use]
 pub fn etag(body: &[u8]) -> String {
     format!("\"{:032x}\"", xxhash_rust::xxh3::xxh3_128(body))
+}
+
+/// Reads the body of a request into the gate, up to the end of the root. Faults of single values are in the gate's state.
+///
+/// # Errors
+/// A body that the operation does not take or that is missing, and a media type that it does not take.
+fn body<S: Sink>(
+    operation: &Operation,
+    request: &Request<'_>,
+    reader: &mut JsonReader,
+    gate: &mut Gate<'_, S>,
+) -> Result<Unread, Box<Problem>> {
+    let Some(body) = operation.body.as_ref().filter(|_| !request.body.is_empty()) else {
+        gate.enter(NodeId::ROOT);
+        if operation.body.as_ref().is_some_and(|body| body.required) {
+            return Err(Box::new(Problem::new(400, codes::BODY, "the request has no body")));
+        }
+        if !request.body.is_empty() {
+            return Err(Box::new(Problem::new(400, codes::BODY, "the operation takes no body")));
+        }
+        return Ok(Unread::default());
+    };
+    if let Err(why) = media_type::check(request.media_type, &operation.method) {
+        return Err(Box::new(Problem::new(415, codes::MEDIA_TYPE, why.detail())));
+    }
+    let wrapped = match body.array.as_ref().map(|array| array.wrapped(request.body)) {
+        Some(None) => {
+            gate.enter(NodeId::ROOT);
+            let (field, rule, detail) = ("$".to_owned(), "type".to_owned(), "expected an array".to_owned());
+            gate.state.errors.push(FieldError { place: "body", field, rule, detail });
+            return Ok(Unread::whole());
+        }
+        Some(wrapped) => wrapped,
+        None => None,
+    };
+    let in_front = body.array.as_ref().map_or(0, TopArray::column);
+    let Err(fault) = reader.read(wrapped.as_deref().unwrap_or(request.body), gate) else {
+        return Ok(Unread::default());
+    };
+    // The values that were read stay in the record, so that the encoder finds their faults too.
+    let unread = Unread::of(&fault);
+    unread.without_short_lists(&mut gate.state.errors);
+    gate.state.errors.extend(fault.problems.iter().map(|problem| {
+        let moved = if problem.line == 1 { in_front } else { 0 };
+        let column = usize::try_from(problem.column).unwrap_or(usize::MAX).saturating_sub(moved);
+        FieldError {
+            place: "body",
+            field: problem.path.clone(),
+            rule: problem.error.code().to_string(),
+            detail: format!("{} (line {}, column {column})", problem.error, problem.line),
+        }
+    }));
+    Ok(unread)
+}
+
+/// A `fields` that names a member which no response has.
+struct SelectionFault(String);
+
+impl SelectionFault {
+    fn alone(self) -> Problem {
+        let mut problem = Problem::new(400, codes::FIELDS, format!("`fields`: {}", self.0));
+        problem.errors.push(self.entry());
+        problem
+    }
+
+    fn entry(self) -> FieldError {
+        let (field, rule) = (FIELDS_PARAMETER.to_owned(), codes::FIELDS.to_owned());
+        FieldError { place: "query", field, rule, detail: self.0 }
+    }
+}
+
+/// Checks the members that a request selects against all responses of the operation. The provider has not been called yet: afterwards, a client
+/// would have to repeat a request that was performed.
+fn selection_fault(operation: &Operation, query: &str) -> Option<SelectionFault> {
+    let asked = asked_fields(operation, query)?;
+    // The answer to a message without a reply has one member.
+    let is_put = operation.is_put();
+    if is_put && asked == "messageId" {
+        return None;
+    }
+    let shapes = operation.answers().filter(|_| !is_put).map(|projection| &*projection.shape);
+    shaping::fields_fault(shapes, &asked).map(SelectionFault)
+}
+
+/// Checks before the call that an operation has an answer of the form that the client accepts.
+///
+/// # Errors
+/// 406 if no response of the operation has an XML form.
+pub fn check_form(operation: &Operation, media: Media) -> Result<(), Box<Problem>> {
+    if media == Media::Json {
+        return Ok(());
+    }
+    if operation.file_action() == Some(FileAction::Browse) {
+        return Err(Box::new(no_form("a page of records has no XML form")));
+    }
+    let has_answers = operation.answers().next().is_some();
+    if has_answers && operation.answers().all(|projection| !projection.xml) {
+        return Err(Box::new(no_form("the answer has no XML form")));
+    }
+    Ok(())
+}
+
+fn no_form(detail: &str) -> Problem {
+    Problem::new(406, codes::NOT_ACCEPTABLE, detail)
 }
 
 fn refused(mut errors: Vec<FieldError>) -> Problem {

@@ -4,7 +4,6 @@ use crate::api::{Api, Operation, ResponseBody};
 use crate::lane::FIELDS_PARAMETER;
 use crate::named::name_schemas;
 use crate::parameter::{Parameter, ParameterPlace};
-use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
 use crate::schema::{SchemaOf, set_bound};
 use crate::{Json, Problem, title};
@@ -186,11 +185,6 @@ fn accepted_schema() -> Json {
     ])
 }
 
-/// Returns true if the operation's provider takes a message and returns no reply.
-fn is_put(operation: &Operation) -> bool {
-    matches!(&operation.service.provider, ProviderSpec::Queue(spec) if spec.reply_queue.is_none())
-}
-
 /// Names or paths with commas between them, and parentheses; an enumeration of names would keep generated clients from sending two.
 fn fields_schema(operation: &Operation) -> Json {
     let names = field_names(operation);
@@ -208,7 +202,7 @@ fn field_names(operation: &Operation) -> Vec<Json> {
             let hidden = |name: &str| projection.array.as_ref().is_some_and(|array| array.hides(name));
             let here = shape.iter().skip(1).map(|(_, node)| node.name.clone()).filter(|name| !hidden(name));
             let here: Vec<String> = here.collect();
-            // A name that one of the answers does not have would be refused there.
+            // A name that one of the answers does not have selects nothing there.
             if every {
                 names = here;
             } else {
@@ -308,7 +302,7 @@ fn responses(operation: &Operation) -> Json {
                     // `fields` leaves members out too.
                     optional: options.omit_empty || options.omit_low_values || true_for_fields(operation),
                 };
-                let schema = if is_put(operation) {
+                let schema = if operation.is_put() {
                     accepted_schema()
                 } else if operation.file_action() == Some(FileAction::Browse) {
                     page_schema(schema.document())
@@ -343,7 +337,7 @@ fn responses(operation: &Operation) -> Json {
                 let xml = matches!(&response.body, ResponseBody::Answer(projection) if projection.array.is_none());
                 response.status == status && xml
             };
-            if !is_put(operation)
+            if !operation.is_put()
                 && operation.file_action() != Some(FileAction::Browse)
                 && operation.responses.iter().any(has_xml)
             {

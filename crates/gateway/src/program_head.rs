@@ -48,7 +48,7 @@ impl ProgramHead {
 }
 
 /// Splits a source into words in upper case, without comments, sequence numbers and the program identification area. Each period is a word.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let is_area = |line: &str| {
         line.get(..6).is_none_or(|area| area.chars().all(|c| c.is_ascii_digit() || c == ' '))
             && line.chars().nth(6).is_none_or(|c| " -*/dD".contains(c))

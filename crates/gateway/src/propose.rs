@@ -7,7 +7,7 @@ use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 
 use crate::codes;
 use crate::field_node::node_of;
-use crate::service::{gnucobol_options, named_field, single_values, slides};
+use crate::service::{PROGRAM_PLACEHOLDER, gnucobol_options, named_field, single_values, slides};
 
 /// Input of a proposal.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +83,7 @@ impl Proposal {
         };
         let hidden = Hidden::of(layout);
         let (request, response) = (plan(layout, page, &hidden.in_request)?, plan(layout, page, &hidden.in_response)?);
-        let program = from.program.map_or_else(|| program_name(layout), str::to_owned);
-        let file = file(layout, from, &hidden, &provider(layout, from, &program));
+        let file = file(layout, from, &hidden, &provider(layout, from));
         Ok(Proposal { file, rows: rows(layout, &request, &response) })
     }
 }
@@ -220,10 +219,6 @@ pub fn service_table(rows: &[ServiceRow]) -> String {
     text
 }
 
-fn program_name(layout: &Layout) -> String {
-    layout.field(FieldIndex::RECORD).name.chars().filter(|c| c.is_ascii_alphanumeric()).take(8).collect()
-}
-
 fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden, provider: &str) -> String {
     let list = |key: &str, names: &[String]| {
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
@@ -260,20 +255,24 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden, provider: &str) ->
 }
 
 /// Returns a GnuCOBOL program if the record can be one's, otherwise a remote service that takes and returns records.
-fn provider(layout: &Layout, from: Proposed<'_>, program: &str) -> String {
+fn provider(layout: &Layout, from: Proposed<'_>) -> String {
     let is_ebcdic = CodePage::by_name(from.encoding).is_ok_and(|page| page.is_ebcdic());
     if is_ebcdic || !from.dialect.eq_ignore_ascii_case("gnucobol") {
+        let path = from.program.unwrap_or_default();
         return format!(
-            "\n[provider]\nkind = \"http\"                      # the record is posted there, and the answer is one; `program` runs GnuCOBOL\nurl = \"http://127.0.0.1:9000/{program}\"\n"
+            "\n[provider]\nkind = \"http\"                      # the record is posted there, and the answer is one; `program` runs GnuCOBOL\nurl = \"http://127.0.0.1:9000/{path}\"\n"
         );
     }
     let options = gnucobol_options(&layout.dialect).join(" ");
+    let program = from.program.unwrap_or(PROGRAM_PLACEHOLDER);
+    let edit =
+        if from.program.is_some() { "" } else { "            # a placeholder: write the PROGRAM-ID of your program" };
     // A file with a PROGRAM-ID is the source itself, whatever the case of its name.
     let own = from.program.map(|_| from.copybook.to_owned());
     let source = from.source.map(str::to_owned).or(own).unwrap_or_else(|| format!("{program}.cbl"));
     let mark = if from.source.is_some() { "" } else { "# " };
     format!(
-        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n"
+        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"{edit}\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n"
     )
 }
 

@@ -231,21 +231,13 @@ impl<S: Sink> Sink for Shaping<'_, S> {
     }
 }
 
-/// Returns the members that `fields=` selects: names or paths, separated by commas; `a(b,c)` is `a.b,a.c`. A path may be any tail,
-/// unambiguous or not: every member that ends with it is selected, with all of its content and the groups around it.
-///
-/// # Errors
-/// The fault: a name that the response does not have, or unbalanced parentheses.
-pub(crate) fn wanted(shape: &Shape, asked: &str) -> Result<Vec<bool>, String> {
+/// Returns the members of a response that `fields=` selects: names or paths, separated by commas; `a(b,c)` is `a.b,a.c`. A path may be any
+/// tail, unambiguous or not: every member that ends with it is selected, with all of its content and the groups around it. A name that only
+/// other responses of the operation have selects nothing; [`fields_fault`] has refused all others before the call.
+pub(crate) fn wanted(shape: &Shape, asked: &str) -> Vec<bool> {
     let mut wanted = vec![false; shape.len()];
-    for path in paths(asked)? {
-        let names: Vec<&str> = path.split('.').collect();
-        let mut found = false;
-        for (id, _) in shape.iter().skip(1) {
-            if !ends_with(shape, id, &names) {
-                continue;
-            }
-            found = true;
+    for path in paths(asked).unwrap_or_default() {
+        for id in named(shape, &path) {
             let end = shape.node(id).subtree_end;
             wanted[id.index()..end.index()].fill(true);
             let mut at = shape.node(id).parent;
@@ -254,12 +246,26 @@ pub(crate) fn wanted(shape: &Shape, asked: &str) -> Result<Vec<bool>, String> {
                 at = shape.node(parent).parent;
             }
         }
-        if !found {
-            return Err(format!("the response has no member `{}`", shown(&path)));
-        }
     }
     wanted[0] = true;
-    Ok(wanted)
+    wanted
+}
+
+/// Returns the fault of a `fields=`: a name that no response of the operation has, or unbalanced parentheses.
+pub(crate) fn fields_fault<'a>(shapes: impl Iterator<Item = &'a Shape> + Clone, asked: &str) -> Option<String> {
+    let paths = match paths(asked) {
+        Ok(paths) => paths,
+        Err(fault) => return Some(fault),
+    };
+    let is_known = |path: &str| shapes.clone().any(|shape| named(shape, path).next().is_some());
+    let unknown = paths.iter().find(|path| !is_known(path))?;
+    Some(format!("the response has no member `{}`", shown(unknown)))
+}
+
+/// Returns the members whose paths end with `path`.
+fn named<'a>(shape: &'a Shape, path: &str) -> impl Iterator<Item = NodeId> + use<'a> {
+    let names: Vec<String> = path.split('.').map(str::to_owned).collect();
+    shape.iter().skip(1).map(|(id, _)| id).filter(move |id| ends_with(shape, *id, &names))
 }
 
 /// Returns a client's text for a message: truncated, without control characters.
@@ -267,7 +273,7 @@ pub(crate) fn shown(text: &str) -> String {
     text.chars().take(60).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-fn ends_with(shape: &Shape, node: NodeId, names: &[&str]) -> bool {
+fn ends_with(shape: &Shape, node: NodeId, names: &[String]) -> bool {
     let mut at = Some(node);
     for name in names.iter().rev() {
         match at {
@@ -336,9 +342,9 @@ mod tests {
 
     #[test]
     fn fields_are_names_paths_and_groups_of_them() {
-        let on = |asked: &str| {
-            let wanted = wanted(&shape(), asked)?;
-            Ok::<String, String>(wanted.iter().map(|w| if *w { '1' } else { '0' }).collect())
+        let on = |asked: &str| match fields_fault([&shape()].into_iter(), asked) {
+            None => Ok::<String, String>(wanted(&shape(), asked).iter().map(|w| if *w { '1' } else { '0' }).collect()),
+            Some(fault) => Err(fault),
         };
         // root head id cars id cost
         assert_eq!(on("cost"), Ok("100101".into()));

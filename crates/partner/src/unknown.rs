@@ -1,5 +1,6 @@
 //! Names in searches that nothing has.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use quayline_core::{Fault, Finding, Findings, nearest};
@@ -13,12 +14,12 @@ use crate::search::Filter;
 const NAMES_MAX: usize = 10;
 
 impl Book {
-    /// Checks the names in a search that found no entry; see [`Ledger::has`]. Entries outlive partners and rules, so a name is unknown only if neither the partners nor an
+    /// Checks the names in a search that found no entry; see [`Ledger::check_names`]. Entries outlive partners and rules, so a name is unknown only if neither the partners nor an
     /// entry has it.
     ///
     /// # Errors
     /// A partner, rule or business field is unknown.
-    pub fn check_names(&self, ledger: &Ledger, filter: &Filter) -> Result<(), Findings> {
+    fn check_names(&self, ledger: &Ledger, filter: &Filter) -> Result<(), Findings> {
         if let Some(name) = filter.partner.as_deref().filter(|name| self.named(name).is_none())
             && !ledger.has(&Filter { partner: Some(name.to_owned()), ..Filter::default() })?
         {
@@ -40,11 +41,23 @@ impl Book {
 }
 
 impl Ledger {
-    /// Returns true if a search finds an entry.
+    /// Refuses a search that finds nothing and names a partner, rule or business field that does not exist. Partners that cannot be read are no
+    /// reason to refuse a search.
     ///
     /// # Errors
-    /// The store fails.
-    pub fn has(&self, filter: &Filter) -> Result<bool, Findings> {
+    /// A name is unknown, or the store fails.
+    pub fn check_names<B: Borrow<Book>>(
+        &self,
+        filter: &Filter,
+        book: impl FnOnce() -> Option<B>,
+    ) -> Result<(), Findings> {
+        let has_name = filter.partner.is_some() || filter.rule.is_some() || filter.field.is_some();
+        let book = if has_name && !self.has(filter)? { book() } else { None };
+        book.map_or(Ok(()), |book| book.borrow().check_names(self, filter))
+    }
+
+    /// Returns true if a search finds an entry.
+    fn has(&self, filter: &Filter) -> Result<bool, Findings> {
         let mut filter = Filter { limit: 1, ..filter.clone() };
         loop {
             let found = self.search(&filter)?;

@@ -75,8 +75,9 @@ impl CopyLibrary for CopyFolders {
 impl CopyFolders {
     /// Returns the paths that were tried, as a user would write them.
     fn tried(&self, member: &str, library: Option<&str>) -> Vec<String> {
-        let names =
-            |folder: &Path| format!("{}.cpy (or .cbl, .cob, .copy, .inc, .txt, none)", folder.join(member).display());
+        // A name with an extension is a whole file name in the first place.
+        let forms = if member.contains('.') { "" } else { ".cpy (or .cbl, .cob, .copy, .inc, .txt, none)" };
+        let names = |folder: &Path| format!("{}{forms}", folder.join(member).display());
         let mut tried = Vec::new();
         for folder in &self.folders {
             tried.extend(library.map(|library| names(&folder.join(library))));

@@ -55,6 +55,9 @@ impl Wrong {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ServeConfig {
+    /// True if the project has no `quayline.toml`.
+    #[serde(skip)]
+    pub has_no_file: bool,
     /// Address and port; 127.0.0.1:8080 by default.
     pub listen: Option<SocketAddr>,
     /// True to allow a `listen` address that other machines can reach.
@@ -216,9 +219,9 @@ impl ServeConfig {
         // As services and APIs are named: from the project's folder.
         const NAME: &str = "quayline.toml";
         let in_file = || Place { file: Some(NAME.into()), ..Place::default() };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        let (text, has_no_file) = match std::fs::read_to_string(&path) {
+            Ok(text) => (text, false),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (String::new(), true),
             Err(error) => {
                 let message = format!("the settings cannot be read: {}", error.kind());
                 return Err(Finding::error(SYNTAX, Fault::Environment, message).at(in_file()).into());
@@ -228,7 +231,7 @@ impl ServeConfig {
         let source = quayline_project::UserText { name: NAME.into(), text: text.as_str().into() };
         let file = TomlFile::parse(&source, SYNTAX, remedy)?;
         let whole = file.read::<Whole>(SYNTAX, remedy)?;
-        let mut config = ServeConfig { workload: whole.workload, ..whole.serve };
+        let mut config = ServeConfig { workload: whole.workload, has_no_file, ..whole.serve };
         config.resolve(root);
         let mut wrong = config.wrong();
         if wrong.is_empty() {

@@ -10,7 +10,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{
-    Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, asked_fields, etag, record_tag,
+    Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, asked_fields, check_form, etag, record_tag,
 };
 use quayline_meter::{Phase, interruptions};
 
@@ -246,6 +246,7 @@ async fn respond(
     }
     let media = if heads.have(Head::Accept) { accepted(&head.headers) } else { Some(Media::Json) };
     let media = media.ok_or_else(|| Box::new(Problem::not_acceptable()))?;
+    check_form(operation, media)?;
     let mut parsed = Instant::now();
     metrics.phase(Phase::Parse, parsed - began);
     let class = version.class(index);

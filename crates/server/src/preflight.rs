@@ -34,14 +34,19 @@ const NOT_WRITABLE: Code = Code("SRV-010");
 /// Setting of trusted proxies without their header.
 const PROXIES: Code = Code("SRV-013");
 
-/// Returns settings that work, but may be mistakes. A server logs them when it starts.
+/// Returns settings and parts of definitions that work, but may be mistakes. A server logs them when it starts.
 #[must_use]
-pub fn doubts(config: &ServeConfig) -> Vec<Finding> {
+pub fn doubts(config: &ServeConfig, definitions: &Definitions) -> Vec<Finding> {
+    let of_apis = definitions.apis.iter().flat_map(|api| api.warnings.iter().cloned());
+    open_proxies(config).into_iter().chain(of_apis).collect()
+}
+
+fn open_proxies(config: &ServeConfig) -> Option<Finding> {
     let is_open = !config.trusted_proxies.is_empty() && config.client_address_header.is_none();
     let message = "serve.trusted-proxies: a client of these proxies can send the header that the proxies do not write; the header then names any client, or conflicts with that of the proxies";
     let place = Place { file: Some("quayline.toml".into()), ..Place::default() };
     let finding = || Finding::warning(PROXIES, Fault::Config, message).at(place).hint(CONFLICT_REMEDY);
-    is_open.then(finding).into_iter().collect()
+    is_open.then(finding)
 }
 
 /// Returns findings for definitions that cannot work: programs without module or source, sources that do not compile, missing files and variables,
@@ -156,10 +161,18 @@ pub(crate) fn nobody(config: &ServeConfig, definitions: &Definitions) -> Option<
         "{guarded} of {} operations need authentication, and none is configured: every call of them is a 401",
         definitions.operations.len()
     );
-    (guarded > 0).then(|| {
-        Finding::error(NOBODY, Fault::Config, message)
-            .at(Place { file: Some("quayline.toml".into()), ..Place::default() })
-            .hint("add `api-keys`, `jwt` or client certificates; for tests on this machine, `required = false` in [serve.authentication]")
+    if guarded == 0 {
+        return None;
+    }
+    let ways = "`api-keys`, `jwt` or client certificates; for tests on this machine, `required = false`";
+    let finding = Finding::error(NOBODY, Fault::Config, message);
+    Some(if config.has_no_file {
+        finding.hint(format!(
+            "the project has no quayline.toml: write this file in the project's folder, with the table [serve.authentication] and in it {ways}"
+        ))
+    } else {
+        let place = Place { file: Some("quayline.toml".into()), ..Place::default() };
+        finding.at(place).hint(format!("add to [serve.authentication] {ways}"))
     })
 }
 
@@ -209,6 +222,7 @@ mod tests {
     #[test]
     fn trusted_proxies_without_their_header_are_a_warning() {
         let mut config = ServeConfig::default();
+        let doubts = |config: &ServeConfig| doubts(config, &Definitions::new(Vec::new(), Vec::new()).unwrap());
         assert!(doubts(&config).is_empty());
         config.trusted_proxies.push("10.0.0.0/8".parse().unwrap());
         let found = doubts(&config);

@@ -71,7 +71,7 @@ pub fn serve_with(
     // Dropped last, because all other parts may log lines when they end.
     let operator_log = OperatorLog::start(log).map_err(ServeError::System)?;
     let log = operator_log.sink();
-    crate::doubts(&config).iter().for_each(|doubt| log(&doubt.to_string()));
+    crate::doubts(&config, &definitions).iter().for_each(|doubt| log(&doubt.to_string()));
     let listener = listen(config.listen())?;
     let address = listener.local_addr().map_err(ServeError::System)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -60,6 +60,8 @@ pub(crate) enum ApiCommand {
 )]
 pub(crate) struct ApiNewArgs {
     /// Source of the program, or copybook of the records
+    ///
+    /// If it is outside the project, the project gets a copy, with the COPY members in the same folder.
     #[arg(value_name = "COPYBOOK")]
     pub(crate) copybook: PathBuf,
     /// Operation of a program: method and path, with fields of the request in braces
@@ -95,7 +97,7 @@ pub(crate) struct ApiNewArgs {
     /// Change a limit: NAME=N, such as fields=200K
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
-    /// Folder of the project
+    /// Folder of the project, created if it does not exist
     #[arg(long, default_value = ".", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
     /// Data folder of the store [default: FOLDER/data]

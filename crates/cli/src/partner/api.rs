@@ -16,7 +16,7 @@ use quayline_server::{AdminAnswer, AdminDownload, AdminPart, AdminRequest};
 use quayline_workload::{Kind as Work, Workload};
 use serde_json::{Value, json};
 
-use super::entries::{check_names, entry_json};
+use super::entries::entry_json;
 use super::export::{Export, Format};
 use super::folders::Watcher;
 use super::show::{explanation_json, partner_json, partner_line_json};
@@ -251,7 +251,7 @@ impl PartnersPart {
     fn entries(&self, query: &Query) -> Answer {
         query.only(&[&FILTERS[..], &["count", "after"]].concat())?;
         let filter = query.filter()?;
-        check_names(&self.ledger, &filter, || self.book().ok())?;
+        self.ledger.check_names(&filter, || self.book().ok())?;
         self.page(&Filter { limit: query.count()?, after: query.place()?, ..filter })
     }
 
@@ -263,7 +263,7 @@ impl PartnersPart {
         let hint = || format!("write one of {}", Format::WORDS.join(", "));
         let format = Format::named(word).ok_or_else(|| wrong(format!("`format` is `{word}`"), hint()))?;
         let filter = query.filter()?;
-        check_names(&self.ledger, &filter, || self.book().ok())?;
+        self.ledger.check_names(&filter, || self.book().ok())?;
         let mut export = Export::new(&self.ledger, filter, format)?;
         let first = export.part()?;
         let rest = export.map(|part| {

@@ -1,11 +1,9 @@
 //! `quayline transaction` and `quayline interchange`.
 
-use std::borrow::Borrow;
 use std::fmt::Write as _;
 
-use quayline_core::Findings;
 use quayline_partner::{
-    AdviceOutcome, Book, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text,
+    AdviceOutcome, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text,
 };
 use quayline_store::Store;
 use serde_json::{Value, json};
@@ -39,7 +37,7 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
         TransactionCommand::Show(args) => show(args, &store)?,
         TransactionCommand::Export(args) => {
             let filter = filter_of(&args.filter, None)?;
-            check_names(&store, &filter, || read_book(&project.project, Some(&opened.store)).ok())?;
+            store.check_names(&filter, || read_book(&project.project, Some(&opened.store)).ok())?;
             export(&store, filter, args)?;
             Exit::Done
         }
@@ -181,18 +179,6 @@ fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
     })
 }
 
-/// Refuses a search that finds nothing and names a partner, rule or business field that does not exist. Partners that cannot be read are no
-/// reason to refuse a search.
-pub(super) fn check_names<B: Borrow<Book>>(
-    ledger: &Ledger,
-    filter: &Filter,
-    book: impl FnOnce() -> Option<B>,
-) -> Result<(), Findings> {
-    let has_name = filter.partner.is_some() || filter.rule.is_some() || filter.field.is_some();
-    let book = if has_name && !ledger.has(filter)? { book() } else { None };
-    book.map_or(Ok(()), |book| book.borrow().check_names(ledger, filter))
-}
-
 fn list(args: &ListArgs, kind: Kind, opened: &Store, store: &Ledger, console: &Console) -> Result<Exit, Stop> {
     let mut filter = filter_of(&args.filter, Some(kind))?;
     filter.after = args.after.as_deref().map(|place| from_hex("--after", place)).transpose()?;
@@ -215,7 +201,7 @@ fn list(args: &ListArgs, kind: Kind, opened: &Store, store: &Ledger, console: &C
     }
     if printed == 0 {
         if args.after.is_none() && args.count > 0 {
-            check_names(store, &filter, || read_book(&args.project.project, Some(opened)).ok())?;
+            store.check_names(&filter, || read_book(&args.project.project, Some(opened)).ok())?;
         }
         console.line("no entry");
     }

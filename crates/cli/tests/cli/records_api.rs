@@ -195,3 +195,125 @@ fn what_is_no_operation_or_no_program_is_refused() {
     run(&["api", "new", "customer.cpy", "--program", "CUST", "--encoding", "ascii"]).code(0);
     assert!(world.read("services/cust.toml").windows(16).any(|part| part == b"program = \"CUST\""));
 }
+
+const QUOTE: &str = "       IDENTIFICATION DIVISION.
+       PROGRAM-ID. QUOTE.
+       DATA DIVISION.
+       LINKAGE SECTION.
+       COPY \"quote.cpy\".
+       PROCEDURE DIVISION USING QUOTE-AREA.
+           COPY STEPS.
+           GOBACK.
+";
+const QUOTE_AREA: &str = "       01 QUOTE-AREA.\n          05 REQUEST.\n             10 AGE PIC 9(3).\n          05 RESPONSE.\n             10 PREMIUM PIC 9(5)V99.\n";
+
+/// Regression: the members beside a source were not found, the project's folder and settings had to exist, and a failure left folders.
+#[test]
+fn a_source_takes_its_copy_members_into_a_new_project() {
+    let files: [(&str, &[u8]); 3] = [
+        ("src/QUOTE.cbl", QUOTE.as_bytes()),
+        ("src/quote.cpy", QUOTE_AREA.as_bytes()),
+        ("src/STEPS.cpy", b"           COMPUTE PREMIUM = AGE * 1.5.\n"),
+    ];
+    let world = World::with(files);
+    world.run("api new src/QUOTE.cbl --project deep/proj").check(expect![[r#"
+        exit 0
+        --- stdout
+        deep/proj/programs/QUOTE.cbl
+        deep/proj/copybooks/STEPS.cpy
+        deep/proj/copybooks/quote.cpy
+        deep/proj/services/quote.toml
+        deep/proj/apis/quote.toml
+        deep/proj/quayline.toml
+        --- stderr
+        next: choose under [serve.authentication] of deep/proj/quayline.toml how clients authenticate; then quayline serve deep/proj
+    "#]]);
+    let settings = String::from_utf8(world.read("deep/proj/quayline.toml")).expect("a text");
+    let checked = world.run("serve --check deep/proj");
+    if std::process::Command::new("cobc").arg("--version").output().is_ok() {
+        checked.check(expect![[r#"
+            exit 2
+            --- stderr
+            error[SRV-007]: 1 of 1 operations need authentication, and none is configured: every call of them is a 401
+              at quayline.toml
+
+            hint: add to [serve.authentication] `api-keys`, `jwt` or client certificates; for tests on this machine, `required = false`
+        "#]]);
+        world.write("deep/proj/quayline.toml", settings.replace("# required", "required"));
+        world.run("serve --check deep/proj").check(expect![[r#"
+            exit 0
+            --- stderr
+            1 service, 1 API, 1 operation: no findings
+        "#]]);
+    } else {
+        eprintln!(
+            "skipped in part: a_source_takes_its_copy_members_into_a_new_project: GnuCOBOL (cobc) is not installed"
+        );
+    }
+    // A member of the project that differs is not replaced.
+    world.write("other/copybooks/quote.cpy", "       01 OTHER PIC X.\n");
+    world.run("api new src/QUOTE.cbl --project other").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: other/copybooks/quote.cpy already exists, and is not src/quote.cpy
+
+        hint: name the copybook of the project, or rename one of them
+    "#]]);
+    let left = std::fs::read_dir(world.path("other")).expect("the project").count();
+    assert_eq!(left, 1, "the copybooks alone");
+}
+
+#[test]
+fn a_member_that_is_nowhere_is_named_where_it_was_searched_and_leaves_nothing() {
+    let world = World::with([("src/QUOTE.cbl", QUOTE.as_bytes())]);
+    let ran = world.run("api new src/QUOTE.cbl --project proj");
+    ran.check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-010]: COPY member quote.cpy is not in the library
+          at src/QUOTE.cbl:5:8
+          |
+        5 |        COPY "quote.cpy".
+          |        ^^^^^^^^^^^^^^^^
+
+        hint: looked for src/quote.cpy, proj/copybooks/quote.cpy, proj/quote.cpy; put the file in the folder of src/QUOTE.cbl
+    "#]]);
+    assert_eq!(world.files(), ["src"]);
+    // A service of the project looks in other folders.
+    world.write("proj/programs/QUOTE.cbl", QUOTE);
+    world.write("proj/services/quote.toml", "copybook = \"programs/QUOTE.cbl\"\nrecord = \"QUOTE-AREA\"\nencoding = \"ascii\"\n[provider]\nkind = \"program\"\nprogram = \"QUOTE\"\n");
+    world.write(
+        "proj/apis/quote.toml",
+        "base-path = \"/q\"\n[[operation]]\nmethod = \"POST\"\npath = \"/\"\nservice = \"quote\"\n[operation.body]\n",
+    );
+    let ran = world.run("serve --check proj");
+    assert!(ran.code(2).err().contains("put the file in the project's folder `copybooks`"), "{}", ran.err());
+}
+
+/// Regression: the finding named a quayline.toml that the project did not have, and no check named a text that is the name of a field.
+#[test]
+fn a_check_says_that_the_settings_are_missing_and_warns_of_a_detail_that_names_a_field() {
+    let service =
+        "copybook = \"quote.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n";
+    let api = "base-path = \"/q\"\n[[operation]]\nmethod = \"POST\"\npath = \"/call\"\nservice = \"quote\"\n[operation.body]\n[[operation.response]]\nstatus = 422\nbody = \"problem\"\ndetail = \"PREMIUM\"\n";
+    let files: [(&str, &[u8]); 4] = [
+        ("copybooks/quote.cpy", QUOTE_AREA.as_bytes()),
+        ("services/quote.toml", service.as_bytes()),
+        ("apis/quote.toml", api.as_bytes()),
+        ("records.dat", b"0000000000"),
+    ];
+    World::with(files).run("serve --check").check(expect![[r#"
+        exit 2
+        --- stderr
+        warning[GTW-014]: `detail` is the text `PREMIUM`, and not the value of the field with this name
+          at apis/quote.toml:7:1
+          |
+        7 | [[operation.response]]
+          | ^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: to answer with the field, write `body = "answer"` and no `detail`; otherwise write a sentence for people
+        error[SRV-007]: 1 of 1 operations need authentication, and none is configured: every call of them is a 401
+
+        hint: the project has no quayline.toml: write this file in the project's folder, with the table [serve.authentication] and in it `api-keys`, `jwt` or client certificates; for tests on this machine, `required = false`
+    "#]]);
+}

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use quayline_core::Limits;
 
+use super::ParseOptions;
 use super::format::Format;
 use super::library::{CopyError, CopyLibrary};
 use super::lines;
@@ -22,6 +23,7 @@ pub(crate) struct Expander<'a> {
     pub(crate) sources: &'a mut Sources,
     pub(crate) report: &'a mut Report,
     pub(crate) library: &'a dyn CopyLibrary,
+    pub(crate) copy_remedy: &'a str,
     pub(crate) format: Format,
     pub(crate) limits: &'a Limits,
     /// Members being expanded, outermost first, with their source texts.
@@ -32,14 +34,19 @@ pub(crate) struct Expander<'a> {
 }
 
 impl<'a> Expander<'a> {
-    pub(crate) fn new(
-        sources: &'a mut Sources,
-        report: &'a mut Report,
-        library: &'a dyn CopyLibrary,
-        format: Format,
-        limits: &'a Limits,
-    ) -> Self {
-        Expander { sources, report, library, format, limits, stack: Vec::new(), bytes: 0, exhausted: false }
+    pub(crate) fn new(sources: &'a mut Sources, report: &'a mut Report, options: &ParseOptions<'a>) -> Self {
+        let ParseOptions { library, copy_remedy, format, limits, .. } = *options;
+        Expander {
+            sources,
+            report,
+            library,
+            copy_remedy,
+            format,
+            limits,
+            stack: Vec::new(),
+            bytes: 0,
+            exhausted: false,
+        }
     }
 
     /// Returns the text words of the source text `file`, with every COPY expanded and every REPLACE applied.
@@ -187,7 +194,7 @@ impl<'a> Expander<'a> {
                 let hint = if tried.is_empty() {
                     "give a folder of copybooks to search".to_owned()
                 } else {
-                    format!("looked for {}; name the folder that holds it with `-I`", tried.join(", "))
+                    format!("looked for {}; {}", tried.join(", "), self.copy_remedy)
                 };
                 self.error(codes::COPY_NOT_FOUND, at, message, hint);
             }

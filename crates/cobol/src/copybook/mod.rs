@@ -76,6 +76,8 @@ pub struct ParseOptions<'a> {
     pub format: Format,
     /// Source of the members that COPY names.
     pub library: &'a dyn CopyLibrary,
+    /// Remedy for a member that the library does not have: what the caller offers to find it.
+    pub copy_remedy: &'a str,
     /// Text as after `COPY … REPLACING`, applied to the copybook itself: `==:TAG:== BY ==CUST==`.
     pub replacing: Option<&'a str>,
     /// Name of the record for entries before the first level 01; by default the source's name without folder and extension.
@@ -105,6 +107,7 @@ impl Default for ParseOptions<'static> {
         ParseOptions {
             format: Format::Auto,
             library: &NoLibrary,
+            copy_remedy: "name the folder that holds it with `-I`",
             replacing: None,
             fragment_name: None,
             picture: &PICTURE,
@@ -153,7 +156,7 @@ pub(crate) fn read(source: &SourceText, options: &ParseOptions<'_>) -> Result<Co
     let text = source.text.strip_prefix('\u{feff}').map_or_else(|| Arc::clone(&source.text), Arc::from);
     let file = sources.add(Arc::clone(&source.name), text, None);
 
-    let mut expander = Expander::new(&mut sources, &mut report, options.library, options.format, options.limits);
+    let mut expander = Expander::new(&mut sources, &mut report, options);
     let tokens = expander.expand(file);
     let tokens = match options.replacing {
         None => tokens,

@@ -2,6 +2,7 @@
 
 mod digest;
 mod findings_file;
+mod new_files;
 mod output;
 mod page_transaction;
 pub(crate) mod partial;
@@ -13,6 +14,7 @@ pub(crate) mod threads;
 mod writer;
 
 pub use digest::definition_digest;
+pub use new_files::NewFiles;
 pub use partial::write_whole;
 pub(crate) use run::open_input;
 pub use temporary::to_temporary_file;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quayline_cobol::layout::FieldIndex;
 use quayline_cobol::{FieldRule, Interface, RecordPlan};
-use quayline_core::{Findings, NodeId, NodeKind, Severity};
+use quayline_core::{Fault, Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::UserFile;
 use toml::Spanned;
 
@@ -80,6 +80,7 @@ impl Api {
             public: wire.public,
             roles: wire.roles.clone(),
             operations: Vec::new(),
+            warnings: Vec::new(),
             at: file.text.place(&wire.base_path.span()),
         };
         let mut operations: Vec<Operation> = Vec::new();
@@ -94,6 +95,7 @@ impl Api {
         if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(file.findings));
         }
+        api.warnings = file.findings;
         Ok(api)
     }
 }
@@ -459,7 +461,9 @@ impl Compiler<'_> {
             let body = match wire.body {
                 wire::BodyKind::None => ResponseBody::None,
                 wire::BodyKind::Problem => {
-                    ResponseBody::Problem { detail: wire.detail.clone().unwrap_or_else(|| wire.description.clone()) }
+                    let detail = wire.detail.as_ref().unwrap_or(&wire.description);
+                    self.names_no_field(place, service, detail);
+                    ResponseBody::Problem { detail: detail.clone() }
                 }
                 wire::BodyKind::Answer => self.projection(place, service, &wire.include, &wire.exclude)?,
             };
@@ -493,6 +497,23 @@ impl Compiler<'_> {
             }
         };
         Some((probe, responses))
+    }
+
+    /// Warns of a problem whose text is the name of a field: clients receive the name, and not the field's value.
+    fn names_no_field(&mut self, at: &Spanned<wire::Response>, service: &Service, detail: &str) {
+        let layout = &service.layout;
+        let Ok(plan) = RecordPlan::new(layout, &service.response, &service.policies, service.charset) else { return };
+        let names = |node: NodeId, shown: &str| {
+            let field = plan.field_of(node).map(|field| layout.field(field).name.as_str());
+            shown == detail || field.is_some_and(|name| name.eq_ignore_ascii_case(detail))
+        };
+        if plan.shape().iter().skip(1).any(|(node, part)| names(node, &part.name)) {
+            let message = format!("`detail` is the text `{detail}`, and not the value of the field with this name");
+            let hint = "to answer with the field, write `body = \"answer\"` and no `detail`; otherwise write a sentence for people";
+            let place = self.file.text.place(&at.span());
+            let finding = Finding::warning(codes::DETAIL, Fault::Config, message);
+            self.file.findings.push(finding.at(place).hint(hint));
+        }
     }
 
     /// Makes an answer the array of its one list.

@@ -8,12 +8,13 @@ mod wire;
 use std::sync::Arc;
 
 use quayline_cobol::RecordPlan;
-use quayline_core::{NodeId, Place, Shape};
+use quayline_core::{Finding, NodeId, Place, Shape};
 use quayline_xml::XmlStyle;
 
 use crate::about::About;
 use crate::gate::GateRules;
 use crate::parameter::{Parameter, ParameterPlace};
+use crate::provider::ProviderSpec;
 use crate::record_call::{FileAction, FileOperation};
 use crate::rule::{Condition, Probe};
 use crate::service::Service;
@@ -46,6 +47,8 @@ pub struct Api {
     pub(crate) about: About,
     /// Operations.
     pub operations: Vec<Arc<Operation>>,
+    /// Parts that work, but may be mistakes.
+    pub warnings: Vec<Finding>,
     /// Place of its base path.
     pub(crate) at: Place,
 }
@@ -189,6 +192,19 @@ impl Operation {
     #[must_use]
     pub fn file_index(&self) -> Option<&str> {
         self.file.as_ref().and_then(|file| file.index.as_deref())
+    }
+
+    /// Returns the answers that responses show, each with its part of the record.
+    pub(crate) fn answers(&self) -> impl Iterator<Item = &Projection> + Clone {
+        self.responses.iter().filter_map(|response| match &response.body {
+            ResponseBody::Answer(projection) => Some(&**projection),
+            ResponseBody::None | ResponseBody::Problem { .. } => None,
+        })
+    }
+
+    /// Returns true if a request becomes a message without a reply.
+    pub(crate) fn is_put(&self) -> bool {
+        matches!(&self.service.provider, ProviderSpec::Queue(spec) if spec.reply_queue.is_none())
     }
 
     /// Returns whether it takes a body.

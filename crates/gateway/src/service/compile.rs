@@ -537,7 +537,8 @@ fn records_at(
     let beside = path.parent().map(Path::to_owned);
     let library = CopyFolders::new(beside.into_iter().chain(folders.iter().cloned()).collect());
     let picture = dialect.picture_settings();
-    let options = ParseOptions { library: &library, limits, picture: &picture, ..ParseOptions::default() };
+    let copy_remedy = &format!("put the file in the folder of {}", path.display());
+    let options = ParseOptions { library: &library, copy_remedy, limits, picture: &picture, ..ParseOptions::default() };
     Ok(quayline_cobol::parse(&SourceText::new(path.display().to_string(), text), &options)?.records)
 }
 

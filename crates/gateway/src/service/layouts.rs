@@ -165,7 +165,8 @@ fn one(
     let shared = Some(root.join("copybooks")).filter(|folder| beside.as_ref() != Some(folder));
     let library = CopyMembers::new(beside.into_iter().chain(shared).collect());
     let picture = dialect.picture_settings();
-    let options = ParseOptions { library: &library, picture: &picture, ..ParseOptions::default() };
+    let copy_remedy = "put the file in the project's folder `copybooks`";
+    let options = ParseOptions { library: &library, copy_remedy, picture: &picture, ..ParseOptions::default() };
     let parsed = quayline_cobol::parse(&SourceText::new(path.display().to_string(), text), &options)?;
     let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
     let record = match (named.record, parsed.records.as_slice()) {

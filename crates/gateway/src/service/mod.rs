@@ -22,6 +22,7 @@ use crate::provider::ProviderSpec;
 use crate::typed::Typed;
 
 pub(crate) use compile::{in_file, layout_at, layout_of_records, named_field, single_values};
+pub(crate) use provider::PROGRAM_PLACEHOLDER;
 pub(crate) use quayline_project::gnucobol_options;
 pub(crate) use records::slides;
 

@@ -12,6 +12,9 @@ use super::{database, gnucobol, records, wire};
 use crate::codes;
 use crate::provider::{CannedSpec, HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, WorkingStorage};
 
+/// Program of a proposal for a copybook, which names none. The check of a service refuses it; it is a reserved word, so it is the name of no program.
+pub(crate) const PROGRAM_PLACEHOLDER: &str = "PROGRAM-ID";
+
 pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>) -> Option<ProviderSpec> {
     let Known { layout, root, .. } = *known;
     let at = &wire.provider;
@@ -30,6 +33,11 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 file.find(codes::INCOMPLETE, "a program provider needs `program`", at, "write its PROGRAM-ID");
                 return None;
             };
+            if program.get_ref() == PROGRAM_PLACEHOLDER {
+                let message = format!("`{PROGRAM_PLACEHOLDER}` is a placeholder: a copybook does not name its program");
+                let hint = "write the program's PROGRAM-ID, and its `source` if Quayline is to compile it: `program = \"PRICES\"`, `source = \"programs/PRICES.cbl\"`";
+                file.find(codes::INCOMPLETE, message, program, hint);
+            }
             let source = wire.source.as_ref().map(|source| ProgramSource {
                 file: path(source),
                 options: options(&wire.compiler_options, &layout.dialect),

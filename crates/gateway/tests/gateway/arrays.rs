@@ -97,6 +97,20 @@ fn an_answer_is_the_list_itself() {
     assert!(json("", "no0   00   00   00  ", "/v1/lines").starts_with("404 "));
     let xml = world("").answer(record.as_bytes(), "/v1/lines", Media::Xml).unwrap_err();
     assert_eq!(xml.status, 406);
+    // A request that changes something must not be performed and then refused.
+    let definitions = world("").definitions;
+    let refused = |operation: &quayline_gateway::Operation, media| {
+        quayline_gateway::check_form(operation, media).err().map(|problem| problem.status)
+    };
+    for operation in &definitions.operations {
+        let expected = (operation.method == "GET").then_some(406);
+        assert_eq!(
+            (refused(operation, Media::Xml), refused(operation, Media::Json)),
+            (expected, None),
+            "{}",
+            operation.id
+        );
+    }
 }
 
 #[test]

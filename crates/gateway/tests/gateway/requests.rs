@@ -540,3 +540,191 @@ fn beginnings_of_names_are_replaced_by_one_rule() {
     let refused = prefixed("\"NOPE-\" = \"\"\n").err().unwrap();
     assert!(refused.contains("PLN-001") && refused.contains("interface prefix `NOPE-` begins no name"), "{refused}");
 }
+
+/// Regression: stages that stopped at the first kind of fault hid those of the others, so a client corrected a request several times.
+#[test]
+fn faults_of_all_stages_are_reported_together() {
+    let service = format!("{SERVICE}[[type]]\nfield = \"REQ-COUNT\"\nis = \"range\"\nminimum = 1\nmaximum = 120\n");
+    let world = World::new(&service, BODY);
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"req":{"reqAmount":2.005,"reqCount":130,"extra":1}}"#,
+        expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqCount range: expected a number at least 1 at most 120
+            body $.req.extra JSON-011: the layout has no such member (line 1, column 42)
+            body $.req.reqAmount REC-024: number has more than 2 decimals"#]],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders?other=1&fields=nothing",
+        r#"{"req":{"reqName":null,"reqAmount":123456789.1}}"#,
+        expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqName JSON-012: expected a string, found null (line 1, column 19)
+            query other unknown: the operation has no such parameter
+            body $.req.reqAmount REC-023: number has 9 digits before the point, field holds 5
+            query fields GTW-106: the response has no member `nothing`"#]],
+    );
+}
+
+/// Regression: after a syntax error, every required member was reported as missing although the text after it was not read.
+#[test]
+fn members_are_missing_only_where_the_body_was_read() {
+    let service = SERVICE.replace("[provider]", "required = [\"REQ-NAME\", \"REQ-COUNT\"]\n[provider]");
+    let world = World::new(&service, BODY);
+    for (body, expect) in [
+        (
+            "{bad",
+            expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $ JSON-001: expected a member name in quotes, found a letter (line 1, column 2)"#]],
+        ),
+        (
+            "[]",
+            expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $ JSON-012: expected an object, found an array (line 1, column 1)"#]],
+        ),
+        (
+            r#"{"req":[]}"#,
+            expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $.req JSON-012: expected an object, found an array (line 1, column 8)"#]],
+        ),
+        (
+            r#"{"req":{"reqName":null}}"#,
+            expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqName JSON-012: expected a string, found null (line 1, column 19)
+            body $.req.reqCount required: the member is missing"#]],
+        ),
+        (
+            r#"{"req":{"reqNam":"A"}}"#,
+            expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqNam JSON-011: the layout has no such member (line 1, column 9)
+            body $.req.reqName required: the member is missing
+            body $.req.reqCount required: the member is missing"#]],
+        ),
+        (
+            r#"{"req":{"reqName":"A"}} x"#,
+            expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $ JSON-009: expected the end of the document, found a letter (line 1, column 25)"#]],
+        ),
+        (
+            r#"{"req":{"reqName":"123456789","reqCount":"#,
+            expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqCount JSON-002: the document ends where a number is expected (line 1, column 42)
+            body $.req.reqName REC-021: text has 9 characters, field holds 8"#]],
+        ),
+    ] {
+        check(&world, "POST", "/v1/orders", body, expect);
+    }
+}
+
+/// Elements that cannot be read have a place in the list, and make no finding about its length.
+#[test]
+fn elements_that_cannot_be_read_count_in_places_and_hide_no_other_element() {
+    let copybook = "
+       01 ORDER-AREA.
+          05 REQ.
+             10 LINE-COUNT      PIC 9.
+             10 LINE-ITEM OCCURS 2 TO 4 TIMES DEPENDING ON LINE-COUNT.
+                15 LINE-TEXT    PIC X(4).
+          05 RESP               PIC X.
+";
+    let service = format!("{SERVICE}[options]\nenforce-minimum-items = true\n");
+    let world = World::over(copybook, &service, BODY).unwrap();
+    for (body, expect) in [
+        (
+            r#"{"req":{"lineCount":3,"lineItem":[1,{"lineText":"ABCDE"},2,{"lineText":"ABCDE"}]}}"#,
+            expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.lineItem[0] JSON-012: expected an object, found a number (line 1, column 35)
+            body $.req.lineItem[2] JSON-012: expected an object, found a number (line 1, column 58)
+            body $.req.lineItem[1].lineText REC-021: text has 5 characters, field holds 4
+            body $.req.lineItem[3].lineText REC-021: text has 5 characters, field holds 4"#]],
+        ),
+        (
+            r#"{"req":{"lineCount":2,"lineItem":[1,{}]}}"#,
+            expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $.req.lineItem[0] JSON-012: expected an object, found a number (line 1, column 35)"#]],
+        ),
+        (
+            r#"{"req":{"lineCount":3,"lineItem":[{},{}]}}"#,
+            expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $.req.lineItem REC-031: list has 2 elements, its counter says more"#]],
+        ),
+        (
+            r#"{"req":{"lineCount":3,"lineItem":[{}"#,
+            expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $.req.lineItem[0] JSON-002: the document ends where `,` or `]` is expected (line 1, column 37)"#]],
+        ),
+    ] {
+        check(&world, "POST", "/v1/orders", body, expect);
+    }
+}
+
+/// Regression: a misspelt `fields` was refused after the program had run, so a client that tried again had its request performed twice.
+#[test]
+fn fields_are_checked_before_the_call() {
+    let api = format!(
+        "{POST}{}",
+        r#"
+[[operation.response]]
+status = 404
+when = [{ field = "RESP-CODE", equals = 4 }]
+body = "problem"
+detail = "There is no such order."
+[[operation.response]]
+status = 202
+when = [{ field = "RESP-CODE", equals = 8 }]
+include = ["RESP-NOTE"]
+exclude = ["RESP"]
+[[operation.response]]
+status = 200
+exclude = ["RESP-NOTE"]
+"#
+    );
+    let world = World::new(SERVICE, &api);
+    for (fields, expect) in [
+        (
+            "respNot",
+            expect![[r#"
+            400 GTW-106 `fields`: the response has no member `respNot`
+            query fields GTW-106: the response has no member `respNot`"#]],
+        ),
+        (
+            "respNote,respDa",
+            expect![[r#"
+            400 GTW-106 `fields`: the response has no member `respDa`
+            query fields GTW-106: the response has no member `respDa`"#]],
+        ),
+        (
+            "respNote(",
+            expect![[r#"
+            400 GTW-106 `fields`: a name is empty
+            query fields GTW-106: a name is empty"#]],
+        ),
+        (
+            "",
+            expect![[r#"
+            400 GTW-106 `fields`: a name is empty
+            query fields GTW-106: a name is empty"#]],
+        ),
+        // Members of one response each.
+        ("respNote", expect!["A       ....0012........N........................................."]),
+        ("respDay,resp.raw", expect!["A       ....0012........N........................................."]),
+    ] {
+        check(&world, "POST", &format!("/v1/orders/A?fields={fields}"), "", expect);
+    }
+}

@@ -131,7 +131,8 @@ fn fields_select_members() {
         r#"200 {"resp":{"respNote":"AB","lineItem":[{"lineText":"aa"},{"lineText":"bb"},{"lineText":"cc"}]}}"#
     );
     assert_eq!(show("resp.raw"), r#"200 {"resp":{"raw":"0042"}}"#);
-    assert_eq!(show("nothing"), "400 GTW-106 `fields`: the response has no member `nothing`");
+    // The request was refused, unless another response of the operation has the member.
+    assert_eq!(show("nothing"), "200 {}");
 }
 
 #[test]
@@ -228,5 +229,52 @@ fn lists_of_answers_have_their_minimum_where_that_is_enforced() {
             show(&strict, b"0z", media),
             "502 GTW-120 the service's answer does not fit its copybook\nanswer T minItems: the list has fewer elements than the copybook's minimum, 1"
         );
+    }
+}
+
+/// Regression: the reason for numbers of low-values, fields that the program leaves alone, was in no message.
+#[test]
+fn fields_that_the_program_leaves_alone_have_a_remedy_in_the_log() {
+    let program = SERVICE
+        .replace("kind = \"canned\"\nfile = \"records.dat\"", "kind = \"program\"\nprogram = \"ORDERS\"")
+        .replace("[provider]", "dialect = \"gnucobol\"\n[provider]");
+    let rest = GOOD.replace("007", "\0\0\0");
+    let log = |service: &str| {
+        let problem = World::new(service, GET).answer(&record(0, &rest), "/v1/orders", Media::Json).unwrap_err();
+        assert_eq!((problem.status, problem.code), (502, "GTW-120"));
+        problem.for_log.unwrap()
+    };
+    let told = log(&program);
+    assert!(
+        told.contains("RESP.RESP-NUMBER") && told.contains("write `initialize = \"initial\"` under [options]"),
+        "{told}"
+    );
+    // Other providers do not get the initial values, and with other initial values the program itself wrote the bytes.
+    for service in [SERVICE.to_owned(), format!("{program}[options]\ninitialize = \"initial\"\n")] {
+        let told = log(&service);
+        assert!(!told.contains("initialize"), "{told}");
+    }
+}
+
+/// Regression: clients received the name of a field, where the author of the API expected the field's value.
+#[test]
+fn a_detail_that_is_the_name_of_a_field_is_a_warning() {
+    let found = |detail: &str| {
+        let api = format!("{GET}\n[[operation.response]]\nstatus = 404\nbody = \"problem\"\ndetail = \"{detail}\"\n");
+        let world = World::new(SERVICE, &api);
+        world.definitions.apis[0].warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    for detail in ["RESP-NOTE", "respNote"] {
+        let told = found(detail);
+        assert!(
+            told.starts_with("warning[GTW-014]")
+                && told.contains("apis/orders.toml")
+                && told.contains("write `body = \"answer\"`"),
+            "{told}"
+        );
+    }
+    // A field of the request, and a sentence.
+    for detail in ["REQ-NAME", "The order has no note.", ""] {
+        assert_eq!(found(detail), "", "{detail}");
     }
 }

@@ -425,8 +425,9 @@ fn service(folder: &Path, name: &str, number: usize, settings: &str) -> Arc<Serv
     let file = Proposal::new(&layout, from).unwrap().file;
     let file = file.replace("\n[provider]", &format!("{settings}\n[provider]"));
     let file = file.replace(
-        &format!("program = \"R{number}\"\n"),
-        &format!("program = \"{name}\"\nsource = \"{name}.cbl\"\ncompiler-options = [\"-std=ibm\", \"-free\"]\n"),
+        // The proposal's placeholder; its remark follows the options.
+        "program = \"PROGRAM-ID\"",
+        &format!("program = \"{name}\"\nsource = \"{name}.cbl\"\ncompiler-options = [\"-std=ibm\", \"-free\"]"),
     );
     Arc::new(
         Service::compile("services/case.toml", &file, folder).unwrap_or_else(|findings| panic!("{findings}\n{file}")),

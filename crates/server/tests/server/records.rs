@@ -180,6 +180,10 @@ fn a_record_is_inserted_read_changed_and_deleted_with_the_status_of_its_file() {
     let shown = |id: u32, name: &str, tax: u32| {
         format!(r#"{{"custKey":{{"branch":"B1","custId":{id}}},"name":"{name}","taxNumber":{tax}}}"#)
     };
+    // A `fields` that no response has is refused before the record is added.
+    let body = r#"{"custKey":{"branch":"B1","custId":7},"name":"ADA"}"#;
+    assert_eq!(world.told("POST", "/v1/c?fields=nam", "", body), "400 GTW-106");
+    assert_eq!(world.told("GET", "/v1/c/B1/7", "", ""), "404 GTW-128");
     assert_eq!(world.insert("B1", 7, "ADA", 1), format!("201 {}", shown(7, "ADA", 1)));
     assert_eq!(world.stored(b"B10007"), b"B10007ADA     0001    ");
     assert_eq!(world.insert("B1", 7, "EVE", 2), "409 GTW-130", "the key exists");
