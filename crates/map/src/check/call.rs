@@ -169,7 +169,7 @@ impl Lower<'_> {
                 _ => None,
             }),
             Builtin::Abs => digits(0).map_or(Kind::Float, |digits| Kind::Decimal(Digits { signed: false, ..digits })),
-            Builtin::Sign => Kind::Decimal(Digits { whole: Some(1), scale: Some(0), signed: true }),
+            Builtin::Sign => Kind::Decimal(Digits { signed: true, ..Digits::integer(1) }),
             Builtin::Least | Builtin::Greatest => {
                 let mut all = parts.iter().map(|part| part.ty.kind);
                 let first = all.next().unwrap_or(Kind::Bad);
@@ -179,13 +179,11 @@ impl Lower<'_> {
                 })
             }
             Builtin::Remainder => match (digits(0), digits(1)) {
-                (Some(a), Some(b)) => {
-                    Kind::Decimal(Digits { whole: b.whole, scale: a.join(b).scale, signed: a.signed })
-                }
+                (Some(a), Some(b)) => Kind::Decimal(Digits { whole: b.whole, signed: a.signed, ..a.join(b) }),
                 _ => Kind::Float,
             },
-            Builtin::DaysBetween => Kind::Decimal(Digits { whole: Some(7), scale: Some(0), signed: true }),
-            Builtin::SecondsBetween => Kind::Decimal(Digits { whole: Some(12), scale: Some(6), signed: true }),
+            Builtin::DaysBetween => Kind::Decimal(Digits { signed: true, ..Digits::integer(7) }),
+            Builtin::SecondsBetween => Kind::Decimal(Digits { scale: Some(6), signed: true, ..Digits::integer(12) }),
             _ => Kind::Bad,
         }
     }
@@ -378,7 +376,7 @@ impl Lower<'_> {
                 let maybe = a.ty.maybe || b.ty.maybe;
                 let id = self.expr(Expr::FloatOp(crate::plan::FloatOp::Divide, a.id, b.id));
                 let quotient = self.both(id, Ty { kind: Kind::Float, maybe }, a, b, span);
-                let ty = Ty { kind: Kind::Decimal(Digits { whole: None, scale: Some(scale), signed: true }), maybe };
+                let ty = Ty { kind: Kind::Decimal(Digits { scale: Some(scale), ..Digits::UNKNOWN }), maybe };
                 return Some(self.builtin(Builtin::Round, &[quotient, places, mode], ty, span));
             }
             let (x, y) = (self.digits_needed(&a)?, self.digits_needed(&b)?);
@@ -387,7 +385,12 @@ impl Lower<'_> {
                 .zip(y.scale)
                 .and_then(|(whole, scale)| u16::try_from(i32::from(whole) + i32::from(scale) + 1).ok());
             let ty = Ty {
-                kind: Kind::Decimal(Digits { whole, scale: Some(scale), signed: x.signed || y.signed }),
+                kind: Kind::Decimal(Digits {
+                    whole,
+                    scale: Some(scale),
+                    signed: x.signed || y.signed,
+                    sum_of: x.sum_of,
+                }),
                 maybe: a.ty.maybe || b.ty.maybe,
             };
             return Some(self.builtin(Builtin::Divide, &[a, b, places, mode], ty, span));
@@ -397,10 +400,7 @@ impl Lower<'_> {
         // Rounding up may need one more digit, but only if digits are cut.
         let cuts = digits.scale.is_none_or(|from| from > scale);
         let whole = digits.whole.map(|whole| whole + u16::from(cuts));
-        let ty = Ty {
-            kind: Kind::Decimal(Digits { whole, scale: Some(scale), signed: digits.signed }),
-            maybe: value.ty.maybe,
-        };
+        let ty = Ty { kind: Kind::Decimal(Digits { whole, scale: Some(scale), ..digits }), maybe: value.ty.maybe };
         Some(self.builtin(Builtin::Round, &[value, places, mode], ty, span))
     }
 
@@ -606,16 +606,18 @@ impl Lower<'_> {
         }
         let maybe = function != Builtin::IsDate && value.ty.maybe;
         let index = self.constant_value(Val::int(index.into()), Kind::Decimal(Digits::integer(5)), span);
+        let moved = |whole: u16| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok();
         Some(self.builtin(function, &[value, index], Ty { kind, maybe }, span))
     }
 
     fn scale(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
+            sum_of: digits.sum_of.and_then(moved),
         let value = self.exact_number(&arguments[0]);
         let places = self.constant_integer(&arguments[1], -30..=30, "places")?;
         let digits = self.digits_needed(&value)?;
         let by = i16::try_from(places).unwrap_or(0);
         let kind = Kind::Decimal(Digits {
-            whole: digits.whole.and_then(|whole| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok()),
+            whole: digits.whole.and_then(moved),
             scale: digits.scale.map(|scale| scale + by),
             signed: digits.signed,
         });
@@ -630,6 +632,7 @@ impl Lower<'_> {
         let scale = self.constant_integer(&arguments[2], 0..=38, "decimals")?;
         let own = self.digits_needed(&value)?;
         if scale > digits {
+            sum_of: None,
             self.error(codes::OPERAND_VALUE, arguments[2].span, "there are more decimals than digits").hint =
                 Some("digits include those before and after the point".to_owned());
             return None;

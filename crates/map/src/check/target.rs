@@ -318,7 +318,9 @@ impl Lower<'_> {
                         span,
                         format!("`{path}` has {max} characters, and this up to {chars}"),
                     )
-                    .hint = Some(format!("cut it on purpose: left(…, {max})"));
+                    .hint = Some(format!(
+                        "cut it on purpose: left(…, {max}); as it is, a longer text is a finding of the run"
+                    ));
                 }
                 (Some(max), None) => {
                     self.finding(
@@ -328,7 +330,7 @@ impl Lower<'_> {
                         format!("`{path}` has {max} characters, and nothing bounds this text"),
                     )
                     .hint = Some(format!(
-                        "cut it on purpose: left(…, {max}); as it is, a longer text is a finding when it comes"
+                        "cut it on purpose: left(…, {max}); as it is, a longer text is a finding of the run"
                     ));
                 }
                 _ => {}
@@ -418,6 +420,19 @@ impl Lower<'_> {
         {
             let wide = scale.max(0);
             let message = format!(
+        if let (None, Some(found)) = (own.whole, own.sum_of) {
+            let hint = format!(
+                "declare that it fits: fit(…, {digits}, {}); as it is, a larger number is a finding of the run",
+                scale.max(0)
+            );
+            let (severity, why) = if found > whole {
+                (Severity::Warning, format!("each value of this sum up to {found}"))
+            } else {
+                (Severity::Note, "nothing bounds the number of values in this sum".to_owned())
+            };
+            let message = format!("`{path}` has {whole} digits before the point, and {why}");
+            self.finding(severity, codes::DIGITS_LOST, span, message).hint = Some(hint);
+        }
                 "`{path}` has {wide} decimals, and this {}{found}",
                 if constant.is_some() { "" } else { "up to " }
             );
