@@ -326,7 +326,7 @@ fn what_a_guide_never_allows_is_a_finding_of_the_map() {
         9 |   BIG01 = format(date(date, "CCYYMMDD"), "MMDDCCYY")
           |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
-        hint: choose the format that the leaf has, such as "CCYYMMDD"
+        hint: choose the format of the leaf: format(…, "CCYYMMDD")
 
         warning[MAP-066]: `BIG.BIG07` does not allow this text: BIG07 (Kind of transaction) is not in its code list
           at rows.qmap:11:11

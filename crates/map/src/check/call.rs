@@ -12,14 +12,10 @@ use crate::functions::{Builtin, Gives, SIGNATURES, SPECIAL, Signature, Takes, na
 use crate::plan::{Direction, Expr};
 use crate::syntax::ast::{self, ExprKind, Name, Path, Step};
 use crate::syntax::text::Span;
-use crate::value::{Val, small};
+use crate::value::Val;
 
 /// Operands of `joined`.
 const JOINED_MAX: usize = 64;
-
-/// 1999-12-31, and a microsecond before the next day.
-const SAMPLE_DAY: i32 = 10_956;
-const SAMPLE_MICROS: i64 = 86_399_999_999;
 
 impl Lower<'_> {
     pub(crate) fn call(
@@ -466,13 +462,7 @@ impl Lower<'_> {
     fn date_format(&mut self, argument: &ast::Expr, century: i32) -> Option<(u16, Format)> {
         let text = self.constant_text(argument)?.to_owned();
         match Format::parse(&text, century) {
-            Ok(format) => {
-                let at = self.formats.iter().position(|known| *known == format).unwrap_or_else(|| {
-                    self.formats.push(format.clone());
-                    self.formats.len() - 1
-                });
-                Some((u16::try_from(at).unwrap_or(u16::MAX), format))
-            }
+            Ok(format) => Some((self.format_index(format.clone()), format)),
             Err(error) => {
                 let message = match error {
                     FormatError::Letter(c) => format!("`{c}` is not part of a date or time"),
@@ -486,11 +476,20 @@ impl Lower<'_> {
         }
     }
 
+    /// Returns the number of a format among those of the plan.
+    pub(super) fn format_index(&mut self, format: Format) -> u16 {
+        let at = self.formats.iter().position(|known| *known == format).unwrap_or_else(|| {
+            self.formats.push(format);
+            self.formats.len() - 1
+        });
+        u16::try_from(at).unwrap_or(u16::MAX)
+    }
+
     fn format(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
         let value = self.expression(&arguments[0]);
         match value.ty.kind {
             Kind::Date | Kind::Time | Kind::DateTime => {
-                let (index, format) = self.date_format(&arguments[1], 1950)?;
+                let (_, format) = self.date_format(&arguments[1], 1950)?;
                 let lacks = match value.ty.kind {
                     Kind::Date if format.needs_time() => Some("a time"),
                     Kind::Time if format.needs_date() => Some("a date"),
@@ -505,14 +504,7 @@ impl Lower<'_> {
                     .hint = Some("join both: at-time(date, time)".to_owned());
                     return None;
                 }
-                let index = self.constant_value(Val::int(index.into()), Kind::Decimal(Digits::integer(5)), span);
-                let ty = Ty { kind: Kind::Text(Some(small(format.width()))), maybe: value.ty.maybe };
-                let mut sample = Vec::new();
-                // The sample is the last second of a day whose day, month and year cannot be confused.
-                format.write(SAMPLE_DAY, SAMPLE_MICROS, &mut sample);
-                let formatted = self.builtin(Builtin::FormatDate, &[value, index], ty, span);
-                self.samples.insert(formatted.id, String::from_utf8(sample).expect("a format writes ASCII"));
-                Some(formatted)
+                Some(Typed { span, ..self.formatted(value, format) })
             }
             Kind::Decimal(digits) => {
                 let text = self.constant_text(&arguments[1])?.to_owned();
@@ -606,20 +598,20 @@ impl Lower<'_> {
         }
         let maybe = function != Builtin::IsDate && value.ty.maybe;
         let index = self.constant_value(Val::int(index.into()), Kind::Decimal(Digits::integer(5)), span);
-        let moved = |whole: u16| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok();
         Some(self.builtin(function, &[value, index], Ty { kind, maybe }, span))
     }
 
     fn scale(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
-            sum_of: digits.sum_of.and_then(moved),
         let value = self.exact_number(&arguments[0]);
         let places = self.constant_integer(&arguments[1], -30..=30, "places")?;
         let digits = self.digits_needed(&value)?;
         let by = i16::try_from(places).unwrap_or(0);
+        let moved = |whole: u16| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok();
         let kind = Kind::Decimal(Digits {
             whole: digits.whole.and_then(moved),
             scale: digits.scale.map(|scale| scale + by),
             signed: digits.signed,
+            sum_of: digits.sum_of.and_then(moved),
         });
         let places = self.constant_value(Val::int(places), Kind::Decimal(Digits::integer(2)), span);
         let ty = Ty { kind, maybe: value.ty.maybe };
@@ -632,7 +624,6 @@ impl Lower<'_> {
         let scale = self.constant_integer(&arguments[2], 0..=38, "decimals")?;
         let own = self.digits_needed(&value)?;
         if scale > digits {
-            sum_of: None,
             self.error(codes::OPERAND_VALUE, arguments[2].span, "there are more decimals than digits").hint =
                 Some("digits include those before and after the point".to_owned());
             return None;
@@ -641,6 +632,7 @@ impl Lower<'_> {
             whole: u16::try_from(digits - scale).ok(),
             scale: i16::try_from(scale).ok(),
             signed: own.signed,
+            sum_of: None,
         });
         let digits = self.constant_value(Val::int(digits), Kind::Decimal(Digits::integer(2)), span);
         let scale = self.constant_value(Val::int(scale), Kind::Decimal(Digits::integer(2)), span);
