@@ -196,12 +196,12 @@ pub enum FaultKind {
         max: u32,
     },
     /// Counter and list disagree, or two lists with one counter.
-    #[error("list has {list} elements, its counter says {}", if i128::from(*list) < *counter { "more" } else { "fewer" })]
+    #[error("list has {list} element{}, {}", if *list == 1 { "" } else { "s" }, counted(*counter))]
     CountMismatch {
         /// Elements.
         list: u32,
-        /// Counter.
-        counter: i128,
+        /// Counter; `None` if it is not a whole number.
+        counter: Option<i128>,
     },
     /// Two views of the same bytes have different values.
     #[error("value differs from what another view of the same bytes says")]
@@ -227,6 +227,12 @@ pub enum FaultKind {
     /// The text of `_preserve` is not one that decoding writes.
     #[error("_preserve does not fit the record")]
     BadPreserve,
+}
+
+/// Says what a counter of a list holds.
+fn counted(counter: Option<i128>) -> String {
+    let Some(counter) = counter else { return "and its counter is not a whole number".to_owned() };
+    format!("its counter says {counter}")
 }
 
 impl FaultKind {
@@ -296,7 +302,9 @@ impl FaultKind {
             FaultKind::CountOutOfRange { .. } | FaultKind::BadCounter(_) => {
                 "check that the file was written with this copybook: the counter determines the place of every later field"
             }
-            FaultKind::CountMismatch { .. } => "leave the counter out: it is set from the list",
+            FaultKind::CountMismatch { .. } => {
+                "leave the counter out of the document or map: Quayline sets it from the list; lists with one counter must have the same length"
+            }
             FaultKind::NegativeUnsigned => {
                 "if the field may be negative, its picture needs an S; otherwise correct the value; to read such bytes as they are, use `--invalid raw`"
             }

@@ -14,3 +14,4 @@ pub(crate) const PARTIAL_SHORT: Code = Code("CNV-009");
 pub(crate) const SAME_FILE: Code = Code("CNV-012");
 pub(crate) const NOT_SPLIT: Code = Code("CNV-014");
 pub(crate) const NOT_A_FILE: Code = Code("CNV-015");
+pub(crate) const NO_CHECKPOINT: Code = Code("CNV-037");

@@ -7,10 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use quayline_core::Limits;
+use quayline_core::{Fault, Finding, Limits, Severity};
 use quayline_project::{Schema, SourceFormat, TargetFormat};
 
 use crate::checkpoint_file::{CheckpointFile, States};
+use crate::codes;
 use crate::{Compression, ConvertError, MapStage, Progress, Report, SyncHook};
 
 /// Settings of a conversion. [`Conversion::run`](crate::Conversion::run) executes it.
@@ -158,6 +159,18 @@ impl Checkpoints {
     pub fn kept(path: &Path) -> Result<Option<Vec<u8>>, ConvertError> {
         let Some(checkpoint) = CheckpointFile::new(path).read()? else { return Ok(None) };
         Ok(Some(States::of(&checkpoint.state)?.run))
+    }
+
+    /// Resumes from the checkpoint. Without one, the run begins at the start, and this returns a note.
+    pub fn resume(&mut self) -> Option<Finding> {
+        self.start = Start::Resume;
+        let note = || {
+            let message =
+                format!("{} does not exist, so the run begins at the start of the input", self.path.display());
+            let finding = Finding::error(codes::NO_CHECKPOINT, Fault::Caller, message);
+            Finding { severity: Severity::Note, ..finding }
+        };
+        (!self.path.exists()).then(note)
     }
 
     /// Checkpoints at this path with the default intervals.

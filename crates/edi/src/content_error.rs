@@ -93,6 +93,11 @@ pub enum ContentErrorKind {
         /// The form that it must have.
         expected: &'static str,
     },
+    /// `EDI-117`: a date whose form is right and whose day does not exist.
+    Day {
+        /// The form that it has.
+        form: &'static str,
+    },
     /// `EDI-118`: no time.
     Time {
         /// The form that it must have.
@@ -208,7 +213,7 @@ impl ContentError {
             ContentErrorKind::Code { .. } => "EDI-114",
             ContentErrorKind::CodeOutOfDate { .. } => "EDI-115",
             ContentErrorKind::Characters { .. } => "EDI-116",
-            ContentErrorKind::Date { .. } => "EDI-117",
+            ContentErrorKind::Date { .. } | ContentErrorKind::Day { .. } => "EDI-117",
             ContentErrorKind::Time { .. } => "EDI-118",
             ContentErrorKind::ElementNotUsed => "EDI-119",
             ContentErrorKind::ElementsTooMany { .. } => "EDI-120",
@@ -255,6 +260,7 @@ impl ContentError {
             | ContentErrorKind::Blank
             | ContentErrorKind::Characters { .. }
             | ContentErrorKind::Date { .. }
+            | ContentErrorKind::Day { .. }
             | ContentErrorKind::Time { .. } => {
                 ("X12.6, data element types and lengths", "ISO 9735-1, representation of values")
             }
@@ -311,6 +317,7 @@ impl ContentError {
             ContentErrorKind::Characters { expected }
             | ContentErrorKind::Date { expected }
             | ContentErrorKind::Time { expected } => format!("write {expected}"),
+            ContentErrorKind::Day { form } => format!("correct the day; its form {form} is right"),
             ContentErrorKind::ElementsTooMany { .. } | ContentErrorKind::ComponentsTooMany { .. } => {
                 "look for a separator too many, or for one that belongs to the data".to_owned()
             }
@@ -383,7 +390,7 @@ impl ContentError {
             ContentErrorKind::Blank => element("1", "13"),
             // 6 invalid character in data element; 37 invalid type of character(s).
             ContentErrorKind::Characters { .. } => element("6", "37"),
-            ContentErrorKind::Date { .. } => element("8", "12"),
+            ContentErrorKind::Date { .. } | ContentErrorKind::Day { .. } => element("8", "12"),
             ContentErrorKind::Time { .. } => element("9", "12"),
             // 10 exclusion condition violated; I10 implementation "not used" data element present.
             ContentErrorKind::ElementNotUsed => in_guide(element("10", "15"), "I10"),
@@ -474,6 +481,7 @@ impl fmt::Display for ContentError {
             ContentErrorKind::CodeOutOfDate { day } => write!(f, " is a code that is not valid on {day}"),
             ContentErrorKind::Characters { expected } => write!(f, " has invalid characters, expected {expected}"),
             ContentErrorKind::Date { expected } => write!(f, " is not a date, expected {expected}"),
+            ContentErrorKind::Day { .. } => f.write_str(" is not a date: the day does not exist"),
             ContentErrorKind::Time { expected } => write!(f, " is not a time, expected {expected}"),
             ContentErrorKind::ElementsTooMany { max, found } => {
                 write!(f, " has {found} elements, expected at most {max}")

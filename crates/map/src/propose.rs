@@ -6,6 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use quayline_core::{FieldName, NodeId, Occurs, Scalar, Shape};
 
+use crate::LeafRules;
+use crate::check::dates::read_date;
+use crate::check::types::Kind;
 use crate::syntax::token::is_plain_name;
 
 /// Source and target of a proposed map.
@@ -33,6 +36,8 @@ pub struct Ends<'a> {
     pub target_meanings: &'a [(NodeId, &'a str)],
     /// Groups of the target's root that are about its envelope: the run sets them, so only equal names are proposed.
     pub target_aside: &'a [&'a str],
+    /// What is known about leaves beyond their types; the target is output 0.
+    pub rules: &'a dyn LeafRules,
 }
 
 /// A map that was proposed.
@@ -71,6 +76,7 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
         described: (ends.source_words.is_some(), ends.target_words.is_some()),
         meanings: (named(ends.source_meanings), named(ends.target_meanings)),
         aside: (ends.source_aside, ends.target_aside),
+        rules: ends.rules,
         used: Vec::new(),
         chain: vec![NodeId::ROOT],
         out: String::new(),
@@ -108,6 +114,7 @@ struct Proposal<'a> {
     meanings: (HashMap<NodeId, FieldName>, HashMap<NodeId, FieldName>),
     /// Groups of the envelopes of source and target.
     aside: (&'a [&'a str], &'a [&'a str]),
+    rules: &'a dyn LeafRules,
     /// Source fields that a guess has taken: another guess of the same field is hardly right.
     used: Vec<NodeId>,
     /// Groups of the source whose fields can be named, innermost last.
@@ -181,20 +188,36 @@ impl Proposal<'_> {
     }
 
     fn leaf(&mut self, node: NodeId, path: &str, scalar: &Scalar, depth: usize) {
-        let mandatory = self.target.node(node).occurs == Occurs::Once;
+        if let Some(list) = self.rules.counted_list(0, node) {
+            let list = self.target.path(list);
+            self.line(depth, &format!("# {path} is left out: Quayline counts {list}"));
+            return;
+        }
+        let mandatory =
+            self.target.node(node).occurs == Occurs::Once && self.rules.needs_value(0, node, &|_: NodeId| false);
         match self.best(node, scalar) {
             Some(best) => {
                 let from = self.source.node(best.node).scalar().cloned();
-                let value = from.as_ref().and_then(|from| converted(&best.path, from, scalar));
-                let Some(value) = value else { return self.open(path, scalar, mandatory, depth) };
+                let value = from.as_ref().and_then(|from| {
+                    self.read_date(best.node, node, &best.path).or_else(|| converted(&best.path, from, scalar))
+                });
+                let Some(value) = value else { return self.open(node, path, scalar, mandatory, depth) };
                 if best.score < SURE {
                     self.used.push(best.node);
                 }
                 let guess = self.mark(best.score >= SURE);
                 self.line(depth, &format!("{path} = {value}{guess}"));
             }
-            None => self.open(path, scalar, mandatory, depth),
+            None => self.open(node, path, scalar, mandatory, depth),
         }
+    }
+
+    /// Returns the expression that reads a date of the source, if the target has dates in another form and therefore takes the value of a date.
+    fn read_date(&self, source: NodeId, target: NodeId, path: &str) -> Option<String> {
+        let (from, to) = (self.rules.source_dates(source), self.rules.target_dates(0, target));
+        let form = from.first().filter(|form| !to.is_empty() && !to.contains(form))?;
+        // A date has no time.
+        (!to[0].contains("HH")).then(|| read_date(path, form))
     }
 
     /// Counts a proposed assignment and returns its mark.
@@ -204,10 +227,15 @@ impl Proposal<'_> {
     }
 
     /// Writes a comment for a field without a similar source.
-    fn open(&mut self, path: &str, scalar: &Scalar, mandatory: bool, depth: usize) {
+    fn open(&mut self, node: NodeId, path: &str, scalar: &Scalar, mandatory: bool, depth: usize) {
         let word = if mandatory { "mandatory" } else { "optional" };
         self.counts[if mandatory { 2 } else { 3 }] += 1;
-        self.line(depth, &format!("# {path} = …  # {word}, {}", crate::check::types::Kind::from(scalar)));
+        let kind = match self.rules.target_dates(0, node).first() {
+            Some(format) if format.contains("HH") => Kind::DateTime,
+            Some(_) => Kind::Date,
+            None => Kind::from(scalar),
+        };
+        self.line(depth, &format!("# {path} = …  # {word}, {kind}"));
     }
 
     fn list(&mut self, node: NodeId, path: &str, scalar: Option<&Scalar>, depth: usize) {

@@ -59,7 +59,7 @@ pub use gnucobol::{gnucobol_contradiction, gnucobol_options, is_gnucobol_output}
 pub use guides::{is_guide, read_guide, read_guide_documents, read_guides, read_guides_and_files};
 pub use interface_file::{InterfaceFile, InterfaceTable, SkipBytes};
 pub use lookup_table::LookupTable;
-pub use map_file::{MapFile, MapFolder, MapTarget};
+pub use map_file::{MapFile, MapFolder, MapTarget, ShapeRules};
 pub use record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
 pub use schema::{Found, RecordTypes, Records, Schema, SchemaExtent, UnknownType};
 pub use shape::{Form, LAYOUT_KEYS, ShapeFile, ShapeOptions, outline_of, parse_outline};

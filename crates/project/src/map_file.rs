@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_cache::Cache;
-use quayline_core::{Fault, Finding, Findings, NodeId, Place, Shape, Stored, StoredReader, store_bytes};
+use quayline_cobol::RecordPlan;
+use quayline_core::{Fault, Finding, Findings, Moment, NodeId, Place, Shape, Stored, StoredReader, store_bytes};
 use quayline_edi::GuideDocuments;
 use quayline_edi::Level;
 use quayline_map::{Compiled, LeafRules, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile_by};
 
+use crate::schema::Records;
 use crate::shape::codes;
 use crate::shape::source_file::SourceFile;
 use crate::shape::{Form, ShapeFile, ShapeOptions};
@@ -131,8 +133,9 @@ fn kept_or_compiled(
     }
     // What guides and layouts know beyond shapes makes findings too.
     for shape in core::iter::once(source).chain(targets.iter().map(|target| &target.shape)) {
-        format!("{:?}", shape.schema().moments()).store(&mut made_of);
-        for file in shape.files().iter().filter(|_| guide_of(shape).is_some()) {
+        format!("{:?}", shape.schema().column_moments()).store(&mut made_of);
+        let knows_more = matches!(shape.form(), Form::Guide(_) | Form::Records { .. });
+        for file in shape.files().iter().filter(|_| knows_more) {
             let bytes = std::fs::read(file).unwrap_or_default();
             store_bytes(&bytes, &mut made_of);
         }
@@ -178,19 +181,36 @@ fn compile_with(
         .map(|(target, shape)| Output { name: &target.name, shape, absent: target.shape.absent() })
         .collect();
     let order: SourceOrder = source.order();
-    compile_by(spec, source.shape(), &outputs, Options { order }, resolver, &GuideRules { source, targets })
+    compile_by(spec, source.shape(), &outputs, Options { order }, resolver, &ShapeRules { source, targets })
 }
 
-/// Knowledge of guides about leaves: codes, dates, header fields.
-struct GuideRules<'a> {
-    source: &'a ShapeFile,
-    targets: &'a [MapTarget],
+/// Knowledge of guides, layouts and copybooks about leaves: codes, dates, header fields, initial values.
+#[derive(Clone, Copy, Debug)]
+pub struct ShapeRules<'a> {
+    /// Shape of the source.
+    pub source: &'a ShapeFile,
+    /// Targets in order.
+    pub targets: &'a [MapTarget],
 }
 
-impl GuideRules<'_> {
-    fn target(&self, output: usize) -> Option<&GuideDocuments> {
+impl ShapeRules<'_> {
+    fn guide(&self, output: usize) -> Option<&GuideDocuments> {
         guide_of(&self.targets.get(output)?.shape)
     }
+
+    /// Returns the description of the record that a leaf of an output is in, and the node of its root in the documents.
+    fn record(&self, output: usize, leaf: NodeId) -> Option<(&RecordPlan, NodeId)> {
+        match self.targets.get(output)?.shape.schema().records() {
+            Records::None => None,
+            Records::One(plan) => Some((plan, NodeId::ROOT)),
+            Records::Types(types) => types.record_of(leaf),
+        }
+    }
+}
+
+/// Returns the forms of a leaf's dates in a shape.
+fn dates_of(shape: &ShapeFile, leaf: NodeId) -> Option<Moment> {
+    shape.schema().column_moments().iter().find(|(node, _)| *node == leaf).map(|(_, moment)| *moment)
 }
 
 fn guide_of(shape: &ShapeFile) -> Option<&GuideDocuments> {
@@ -200,23 +220,54 @@ fn guide_of(shape: &ShapeFile) -> Option<&GuideDocuments> {
     }
 }
 
-impl LeafRules for GuideRules<'_> {
+impl LeafRules for ShapeRules<'_> {
     fn source(&self, leaf: NodeId, text: &str) -> Option<String> {
         guide_of(self.source)?.refuses(leaf, text)
     }
 
     fn target(&self, output: usize, leaf: NodeId, text: &str) -> Option<String> {
-        if let Some(documents) = GuideRules::target(self, output) {
+        if let Some(documents) = self.guide(output) {
             return documents.refuses(leaf, text);
         }
-        let moments = self.targets.get(output)?.shape.schema().moments();
-        let (_, moment) = moments.iter().find(|(node, _)| *node == leaf)?;
+        let moment = dates_of(&self.targets.get(output)?.shape, leaf)?;
         moment.read(text.as_bytes()).is_none().then(|| format!("expected {}", moment.form()))
     }
 
     fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {
-        let (reference, expected) = GuideRules::target(self, output)?.digits_of(leaf)?;
+        let (reference, expected) = self.guide(output)?.digits_of(leaf)?;
         Some(format!("{reference} is {expected}"))
+    }
+
+    fn source_dates(&self, leaf: NodeId) -> &'static [&'static str] {
+        match guide_of(self.source) {
+            Some(documents) => documents.dates_of(leaf),
+            // The texts of timestamps have several forms.
+            None if dates_of(self.source, leaf) == Some(Moment::Date) => &["YYYY-MM-DD"],
+            None => &[],
+        }
+    }
+
+    fn target_dates(&self, output: usize, leaf: NodeId) -> &'static [&'static str] {
+        match (self.guide(output), self.targets.get(output)) {
+            (Some(documents), _) => documents.dates_of(leaf),
+            (None, Some(target)) => match dates_of(&target.shape, leaf) {
+                Some(Moment::Date) => &["YYYY-MM-DD"],
+                Some(Moment::Timestamp) => &["YYYY-MM-DDTHH:MM:SS.ffffff"],
+                None => &[],
+            },
+            (None, None) => &[],
+        }
+    }
+
+    fn needs_value(&self, output: usize, leaf: NodeId, is_set: &dyn Fn(NodeId) -> bool) -> bool {
+        self.record(output, leaf).is_none_or(|(plan, root)| {
+            plan.needs_value(NodeId(leaf.0 - root.0), |node| is_set(NodeId(root.0 + node.0)))
+        })
+    }
+
+    fn counted_list(&self, output: usize, leaf: NodeId) -> Option<NodeId> {
+        let (plan, root) = self.record(output, leaf)?;
+        plan.counted_list(NodeId(leaf.0 - root.0)).map(|list| NodeId(root.0 + list.0))
     }
 
     fn envelope(&self) -> Option<Vec<String>> {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start, partial_path};
+use quayline_convert::{Conversion, ConvertError, Rejects, Report, partial_path};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_meter::Profile;
 
@@ -106,7 +106,7 @@ fn convert(
     conversion.checkpoints = job.checkpoint.map(|path| {
         let mut checkpoints = definitions.checkpoints(path);
         if args.resume {
-            checkpoints.start = Start::Resume;
+            console.findings(checkpoints.resume().as_slice());
         }
         checkpoints
     });
@@ -165,6 +165,14 @@ fn left_behind(output: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
     Some((meta.len(), meta.modified().ok()))
 }
 
+/// Returns the note that an output keeps its partial name.
+pub(crate) fn partial_note(partial: &Path) -> Finding {
+    let is_empty = partial.metadata().is_ok_and(|meta| meta.len() == 0);
+    let state = if is_empty { "is still empty" } else { "holds what was done" };
+    let message = format!("the output is not complete: {} {state}", shown(partial));
+    Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) }
+}
+
 /// Returns a note about the partial output of a run, if there is one.
 fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &ConvertArgs) -> Option<Finding> {
     let partial = partial_path(output);
@@ -172,14 +180,14 @@ fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &Conve
     if matches!(error, ConvertError::Stopped(_)) || !partial.exists() {
         return None;
     }
-    let message = format!("the output is not complete: {} holds what was done", shown(&partial));
-    let finding = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
+    let finding = partial_note(&partial);
     Some(match error {
         ConvertError::Io { .. } if resumable => {
             finding.hint("after the fix, the same command with --resume continues from the last checkpoint")
         }
         ConvertError::Refused(findings) if args.rejects.is_none() && findings.0.first().is_some_and(is_of_a_record) => {
-            finding.hint("to continue past records that do not convert, name a file for them with --rejects")
+            finding
+                .hint("to continue past records that do not convert, run again with --rejects FILE, without --resume")
         }
         _ => finding,
     })

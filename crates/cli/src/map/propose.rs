@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use quayline_convert::{Destination, write_whole};
 use quayline_edi::NodeNames;
 use quayline_map::{Ends, format_map, propose};
-use quayline_project::{Form, ShapeFile, ShapeOptions};
+use quayline_project::{Form, MapTarget, ShapeFile, ShapeOptions, ShapeRules};
 
 use crate::args::MapNewArgs;
 use crate::cache::cache;
@@ -30,7 +30,10 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
         if matches!(of.form(), Form::Guide(_)) { quayline_infer::meanings(of.shape()) } else { Vec::new() }
     };
     let (source_meanings, target_meanings) = (meanings(&source), meanings(&target));
+    let targets = [MapTarget { name: name.clone(), shape: target }];
+    let target = &targets[0].shape;
     let proposed = propose(&Ends {
+        rules: &ShapeRules { source: &source, targets: &targets },
         source_meanings: &source_meanings,
         target_meanings: &target_meanings,
         source_file: &source_file,

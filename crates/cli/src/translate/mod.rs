@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_charset::Charset;
 use quayline_convert::{
-    Checkpoints, ColumnsSurvey, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source, Start,
+    Checkpoints, ColumnsSurvey, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source,
     definition_digest, partial_path,
 };
-use quayline_core::{Fault, Finding, Findings, Severity};
+use quayline_core::{Finding, Findings, Severity};
 use quayline_edi::Rules;
 use quayline_map::Coverage;
 use quayline_pipeline::World;
@@ -27,9 +27,9 @@ use quayline_project::{
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, foreign, keep_profile, tell_rejected, tell_stats};
+use crate::convert::{Bar, foreign, keep_profile, partial_note, tell_rejected, tell_stats};
 use crate::copybook::unreadable;
-use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
+use crate::exit::{Exit, Stop, argument};
 use crate::input::with_suffix;
 use crate::input::{self, Opened};
 use crate::interrupt;
@@ -337,7 +337,8 @@ impl Shared<'_> {
             checkpoints.every_bytes = args.checkpoint_every as u64;
             checkpoints.run = world::kept(&self.world);
             if args.resume {
-                checkpoints.start = Start::Resume;
+                let note = checkpoints.resume().filter(|_| !args.quiet);
+                self.console.findings(note.as_slice());
             }
             conversion.checkpoints = Some(checkpoints);
         }
@@ -489,11 +490,10 @@ impl Shared<'_> {
         };
         let partial = job.outputs.first_file().map(partial_path).filter(|partial| partial.exists());
         if let (Some(partial), false) = (partial, matches!(error, ConvertError::Stopped(_))) {
-            let message = format!("the output is not complete: {} holds what was done", shown(&partial));
-            let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
+            let note = partial_note(&partial);
             findings.push(match error {
                 ConvertError::Refused(_) if self.args.rejects.is_none() => note
-                    .hint("to continue past documents that cannot be translated, name a file for them with --rejects"),
+                    .hint("to continue past documents that cannot be translated, run again with --rejects FILE, without --resume"),
                 ConvertError::Io { .. } if resumable => {
                     note.hint("after the fix, the same command with --resume continues from the last checkpoint")
                 }

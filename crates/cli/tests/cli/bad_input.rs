@@ -19,7 +19,7 @@ fn a_truncated_last_record() {
 
         hint: the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing
 
-        note[CLI-004]: the output is not complete: cut.jsonl.partial holds what was done
+        note[CLI-004]: the output is not complete: cut.jsonl.partial is still empty
     "#]]);
     assert_eq!(world.files(), ["cut.dat", "cut.jsonl.checkpoint", "cut.jsonl.partial", "items.cpy", "items.dat"]);
     world.run("convert cut.dat -c items.cpy -e cp037").check(expect![[r#"
@@ -237,9 +237,9 @@ fn a_copybook_that_does_not_fit_the_file() {
 
         hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly): use it instead
 
-        note[CLI-004]: the output is not complete: items.jsonl.partial holds what was done
+        note[CLI-004]: the output is not complete: items.jsonl.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o items.jsonl --rejects bad.dat --max-rejects 10").check(expect![[r#"
         exit 1
@@ -375,9 +375,9 @@ fn an_endless_line() {
 
         hint: look for a brace or quote that is not closed, or allow more with `--limit record-bytes=N`
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     assert!(!world.path("out.dat").exists());
 }
@@ -421,9 +421,9 @@ fn documents_that_do_not_fit_the_copybook() {
 
         hint: shorten the text: none of it is cut off silently
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert digits.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -433,9 +433,9 @@ fn documents_that_do_not_fit_the_copybook() {
 
         hint: send a number that fits the picture; a binary field (COMP) whose program uses the full range of its bytes takes it with `--set truncate=no`, and what `--preserve` decoded comes back whole
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert decimals.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -445,9 +445,9 @@ fn documents_that_do_not_fit_the_copybook() {
 
         hint: round the number to the digits of the field: none is cut off silently
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert character.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -457,9 +457,9 @@ fn documents_that_do_not_fit_the_copybook() {
 
         hint: replace the character, or write to a code page that has it, with `--encoding` or `--to-encoding`
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -469,9 +469,9 @@ fn documents_that_do_not_fit_the_copybook() {
 
         hint: did you mean `PRICE`?
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat --unknown ignore").code(0);
     world.run("convert kind.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
@@ -482,9 +482,9 @@ fn documents_that_do_not_fit_the_copybook() {
 
         hint: write a value of the expected kind; the copybook or shape says what the member holds
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert syntax.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -494,9 +494,9 @@ fn documents_that_do_not_fit_the_copybook() {
 
         hint: the text may have been truncated in transfer; send it again whole
 
-        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+        note[CLI-004]: the output is not complete: out.dat.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
 }
 
@@ -607,9 +607,9 @@ fn data_are_shown_on_request_only() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+        note[CLI-004]: the output is not complete: out.jsonl.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --show-data").check(expect![[r#"
         exit 1
@@ -621,9 +621,9 @@ fn data_are_shown_on_request_only() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+        note[CLI-004]: the output is not complete: out.jsonl.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
 }
 

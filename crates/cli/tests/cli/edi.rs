@@ -108,9 +108,9 @@ fn a_bad_transaction_stops_a_conversion_or_goes_to_the_rejects() {
 
         hint: write 3, or look for what is missing or superfluous
 
-        note[CLI-004]: the output is not complete: po.jsonl.partial holds what was done
+        note[CLI-004]: the output is not complete: po.jsonl.partial is still empty
 
-        hint: to continue past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, run again with --rejects FILE, without --resume
     "#]]);
     world.run("convert po.x12 -o po.jsonl --rejects bad.x12 --stats").code(1);
     assert_eq!(world.files(), ["bad.x12", "bad.x12.findings.jsonl", "po.jsonl", "po.x12"]);

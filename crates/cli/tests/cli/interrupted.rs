@@ -89,6 +89,17 @@ fn ctrl_c_leaves_a_run_to_go_on_with() {
     assert!(!partial.exists() && !world.path("out.jsonl.checkpoint").exists());
 }
 
+/// `--resume` without a checkpoint began anew without a word.
+#[test]
+fn a_resumed_run_without_a_checkpoint_says_that_it_begins_anew() {
+    let world = world();
+    let line = "convert items.dat -c items.cpy -e cp037 -o out.jsonl";
+    let note = "note[CNV-037]: out.jsonl.checkpoint does not exist, so the run begins at the start of the input\n";
+    let ran = world.run(&format!("{line} --resume"));
+    assert!(ran.err().starts_with(note), "{}", ran.err());
+    assert!(!world.run(line).err().contains("CNV-037"));
+}
+
 #[test]
 fn a_checkpoint_of_other_settings_is_refused() {
     let world = large();
@@ -105,7 +116,7 @@ fn a_checkpoint_of_other_settings_is_refused() {
             error[CNV-007]: the run began with another copybook, interface file or other settings
               at state
 
-            hint: resume with the settings of that run, or convert again
+            hint: resume with the settings of that run, or run again without --resume
         "#]]);
     world.write("state", "nonsense");
     world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume").check(expect![[r#"

@@ -342,3 +342,81 @@ fn documents_have_the_envelope_values_of_their_own_source_document() {
     assert_eq!(receivers("behind.qmap"), "1A 2A 3B 4B 5B ");
     assert_eq!(receivers("each.qmap"), "1A 2A 3C 4B 5B ");
 }
+
+/// A first map from an 850 to a record and a CSV file: its dates, its fields that stay empty, and a test that people can read.
+#[test]
+fn dates_and_unset_fields_of_records_and_rows() {
+    let copybook = "       01 ORD.\n           05 ORD-NUMBER PIC X(22).\n           05 ORD-DATE   PIC 9(8).\n           05 ORD-TOTAL  PIC S9(7)V99 COMP-3.\n";
+    let interface = "[[field]]\nname = \"ORD-DATE\"\ndate = \"yyyyMMdd\"\n";
+    let record = "layout = \"record\"\ncopybook = \"order.cpy\"\ninterface = \"names.toml\"\nencoding = \"ascii\"\nframing = \"lines\"\n";
+    let rows = "layout = \"csv\"\n[[field]]\nname = \"number\"\n[[field]]\nname = \"day\"\ntype = \"date\"\n[[field]]\nname = \"at\"\ntype = \"timestamp\"\n";
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/");
+    let read = |name: &str| std::fs::read(format!("{folder}{name}")).expect("an example");
+    let (guide, trade, sample) = (read("850.guide"), read("x12-trade.guide"), read("850.x12"));
+    let world = World::with([
+        ("maps/850.guide", guide.as_slice()),
+        ("maps/x12-trade.guide", trade.as_slice()),
+        ("sample.x12", sample.as_slice()),
+        ("maps/tests/order/one/input.x12", sample.as_slice()),
+        ("maps/order.cpy", copybook.as_bytes()),
+        ("maps/names.toml", interface.as_bytes()),
+        ("maps/order.toml", record.as_bytes()),
+        ("maps/rows.toml", rows.as_bytes()),
+    ]);
+    world.run("map new --from maps/850.guide --to maps/rows.toml -o maps/rows.qmap").code(0);
+    expect![[r#"
+        map "edi to rows"
+        source "850.guide"
+        target rows "rows.toml"
+
+        number = BEG.BEG03  # guess
+        day = date(BEG.BEG05, "CCYYMMDD")  # guess
+        # at = …  # optional, a date and time
+    "#]]
+    .assert_eq(&String::from_utf8(world.read("maps/rows.qmap")).expect("UTF-8"));
+    let head = "source \"850.guide\"\ntarget t \"rows.toml\"\nlet day = date(BEG.BEG05, \"CCYYMMDD\")\n";
+    let map = format!("{head}number = BEG.BEG03\nday = day\nat = at-time(day, time(\"1230\", \"HHMM\"))\n");
+    world.write("maps/rows.qmap", map);
+    let head = "source \"850.guide\"\ntarget t \"order.toml\"\n";
+    world.write("maps/order.qmap", format!("{head}ORD-NUMBER = BEG.BEG03\nORD-DATE = date(BEG.BEG05, \"CCYYMMDD\")\n"));
+    world.run("translate -m maps/rows.qmap sample.x12").check(expect![[r#"
+        exit 0
+        --- stdout
+        number,day,at
+        PO4711,2026-03-30,2026-03-30T12:30:00.000000
+        PO4712,2026-03-30,2026-03-30T12:30:00.000000
+        PO4705,2026-03-31,2026-03-31T12:30:00.000000
+    "#]]);
+    world.run("map check maps").check(expect![[r#"
+        exit 0
+        --- stdout
+        maps/order.qmap: 1 warning
+        maps/rows.qmap: no findings
+        --- stderr
+        warning[MAP-056]: never set, so written as spaces or zeros: ORD-TOTAL
+          at maps/order.qmap:3:1
+          |
+        3 | ORD-NUMBER = BEG.BEG03
+          | ^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: set it, or write `omit ORD-TOTAL` if that is intended
+    "#]]);
+    // An empty file of JSON gives a test of a record that people can read.
+    world.write("maps/tests/order/one/expected.jsonl", "");
+    world.run("map test maps/order.qmap --update").check(expect![[r#"
+        exit 0
+        --- stdout
+        maps/order.qmap: 1 case up to date; 2 of 2 statements ran, 63 elements that came not mapped
+    "#]]);
+    expect![[r#"
+        {"ORD-NUMBER":"PO4711","ORD-DATE":"2026-03-30","ORD-TOTAL":0.00}
+        {"ORD-NUMBER":"PO4712","ORD-DATE":"2026-03-30","ORD-TOTAL":0.00}
+        {"ORD-NUMBER":"PO4705","ORD-DATE":"2026-03-31","ORD-TOTAL":0.00}
+    "#]]
+    .assert_eq(&String::from_utf8(world.read("maps/tests/order/one/expected.jsonl")).expect("UTF-8"));
+    world.run("map test maps/order.qmap").check(expect![[r#"
+        exit 0
+        --- stdout
+        maps/order.qmap: 1 case passed; 2 of 2 statements ran, 63 elements that came not mapped
+    "#]]);
+}

@@ -93,10 +93,10 @@ fn documents_that_break_the_guide_are_rejected_with_both_places() {
 
         hint: write one of the codes that the guide lists for BIG07
 
-        error[EDI-117]: BIG01 (Date) is not a date, expected CCYYMMDD or YYMMDD
+        error[EDI-117]: BIG01 (Date) is not a date, expected CCYYMMDD
           at rows.csv, record 3, byte 85, output interchange 1, group 1, transaction 2, segment 2, element 1 (X12.6, data element types and lengths)
 
-        hint: write CCYYMMDD or YYMMDD
+        hint: write CCYYMMDD
 
         error[EDI-130]: the number of lines differs (lines)
           at rows.csv, record 4, byte 109, output interchange 1, group 1, transaction 2, segment 6, element 1 (the implementation guide)
@@ -320,13 +320,13 @@ fn what_a_guide_never_allows_is_a_finding_of_the_map() {
 
         hint: leave it out, so that numbers count, or write a number in a format: format(…, "000000000")
 
-        warning[MAP-066]: `BIG.BIG01` does not allow dates and times in this format: BIG01 (Date) is not a date, expected CCYYMMDD or YYMMDD
+        warning[MAP-066]: `BIG.BIG01` does not allow dates and times in this format: BIG01 (Date) is not a date, expected CCYYMMDD
           at rows.qmap:9:11
           |
         9 |   BIG01 = format(date(date, "CCYYMMDD"), "MMDDCCYY")
           |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
-        hint: choose the format that the leaf has, such as "CCYYMMDD"
+        hint: choose the format of the leaf: format(…, "CCYYMMDD")
 
         warning[MAP-066]: `BIG.BIG07` does not allow this text: BIG07 (Kind of transaction) is not in its code list
           at rows.qmap:11:11

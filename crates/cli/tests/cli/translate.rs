@@ -167,10 +167,15 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
 
         hint: write 42, or look for what is missing or superfluous
 
-        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+        note[CLI-004]: the output is not complete: out.jsonl.partial is still empty
 
-        hint: to continue past documents that cannot be translated, name a file for them with --rejects
+        hint: to continue past documents that cannot be translated, run again with --rejects FILE, without --resume
     "#]]);
+    // Another treatment of rejects is another run: the hints say what works.
+    let ran = world.run("translate --map claims.qmap two.x12 -o out.jsonl --rejects bad.x12 --resume");
+    assert!(ran.code(2).err().contains("hint: resume with the settings of that run, or run again without --resume"));
+    world.run("translate --map claims.qmap two.x12 -o out.jsonl --rejects bad.x12").code(1);
+    assert!(world.path("out.jsonl").exists() && world.path("bad.x12").exists());
 }
 
 #[test]

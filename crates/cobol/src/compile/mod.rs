@@ -110,6 +110,7 @@ fn compile(layout: &Layout, interface: &Interface, policies: &Policies, charset:
         unions,
         captures,
         targets,
+        defaults: layout.iter().map(|(field, _)| field).filter(|f| selection.default[f.index()].is_some()).collect(),
         template: Vec::new(),
         ascii: Vec::new(),
         is_text: Vec::new(),

@@ -327,12 +327,7 @@ impl State {
             if self.given.contains(&at) {
                 let said = self.integer_at(plan, item, at);
                 if said != Some(i128::from(count)) {
-                    self.count_fault(
-                        plan,
-                        FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) },
-                        node,
-                        around,
-                    );
+                    self.count_fault(plan, FaultKind::CountMismatch { list: count, counter: said }, node, around);
                 }
                 continue;
             }

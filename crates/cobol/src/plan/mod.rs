@@ -8,8 +8,9 @@
 
 mod codes;
 mod rows;
+mod unset;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use quayline_charset::Charset;
@@ -125,6 +126,8 @@ pub(crate) struct Plan {
     pub(crate) captures: Vec<ItemIndex>,
     /// Encoding target of each node of the shape.
     pub(crate) targets: Vec<Target>,
+    /// Fields with a default of the interface.
+    pub(crate) defaults: HashSet<FieldIndex>,
     /// Initial content of an encoded record: every item initialised, tables at their maximum.
     pub(crate) template: Vec<u8>,
     /// The text of the template in ASCII, and a mask of the bytes that are text; empty if text is written item by item.

@@ -32,15 +32,27 @@ pub(crate) fn check(checkpoint: &Checkpoint, digest: SourceDigest, path: &Path) 
     if then.source_bytes != now.source_bytes {
         let message =
             format!("the source had {} bytes when the run began, now it has {}", then.source_bytes, now.source_bytes);
-        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert again"));
+        return Err(refused(
+            codes::OTHER_SOURCE,
+            message,
+            "resume with the source of that run, or run again without --resume",
+        ));
     }
     if then.source_hash != now.source_hash {
         let message = "the source has other bytes than when the run began".to_owned();
-        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert again"));
+        return Err(refused(
+            codes::OTHER_SOURCE,
+            message,
+            "resume with the source of that run, or run again without --resume",
+        ));
     }
     if then.plan_hash != now.plan_hash {
         let message = "the run began with another copybook, interface file or other settings".to_owned();
-        return Err(refused(codes::OTHER_PLAN, message, "resume with the settings of that run, or convert again"));
+        return Err(refused(
+            codes::OTHER_PLAN,
+            message,
+            "resume with the settings of that run, or run again without --resume",
+        ));
     }
     Ok(if checkpoint.decoder == DONE { Resume::Done } else { Resume::GoOn })
 }

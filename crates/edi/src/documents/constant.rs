@@ -6,7 +6,7 @@ use super::{GuideDocuments, Kind};
 use crate::content_error::ContentError;
 use crate::delimiters::Standard;
 use crate::envelope::{HeaderField, header_fields};
-use crate::guide::compile::reference;
+use crate::guide::compile::{Form, Spec, reference};
 use crate::level::Level;
 use crate::validate::{Numbers, Settings, value_fault};
 
@@ -24,8 +24,7 @@ impl GuideDocuments {
         let (guide, item, element, component) = self.element_of(leaf)?;
         let compiled = self.guides().compiled(guide);
         let tables = &compiled.layouts;
-        let layout = tables.layouts[*tables.of_item.get(item)? as usize];
-        let spec = tables.element(layout, element, component)?;
+        let spec = self.spec_of(guide, item, element, component)?;
         let settings = Settings { day: None, numbers: Numbers { mark: b'.', standard: Standard::X12 } };
         let kind = value_fault(tables, settings, spec, text.as_bytes(), 0)?;
         let reference = reference(&self.plans[guide].items[item].tag, element, component).into();
@@ -40,6 +39,27 @@ impl GuideDocuments {
         let (_, field) = self.header_field(leaf)?;
         // A letter is wrong wherever only digits are right.
         field.expected(b"A").filter(|_| field.has_digits()).map(|expected| (field.reference, expected))
+    }
+
+    /// Returns the forms of the dates that a leaf of X12 type `DT` can hold by its lengths; nothing for another leaf.
+    #[must_use]
+    pub fn dates_of(&self, leaf: NodeId) -> &'static [&'static str] {
+        let spec =
+            self.element_of(leaf).and_then(|(guide, item, element, part)| self.spec_of(guide, item, element, part));
+        match spec {
+            Some(spec) if spec.form == Form::Date => match (spec.min > 6, spec.max < 8) {
+                (true, _) => &["CCYYMMDD"],
+                (false, true) => &["YYMMDD"],
+                (false, false) => &["CCYYMMDD", "YYMMDD"],
+            },
+            _ => &[],
+        }
+    }
+
+    fn spec_of(&self, guide: usize, item: usize, element: usize, component: usize) -> Option<&Spec> {
+        let tables = &self.guides().compiled(guide).layouts;
+        let layout = tables.layouts[*tables.of_item.get(item)? as usize];
+        tables.element(layout, element, component)
     }
 
     fn header_field(&self, leaf: NodeId) -> Option<(Level, &'static HeaderField)> {

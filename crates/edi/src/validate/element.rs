@@ -128,6 +128,13 @@ pub(super) fn is_date(bytes: &[u8]) -> bool {
     }
 }
 
+/// Returns true for the digits of a date in the form `YYMMDD` or `CCYYMMDD` whose month exists: only its day can be wrong.
+pub(super) fn has_month(bytes: &[u8]) -> bool {
+    matches!(bytes.len(), 6 | 8)
+        && bytes.iter().all(u8::is_ascii_digit)
+        && (1..=12).contains(&number(&bytes[bytes.len() - 4..bytes.len() - 2]))
+}
+
 /// Parses eight digits.
 #[inline(always)]
 fn number_of_eight(word: u64) -> u32 {
@@ -171,6 +178,11 @@ pub(super) struct Period {
 
 impl Period {
     pub(super) fn fits(self, bytes: &[u8]) -> bool {
+        self.fits_by(bytes, is_date)
+    }
+
+    /// Returns whether the text has this form, with another check of its dates.
+    pub(super) fn fits_by(self, bytes: &[u8], is_date: impl Fn(&[u8]) -> bool) -> bool {
         let mut rest = bytes;
         for part in self.parts.bytes() {
             let len = match part {

@@ -250,8 +250,7 @@ pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, dat
             None => Some(Kind::Characters { expected: "a number: digits, a decimal mark, a minus sign before them" }),
             Some(digits) => length(digits),
         },
-        Form::Date => length(data.len())
-            .or_else(|| (!element::is_date(data)).then_some(Kind::Date { expected: "CCYYMMDD or YYMMDD" })),
+        Form::Date => length(data.len()).or_else(|| date_fault(spec, data)),
         Form::Time => length(data.len())
             .or_else(|| (!element::is_time(data)).then_some(Kind::Time { expected: "HHMM, HHMMSS or HHMMSSdd" })),
         Form::X12Period | Form::EdifactPeriod => length(characters).or_else(|| {
@@ -259,10 +258,36 @@ pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, dat
                 Form::X12Period => element::x12_period(format),
                 _ => element::edifact_period(format),
             }?;
-            (!period.fits(data)).then_some(Kind::Date { expected: period.expected })
+            if period.fits(data) {
+                None
+            } else if period.fits_by(data, element::has_month) {
+                Some(Kind::Day { form: period.expected })
+            } else {
+                Some(Kind::Date { expected: period.expected })
+            }
         }),
     };
     wrong.or_else(|| code_fault(tables, settings, spec, data))
+}
+
+/// Returns the fault of a date. It names only forms that the value's length, or otherwise the element's lengths, allow.
+fn date_fault(spec: &Spec, data: &[u8]) -> Option<Kind> {
+    const LONG: &str = "CCYYMMDD";
+    const SHORT: &str = "YYMMDD";
+    if element::is_date(data) {
+        return None;
+    }
+    let form = match data.len() {
+        8 => Some(LONG),
+        6 => Some(SHORT),
+        _ if spec.min > 6 => Some(LONG),
+        _ if spec.max < 8 => Some(SHORT),
+        _ => None,
+    };
+    Some(match form {
+        Some(form) if element::has_month(data) => Kind::Day { form },
+        form => Kind::Date { expected: form.unwrap_or("CCYYMMDD or YYMMDD") },
+    })
 }
 
 fn code_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8]) -> Option<Kind> {

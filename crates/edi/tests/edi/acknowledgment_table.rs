@@ -153,6 +153,7 @@ fn content() -> Vec<(ContentErrorKind, &'static str)> {
         (ContentErrorKind::CodeOutOfDate { day: 20_260_401 }, "code not valid on the day"),
         (ContentErrorKind::Characters { expected: "" }, "characters of the data type"),
         (ContentErrorKind::Date { expected: "" }, "date"),
+        (ContentErrorKind::Day { form: "" }, "day"),
         (ContentErrorKind::Time { expected: "" }, "time"),
         (ContentErrorKind::ElementNotUsed, "element not used by the guide"),
         (ContentErrorKind::ElementsTooMany { max: 1, found: 2 }, "too many elements"),

@@ -155,17 +155,21 @@ fn characters_of_types() {
 #[test]
 fn dates_and_times() {
     check(
-        "AAA*A****20240230~AAA*A****2024022~AAA*A****240229~AAA*A*****2460***X~AAA*A*****12345***X~BBB*AB*D8*20261301~BBB*AB*RD8*20260101~BBB*AB*TM*2400~",
+        "AAA*A****20240230~AAA*A****2024022~AAA*A****240229~AAA*A****20241301~AAA*A****240231~AAA*A*****2460***X~AAA*A*****12345***X~BBB*AB*D8*20261301~BBB*AB*D8*20260231~BBB*AB*RD8*20260101-20260230~BBB*AB*RD8*20260101~BBB*AB*TM*2400~",
         expect![[r#"
-            EDI-117 2.5 8/8 12: AAA05 (Day) is not a date, expected CCYYMMDD or YYMMDD
+            EDI-117 2.5 8/8 12: AAA05 (Day) is not a date: the day does not exist
             EDI-117 3.5 8/8 12: AAA05 (Day) is not a date, expected CCYYMMDD or YYMMDD
-            EDI-124 5.3 8/2 13: AAA03 (Amount) is missing by the note L090304
-            EDI-118 5.6 8/9 12: AAA06 (Time) is not a time, expected HHMM, HHMMSS or HHMMSSdd
-            EDI-124 6.3 8/2 13: AAA03 (Amount) is missing by the note L090304
-            EDI-118 6.6 8/9 12: AAA06 (Time) is not a time, expected HHMM, HHMMSS or HHMMSSdd
-            EDI-117 7.3 8/8 12: BBB03 (Period) is not a date, expected CCYYMMDD
-            EDI-117 8.3 8/8 12: BBB03 (Period) is not a date, expected CCYYMMDD-CCYYMMDD
-            EDI-117 9.3 8/8 12: BBB03 (Period) is not a date, expected HHMM
+            EDI-117 5.5 8/8 12: AAA05 (Day) is not a date, expected CCYYMMDD
+            EDI-117 6.5 8/8 12: AAA05 (Day) is not a date: the day does not exist
+            EDI-124 7.3 8/2 13: AAA03 (Amount) is missing by the note L090304
+            EDI-118 7.6 8/9 12: AAA06 (Time) is not a time, expected HHMM, HHMMSS or HHMMSSdd
+            EDI-124 8.3 8/2 13: AAA03 (Amount) is missing by the note L090304
+            EDI-118 8.6 8/9 12: AAA06 (Time) is not a time, expected HHMM, HHMMSS or HHMMSSdd
+            EDI-117 9.3 8/8 12: BBB03 (Period) is not a date, expected CCYYMMDD
+            EDI-117 10.3 8/8 12: BBB03 (Period) is not a date: the day does not exist
+            EDI-117 11.3 8/8 12: BBB03 (Period) is not a date: the day does not exist
+            EDI-117 12.3 8/8 12: BBB03 (Period) is not a date, expected CCYYMMDD-CCYYMMDD
+            EDI-117 13.3 8/8 12: BBB03 (Period) is not a date, expected HHMM
         "#]],
     );
 }

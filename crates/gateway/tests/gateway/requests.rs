@@ -337,7 +337,7 @@ fn a_table_that_nobody_sends_has_no_elements() {
         r#"{"n":2,"t":[{"v":"a"}]}"#,
         expect![[r#"
         400 GTW-103 a value breaks a rule
-        body $.t REC-031: list has 1 elements, its counter says more"#]],
+        body $.t REC-031: list has 1 element, its counter says 2"#]],
     );
     check(
         &world,

@@ -12,14 +12,10 @@ use crate::functions::{Builtin, Gives, SIGNATURES, SPECIAL, Signature, Takes, na
 use crate::plan::{Direction, Expr};
 use crate::syntax::ast::{self, ExprKind, Name, Path, Step};
 use crate::syntax::text::Span;
-use crate::value::{Val, small};
+use crate::value::Val;
 
 /// Operands of `joined`.
 const JOINED_MAX: usize = 64;
-
-/// 1999-12-31, and a microsecond before the next day.
-const SAMPLE_DAY: i32 = 10_956;
-const SAMPLE_MICROS: i64 = 86_399_999_999;
 
 impl Lower<'_> {
     pub(crate) fn call(
@@ -169,7 +165,7 @@ impl Lower<'_> {
                 _ => None,
             }),
             Builtin::Abs => digits(0).map_or(Kind::Float, |digits| Kind::Decimal(Digits { signed: false, ..digits })),
-            Builtin::Sign => Kind::Decimal(Digits { whole: Some(1), scale: Some(0), signed: true }),
+            Builtin::Sign => Kind::Decimal(Digits { signed: true, ..Digits::integer(1) }),
             Builtin::Least | Builtin::Greatest => {
                 let mut all = parts.iter().map(|part| part.ty.kind);
                 let first = all.next().unwrap_or(Kind::Bad);
@@ -179,13 +175,11 @@ impl Lower<'_> {
                 })
             }
             Builtin::Remainder => match (digits(0), digits(1)) {
-                (Some(a), Some(b)) => {
-                    Kind::Decimal(Digits { whole: b.whole, scale: a.join(b).scale, signed: a.signed })
-                }
+                (Some(a), Some(b)) => Kind::Decimal(Digits { whole: b.whole, signed: a.signed, ..a.join(b) }),
                 _ => Kind::Float,
             },
-            Builtin::DaysBetween => Kind::Decimal(Digits { whole: Some(7), scale: Some(0), signed: true }),
-            Builtin::SecondsBetween => Kind::Decimal(Digits { whole: Some(12), scale: Some(6), signed: true }),
+            Builtin::DaysBetween => Kind::Decimal(Digits { signed: true, ..Digits::integer(7) }),
+            Builtin::SecondsBetween => Kind::Decimal(Digits { scale: Some(6), signed: true, ..Digits::integer(12) }),
             _ => Kind::Bad,
         }
     }
@@ -378,7 +372,7 @@ impl Lower<'_> {
                 let maybe = a.ty.maybe || b.ty.maybe;
                 let id = self.expr(Expr::FloatOp(crate::plan::FloatOp::Divide, a.id, b.id));
                 let quotient = self.both(id, Ty { kind: Kind::Float, maybe }, a, b, span);
-                let ty = Ty { kind: Kind::Decimal(Digits { whole: None, scale: Some(scale), signed: true }), maybe };
+                let ty = Ty { kind: Kind::Decimal(Digits { scale: Some(scale), ..Digits::UNKNOWN }), maybe };
                 return Some(self.builtin(Builtin::Round, &[quotient, places, mode], ty, span));
             }
             let (x, y) = (self.digits_needed(&a)?, self.digits_needed(&b)?);
@@ -387,7 +381,12 @@ impl Lower<'_> {
                 .zip(y.scale)
                 .and_then(|(whole, scale)| u16::try_from(i32::from(whole) + i32::from(scale) + 1).ok());
             let ty = Ty {
-                kind: Kind::Decimal(Digits { whole, scale: Some(scale), signed: x.signed || y.signed }),
+                kind: Kind::Decimal(Digits {
+                    whole,
+                    scale: Some(scale),
+                    signed: x.signed || y.signed,
+                    sum_of: x.sum_of,
+                }),
                 maybe: a.ty.maybe || b.ty.maybe,
             };
             return Some(self.builtin(Builtin::Divide, &[a, b, places, mode], ty, span));
@@ -397,10 +396,7 @@ impl Lower<'_> {
         // Rounding up may need one more digit, but only if digits are cut.
         let cuts = digits.scale.is_none_or(|from| from > scale);
         let whole = digits.whole.map(|whole| whole + u16::from(cuts));
-        let ty = Ty {
-            kind: Kind::Decimal(Digits { whole, scale: Some(scale), signed: digits.signed }),
-            maybe: value.ty.maybe,
-        };
+        let ty = Ty { kind: Kind::Decimal(Digits { whole, scale: Some(scale), ..digits }), maybe: value.ty.maybe };
         Some(self.builtin(Builtin::Round, &[value, places, mode], ty, span))
     }
 
@@ -466,13 +462,7 @@ impl Lower<'_> {
     fn date_format(&mut self, argument: &ast::Expr, century: i32) -> Option<(u16, Format)> {
         let text = self.constant_text(argument)?.to_owned();
         match Format::parse(&text, century) {
-            Ok(format) => {
-                let at = self.formats.iter().position(|known| *known == format).unwrap_or_else(|| {
-                    self.formats.push(format.clone());
-                    self.formats.len() - 1
-                });
-                Some((u16::try_from(at).unwrap_or(u16::MAX), format))
-            }
+            Ok(format) => Some((self.format_index(format.clone()), format)),
             Err(error) => {
                 let message = match error {
                     FormatError::Letter(c) => format!("`{c}` is not part of a date or time"),
@@ -486,11 +476,20 @@ impl Lower<'_> {
         }
     }
 
+    /// Returns the number of a format among those of the plan.
+    pub(super) fn format_index(&mut self, format: Format) -> u16 {
+        let at = self.formats.iter().position(|known| *known == format).unwrap_or_else(|| {
+            self.formats.push(format);
+            self.formats.len() - 1
+        });
+        u16::try_from(at).unwrap_or(u16::MAX)
+    }
+
     fn format(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
         let value = self.expression(&arguments[0]);
         match value.ty.kind {
             Kind::Date | Kind::Time | Kind::DateTime => {
-                let (index, format) = self.date_format(&arguments[1], 1950)?;
+                let (_, format) = self.date_format(&arguments[1], 1950)?;
                 let lacks = match value.ty.kind {
                     Kind::Date if format.needs_time() => Some("a time"),
                     Kind::Time if format.needs_date() => Some("a date"),
@@ -505,14 +504,7 @@ impl Lower<'_> {
                     .hint = Some("join both: at-time(date, time)".to_owned());
                     return None;
                 }
-                let index = self.constant_value(Val::int(index.into()), Kind::Decimal(Digits::integer(5)), span);
-                let ty = Ty { kind: Kind::Text(Some(small(format.width()))), maybe: value.ty.maybe };
-                let mut sample = Vec::new();
-                // The sample is the last second of a day whose day, month and year cannot be confused.
-                format.write(SAMPLE_DAY, SAMPLE_MICROS, &mut sample);
-                let formatted = self.builtin(Builtin::FormatDate, &[value, index], ty, span);
-                self.samples.insert(formatted.id, String::from_utf8(sample).expect("a format writes ASCII"));
-                Some(formatted)
+                Some(Typed { span, ..self.formatted(value, format) })
             }
             Kind::Decimal(digits) => {
                 let text = self.constant_text(&arguments[1])?.to_owned();
@@ -614,10 +606,12 @@ impl Lower<'_> {
         let places = self.constant_integer(&arguments[1], -30..=30, "places")?;
         let digits = self.digits_needed(&value)?;
         let by = i16::try_from(places).unwrap_or(0);
+        let moved = |whole: u16| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok();
         let kind = Kind::Decimal(Digits {
-            whole: digits.whole.and_then(|whole| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok()),
+            whole: digits.whole.and_then(moved),
             scale: digits.scale.map(|scale| scale + by),
             signed: digits.signed,
+            sum_of: digits.sum_of.and_then(moved),
         });
         let places = self.constant_value(Val::int(places), Kind::Decimal(Digits::integer(2)), span);
         let ty = Ty { kind, maybe: value.ty.maybe };
@@ -638,6 +632,7 @@ impl Lower<'_> {
             whole: u16::try_from(digits - scale).ok(),
             scale: i16::try_from(scale).ok(),
             signed: own.signed,
+            sum_of: None,
         });
         let digits = self.constant_value(Val::int(digits), Kind::Decimal(Digits::integer(2)), span);
         let scale = self.constant_value(Val::int(scale), Kind::Decimal(Digits::integer(2)), span);

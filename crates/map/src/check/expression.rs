@@ -329,6 +329,7 @@ impl Lower<'_> {
                     whole: bounded(x.whole.zip(y.whole).map(|(x, y)| x.max(y) + 1)),
                     scale: x.scale.zip(y.scale).map(|(x, y)| x.max(y)),
                     signed,
+                    sum_of: x.sum_of.max(y.sum_of),
                 };
                 let expr = if op == Binary::Add { Expr::Add(a.id, b.id) } else { Expr::Subtract(a.id, b.id) };
                 (expr, Kind::Decimal(digits))
@@ -338,6 +339,7 @@ impl Lower<'_> {
                     whole: bounded(x.whole.zip(y.whole).map(|(x, y)| x + y)),
                     scale: x.scale.zip(y.scale).map(|(x, y)| x.saturating_add(y)),
                     signed: x.signed || y.signed,
+                    sum_of: x.sum_of.max(y.sum_of),
                 };
                 (Expr::Multiply(a.id, b.id), Kind::Decimal(digits))
             }
@@ -638,5 +640,10 @@ pub(crate) fn digits_of(n: Decimal) -> Digits {
     let len = n.unscaled.unsigned_abs().to_string().len();
     let scale = n.scale.max(0);
     let whole = len.saturating_sub(usize::try_from(scale).unwrap_or(0));
-    Digits { whole: Some(u16::try_from(whole).unwrap_or(38)), scale: Some(n.scale), signed: n.unscaled < 0 }
+    Digits {
+        whole: Some(u16::try_from(whole).unwrap_or(38)),
+        scale: Some(n.scale),
+        signed: n.unscaled < 0,
+        sum_of: None,
+    }
 }

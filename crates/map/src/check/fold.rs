@@ -119,12 +119,13 @@ impl Lower<'_> {
         });
         let places = most.map(|most| u16::try_from(most.to_string().len()).unwrap_or(20));
         let kind = match (op, value) {
-            (FoldOp::Count, _) => Kind::Decimal(Digits { whole: places, scale: Some(0), signed: false }),
+            (FoldOp::Count, _) => Kind::Decimal(Digits { whole: places, scale: Some(0), signed: false, sum_of: None }),
             (FoldOp::Any | FoldOp::All, _) => Kind::Bool,
             (FoldOp::Join, _) => Kind::Text(None),
             (_, Some(Kind::Bad) | None) => Kind::Bad,
             (FoldOp::Sum, Some(Kind::Decimal(digits))) => Kind::Decimal(Digits {
                 whole: digits.whole.zip(places).map(|(digits, places)| digits + places),
+                sum_of: if places.is_none() { digits.whole.or(digits.sum_of) } else { digits.sum_of },
                 ..digits
             }),
             (FoldOp::Sum, Some(Kind::Float)) => Kind::Float,

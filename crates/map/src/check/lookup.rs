@@ -89,6 +89,7 @@ impl Lower<'_> {
                     whole: u16::try_from(digits - scale).ok(),
                     scale: i16::try_from(scale).ok(),
                     signed: true,
+                    sum_of: None,
                 })
             }
             ("bool", 0) => Kind::Bool,

@@ -1,6 +1,7 @@
 //! Compiler from a syntax tree and shapes to a plan: names, types, order. One pass reports all findings.
 
 mod call;
+pub(crate) mod dates;
 mod definitions;
 mod expression;
 mod fold;
@@ -81,7 +82,7 @@ pub trait Resolver {
 }
 
 /// Constraints on leaves beyond their types, such as the codes of a guide. Returns `None` without a constraint.
-pub trait LeafRules {
+pub trait LeafRules: core::fmt::Debug {
     /// Returns the reason if a text can never be the value of a source leaf.
     fn source(&self, leaf: NodeId, text: &str) -> Option<String> {
         let _ = (leaf, text);
@@ -96,6 +97,31 @@ pub trait LeafRules {
 
     /// Returns the required format of an output leaf, such as `ISA13 is nine digits`, if it requires digits.
     fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {
+        let _ = (output, leaf);
+        None
+    }
+
+    /// Returns the formats of the dates that a source leaf holds as text, such as `CCYYMMDD`; nothing if it may hold other texts.
+    fn source_dates(&self, leaf: NodeId) -> &'static [&'static str] {
+        let _ = leaf;
+        &[]
+    }
+
+    /// Returns the formats of dates that an output leaf takes as text, the preferred one first; nothing if it takes other texts.
+    fn target_dates(&self, output: usize, leaf: NodeId) -> &'static [&'static str] {
+        let _ = (output, leaf);
+        &[]
+    }
+
+    /// Returns true if a mandatory leaf that no statement sets is written as spaces or zeros, with [`Absent::Filled`]. `is_set` returns whether a
+    /// statement sets a leaf.
+    fn needs_value(&self, output: usize, leaf: NodeId, is_set: &dyn Fn(NodeId) -> bool) -> bool {
+        let _ = (output, leaf, is_set);
+        true
+    }
+
+    /// Returns the list whose occurrences an output leaf counts, if the writer sets the leaf from the list.
+    fn counted_list(&self, output: usize, leaf: NodeId) -> Option<NodeId> {
         let _ = (output, leaf);
         None
     }

@@ -304,6 +304,7 @@ impl Lower<'_> {
         if ordinal.is_none() {
             self.write(goal, &goal.address, guards, span);
         }
+        let value = self.as_text_of(goal, value);
         let Some(target) = self.fit(goal, &value, guards) else { return };
         self.reads_of(id, &value.reads);
         let mutable = value.reads.vars.iter().any(|var| self.mutable_vars.contains(var));

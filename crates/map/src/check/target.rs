@@ -13,6 +13,9 @@ use crate::syntax::ast::TargetPath;
 use crate::syntax::text::Span;
 use crate::value::Val;
 
+/// Names that a finding about several fields lists.
+const NAMES_SHOWN: usize = 6;
+
 /// One step of the way to a target node.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Step {
@@ -208,8 +211,10 @@ impl Lower<'_> {
             return None;
         };
         let scalar = scalar.clone();
-        self.holds(&scalar, value, &path)?;
-        self.allowed(goal, value, &path);
+        if !self.is_never_the_date(goal, value, &path) {
+            self.holds(goal, &scalar, value, &path)?;
+            self.allowed(goal, value, &path);
+        }
         if value.ty.kind == Kind::Absent {
             self.warning(codes::NEVER, value.span, format!("`{path}` never gets a value from this")).hint =
                 Some(format!("say so by `omit {path}`"));
@@ -254,8 +259,9 @@ impl Lower<'_> {
         } else if let Some(sample) = self.samples.get(&value.id).cloned() {
             if let Some(why) = rules.target(goal.output, goal.node, &sample) {
                 let message = format!("`{path}` does not allow dates and times in this format: {why}");
+                let wanted = self.format_of(goal);
                 self.warning(codes::NOT_ALLOWED, value.span, message).hint =
-                    Some("choose the format that the leaf has, such as \"CCYYMMDD\"".to_owned());
+                    Some(format!("choose the format of the leaf: format(…, \"{wanted}\")"));
             }
         } else if let (Kind::Text(_), Expr::Slot { .. }) = (value.ty.kind, &self.exprs[value.id as usize])
             && let Some(wanted) = rules.digits(goal.output, goal.node)
@@ -291,7 +297,7 @@ impl Lower<'_> {
     }
 
     /// Checks whether a leaf's type can represent a value's type without loss.
-    fn holds(&mut self, scalar: &Scalar, value: &Typed, path: &str) -> Option<()> {
+    fn holds(&mut self, goal: &Goal, scalar: &Scalar, value: &Typed, path: &str) -> Option<()> {
         let span = value.span;
         let constant = match self.exprs[value.id as usize] {
             Expr::Const(val) => Some(val),
@@ -318,7 +324,9 @@ impl Lower<'_> {
                         span,
                         format!("`{path}` has {max} characters, and this up to {chars}"),
                     )
-                    .hint = Some(format!("cut it on purpose: left(…, {max})"));
+                    .hint = Some(format!(
+                        "cut it on purpose: left(…, {max}); as it is, a longer text is a finding of the run"
+                    ));
                 }
                 (Some(max), None) => {
                     self.finding(
@@ -328,7 +336,7 @@ impl Lower<'_> {
                         format!("`{path}` has {max} characters, and nothing bounds this text"),
                     )
                     .hint = Some(format!(
-                        "cut it on purpose: left(…, {max}); as it is, a longer text is a finding when it comes"
+                        "cut it on purpose: left(…, {max}); as it is, a longer text is a finding of the run"
                     ));
                 }
                 _ => {}
@@ -357,15 +365,14 @@ impl Lower<'_> {
                 }
             }
             (scalar, kind) => {
-                let wanted = Kind::from(scalar);
+                let wanted = self.held_dates(goal).unwrap_or(Kind::from(scalar));
+                let dated = self.date_hint(goal, kind);
                 let hint = match (scalar, kind) {
                     (Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64, Kind::Text(_)) => {
                         "turn it into a number: number(…)"
                     }
                     (Scalar::Decimal { .. }, Kind::Float) => "give the number of decimals: round(…, 2)",
-                    (Scalar::Text { .. }, Kind::Date | Kind::DateTime) => {
-                        "write it in a format: format(…, \"CCYYMMDD\")"
-                    }
+                    (Scalar::Text { .. }, Kind::Date | Kind::DateTime) => &dated,
                     (Scalar::Text { .. }, Kind::Time) => "write it in a format: format(…, \"HHMM\")",
                     (Scalar::Decimal { .. }, Kind::Date | Kind::DateTime) => {
                         "number(format(…, \"CCYYMMDD\")) gives its digits"
@@ -413,6 +420,19 @@ impl Lower<'_> {
                 ));
             }
         }
+        if let (None, Some(found)) = (own.whole, own.sum_of) {
+            let hint = format!(
+                "declare that it fits: fit(…, {digits}, {}); as it is, a larger number is a finding of the run",
+                scale.max(0)
+            );
+            let (severity, why) = if found > whole {
+                (Severity::Warning, format!("each value of this sum up to {found}"))
+            } else {
+                (Severity::Note, "nothing bounds the number of values in this sum".to_owned())
+            };
+            let message = format!("`{path}` has {whole} digits before the point, and {why}");
+            self.finding(severity, codes::DIGITS_LOST, span, message).hint = Some(hint);
+        }
         if let Some(found) = own.scale
             && found > scale
         {
@@ -445,34 +465,19 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// Reports mandatory nodes that no statement sets, for every document and occurrence that the map makes.
+    /// Reports mandatory nodes that no statement sets, for every document and occurrence that the map makes. In a record they are a warning.
     pub(crate) fn check_complete(&mut self) {
         for made in core::mem::take(&mut self.made) {
-            if self.outputs[made.output].absent == Absent::Filled {
-                continue;
-            }
+            let is_filled = self.outputs[made.output].absent == Absent::Filled;
             let mut missing = Vec::new();
             self.missing(&made, made.node, &made.address, &mut missing);
-            if missing.is_empty() {
-                continue;
+            let never: Vec<&str> =
+                missing.iter().filter(|(_, some)| some.is_none()).map(|(path, _)| path.as_str()).collect();
+            if !never.is_empty() {
+                self.never_set(&made, &never, is_filled);
             }
-            if missing.iter().any(|(_, some)| some.is_none()) {
-                let never: Vec<String> =
-                    missing.iter().filter(|(_, some)| some.is_none()).map(|(path, _)| path.clone()).collect();
-                let names: Vec<&str> = never.iter().take(6).map(String::as_str).collect();
-                let more = if never.len() > 6 { format!(" and {} more", never.len() - 6) } else { String::new() };
-                let verb = if never.len() == 1 { "is" } else { "are" };
-                self.error(
-                    codes::NEVER_SET,
-                    made.span,
-                    format!("mandatory, but never set: {}{more}", names.join(", ")),
-                )
-                .hint = Some(format!(
-                    "set {}, or write `omit {}` if something else provides {}",
-                    if never.len() == 1 { "it" } else { "them" },
-                    names.join(", "),
-                    if verb == "is" { "it" } else { "them" }
-                ));
+            if is_filled {
+                continue;
             }
             for (path, some) in missing.iter().filter(|(_, some)| some.is_some()) {
                 let Some(span) = some else { continue };
@@ -484,6 +489,26 @@ impl Lower<'_> {
                 .hint = Some("set it in every branch: if … { … } else { … }".to_owned());
             }
         }
+    }
+
+    fn never_set(&mut self, made: &Made, never: &[&str], is_filled: bool) {
+        let names = &never[..never.len().min(NAMES_SHOWN)];
+        let more =
+            if never.len() > names.len() { format!(" and {} more", never.len() - names.len()) } else { String::new() };
+        let listed = names.join(", ");
+        // `omit` is relative to the occurrence that the statement makes.
+        let around = format!("{}.", self.outputs[made.output].shape.path(made.node));
+        let relative: Vec<&str> = names.iter().map(|name| name.strip_prefix(&around).unwrap_or(name)).collect();
+        let omit = format!("omit {}{}", relative.join(", "), if more.is_empty() { "" } else { ", …" });
+        let it = if never.len() == 1 { "it" } else { "them" };
+        let finding = if is_filled {
+            let message = format!("never set, so written as spaces or zeros: {listed}{more}");
+            self.warning(codes::NEVER_SET, made.span, message)
+        } else {
+            self.error(codes::NEVER_SET, made.span, format!("mandatory, but never set: {listed}{more}"))
+        };
+        let reason = if is_filled { "that is intended".to_owned() } else { format!("something else provides {it}") };
+        finding.hint = Some(format!("set {it}, or write `{omit}` if {reason}"));
     }
 
     fn missing(&self, made: &Made, group: NodeId, address: &[Step], out: &mut Vec<(String, Option<Span>)>) {
@@ -511,7 +536,9 @@ impl Lower<'_> {
             match (&node.kind, node.occurs) {
                 (_, Occurs::Many { min: 0, .. }) => {}
                 (_, Occurs::Many { .. }) => {
-                    if !touched(child, node.subtree_end, Step::List(child)) {
+                    let needs = |leaf: NodeId| shape.node(leaf).scalar().is_some() && self.needs_value(made, leaf);
+                    let mut inner = (child.0..node.subtree_end.0).map(NodeId);
+                    if !touched(child, node.subtree_end, Step::List(child)) && inner.any(needs) {
                         out.push((shape.path(child), None));
                     }
                 }
@@ -519,7 +546,9 @@ impl Lower<'_> {
                     let here: Vec<&Written> =
                         all.get(&child).into_iter().flatten().filter(|written| written.address == address).collect();
                     if here.is_empty() {
-                        out.push((shape.path(child), None));
+                        if self.needs_value(made, child) {
+                            out.push((shape.path(child), None));
+                        }
                         continue;
                     }
                     let lists: Vec<Vec<Guard>> = here
@@ -551,6 +580,12 @@ impl Lower<'_> {
                 (NodeKind::Scalar(_), Occurs::Optional) => {}
             }
         }
+    }
+
+    /// Returns true if a mandatory leaf that no statement sets is worth a finding: a record's field may have an initial value.
+    fn needs_value(&self, made: &Made, leaf: NodeId) -> bool {
+        let is_set = |leaf: NodeId| self.written[made.output].contains_key(&leaf);
+        self.outputs[made.output].absent == Absent::Refused || self.rules.needs_value(made.output, leaf, &is_set)
     }
 
     /// Returns true if, for every combination of conditions, one of the lists of guards holds.

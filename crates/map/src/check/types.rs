@@ -30,14 +30,16 @@ pub(crate) struct Digits {
     /// Digits after the decimal point.
     pub(crate) scale: Option<i16>,
     pub(crate) signed: bool,
+    /// For a sum over a list without a maximum: digits before the point of one value. `whole` is then unknown.
+    pub(crate) sum_of: Option<u16>,
 }
 
 impl Digits {
-    pub(crate) const UNKNOWN: Digits = Digits { whole: None, scale: None, signed: true };
+    pub(crate) const UNKNOWN: Digits = Digits { whole: None, scale: None, signed: true, sum_of: None };
 
     /// Returns the digits of an integer with at most `whole` digits.
     pub(crate) fn integer(whole: u16) -> Digits {
-        Digits { whole: Some(whole), scale: Some(0), signed: false }
+        Digits { whole: Some(whole), scale: Some(0), signed: false, sum_of: None }
     }
 
     /// Characters of its text: sign, digits, point.
@@ -52,6 +54,7 @@ impl Digits {
             whole: self.whole.zip(other.whole).map(|(a, b)| a.max(b)),
             scale: self.scale.zip(other.scale).map(|(a, b)| a.max(b)),
             signed: self.signed || other.signed,
+            sum_of: self.sum_of.max(other.sum_of),
         }
     }
 }
@@ -101,6 +104,7 @@ impl From<&Scalar> for Kind {
                     whole: Some(u16::try_from(whole.max(0)).unwrap_or(0)),
                     scale: Some(*scale),
                     signed: *signed,
+                    sum_of: None,
                 })
             }
             Scalar::Float32 | Scalar::Float64 => Kind::Float,

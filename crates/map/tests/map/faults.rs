@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use expect_test::{expect, expect_file};
 
 use quayline_core::{Limits, NodeId, Sink, Value};
-use quayline_map::{Absent, Coverage, Ends, Mapper, Observer, One, SourceOrder, StatementId, StillHost, propose};
+use quayline_map::{
+    Absent, Coverage, Ends, Mapper, NoRules, Observer, One, SourceOrder, StatementId, StillHost, propose,
+};
 
 use crate::findings::{SOURCE, TARGET};
 use crate::run::{DOCUMENT, JSON, ORDER, ORDER_DOCUMENT};
@@ -498,6 +500,7 @@ order
         target: &target,
         target_words: None,
         target_aside: &[],
+        rules: &NoRules,
     };
     let proposal = propose(&ends).text;
     expect![[r#"

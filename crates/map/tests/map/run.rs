@@ -276,6 +276,7 @@ fn documents_by_loops() {
     };
     let map = "for line make claim {\n  id = sku\n}\nmake sum {\n  id = id\n  sum = sum(qty for line)\n}\nif flag {\n  make sum { id = \"x\" }\n}\n";
     expect![[r#"
+        note[MAP-052]: `sum` has 9 digits before the point, and nothing bounds the number of values in this sum
         claim {"id":"a"}
         claim {"id":"b"}
         claim {"id":"c"}

@@ -270,3 +270,47 @@ fn large_tables_matches_and_lists_compile_and_run_in_linear_time() {
     // Ten times the rows: quadratic time would be a hundred times as long.
     assert!(many < few * 35 + Duration::from_millis(500), "{few:?} and {many:?}");
 }
+
+/// The check of a sum knew how many values it has only for lists with a maximum: without one, the wider sum had no finding.
+#[test]
+fn sums_over_lists_without_a_maximum_may_be_too_large() {
+    for (list, value, expected) in [
+        (
+            "*1..50",
+            "9,2",
+            expect_test::expect![[r#"
+            Warning MAP-052: `n` has 9 digits before the point, and this up to 10
+              declare that it fits: fit(…, 11, 2); a larger number is then a finding of the run
+        "#]],
+        ),
+        (
+            "*",
+            "9,2",
+            expect_test::expect![[r#"
+                Note MAP-052: `n` has 9 digits before the point, and nothing bounds the number of values in this sum
+                  declare that it fits: fit(…, 11, 2); as it is, a larger number is a finding of the run
+            "#]],
+        ),
+        (
+            "*",
+            "15,2",
+            expect_test::expect![[r#"
+                Warning MAP-052: `n` has 9 digits before the point, and each value of this sum up to 13
+                  declare that it fits: fit(…, 11, 2); as it is, a larger number is a finding of the run
+            "#]],
+        ),
+    ] {
+        let source = format!("s\n  a{list}\n    n decimal({value})\n");
+        let case = Case::new(&source, "t\n  n decimal(11,2)\n");
+        let findings = |map: &str| {
+            let found = case.compile(map).unwrap_or_else(|findings| panic!("{findings}")).findings;
+            let line = |found: &quayline_core::Finding| {
+                let hint = found.hint.as_deref().unwrap_or_default();
+                format!("{:?} {}: {}\n  {hint}\n", found.severity, found.code.0, found.message)
+            };
+            found.iter().map(line).collect::<String>()
+        };
+        expected.assert_eq(&findings("n = round(sum(n for a), 2) + 1\n"));
+        assert_eq!(findings("n = fit(sum(n for a), 11, 2)\n"), "");
+    }
+}

@@ -104,6 +104,17 @@ impl RecordTypes {
         self.types.iter().flat_map(of_type).collect()
     }
 
+    /// Returns the description of the record that a leaf of the documents is in, and the type's group.
+    pub(crate) fn record_of(&self, leaf: NodeId) -> Option<(&RecordPlan, NodeId)> {
+        self.types.iter().find_map(|of_type| match &of_type.kind {
+            TypeKind::Record { plan, group, .. } => {
+                let nodes = u32::try_from(plan.shape().len()).unwrap_or(u32::MAX);
+                (group.0..group.0.saturating_add(nodes)).contains(&leaf.0).then_some((plan, *group))
+            }
+            TypeKind::Skip => None,
+        })
+    }
+
     /// Finds the type of a record.
     #[must_use]
     pub fn find(&self, record: &[u8]) -> Found {

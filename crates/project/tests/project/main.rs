@@ -10,6 +10,7 @@ mod json_schema;
 mod law;
 mod layouts;
 mod loading;
+mod map_targets;
 mod mutants;
 mod real_maps;
 #[allow(dead_code, reason = "other laws use the rest")]

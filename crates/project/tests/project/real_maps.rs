@@ -7,7 +7,7 @@ use quayline_core::{NodeId, Occurs, Scalar, Shape};
 use quayline_dictionary::import_all;
 use quayline_edi::guide::write_guide;
 use quayline_map::{Absent, Ends, MapSpec, Mapper, NoFiles, One, Options, Output, StillHost, compile, propose};
-use quayline_project::{Form, ShapeFile, ShapeOptions};
+use quayline_project::{Form, MapTarget, ShapeFile, ShapeOptions, ShapeRules};
 
 use crate::law::{Author, Dice, shown, valid};
 use crate::support::{Json, Writer};
@@ -177,7 +177,9 @@ fn maps_between_real_shapes_give_valid_documents_or_findings() {
             }
             all += 1;
             let target = to.1.target_shape();
+            let targets = [MapTarget { name: "t".to_owned(), shape: to.1.clone() }];
             let ends = Ends {
+                rules: &ShapeRules { source: &from.1, targets: &targets },
                 source_file: "s",
                 source: from.1.shape(),
                 source_words: None,
