@@ -236,7 +236,7 @@ fn a_checkpoint_of_something_else_is_refused() {
         error[CNV-007]: the run began with another copybook, interface file or other settings
           at out.checkpoint
 
-        hint: resume with the settings of that run, or convert again"#]]
+        hint: resume with the settings of that run, or run again without --resume"#]]
     .assert_eq(&refused(&|c| {
         if let Some(checkpoints) = &mut c.checkpoints {
             checkpoints.definitions = 8;
@@ -250,14 +250,14 @@ fn a_checkpoint_of_something_else_is_refused() {
         error[CNV-006]: the source has other bytes than when the run began
           at out.checkpoint
 
-        hint: resume with the source of that run, or convert again"#]]
+        hint: resume with the source of that run, or run again without --resume"#]]
     .assert_eq(&refused(&|_| {}));
     fs::write(kit.path("in.dat"), &original[14..]).expect("written");
     expect![[r#"
         error[CNV-006]: the source had 630000 bytes when the run began, now it has 629986
           at out.checkpoint
 
-        hint: resume with the source of that run, or convert again"#]]
+        hint: resume with the source of that run, or run again without --resume"#]]
     .assert_eq(&refused(&|_| {}));
     fs::write(kit.path("in.dat"), &original).expect("written");
     let checkpoint = kit.text("out.checkpoint");
