@@ -208,11 +208,6 @@ impl ShapeRules<'_> {
     }
 }
 
-/// Returns the forms of a leaf's dates in a shape.
-fn dates_of(shape: &ShapeFile, leaf: NodeId) -> Option<Moment> {
-    shape.schema().column_moments().iter().find(|(node, _)| *node == leaf).map(|(_, moment)| *moment)
-}
-
 fn guide_of(shape: &ShapeFile) -> Option<&GuideDocuments> {
     match shape.form() {
         Form::Guide(documents) => Some(documents),
@@ -229,7 +224,7 @@ impl LeafRules for ShapeRules<'_> {
         if let Some(documents) = self.guide(output) {
             return documents.refuses(leaf, text);
         }
-        let moment = dates_of(&self.targets.get(output)?.shape, leaf)?;
+        let moment = self.targets.get(output)?.shape.schema().moment_of(leaf)?;
         moment.read(text.as_bytes()).is_none().then(|| format!("expected {}", moment.form()))
     }
 
@@ -242,7 +237,7 @@ impl LeafRules for ShapeRules<'_> {
         match guide_of(self.source) {
             Some(documents) => documents.dates_of(leaf),
             // The texts of timestamps have several forms.
-            None if dates_of(self.source, leaf) == Some(Moment::Date) => &["YYYY-MM-DD"],
+            None if self.source.schema().moment_of(leaf) == Some(Moment::Date) => &["YYYY-MM-DD"],
             None => &[],
         }
     }
@@ -250,7 +245,7 @@ impl LeafRules for ShapeRules<'_> {
     fn target_dates(&self, output: usize, leaf: NodeId) -> &'static [&'static str] {
         match (self.guide(output), self.targets.get(output)) {
             (Some(documents), _) => documents.dates_of(leaf),
-            (None, Some(target)) => match dates_of(&target.shape, leaf) {
+            (None, Some(target)) => match target.shape.schema().moment_of(leaf) {
                 Some(Moment::Date) => &["YYYY-MM-DD"],
                 Some(Moment::Timestamp) => &["YYYY-MM-DDTHH:MM:SS.ffffff"],
                 None => &[],

@@ -8,6 +8,7 @@ mod tails;
 mod template;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use quayline_charset::Charset;
 use quayline_core::{
@@ -122,6 +123,7 @@ fn compile(layout: &Layout, interface: &Interface, policies: &Policies, charset:
         origin,
         names: HashMap::new(),
         dates: HashMap::new(),
+        elsewhere: OnceLock::new(),
     };
     plan.tails = tails::tails(&plan, &chosen_views);
     plan.extent_ops = crate::extent::operations(&plan);

@@ -11,7 +11,7 @@ mod rows;
 mod unset;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use quayline_charset::Charset;
 use quayline_core::{DatePattern, Moment, NodeId, Shape, TextPlace};
@@ -149,6 +149,8 @@ pub(crate) struct Plan {
     pub(crate) names: HashMap<ItemIndex, Vec<(String, Vec<u8>)>>,
     /// For items whose values are dates, their form in the record.
     pub(crate) dates: HashMap<ItemIndex, Dated>,
+    /// Made when a map is checked.
+    pub(crate) elsewhere: OnceLock<unset::Elsewhere>,
 }
 
 impl Plan {

@@ -122,6 +122,28 @@ fn planning_is_linear_in_the_fields_of_a_group() {
     assert!(many < some * 5 + std::time::Duration::from_millis(50), "4,000 fields {some:?}, 16,000 fields {many:?}");
 }
 
+/// Each field that a map leaves unset was searched for among all redefinitions and counters.
+#[test]
+fn the_unset_fields_of_a_record_are_found_in_linear_time() {
+    use std::fmt::Write;
+    let cost = |fields: usize| {
+        let mut lines = String::from("01 R.\n 05 N PIC 9.\n");
+        for i in 0..fields {
+            writeln!(lines, " 05 A{i} PIC XX.\n 05 B{i} REDEFINES A{i} PIC 99.").expect("a string");
+        }
+        lines.push_str(" 05 T OCCURS 0 TO 9 DEPENDING ON N PIC X.\n");
+        let plan = plan_in(&layout(&lines), "cp037", &Interface::default(), &Policies::default());
+        let leaves = || plan.shape().iter().filter(|(_, node)| node.scalar().is_some()).map(|(node, _)| node);
+        let start = std::time::Instant::now();
+        let unset = leaves().filter(|leaf| plan.needs_value(*leaf, |_| false)).count();
+        assert_eq!(leaves().filter(|leaf| plan.counted_list(*leaf).is_some()).count(), 1);
+        (unset, start.elapsed())
+    };
+    let ((few, some), (all, many)) = (cost(4_000), cost(16_000));
+    assert!(all > few && few >= 4_000, "{few} and {all} fields need a value");
+    assert!(many < some * 6 + std::time::Duration::from_millis(50), "4,000 fields {some:?}, 16,000 fields {many:?}");
+}
+
 /// Tabs pushed a clause beyond column 72, and the field had another usage and length without a finding.
 #[test]
 fn text_that_tabs_push_past_column_72_is_refused() {

@@ -1,5 +1,7 @@
 //! Layouts and an interface file to a schema.
 
+use std::sync::OnceLock;
+
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
 use quayline_cobol::{FieldRule, Interface, Policies, RecordPlan};
@@ -109,6 +111,7 @@ impl Compiler<'_> {
             records: Records::Types(types),
             families: None,
             moments: Vec::new(),
+            moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
         })
     }

@@ -5,7 +5,8 @@ mod compile;
 mod extent;
 mod record_types;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use crate::{InterfaceFile, SkipBytes};
 use quayline_charset::Charset;
@@ -31,6 +32,8 @@ pub struct Schema {
     records: Records,
     families: Option<Arc<RowFamilies>>,
     moments: Vec<(NodeId, Moment)>,
+    /// [`Schema::column_moments`] by leaf.
+    moment_of: OnceLock<HashMap<NodeId, Moment>>,
     skip_bytes: SkipBytes,
 }
 
@@ -72,6 +75,7 @@ impl Schema {
             records: Records::One(plan),
             families: None,
             moments: Vec::new(),
+            moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
         }
     }
@@ -79,7 +83,14 @@ impl Schema {
     /// Creates a schema without record files (for example JSON to CSV), with documents of this shape.
     #[must_use]
     pub fn of_shape(shape: Shape) -> Schema {
-        Schema { shape, records: Records::None, families: None, moments: Vec::new(), skip_bytes: SkipBytes::default() }
+        Schema {
+            shape,
+            records: Records::None,
+            families: None,
+            moments: Vec::new(),
+            moment_of: OnceLock::new(),
+            skip_bytes: SkipBytes::default(),
+        }
     }
 
     /// Creates a schema of CSV whose documents have several rows.
@@ -90,6 +101,7 @@ impl Schema {
             records: Records::None,
             families: Some(Arc::new(families)),
             moments: Vec::new(),
+            moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
         }
     }
@@ -144,6 +156,12 @@ impl Schema {
             Records::One(plan) => plan.moments(),
             Records::Types(types) => types.moments(),
         }
+    }
+
+    /// Returns the form of the dates that a leaf holds.
+    #[must_use]
+    pub fn moment_of(&self, leaf: NodeId) -> Option<Moment> {
+        self.moment_of.get_or_init(|| self.column_moments().into_iter().collect()).get(&leaf).copied()
     }
 
     /// Returns the grouping of CSV rows, if documents have several rows.
