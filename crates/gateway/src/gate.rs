@@ -149,7 +149,13 @@ impl<S: Sink> Gate<'_, S> {
             Numbers::Json => value,
             Numbers::Lenient => match self.lenient(node, value, &mut digits) {
                 Ok(Some(value)) => value,
-                Ok(None) => return true,
+                Ok(None) if !self.shape.node(node).is_list() => return true,
+                // An element that is left out would move those after it.
+                Ok(None) => match self.shape.node(node).scalar() {
+                    Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64) => Value::Int(0, 0),
+                    Some(Scalar::Text { .. }) => Value::Text(Run::from(&b""[..])),
+                    _ => return false,
+                },
                 Err(()) => return false,
             },
         };

@@ -58,6 +58,20 @@ fn leading_zeros_numbers_in_strings_and_null_are_taken_where_the_service_says_so
     assert!(record(&lenient, "/v1/orders/x", "{}").unwrap_err().contains("type: expected a number"));
 }
 
+/// A null in a list was left out, and the values after it moved forward.
+#[test]
+fn a_null_in_a_list_keeps_its_place() {
+    let copybook = "       01 AREA.\n          05 HOW PIC X.\n          05 AMOUNTS PIC 9(2) OCCURS 3.\n          05 NAMES PIC X(2) OCCURS 3.\n";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n[options]\n\
+                   initialize = \"initial\"\nlenient-requests = true\n[request]\nkey-style = \"camel\"\n[response]\nkey-style = \"camel\"\n";
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/a\"\nservice = \"orders\"\n[operation.body]\n";
+    let world = World::over(copybook, service, api).unwrap_or_else(|findings| panic!("{findings}"));
+    let record = world.record("POST", "/v1/a", r#"{"how":"A","amounts":[1,null,"3"],"names":["a",null,"c"]}"#);
+    assert_eq!(record.unwrap_or_else(|problem| lines(&problem)), "A010003a   c ");
+    let record = world.record("POST", "/v1/a", r#"{"how":"A","amounts":["","2"],"names":[null]}"#);
+    assert_eq!(record.unwrap_or_else(|problem| lines(&problem)), "A000200      ");
+}
+
 #[test]
 fn a_required_member_that_is_null_is_missing() {
     let service = service("lenient-requests = true").replace("[provider]", "required = [\"REQ-AMOUNT\"]\n[provider]");

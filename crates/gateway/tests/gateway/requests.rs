@@ -661,7 +661,7 @@ fn elements_that_cannot_be_read_count_in_places_and_hide_no_other_element() {
             r#"{"req":{"lineCount":3,"lineItem":[{},{}]}}"#,
             expect![[r#"
             400 GTW-103 a value breaks a rule
-            body $.req.lineItem REC-031: list has 2 elements, its counter says more"#]],
+            body $.req.lineItem REC-031: list has 2 elements, its counter says 3"#]],
         ),
         (
             r#"{"req":{"lineCount":3,"lineItem":[{}"#,
