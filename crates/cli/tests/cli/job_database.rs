@@ -1,7 +1,7 @@
 //! `quayline job --repository`: kill, take over, list and stop from other processes, addresses that are wrong.
 
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quayline_postgres::Connection;
 use quayline_postgres::server::{Durable, OwnServer};
@@ -74,7 +74,15 @@ fn jobs_of_a_shared_repository() {
         child.kill().expect("it is killed");
         child.wait().expect("it is gone");
         kills += 1;
-        let listed = world.run(&job(&["list", "-n", "1", "--json"]).join(" "));
+        // The server frees the lock of a killed process when it has ended that process's last statement.
+        let until = Instant::now() + Duration::from_secs(20);
+        let listed = loop {
+            let listed = world.run(&job(&["list", "-n", "1", "--json"]).join(" "));
+            if !listed.out().contains("\"STARTED\"") || Instant::now() > until {
+                break listed;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
         let last = listed.code(0).out();
         let last =
             last.split("\"jobExecutionId\":").nth(1).and_then(|rest| rest.split(',').next()).expect("an execution");

@@ -362,8 +362,8 @@ fn sizes_are_shown_beside_what_was_then_measured() {
         let (predicted, measured, error) = (number(1), number(2), number(4));
         assert!(predicted > 0.0 && measured > 0.0, "{row:?}");
         assert!((error - 100.0 * (predicted / measured - 1.0)).abs() < 0.01 * error.abs().max(1.0), "{row:?}");
-        // Even a short run on a busy machine is not wrong by an order of magnitude.
-        assert!((0.1..10.0).contains(&(predicted / measured)), "{row:?}");
+        // Other tests share the processors with a run of 60 ms, so it may take ten times as long; a wrong unit would be a factor of 1,000.
+        assert!((0.02..50.0).contains(&(predicted / measured)), "{row:?}");
     }
     let parts = rows("flow-parts");
     assert_eq!(parts.len(), 4, "{parts:?}");
