@@ -116,7 +116,7 @@ fn element(path: &str) -> Option<(String, usize)> {
     Some((list.to_owned(), index.parse().ok()?))
 }
 
-/// Returns true if `path` is `group`, or a member of it at any depth.
+/// Returns true if `path` is `group` or leads into it, at any depth.
 fn is_in(path: &str, group: &str) -> bool {
     path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

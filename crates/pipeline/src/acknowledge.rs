@@ -27,7 +27,7 @@ pub struct Acknowledged {
 /// Reason for which the documents of a format are not acknowledged.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NotAcknowledged {
-    /// They are no interchanges, or are read without guides.
+    /// They are not interchanges, or Quayline reads them without guides.
     NoGuide,
     /// The kind acknowledges interchanges of one standard, and each guide is for the other one.
     OtherStandard {

@@ -1,10 +1,10 @@
-//! Events as far as acknowledgments depend on them.
+//! Events for acknowledgments.
 
 use super::unit::BusinessUnit;
 use crate::envelope::{Closed, EnvelopePass, Event, Header};
 use crate::splitter::LineBreak;
 
-/// One event with what an acknowledgment needs of it: from a reader that is at the event, or from a recording ([`super::RecordedEvents`]).
+/// An event, its headers and the facts that acknowledgments use. It comes from a live reader or a recording ([`super::RecordedEvents`]).
 #[derive(Clone, Copy, Debug)]
 pub struct EnvelopeStep<'a> {
     event: Event,
@@ -18,7 +18,7 @@ pub struct EnvelopeStep<'a> {
     pub(super) content: Content<'a>,
 }
 
-/// What acknowledgments need of a segment.
+/// The fact that acknowledgments use from a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content<'a> {
     Nothing,
@@ -76,7 +76,7 @@ impl<'a> EnvelopeStep<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Returns what acknowledgments need of a segment that is not part of an envelope.
+    /// Returns the fact that acknowledgments use from a segment within or outside of a transaction.
     pub(super) fn of_segment(pass: &'a EnvelopePass<'_>, unit: Option<&BusinessUnit>) -> Self {
         let segment = pass.segment();
         if !pass.in_transaction() {

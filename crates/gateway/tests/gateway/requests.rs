@@ -684,7 +684,7 @@ fn fields_are_checked_before_the_call() {
 status = 404
 when = [{ field = "RESP-CODE", equals = 4 }]
 body = "problem"
-detail = "There is no such order."
+detail = "The order does not exist."
 [[operation.response]]
 status = 202
 when = [{ field = "RESP-CODE", equals = 8 }]

@@ -45,7 +45,7 @@ fn every_arrow_is_declared_and_every_declared_arrow_exists() {
         }
     }
     for name in declared.keys().filter(|name| !seen.contains(&name.as_str())) {
-        wrong.push(format!("{name} is in the table and is no crate"));
+        wrong.push(format!("{name} is in the table, but not a crate"));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

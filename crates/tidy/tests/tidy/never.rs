@@ -92,7 +92,7 @@ fn crates_keep_to_what_they_must_never_do() {
     let (mut wrong, mut applied) = (Vec::new(), vec![0; RULES.len()]);
     for (name, clauses) in clauses() {
         let package = packages.0.iter().find(|package| package.name == format!("quayline-{name}"));
-        let package = package.unwrap_or_else(|| panic!("{name} is in the table and is no crate"));
+        let package = package.unwrap_or_else(|| panic!("{name} is in the table, but not a crate"));
         for (rule, applied) in RULES.iter().zip(&mut applied) {
             if !clauses.contains(rule.clause) {
                 continue;
