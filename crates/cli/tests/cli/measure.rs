@@ -335,11 +335,24 @@ fn a_batch_study_in_a_database_has_every_table() {
 fn sizes_are_shown_beside_what_was_then_measured() {
     let world = World::new();
     // The figures of such short runs are rough, so the tolerance is wide; the command shows them in any case.
-    let ran =
-        world.run(&format!("measure sizing {FLOWS} --seconds 0.4 --records 20000 --error-max 1000000 --report sized"));
-    ran.code(0);
-    assert!(ran.out().contains("Together they need ") && ran.out().contains("processors like those"), "{}", ran.out());
-    let report: serde_json::Value = serde_json::from_slice(&world.read("sized.json")).expect("JSON");
+    // Other tests share the processors with a run of 60 ms: one of five must be predicted within an order of magnitude.
+    let order = |row: &serde_json::Value| row[1].as_f64().zip(row[2].as_f64()).map_or(f64::NAN, |(a, b)| a / b);
+    let report = (1..=5).find_map(|run| {
+        let ran = world
+            .run(&format!("measure sizing {FLOWS} --seconds 0.4 --records 20000 --error-max 1000000 --report sized"));
+        ran.code(0);
+        assert!(
+            ran.out().contains("Together they need ") && ran.out().contains("processors like those"),
+            "{}",
+            ran.out()
+        );
+        let report: serde_json::Value = serde_json::from_slice(&world.read("sized.json")).expect("JSON");
+        let sections = report["sections"].as_array().expect("sections");
+        let beside = sections.iter().find(|section| section["id"] == "beside").expect("the section");
+        let is_near = beside["rows"].as_array().expect("rows").iter().all(|row| (0.1..10.0).contains(&order(row)));
+        (is_near || run == 5).then_some(report)
+    });
+    let report = report.expect("the last run counts");
     let rows = |id: &str| -> Vec<Vec<serde_json::Value>> {
         let sections = report["sections"].as_array().expect("sections");
         let section = sections.iter().find(|section| section["id"] == id).expect("the section");
@@ -362,8 +375,8 @@ fn sizes_are_shown_beside_what_was_then_measured() {
         let (predicted, measured, error) = (number(1), number(2), number(4));
         assert!(predicted > 0.0 && measured > 0.0, "{row:?}");
         assert!((error - 100.0 * (predicted / measured - 1.0)).abs() < 0.01 * error.abs().max(1.0), "{row:?}");
-        // Other tests share the processors with a run of 60 ms, so it may take ten times as long; a wrong unit would be a factor of 1,000.
-        assert!((0.02..50.0).contains(&(predicted / measured)), "{row:?}");
+        // Even a short run on a busy machine is not wrong by an order of magnitude.
+        assert!((0.1..10.0).contains(&(predicted / measured)), "{row:?}");
     }
     let parts = rows("flow-parts");
     assert_eq!(parts.len(), 4, "{parts:?}");
