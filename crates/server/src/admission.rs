@@ -66,7 +66,7 @@ impl Drop for Places {
     }
 }
 
-/// Admits a client. A token by a key that is not known may be one of the issuer's new ones, which are then read.
+/// Admits a client as [`admit`] does. A token whose key is not known may be signed with a new key of the issuer, so the issuer's keys are read again.
 pub(crate) async fn admit_or_renew(
     thread: &Thread,
     peer: &Peer,
@@ -74,13 +74,18 @@ pub(crate) async fn admit_or_renew(
     credentials: Option<&HeaderMap>,
     known: &mut Known,
 ) -> Result<(), Box<Problem>> {
-    let Err(denied) = admit(thread, peer, operation, credentials, known) else { return Ok(()) };
-    match &thread.shared.issuer {
-        Some(issuer) if denied.renew && issuer.renewed().await => {
-            admit(thread, peer, operation, credentials, known).map_err(|denied| denied.problem)
+    let mut admitted = check_or_charge(thread, peer, operation, credentials);
+    if let Some(issuer) = &thread.shared.issuer {
+        // An attempt in progress may have begun before the issuer changed its keys. The second one has begun since.
+        for _ in 0..2 {
+            if !(admitted.as_ref().is_err_and(|denied| denied.renew) && issuer.renewed().await) {
+                break;
+            }
+            admitted = check(thread, peer, operation, credentials);
         }
-        _ => Err(denied.problem),
     }
+    let admitted = admitted.and_then(|identity| enter(thread, peer, identity, known));
+    admitted.map_err(|denied| refused(thread, denied).problem)
 }
 
 /// Identifies the client and applies its limits. `headers` are those of a request that include credentials.
@@ -91,34 +96,49 @@ pub(crate) fn admit(
     headers: Option<&HeaderMap>,
     known: &mut Known,
 ) -> Result<(), Denied> {
-    let shared = &thread.shared;
+    let admitted = check_or_charge(thread, peer, operation, headers);
+    let admitted = admitted.and_then(|identity| enter(thread, peer, identity, known));
+    admitted.map_err(|denied| refused(thread, denied))
+}
+
+fn refused(thread: &Thread, denied: Denied) -> Denied {
+    thread.shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+    denied
+}
+
+/// Identifies the client.
+fn check(
+    thread: &Thread,
+    peer: &Peer,
+    operation: Guarded<'_>,
+    headers: Option<&HeaderMap>,
+) -> Result<Option<Rc<Identity>>, Denied> {
     let header = |name: &str| text(headers?, name).map(str::to_owned);
-    let checked = thread.access().check(operation, &header, peer.certificate.as_deref(), &thread.tokens);
-    let refused = |denied| {
-        shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-        denied
-    };
-    let too_many = |refusal| {
-        let problem = match refusal {
-            Refused::Rate(seconds) => Problem::too_many("the client sends more requests a second than it may", seconds),
-            Refused::Concurrent => Problem::too_many("the client has as many requests in progress as it may", 1),
-        };
-        refused(Denied { problem: Box::new(problem), renew: false, wrong: false })
-    };
-    let limited = shared.limiter.is_active();
-    known.identity = match checked {
-        Ok(identity) => identity,
-        Err(denied) => {
-            // Who guesses keys is limited by address, as is who shows none.
-            if limited && denied.wrong {
-                let client = limited_as(peer.address.ip());
-                shared.limiter.enter(&client, &[], Instant::now()).map_err(too_many)?;
-                shared.limiter.leave(&client);
-            }
-            return Err(refused(denied));
-        }
-    };
-    if limited {
+    thread.access().check(operation, &header, peer.certificate.as_deref(), &thread.tokens)
+}
+
+/// Identifies the client. Wrong credentials count against the limit of the client's address, as requests without credentials do.
+fn check_or_charge(
+    thread: &Thread,
+    peer: &Peer,
+    operation: Guarded<'_>,
+    headers: Option<&HeaderMap>,
+) -> Result<Option<Rc<Identity>>, Denied> {
+    let checked = check(thread, peer, operation, headers);
+    let limiter = &thread.shared.limiter;
+    if limiter.is_active() && checked.as_ref().is_err_and(|denied| denied.wrong) {
+        let client = limited_as(peer.address.ip());
+        limiter.enter(&client, &[], Instant::now()).map_err(too_many)?;
+        limiter.leave(&client);
+    }
+    checked
+}
+
+/// Applies the limits of an identified client.
+fn enter(thread: &Thread, peer: &Peer, identity: Option<Rc<Identity>>, known: &mut Known) -> Result<(), Denied> {
+    let shared = &thread.shared;
+    known.identity = identity;
+    if shared.limiter.is_active() {
         let client = match &known.identity {
             Some(identity) => format!("{}:{}", identity.how, identity.name),
             None => limited_as(peer.address.ip()),
@@ -128,6 +148,14 @@ pub(crate) fn admit(
         known.places.client = Some((Arc::clone(shared), client));
     }
     Ok(())
+}
+
+fn too_many(refusal: Refused) -> Denied {
+    let problem = match refusal {
+        Refused::Rate(seconds) => Problem::too_many("the client sends more requests a second than it may", seconds),
+        Refused::Concurrent => Problem::too_many("the client has as many requests in progress as it may", 1),
+    };
+    Denied { problem: Box::new(problem), renew: false, wrong: false }
 }
 
 /// Returns the name that limits use for an address.

@@ -1,7 +1,8 @@
 //! Keys of an issuer of tokens by URL: read at the start, again now and then, and when a token names a key that is not known.
 //!
 //! ```text
-//! a token's key is not known ─▶ renewed(): asks and waits ─▶ keep(): GET, KeySet ─▶ KeysTo::set ─▶ the request looks once more
+//! a token's key is not known ─▶ renewed(): asks and waits ─▶ keep(): GET, KeySet ─▶ KeysTo::set ─▶ the request looks once more,
+//!                                                                                               and waits again if that attempt began before it
 //! ```
 //!
 //! If a set cannot be read, the earlier keys stay valid for the time in the settings. After that time, and before the first set, the server accepts
@@ -31,15 +32,18 @@ pub(crate) struct Issuer {
     time_limit: Duration,
     state: Mutex<State>,
     wanted: Notify,
-    /// Counts attempts that have ended.
-    attempts: watch::Sender<u64>,
+    /// Number of the last attempt that has ended. One runs while [`State::begun`] is greater.
+    ended: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Time at which the last attempt ended; `None` while one runs.
+    /// Time at which the last attempt ended; `None` before the first.
     ended: Option<Instant>,
-    running: bool,
+    /// Number of the last attempt that has begun.
+    begun: u64,
+    /// True if a request waits for an attempt that has not begun.
+    wanted: bool,
     /// Time at which the keys in force were read.
     read: Option<Instant>,
     fault: Option<String>,
@@ -83,23 +87,30 @@ impl Issuer {
             time_limit: Duration::from_millis(config.jwks_time_limit_ms.unwrap_or(5000)),
             state: Mutex::default(),
             wanted: Notify::new(),
-            attempts: watch::Sender::new(0),
+            ended: watch::Sender::new(0),
         }))
     }
 
-    /// Requests an update of the issuer's keys and waits for it. Returns `false` if the last update is too recent. Concurrent requests share one
-    /// update, and updates are never more frequent than the settings allow.
+    /// Waits until the attempt in progress has ended, or requests one and waits for it. Returns `false` if the last one is too recent or the time
+    /// limit is over. Concurrent requests share one attempt, and attempts are never more frequent than the settings allow.
+    ///
+    /// An attempt in progress may have read the keys before they changed. If it did not bring the key, the caller calls again and gets a later one.
     pub(crate) async fn renewed(&self) -> bool {
-        let mut attempts = self.attempts.subscribe();
-        {
-            let state = self.state();
-            if !state.running && state.ended.is_some_and(|at| at.elapsed() < self.soonest) {
+        let mut ended = self.ended.subscribe();
+        let awaited = {
+            let mut state = self.state();
+            if state.begun > *ended.borrow() {
+                state.begun
+            } else if state.ended.is_some_and(|at| at.elapsed() < self.soonest) {
                 return false;
+            } else {
+                state.wanted = true;
+                self.wanted.notify_one();
+                state.begun + 1
             }
-        }
-        self.wanted.notify_one();
+        };
         let limit = self.time_limit + Duration::from_secs(1);
-        tokio::time::timeout(limit, attempts.changed()).await.is_ok_and(|changed| changed.is_ok())
+        tokio::time::timeout(limit, ended.wait_for(|ended| *ended >= awaited)).await.is_ok_and(|seen| seen.is_ok())
     }
 
     /// Returns the reason if tokens cannot be checked.
@@ -116,7 +127,7 @@ impl Issuer {
     pub(crate) async fn keep(&self, to: &KeysTo<'_>) {
         let mut failures = 0u32;
         loop {
-            self.state().running = true;
+            let number = self.begin();
             let got = tokio::time::timeout(self.time_limit, self.fetch()).await;
             let got = got.unwrap_or_else(|_| Err(format!("no answer within {} ms", self.time_limit.as_millis())));
             let pause = match got {
@@ -137,24 +148,33 @@ impl Issuer {
                     }
                 }
             };
-            self.attempts.send_modify(|count| *count += 1);
+            self.ended.send_replace(number);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = async {
-                    self.wanted.notified().await;
-                    // One asked for while the last look ran is answered by it.
-                    let since = self.state().ended.map_or(self.soonest, |at| at.elapsed());
-                    tokio::time::sleep(self.soonest.saturating_sub(since)).await;
+                    while !self.state().wanted {
+                        self.wanted.notified().await;
+                    }
                 } => {}
             }
         }
     }
 
+    /// Begins an attempt, which serves all requests up to now, and returns its number.
+    fn begin(&self) -> u64 {
+        let mut state = self.state();
+        state.wanted = false;
+        state.begun += 1;
+        state.begun
+    }
+
     fn good(&self, to: &KeysTo<'_>, keys: KeySet) {
         (to.set)(Some(Arc::new(keys)));
         let ended = Some(Instant::now());
-        let new = State { ended, read: ended, ..State::default() };
-        let old = core::mem::replace(&mut *self.state(), new);
+        let mut state = self.state();
+        let new = State { ended, begun: state.begun, read: ended, ..State::default() };
+        let old = core::mem::replace(&mut *state, new);
+        drop(state);
         if old.fault.is_some() || old.empty || old.doubted {
             (to.log)("the issuer's keys can be read again");
         }
@@ -163,7 +183,6 @@ impl Issuer {
     /// Records a set without keys. The second one in a row withdraws the keys in force.
     fn empty(&self, to: &KeysTo<'_>, none: KeySet) {
         let mut state = self.state();
-        state.running = false;
         state.ended = Some(Instant::now());
         state.fault = None;
         let first = state.read.is_some() && !state.empty && !state.doubted;
@@ -188,7 +207,6 @@ impl Issuer {
     /// Notes a failure and says when to try again.
     fn bad(&self, to: &KeysTo<'_>, why: String, backoff: Duration) -> Duration {
         let mut state = self.state();
-        state.running = false;
         state.ended = Some(Instant::now());
         let left = state.read.map(|read| self.keep.saturating_sub(read.elapsed()));
         let over = left.is_some_and(|left| left.is_zero());
