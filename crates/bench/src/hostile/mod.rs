@@ -26,7 +26,7 @@ const SIZES: [usize; 2] = [64 << 10, 1 << 20];
 pub const BYTES_MAX: usize = 64 << 20;
 /// Bytes of the largest file for a command that takes long, see [`CPU_SECONDS_WHOLE`].
 const BYTES_SLOW: usize = 8 << 20;
-/// CPU seconds that the largest file may take by the time of the second largest; else it has [`BYTES_SLOW`] bytes. Rejecting 64 million records of a
+/// CPU seconds that the largest file may take by the time of a smaller one; else [`BYTES_SLOW`] bytes are the most. Rejecting 64 million records of a
 /// byte is honest work of a minute, and all such shapes together would take half an hour.
 const CPU_SECONDS_WHOLE: f64 = 1.0;
 /// Environment variable: with any value, every command reads [`BYTES_MAX`] bytes, however long it takes.
@@ -137,6 +137,42 @@ pub fn measure(this: &Path, quayline: &Path, folder: &Path, format: &Format) -> 
     Ok(found)
 }
 
+/// Cost of one shape with one command, by size.
+struct Curve {
+    /// CPU seconds of the smallest file.
+    small: f64,
+    /// Bytes and CPU seconds of larger files, smallest first.
+    points: Vec<(usize, f64)>,
+    /// Peak memory at the last of [`SIZES`], bytes.
+    peak_at_last: u64,
+    /// Peak memory at the largest size, bytes.
+    peak: u64,
+}
+
+impl Curve {
+    fn largest(&self) -> (usize, f64) {
+        *self.points.last().expect("curves begin with a point")
+    }
+
+    fn exponent(&self) -> f64 {
+        let last = SIZES[SIZES.len() - 1];
+        let at_last = self.points.iter().find(|(size, _)| *size == last).map_or(self.small, |(_, cpu_s)| *cpu_s);
+        exponent(&self.points).max(exponent_of_small(self.small, at_last))
+    }
+
+    /// Records a repeated run.
+    fn repeated(&mut self, size: usize, cpu_s: f64) {
+        if size == SIZES[0] {
+            self.small = self.small.min(cpu_s);
+            return;
+        }
+        match self.points.binary_search_by_key(&size, |(known, _)| *known) {
+            Ok(place) => self.points[place].1 = self.points[place].1.min(cpu_s),
+            Err(place) => self.points.insert(place, (size, cpu_s)),
+        }
+    }
+}
+
 /// Runs commands of one format.
 struct Runner<'a> {
     this: &'a Path,
@@ -160,48 +196,56 @@ impl Runner<'_> {
                 known[place] = (own(&ended, *start), ended.peak_bytes);
             }
         }
-        let (mut found, mut written) = (Vec::new(), 0);
-        for (column, (start, resting)) in starts.iter().enumerate() {
-            let by = (BYTES_MAX / SIZES[SIZES.len() - 1]) as f64;
-            let is_slow =
-                known[column][SIZES.len() - 1].0 * by > CPU_SECONDS_WHOLE && std::env::var_os(WHOLE).is_none();
-            let bytes = if is_slow { BYTES_SLOW } else { BYTES_MAX };
-            if bytes != written {
-                write(bytes)?;
-                written = bytes;
+        let last = SIZES[SIZES.len() - 1];
+        let is_whole = std::env::var_os(WHOLE).is_some();
+        let is_slow = |cpu_s: f64, bytes: usize| cpu_s * (BYTES_MAX / bytes) as f64 > CPU_SECONDS_WHOLE && !is_whole;
+        // The time of a megabyte says little of a reader that stops at a limit or begins to count findings there.
+        let mut curves: Vec<Curve> = known
+            .iter()
+            .map(|[small, at_last]| Curve {
+                small: small.0,
+                peak_at_last: at_last.1,
+                points: vec![(last, at_last.0)],
+                peak: 0,
+            })
+            .collect();
+        for bytes in [BYTES_SLOW, BYTES_MAX] {
+            let mut is_written = false;
+            for (column, curve) in curves.iter_mut().enumerate() {
+                if bytes == BYTES_MAX && curve.points.iter().any(|(size, cpu_s)| is_slow(*cpu_s, *size)) {
+                    continue;
+                }
+                if !is_written {
+                    write(bytes)?;
+                    is_written = true;
+                }
+                let ended = self.run(&self.format.commands[column], &file, &shape.name)?;
+                curve.points.push((bytes, own(&ended, starts[column].0)));
+                curve.peak = ended.peak_bytes;
             }
-            let (command, start) = (&self.format.commands[column], *start);
-            let ended = self.run(command, &file, &shape.name)?;
-            let last = SIZES[SIZES.len() - 1];
-            let [mut small, (at_last, peak_at_last)] = known[column];
-            let mut points = vec![(last, at_last), (bytes, own(&ended, start))];
+        }
+        let mut found = Vec::new();
+        for (column, (mut curve, (start, resting))) in curves.into_iter().zip(starts).enumerate() {
+            let command = &self.format.commands[column];
+            let (bytes, _) = curve.largest();
             // A busy neighbour can only slow a run, and a reader that begins to count findings has a bend: the shortest of three runs
             // counts, and growth on both sides of a bend.
             for _ in 0..2 {
-                if exponent(&points).max(exponent_of_small(small.0, points[0].1)) <= EXPONENT_MAX {
+                if curve.exponent() <= EXPONENT_MAX {
                     break;
                 }
-                write(SIZES[0])?;
-                small.0 = small.0.min(own(&self.run(command, &file, &shape.name)?, start));
-                for size in repeated_sizes(bytes) {
+                for size in iter::once(SIZES[0]).chain(repeated_sizes(bytes)) {
                     write(size)?;
-                    written = size;
-                    let cpu_s = own(&self.run(command, &file, &shape.name)?, start);
-                    match points.iter_mut().find(|(known, _)| *known == size) {
-                        Some((_, least)) => *least = least.min(cpu_s),
-                        None => points.push((size, cpu_s)),
-                    }
+                    curve.repeated(size, own(&self.run(command, &file, &shape.name)?, *start));
                 }
-                points.sort_by_key(|(size, _)| *size);
             }
-            let exponent = exponent(&points).max(exponent_of_small(small.0, points[0].1));
             found.push(Growth {
                 name: format!("{} {}: {}", self.format.name, command[0], shape.name),
-                exponent,
-                memory_exponent: memory_exponent(*resting, peak_at_last, ended.peak_bytes, bytes / last),
-                cpu_s: ended.cpu.as_secs_f64(),
+                exponent: curve.exponent(),
+                memory_exponent: memory_exponent(*resting, curve.peak_at_last, curve.peak, bytes / last),
+                cpu_s: curve.largest().1 + start,
                 bytes,
-                peak_bytes: ended.peak_bytes,
+                peak_bytes: curve.peak,
             });
         }
         let _ = std::fs::remove_file(&file);
@@ -217,40 +261,45 @@ impl Runner<'_> {
 /// Growth above which a run is repeated: the bar.
 const EXPONENT_MAX: f64 = 1.05;
 
-/// Sizes of repeated runs up to `bytes`, smallest first: enough to find a bend.
+/// Sizes of repeated runs up to `bytes`, smallest first: enough to find a bend. Bends of findings are a little above a megabyte, so a size below it is
+/// among them.
 fn repeated_sizes(bytes: usize) -> impl Iterator<Item = usize> {
     let last = SIZES[SIZES.len() - 1];
-    let larger = [bytes / 16, bytes / 4, bytes / 2, bytes].into_iter().filter(move |size| *size > last);
-    iter::once(last).chain(larger)
+    let larger = [bytes / 16, bytes / 4, bytes / 2, bytes / 4 * 3, bytes].into_iter().filter(move |size| *size > last);
+    [last / 4, last].into_iter().chain(larger)
 }
 
 /// Returns the exponent of CPU seconds over bytes, with points sorted by size; 0 if the largest run is within the noise.
 ///
-/// Linear time with a bend has no exponent above one. With the points of [`repeated_sizes`], the exponent is the smallest of three: from the first to
-/// the last; of the increments from size to size, for a reader that does more for each byte above some size; and of both sides of an interval, for a
-/// reader that does a bounded amount of work once above some size. Quadratic time has two by all of them.
+/// Linear time with a bend has no exponent above one. With the points of [`repeated_sizes`], the exponent is the smaller of two: of all points, and of
+/// both sides of an interval, for a reader that does a bounded amount of work once above some size. Quadratic time has two by both.
 fn exponent(points: &[(usize, f64)]) -> f64 {
+    // Each side has two points at least, and the interval between them is at most fourfold: a wider one could hide growth.
+    let sides = (2..points.len().saturating_sub(1))
+        .filter(|at| points[*at].0 <= 4 * points[at - 1].0)
+        .map(|at| without_bend(&points[..at]).max(without_bend(&points[at..])));
+    sides.fold(without_bend(points), f64::min)
+}
+
+/// Returns the smaller of two exponents: from the first point to the last, and of the increments from size to size, for a reader that does more for each
+/// byte above some size.
+fn without_bend(points: &[(usize, f64)]) -> f64 {
     let (Some((first, small)), Some((last, large))) = (points.first(), points.last()) else { return 0.0 };
     let whole = grown(*small, *large, *last as f64 / *first as f64);
-    if points.len() < 4 {
+    if points.len() < 3 {
         return whole;
     }
-    let (b, at_b) = points[points.len() - 3];
+    // The middle is half of the largest size, or a little more.
+    let middle = points.partition_point(|(size, _)| *size < last / 2).clamp(1, points.len() - 2);
+    let (b, at_b) = points[middle];
     let slopes = [(at_b - small) / (b - first) as f64, (large - at_b) / (last - b) as f64];
+    // Slopes that fall say nothing of the first interval, which a quadratic part up to a limit may fill.
+    if slopes[0] <= 0.0 || slopes[1] < slopes[0] / 2.0 {
+        return whole.max(grown(*small, at_b, b as f64 / *first as f64));
+    }
     // The slopes apply to the midpoints of the two intervals.
     let apart = (b + last) as f64 / (first + b) as f64;
-    // Slopes that fall say nothing of the first interval, which a quadratic part up to a limit may fill.
-    let increments = if slopes[0] <= 0.0 || slopes[1] < slopes[0] / 2.0 {
-        whole
-    } else {
-        1.0 + (slopes[1] / slopes[0]).ln() / apart.ln()
-    };
-    // Each side has two points at least, and the interval between them is at most fourfold: a wider one could hide growth.
-    let of = |from: (usize, f64), to: (usize, f64)| grown(from.1, to.1, to.0 as f64 / from.0 as f64);
-    let sides = (1..points.len() - 2)
-        .filter(|at| points[at + 1].0 <= 4 * points[*at].0)
-        .map(|at| of(points[0], points[at]).max(of(points[at + 1], points[points.len() - 1])));
-    sides.fold(whole.min(increments), f64::min)
+    whole.min(1.0 + (slopes[1] / slopes[0]).ln() / apart.ln())
 }
 
 /// Returns the exponent of CPU seconds from the good file of 1 KB to the file of 64 KB, or from there to that of 1 MB, whichever is larger. A reader
@@ -349,19 +398,25 @@ mod tests {
 
     #[test]
     fn a_bend_is_no_growth() {
-        let of = |time: fn(f64) -> f64| {
-            let points: Vec<_> = repeated_sizes(BYTES_MAX).map(|size| (size, time((size >> 20) as f64))).collect();
+        let of = |bytes: usize, time: fn(f64) -> f64| {
+            let points: Vec<_> =
+                repeated_sizes(bytes).map(|size| (size, time(size as f64 / f64::from(1 << 20)))).collect();
             exponent(&points)
         };
-        assert!((of(|mb| mb * mb) - 2.0).abs() < 0.05, "{}", of(|mb| mb * mb));
-        assert!(of(|mb| mb.powf(1.2)) > 1.15);
-        assert!((of(|mb| 0.1 * mb) - 1.0).abs() < 1e-9);
-        assert!(of(|mb| 0.02 * mb + 0.11 * (mb - 1.2).max(0.0)) < 1.01);
+        for bytes in [BYTES_MAX, BYTES_SLOW] {
+            assert!((of(bytes, |mb| mb * mb) - 2.0).abs() < 0.05, "{}", of(bytes, |mb| mb * mb));
+            assert!(of(bytes, |mb| mb.powf(1.2)) > 1.15);
+            assert!((of(bytes, |mb| 0.1 * mb) - 1.0).abs() < 1e-9);
+            assert!(of(bytes, |mb| 0.02 * mb + 0.11 * (mb - 1.2).max(0.0)) < 1.01);
+            assert!(of(bytes, |mb| 0.04 * mb + 0.11 * (mb - 3.0).max(0.0)) < 1.01);
+            // A square up to a limit.
+            assert!(of(bytes, |mb| 0.3 * mb.min(4.0).powi(2)) > EXPONENT_MAX);
+        }
         // A step: what a reader does once for a line that is longer than its limit.
-        assert!(of(|mb| 0.0003 * mb + if mb > 15.0 { 0.4 } else { 0.0 }) < 1.01);
-        assert!(of(|mb| 0.0003 * mb + if mb > 16.0 { 0.4 } else { 0.0 }) < 1.01);
-        assert!(of(|mb| 0.01 * mb + 0.01 * (mb - 16.0).max(0.0).powi(2)) > 1.5);
-        assert!(of(|mb| 0.01 * mb.min(16.0).powi(2)) > 1.2);
+        assert!(of(BYTES_MAX, |mb| 0.0003 * mb + if mb > 15.0 { 0.4 } else { 0.0 }) < 1.01);
+        assert!(of(BYTES_MAX, |mb| 0.0003 * mb + if mb > 16.0 { 0.4 } else { 0.0 }) < 1.01);
+        assert!(of(BYTES_MAX, |mb| 0.01 * mb + 0.01 * (mb - 16.0).max(0.0).powi(2)) > 1.5);
+        assert!(of(BYTES_MAX, |mb| 0.01 * mb.min(16.0).powi(2)) > 1.2);
     }
 
     #[test]

@@ -5,11 +5,11 @@
 //! allow it). Words that a replacement brings together without a blank between them become one word, so `:TAG:-NAME` works.
 
 use crate::codes;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use quayline_core::Limits;
 
-use super::ParseOptions;
 use super::format::Format;
 use super::library::{CopyError, CopyLibrary};
 use super::lines;
@@ -17,6 +17,10 @@ use super::replace::{Replacement, glue, replace};
 use super::report::Report;
 use super::source::{Sources, Span};
 use super::token::{Kind, Token};
+use super::{ParseOptions, SourceText};
+
+/// Number of members whose text, or whose absence, an expansion keeps. More names are looked up each time.
+const MEMBERS_KEPT_MAX: usize = 1_000;
 
 /// Input and output of the expansion.
 pub(crate) struct Expander<'a> {
@@ -28,6 +32,8 @@ pub(crate) struct Expander<'a> {
     pub(crate) limits: &'a Limits,
     /// Members being expanded, outermost first, with their source texts.
     stack: Vec<(Arc<str>, u32)>,
+    /// Answers of the library by member and its library: a search reads folders.
+    members: HashMap<(String, Option<String>), Result<SourceText, CopyError>>,
     /// Bytes of text words read so far.
     bytes: usize,
     exhausted: bool,
@@ -44,6 +50,7 @@ impl<'a> Expander<'a> {
             format,
             limits,
             stack: Vec::new(),
+            members: HashMap::new(),
             bytes: 0,
             exhausted: false,
         }
@@ -152,7 +159,7 @@ impl<'a> Expander<'a> {
             );
             return None;
         }
-        let found = match self.library.member(&name.text, library.map(|t| t.text.as_str())) {
+        let found = match self.found(name, library) {
             Ok(found) => found,
             Err(error) => {
                 self.missing(name, at, &error);
@@ -185,6 +192,19 @@ impl<'a> Expander<'a> {
         let text = self.text(file);
         self.stack.pop();
         Some(text)
+    }
+
+    /// Looks a member up once, since a copybook may name it many times.
+    fn found(&mut self, name: &Token, library: Option<&Token>) -> Result<SourceText, CopyError> {
+        let key = (name.text.clone(), library.map(|token| token.text.clone()));
+        if let Some(known) = self.members.get(&key) {
+            return known.clone();
+        }
+        let found = self.library.member(&key.0, key.1.as_deref());
+        if self.members.len() < MEMBERS_KEPT_MAX {
+            self.members.insert(key, found.clone());
+        }
+        found
     }
 
     fn missing(&mut self, name: &Token, at: Span, error: &CopyError) {

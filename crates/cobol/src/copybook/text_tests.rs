@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
 
-use super::{Copybook, Format, MemoryLibrary, ParseOptions, SourceText};
+use super::{CopyError, CopyLibrary, Copybook, Format, MemoryLibrary, ParseOptions, SourceText};
 use crate::layout::{Dialect, Layout, Literal};
 use crate::parse;
 use crate::picture::{Currency, PictureSettings};
@@ -265,6 +265,28 @@ fn clauses_stand_in_any_order_and_spelling() {
             05 VOLATILE PIC X
         "#]],
     );
+}
+
+#[test]
+fn a_member_is_looked_up_once() {
+    #[derive(Default)]
+    struct Counting(std::cell::RefCell<Vec<String>>);
+    impl CopyLibrary for Counting {
+        fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
+            self.0.borrow_mut().push(format!("{library:?}/{member}"));
+            match member {
+                "THERE" => Ok(SourceText::new("THERE.cpy", "       05 A PIC X.\n")),
+                _ => Err(CopyError::NotFound { tried: vec![member.to_owned()] }),
+            }
+        }
+    }
+    let library = Counting::default();
+    let copy = |name: &str| format!("       COPY {name}.\n").repeat(3);
+    let text = format!("       01 R.\n{}{}{}", copy("THERE"), copy("MISSING"), copy("MISSING OF L"));
+    let options = ParseOptions { library: &library, ..ParseOptions::default() };
+    let findings = read(&text, &options).unwrap_err();
+    assert_eq!(*library.0.borrow(), ["None/THERE", "None/MISSING", "Some(\"L\")/MISSING"]);
+    assert_eq!(findings.matches("is not in the library").count(), 6, "{findings}");
 }
 
 #[test]
