@@ -175,6 +175,10 @@ impl<A: Sink, B: Sink> Sink for Tee<A, B> {
         self.0.discard();
         self.1.discard();
     }
+    fn null_branch(&mut self, node: NodeId) {
+        self.0.null_branch(node);
+        self.1.null_branch(node);
+    }
 }
 
 impl<S: Sink> Sink for &mut S {
@@ -203,6 +207,10 @@ impl<S: Sink> Sink for &mut S {
         (**self).discard();
     }
     #[inline(always)]
+    fn null_branch(&mut self, node: NodeId) {
+        (**self).null_branch(node);
+    }
+    #[inline(always)]
     fn text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
         (**self).text_alone(group, leaf, text);
     }
@@ -227,5 +235,36 @@ impl<S: Sink> Sink for &mut S {
     #[inline]
     fn text_rows(&mut self, rows: TextRows<'_>) -> usize {
         (**self).text_rows(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Nulls(Vec<NodeId>);
+
+    impl Sink for Nulls {
+        fn enter(&mut self, _: NodeId) {}
+        fn leave(&mut self, _: NodeId) {}
+        fn open_list(&mut self, _: NodeId) {}
+        fn close_list(&mut self, _: NodeId) {}
+        fn value(&mut self, _: NodeId, _: Value<'_>) {}
+        fn discard(&mut self) {}
+        fn null_branch(&mut self, node: NodeId) {
+            self.0.push(node);
+        }
+    }
+
+    fn send<S: Sink>(mut sink: S) {
+        sink.null_branch(NodeId::ROOT);
+    }
+
+    #[test]
+    fn null_passes_through_a_reference_and_to_both_sinks() {
+        let (mut one, mut two) = (Nulls::default(), Nulls::default());
+        send(Tee(&mut one, &mut two));
+        assert_eq!((one.0.len(), two.0.len()), (1, 1));
     }
 }

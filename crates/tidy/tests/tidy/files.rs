@@ -64,6 +64,18 @@ fn no_tracked_file_is_large() {
     }
 }
 
+/// A merge that was not finished leaves marks in pages that no compiler reads.
+#[test]
+fn no_merge_is_half_done() {
+    for file in tracked_files() {
+        // Joined here, so that this file does not hold what it looks for. The middle mark alone also underlines titles.
+        for mark in ["<<<<<<", ">>>>>>", "||||||"].map(|mark| format!("{mark}{} ", &mark[..1])) {
+            let place = file.text.lines().position(|line| line.starts_with(&mark));
+            assert!(place.is_none(), "{}:{}: a mark of a merge", file.path, place.map_or(0, |line| line + 1));
+        }
+    }
+}
+
 /// Hosts of package registries and paths of one machine do not belong into sources: another machine has others.
 #[test]
 fn no_registry_host_and_no_machine_path() {
