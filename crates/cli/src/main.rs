@@ -4,6 +4,7 @@
 //! detecting) are in the lower crates; this crate has arguments, text output, and exit codes.
 
 mod admin;
+mod apart;
 mod api;
 mod args;
 mod cache;

@@ -20,6 +20,7 @@ use quayline_edi::{CharacterRules, CountedNumbers, Rules, ValidationLevel};
 use quayline_project::read_guides;
 use serde::Serialize;
 
+use crate::apart::Apart;
 use crate::args::{DecompressArg, LimitArg, ValidateArgs};
 use crate::cache::cache;
 use crate::console::{Console, shown};
@@ -83,14 +84,9 @@ fn check(args: &ValidateArgs) -> Result<(), Stop> {
     if args.inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
         return Err(argument("standard input can be read once only").hint("name `-` once").into());
     }
-    if let Some(output) = output(args) {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if args.inputs.iter().any(|input| real(input) == real(output)) {
-            let finding = argument(format!("{} is both read and written", shown(output)));
-            return Err(finding.hint("name another file for the acknowledgment").into());
-        }
-    }
-    Ok(())
+    let mut apart = Apart::default();
+    args.inputs.iter().chain(&args.guide).for_each(|file| apart.reads(file));
+    output(args).map_or(Ok(()), |output| apart.writes(output))
 }
 
 fn output(args: &ValidateArgs) -> Option<&Path> {

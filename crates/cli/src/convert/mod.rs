@@ -11,13 +11,15 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use quayline_convert::{Conversion, ConvertError, Rejects, Report, partial_path};
+use quayline_convert::{Conversion, ConvertError, Destination, Rejects, Report, partial_path};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_meter::Profile;
 
+use crate::apart::Apart;
 use crate::args::{ConvertArgs, FromFormat, LimitArg};
 use crate::console::{Console, shown};
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
+use crate::input::with_suffix;
 use crate::interrupt;
 use crate::memory;
 use crate::render::{count_of, grouped};
@@ -56,6 +58,7 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
             return Err(finding.hint("convert one input at a time to profile it").into());
         }
         unused::refuse(args, &jobs)?;
+        keep_apart(args, &jobs)?;
         let definitions = Definitions::read(args, &jobs, only.as_ref(), console)?;
         for job in jobs {
             match convert(job, &definitions, args, &stop, console, ends)? {
@@ -66,6 +69,21 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
         }
     }
     Ok(exit)
+}
+
+/// Refuses runs that would overwrite their inputs, their definitions or their own output.
+fn keep_apart(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
+    let mut apart = Apart::default();
+    jobs.iter().for_each(|job| apart.reads(&job.input));
+    args.copybook.iter().chain(&args.interface).chain(&args.guide).for_each(|file| apart.reads(file));
+    for job in jobs {
+        if let Some(path) = job.rejects.as_deref().filter(|path| Destination::is_file(path)) {
+            apart.writes(path)?;
+            apart.writes(&with_suffix(path, ".findings.jsonl"))?;
+        }
+        job.output.iter().chain(&job.checkpoint).try_for_each(|path| apart.writes(path))?;
+    }
+    args.profile.iter().try_for_each(|path| apart.writes(path))
 }
 
 /// Checks the options for conversion by type: each type is read from the start of its input and written to a folder.

@@ -1,7 +1,6 @@
 //! `quayline translate`: documents through a map.
 
 mod acknowledge;
-mod apart;
 mod outputs;
 mod world;
 
@@ -24,6 +23,7 @@ use quayline_project::{
     ColumnsRead, EdiRead, EnvelopeValue, Form, JsonRead, MapFile, ShapeOptions, SourceFormat, check_envelope,
 };
 
+use crate::apart::Apart;
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
@@ -38,7 +38,6 @@ use crate::named::charset_named;
 use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 
 use acknowledge::Acknowledging;
-use apart::Apart;
 use outputs::{Outputs, Wanted};
 
 /// Maximum number of printed findings of one run; the rest is counted, and all are in a file beside the rejects.
@@ -144,7 +143,7 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
             apart.writes(path)?;
         }
     }
-    args.trace.as_deref().map_or(Ok(()), |trace| apart.writes(trace))
+    args.trace.iter().chain(&args.profile).try_for_each(|path| apart.writes(path))
 }
 
 /// Returns the digest of a file without loading it whole. It digests each piece together with the digest of the pieces before.

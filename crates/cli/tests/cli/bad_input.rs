@@ -698,10 +698,37 @@ fn files_that_cannot_be_read_or_written() {
     world.run("convert items.dat -c items.cpy -e cp037 -o items.dat").check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-012]: the source and the output are one file
-          at items.dat
+        error[CLI-003]: items.dat is both read and written
 
-        hint: name another file
+        hint: name another file or folder
     "#]]);
+    let interface = "[fields]\n";
+    world.write("items.toml", interface);
+    let copybook = world.read("items.cpy");
+    std::os::unix::fs::symlink("items.dat", world.path("link.jsonl")).unwrap();
+    for (options, read) in [
+        ("-o items.cpy --to jsonl", "items.cpy"),
+        ("-o items.toml --to jsonl", "items.toml"),
+        ("-o out.jsonl --rejects items.cpy", "items.cpy"),
+        ("-o out.jsonl --rejects items.toml", "items.toml"),
+        ("-o out.jsonl --checkpoint items.cpy", "items.cpy"),
+        ("-o out.jsonl --checkpoint items.toml", "items.toml"),
+        ("-o out.jsonl --profile items.dat", "items.dat"),
+        ("-o out.jsonl --profile items.toml", "items.toml"),
+        ("-o link.jsonl", "link.jsonl"),
+    ] {
+        let done = world.run(&format!("convert items.dat -c items.cpy -i items.toml -e cp037 {options}"));
+        assert!(done.err().contains(&format!("{read} is both read and written")), "{options}: {}", done.err());
+        done.code(2);
+    }
+    let done = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --profile out.jsonl");
+    assert!(done.err().contains("out.jsonl would be written twice"), "{}", done.err());
+    // Of several inputs, none may be where another one's output goes.
+    world.write("two.dat", items());
+    std::fs::create_dir(world.path("out")).unwrap();
+    std::os::unix::fs::symlink("../items.dat", world.path("out/two.jsonl")).unwrap();
+    let done = world.run("convert items.dat two.dat -c items.cpy -e cp037 --to jsonl -o out");
+    assert!(done.err().contains("both read and written"), "{}", done.err());
+    assert!(world.read("items.cpy") == copybook && world.read("items.toml") == interface.as_bytes());
     assert!(world.read("items.dat") == items(), "the input is as it was");
 }

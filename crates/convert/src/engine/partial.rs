@@ -29,8 +29,7 @@ impl PartialFile {
         };
         let partial = partial_path(&real);
         let make = || {
-            let file = create_beside(&partial)?;
-            lock(&file)?;
+            let file = opened_alone(&partial, || create_beside(&partial))?;
             file.set_len(0)?;
             if let Ok(replaced) = fs::metadata(&real)
                 && !replaced.permissions().readonly()
@@ -46,8 +45,7 @@ impl PartialFile {
     /// Resumes after the first `len` bytes, and truncates the rest. Returns `Ok(Err(found))` if the file has fewer bytes.
     pub(crate) fn resume(path: &Path, len: u64) -> io::Result<Result<Self, u64>> {
         let (real, partial) = (real_path(path), partial_path(path));
-        let mut file = OpenOptions::new().read(true).write(true).open(&partial)?;
-        lock(&file)?;
+        let mut file = opened_alone(&partial, || OpenOptions::new().read(true).write(true).open(&partial))?;
         let found = file.metadata()?.len();
         if found < len {
             return Ok(Err(found));
@@ -138,6 +136,35 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
+/// Opens and locks the file with the name. A run that held the lock may have given the file its final name meanwhile: the lock is then that of a complete
+/// output, and the name is opened again.
+fn opened_alone(name: &Path, open: impl Fn() -> io::Result<File>) -> io::Result<File> {
+    for _ in 0..LOCK_TRIES {
+        let file = open()?;
+        lock(&file)?;
+        if is_named(&file, name)? {
+            return Ok(file);
+        }
+    }
+    Err(busy())
+}
+
+/// Returns true if the open file still has the name.
+fn is_named(file: &File, name: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let held = file.metadata()?;
+        Ok(fs::symlink_metadata(name).is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())))
+    }
+    // Other systems do not rename an open file.
+    #[cfg(not(unix))]
+    {
+        let _ = (file, name);
+        Ok(true)
+    }
+}
+
 /// Locks the file, because two runs that write one file would destroy it. A run that was just killed may hold its lock for a moment. If the file
 /// system does not support locks, there is no protection.
 fn lock(file: &File) -> io::Result<()> {
@@ -147,8 +174,46 @@ fn lock(file: &File) -> io::Result<()> {
             Ok(()) | Err(fs::TryLockError::Error(_)) => return Ok(()),
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another run is writing it"))
+    Err(busy())
+}
+
+fn busy() -> io::Error {
+    io::Error::new(io::ErrorKind::ResourceBusy, "another run is writing it")
 }
 
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_waited_for_another_one_leaves_its_output_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let mut first = PartialFile::create(&path).unwrap();
+        first.write_all(b"first").unwrap();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| PartialFile::create(&path).unwrap());
+            // Time to open the file and to wait for its lock.
+            std::thread::sleep(LOCK_PAUSE * 5);
+            first.rename().unwrap();
+            drop(first);
+            let mut second = second.join().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"first");
+            second.write_all(b"second").unwrap();
+            second.rename().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"second");
+        });
+    }
+
+    #[test]
+    fn two_runs_do_not_write_one_file_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let _first = PartialFile::create(&path).unwrap();
+        let second = PartialFile::create(&path).unwrap_err();
+        assert!(second.to_string().contains("another run is writing it"), "{second}");
+    }
+}

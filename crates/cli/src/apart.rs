@@ -9,14 +9,14 @@ use crate::exit::{Stop, argument};
 
 /// The files of a run.
 #[derive(Debug, Default)]
-pub(super) struct Apart {
+pub(crate) struct Apart {
     read: Vec<PathBuf>,
     written: Vec<PathBuf>,
 }
 
 impl Apart {
     /// Registers a file that the run reads.
-    pub(super) fn reads(&mut self, path: &Path) {
+    pub(crate) fn reads(&mut self, path: &Path) {
         self.read.extend(file(path));
     }
 
@@ -24,7 +24,7 @@ impl Apart {
     ///
     /// # Errors
     /// The run also reads the file, or writes it twice.
-    pub(super) fn writes(&mut self, path: &Path) -> Result<(), Stop> {
+    pub(crate) fn writes(&mut self, path: &Path) -> Result<(), Stop> {
         let Some(one) = file(path) else { return Ok(()) };
         if self.read.contains(&one) {
             let finding = argument(format!("{} is both read and written", shown(path)));
