@@ -7,7 +7,8 @@
 //! | OTI, APERAK | a transaction, or with OTI a group | its number in its group or, for EDIFACT, in its interchange |
 //! | AK2 and AK5, UCM | a transaction | its number in its group or, for EDIFACT, in its interchange |
 //!
-//! A group that is accepted or rejected as a whole determines the state of its transactions that no report names. Numbers recur after the end of
+//! A group that is accepted or rejected as a whole determines the state of its transactions that no report names, but an acceptance whose counts
+//! contradict each other or the group that was sent does not. Numbers recur after the end of
 //! their range, so this applies to the transactions of the group's own interchange. A report about an unknown number, or about a document of
 //! another type, is a finding of the acknowledgment's own entry, which can be found by search. The same applies to a report that contradicts
 //! itself or an earlier one.
@@ -158,35 +159,70 @@ fn group(
     let document = report.functional_id.as_deref().unwrap_or("").trim();
     let about = About { kind: Kind::Group, contexts: &contexts, number: &number, document, advice: None };
     let found = settle(desk, work, &about, state, &report.codes)?;
-    if let Some(what) = report.contradiction().filter(|_| state.is_some()) {
-        let message = format!("the answer to group {number} contradicts itself: {what}");
+    let members = match &found {
+        Found::Sent { id, .. } => {
+            let ledger = desk.ledger;
+            let entry = ledger.need(desk.unit()?, *id)?;
+            let members = members(desk, &entry)?;
+            Some((entry, members))
+        }
+        _ => None,
+    };
+    let sent = members.as_ref().map(|(_, members)| members.len() as u64);
+    let contradiction = report.contradiction().map(str::to_owned).or_else(|| missed(report, sent?));
+    let is_doubtful = contradiction.is_some();
+    if let Some(what) = contradiction.filter(|_| state.is_some()) {
+        let message = format!("the answer to group {number} contradicts itself or the group: {what}");
         let finding = Finding::warning(codes::ACK_CONTRADICTS, Fault::Sender, message);
-        work.find(finding.hint("ask the partner which documents were accepted"));
+        work.find(finding.hint(
+            "ask the partner which documents were accepted; those without an answer of their own are not accepted",
+        ));
     }
-    let (Found::Sent { id, is_changed: true }, Some(state)) = (&found, state) else { return Ok(found) };
-    let are_all = report.accepted.zip(report.received).is_none_or(|(accepted, received)| accepted >= received);
+    let (Found::Sent { is_changed: true, .. }, Some(state), Some((entry, members))) = (&found, state, members) else {
+        return Ok(found);
+    };
     let rest = match state {
         State::Refused => State::Refused,
-        State::Accepted | State::AcceptedWithErrors if are_all => State::Accepted,
+        State::Accepted | State::AcceptedWithErrors if !is_doubtful => State::Accepted,
         _ => return Ok(found),
     };
-    let entry = {
-        let ledger = desk.ledger;
-        ledger.need(desk.unit()?, *id)?
-    };
-    decide_group(desk, work, &entry, rest)?;
+    decide(desk, work, &entry, members, rest)?;
     Ok(found)
+}
+
+/// Compares the counts of an answer with the group that was sent. An answer that says less about it cannot accept what it does not name.
+fn missed(report: &GroupReport, sent: u64) -> Option<String> {
+    // Without transactions, a purge removed them.
+    let received = report.received.filter(|received| *received != sent && sent > 0)?;
+    Some(format!("it counts {received} transaction sets, and the group has {sent}"))
+}
+
+/// Returns the transactions of a group that was sent.
+fn members(desk: &mut Desk<'_>, group: &Entry) -> Result<Vec<Entry>, Findings> {
+    let Details { standard, sender, receiver, parent, .. } = &group.details;
+    let context = transaction_context(standard, sender, receiver, &group.number);
+    let mut members = sent_in(desk, context)?;
+    members.retain(|one| one.details.group == group.number && one.details.parent == *parent);
+    Ok(members)
 }
 
 /// Decides about the transactions of a group that was sent.
 fn decide_group(desk: &mut Desk<'_>, work: &Work<'_>, group: &Entry, rest: State) -> Result<(), Findings> {
-    let Details { standard, sender, receiver, parent, .. } = &group.details;
-    let context = transaction_context(standard, sender, receiver, &group.number);
+    let members = members(desk, group)?;
+    decide(desk, work, group, members, rest)
+}
+
+/// Decides about those transactions of a group that have no answer of their own.
+fn decide(
+    desk: &mut Desk<'_>,
+    work: &Work<'_>,
+    group: &Entry,
+    members: Vec<Entry>,
+    rest: State,
+) -> Result<(), Findings> {
     let what = format!("its group {} was answered in entry {}", group.id, work.id);
-    for one in sent_in(desk, context)? {
-        if one.details.group == group.number && one.details.parent == *parent && is_decided(one.state, rest) {
-            set(desk, one.id, work.id, rest, &what)?;
-        }
+    for one in members.into_iter().filter(|one| is_decided(one.state, rest)) {
+        set(desk, one.id, work.id, rest, &what)?;
     }
     Ok(())
 }

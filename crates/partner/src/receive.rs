@@ -669,7 +669,7 @@ impl Run<'_> {
         details.happened(now, state.name());
         findings
             .iter()
-            .filter(|finding| finding.severity == Severity::Error)
+            .filter(|finding| finding.severity == Severity::Error || finding.code == codes::ACK_CONTRADICTS)
             .for_each(|finding| self.report.find(id, finding));
         self.report.transactions += 1;
         let entry = Entry {

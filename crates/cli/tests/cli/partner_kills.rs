@@ -124,16 +124,18 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
 
         // The partner's reply to all of it, with kills as well: every document is accepted once.
         let mut answer = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260402*1200*^*00501*000000002*0*P*:~GS*FA*ALDER*QUAYSIDE*20260402*1200*2*X*005010~".to_owned();
-        let groups: Vec<(&str, &str)> = alder
+        let groups: Vec<(&str, &str, &str)> = alder
             .iter()
             .filter_map(|text| {
                 let group = text.split("~GS*").nth(1)?.split('~').next()?;
                 let fields: Vec<&str> = group.split('*').collect();
-                (fields.first() != Some(&"FA")).then(|| Some((*fields.first()?, *fields.get(5)?))).flatten()
+                let count = text.split("~GE*").nth(1)?.split('*').next()?;
+                (fields.first() != Some(&"FA")).then(|| Some((*fields.first()?, *fields.get(5)?, count))).flatten()
             })
             .collect();
-        for (at, (functional, group)) in (1..).zip(&groups) {
-            answer.push_str(&format!("ST*997*{at:04}~AK1*{functional}*{group}~AK9*A*1*1*1~SE*4*{at:04}~"));
+        for (at, (functional, group, count)) in (1..).zip(&groups) {
+            let counts = format!("{count}*{count}*{count}");
+            answer.push_str(&format!("ST*997*{at:04}~AK1*{functional}*{group}~AK9*A*{counts}~SE*4*{at:04}~"));
         }
         answer.push_str(&format!("GE*{}*2~IEA*1*000000002~", groups.len()));
         world.write("answer.x12", answer);

@@ -147,6 +147,30 @@ fn an_answer_without_its_end_decides_nothing() {
     assert!(found.iter().any(|text| text.starts_with("1 segments of the acknowledgment belong to no")), "{found:?}");
 }
 
+/// The partner received one transaction of two and accepted its group: the other one was accepted, too.
+#[test]
+fn a_group_that_arrived_in_part_accepts_only_what_it_names() {
+    for (counts, words) in [
+        ("A*1*1*1", "it counts 1 transaction sets, and the group has 2"),
+        ("A*5*5*5", "the number of transaction sets received differs from those reported"),
+        ("A*2*2*2", "the number of transaction sets received differs from those reported"),
+    ] {
+        let world = World::with(EXPECTING, "");
+        world.sent("order", &["A1", "A2"]);
+        let report = world.receive(&answer(1, &format!("AK1*PO*1~AK2*850*0001~AK5*A~AK9*{counts}~")));
+        assert_eq!(states(&world, Kind::Transaction), [State::Accepted, State::Sent], "{counts}");
+        let told: Vec<&str> = report.findings.iter().map(|(_, finding)| finding.message.as_str()).collect();
+        assert!(told.len() == 1 && told[0].contains(words), "{counts}: {told:?}");
+    }
+    // Without transactions of its own, an answer is about all of them.
+    for (counts, expected) in [("A*2*2*2", State::Accepted), ("A*1*1*1", State::Sent), ("A*5*5*5", State::Sent)] {
+        let world = World::with(EXPECTING, "");
+        world.sent("order", &["A1", "A2"]);
+        world.receive(&answer(1, &format!("AK1*PO*1~AK9*{counts}~")));
+        assert_eq!(states(&world, Kind::Transaction), [expected; 2], "{counts}");
+    }
+}
+
 /// A late answer turned `replaced` into `accepted`, and a replaced interchange could be sent again.
 #[test]
 fn what_is_replaced_stays_replaced() {
