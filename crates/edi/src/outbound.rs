@@ -117,33 +117,19 @@ impl OutboundCheck {
         let mut input = core::mem::take(&mut self.rest);
         input.extend_from_slice(bytes);
         let mut pass = self.reader.over(&input, EndOfInput::No);
+        let guides = self.guides.as_ref().map(|documents| documents.guides());
+        let mut faults = Vec::new();
         loop {
             let event = pass.advance();
+            let check = self.validator.event(event, |_| guides, &mut pass, &mut faults);
+            faults.drain(..).for_each(|fault| self.found.put(fault));
             match event {
-                Event::Segment => {
-                    if let Some((error, at)) = self.validator.characters(&pass) {
-                        pass.put_segment_fault(error, at);
-                    }
-                    self.validator.segment(&pass);
-                }
-                Event::TransactionStart => {
-                    self.inside = true;
-                    let guides = self.guides.as_ref().map(|documents| documents.guides());
-                    self.validator.begin_by(guides, &mut pass);
-                }
-                Event::TransactionEnd(closed) => {
-                    self.inside = false;
-                    self.validator.end(closed, &pass);
-                }
+                Event::TransactionStart => self.inside = true,
+                Event::TransactionEnd(_) => self.inside = false,
+                Event::NeedMore | Event::Done => break,
                 _ => {}
             }
-            if pass.has_faults() || self.validator.has_faults() {
-                pass.take_faults().for_each(|fault| self.found.put(fault));
-                self.validator.take_faults().for_each(|fault| self.found.put(fault));
-            }
-            if matches!(event, Event::NeedMore | Event::Done) {
-                break;
-            }
+            check.end(&mut pass);
         }
         let done = pass.finish();
         input.drain(..done);

@@ -226,7 +226,10 @@ impl Definitions {
             edi_charset: charset,
             strict: args.strict,
             output_check: output_check(
-                args.output_level.unwrap_or(OutputLevel(guides.as_ref().map(|_| ValidationLevel::Rules))),
+                args.output_level.unwrap_or(OutputLevel(match &guides {
+                    Some(_) => Some(ValidationLevel::Rules),
+                    None => args.strict.then_some(ValidationLevel::Envelope),
+                })),
                 args.strict,
                 LimitArg::limits(&args.reading.source.limit),
             ),

@@ -449,3 +449,54 @@ fn the_example_of_snip_levels_finds_codes_and_identifiers() {
         );
     }
 }
+
+/// Only `convert` found these; `validate` and its acknowledgments said nothing.
+#[test]
+fn headers_and_trailers_are_checked_like_what_is_between_them() {
+    let world = examples();
+    let claims = String::from_utf8(world.read("claims.x12")).expect("ASCII");
+    let orders = String::from_utf8(world.read("orders.edi")).expect("ASCII");
+    let (surplus, foreign, level) = ("EDI-042", "EDI-041", "EDI-048");
+    let told = |command: &str| {
+        let ran = world.run(command);
+        ran.out() + &ran.err()
+    };
+    for (text, from, to, code) in [
+        (&claims, "SE*40*0001", "SE*40*0001*X", surplus),
+        (&claims, "GE*1*1", "GE*1*1*X", surplus),
+        (&claims, "IEA*1*000000101", "IEA*1*000000101*X", surplus),
+        (&claims, "ST*837*", "ST*837:7*", surplus),
+        (&claims, "*005010X222A1~\nST*", "*005010X222A1*A~\nST*", surplus),
+        (&claims, "GS*HC*", "GS*HC^T*", surplus),
+        (&claims, "HARBOURHOUSE   ", "HARBOURHOUS\u{c9}   ", foreign),
+        (&claims, "GS*HC*HARBOURHOUSE", "GS*HC*HARBOURHOUS\u{c9}", foreign),
+        (&orders, "UNOC:3+", "UNOC:3:A:14:X+", surplus),
+        (&orders, "260401:1200+", "260401:1200:5+", surplus),
+        // Separators without data after them are another finding.
+        (&orders, "+26'", "+26++++++'", ""),
+        (&orders, "UNOC:3+5412345000013:14", "UNOA:3+Alder:14", level),
+        (&orders, "UNOC:3+5412345000013:14", "UNOA:3+\u{e9}:14", foreign),
+    ] {
+        assert_eq!(text.matches(from).count().min(1), 1, "{from}");
+        world.write("in.edi", text.replacen(from, to, 1));
+        let seen = told("validate in.edi");
+        let seen_by_convert = told("convert in.edi --to jsonl -o /dev/null");
+        if code.is_empty() {
+            assert!(!seen.contains(surplus), "{to}: {seen}");
+            continue;
+        }
+        assert!(seen.contains(&format!("warning[{code}]")), "{to}: {seen}");
+        // What follows from the level is for `validate` only.
+        assert!(code == level || seen_by_convert.contains(&format!("warning[{code}]")), "{to}: {seen_by_convert}");
+        assert_eq!(world.run("validate --strict in.edi").code, Some(1), "{to}");
+    }
+    // What is written is checked by the same steps.
+    let documents = world.run("convert claims.x12 --to jsonl").out();
+    world.write("in.jsonl", documents.replacen("\"HARBOURHOUSE\"", "\"HARBOURHOUS\u{c9}\"", 1));
+    for options in ["", " --output-level envelope", " --output-level none"] {
+        let seen = world.run(&format!("convert in.jsonl -o out.x12{options}")).err();
+        assert!(seen.contains(&format!("warning[{foreign}]")), "{options}: {seen}");
+    }
+    let refused = world.run("convert in.jsonl -o out.x12 --strict --rejects out.rejects");
+    assert_eq!(refused.code, Some(1), "{}", refused.err());
+}

@@ -436,6 +436,21 @@ impl Header {
         self.text.iter().any(u8::is_ascii_control)
     }
 
+    /// Returns true if the segment has elements, components or repetitions that the standard does not have.
+    pub(crate) fn has_surplus(&self) -> bool {
+        let fields = header_fields(self.delimiters.standard, self.level);
+        // ISA16 is the component separator.
+        let last =
+            fields.iter().map(|field| field.element).max().unwrap_or(0) + usize::from(fields[0].reference == "ISA01");
+        let segment = self.segment();
+        segment.len() > last
+            || (1..).zip(segment.elements()).any(|(number, element)| {
+                let components = fields.iter().filter(|field| field.element == number).count().max(1);
+                !element.is_empty() && element.components().count() > components
+                    || element.repetitions().nth(1).is_some()
+            })
+    }
+
     /// Returns the data of a component without release characters and, for X12, without trailing spaces; empty if it is absent.
     #[must_use]
     pub fn component(&self, element: usize, component: usize) -> Cow<'_, [u8]> {

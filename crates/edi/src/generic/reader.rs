@@ -45,6 +45,7 @@ use crate::documents::{GuideBody, GuideDocuments, Left, Sent};
 use crate::envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, header_fields};
 use crate::excerpt::Surroundings;
 use crate::fault::{EdiError, EdiFault};
+use crate::level::Level;
 use crate::position::EndOfInput;
 use crate::position::Position;
 use crate::segment::{Element, Segment};
@@ -92,7 +93,7 @@ pub(super) struct State {
     /// Body of documents by guide.
     body: Option<Box<GuideBody>>,
     characters: Characters,
-    told: bool,
+    pub(super) told: bool,
     open: Option<Draft>,
     /// Page number of the transaction that begins next, if [`DocumentPass::break_page`] ended the preceding page.
     page: Option<u64>,
@@ -646,14 +647,20 @@ impl DocumentPass<'_> {
             }
         }
         sink.leave(nodes.delimiters);
-        let mut lost = [None; 3];
+        let (mut lost, mut foreign) = ([None; 3], [None; 3]);
+        let add = |to: &mut [Option<(Level, Position)>; 3], level, at| {
+            *to.iter_mut().find(|one| one.is_none()).expect("three headers") = Some((level, at));
+        };
         let repeated = state.body.as_ref().map_or(0, |body| if body.is_active() { body.repeated() } else { 0 });
         let mut put = |sink: &mut S, nodes: &HeaderNodes, header: &Header, number: u64| {
             let is_page = header.level() == crate::Level::Transaction && page > 1;
             let page = is_page.then_some((page, repeated));
-            if !send_header(sink, nodes, header, (number, page), state.characters, &mut state.decoded) {
-                *lost.iter_mut().find(|lost| lost.is_none()).expect("three headers") =
-                    Some((header.level(), header.position()));
+            let found = send_header(sink, nodes, header, (number, page), state.characters, &mut state.decoded);
+            if let Some(at) = found {
+                add(&mut foreign, header.level(), at);
+            }
+            if header.has_surplus() {
+                add(&mut lost, header.level(), header.position());
             }
         };
         put(sink, &nodes.interchange, self.pass.interchange(), state.interchange);
@@ -663,6 +670,9 @@ impl DocumentPass<'_> {
         if is_transaction {
             let header = self.pass.transaction();
             put(sink, &nodes.transaction, header, header.position().transaction.into());
+        }
+        if page == 1 && foreign[0].is_some() {
+            self.header_characters(foreign);
         }
         if page == 1 && lost[0].is_some() {
             self.header_elements(lost);
@@ -851,7 +861,7 @@ fn send_any<S: Sink>(
     sink.leave(nodes.segments);
 }
 
-/// Sends the fields of a header. Returns false if it has elements without a field.
+/// Sends the fields of a header. Returns the position of the first one with characters that are not in the character set.
 fn send_header<S: Sink>(
     sink: &mut S,
     nodes: &HeaderNodes,
@@ -859,9 +869,10 @@ fn send_header<S: Sink>(
     (number, page): (u64, Option<(u64, u64)>),
     characters: Characters,
     decoded: &mut Vec<u8>,
-) -> bool {
+) -> Option<Position> {
     let standard = header.delimiters().standard;
     let fields = header_fields(standard, header.level());
+    let mut foreign = None;
     sink.enter(nodes.group);
     sink.value(nodes.position, Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
     if let Some((page, repeated)) = page {
@@ -874,19 +885,13 @@ fn send_header<S: Sink>(
         let value = header.component(field.element, field.component);
         let separator = field.reference == "ISA11" && header.delimiters().repetition.is_some();
         if !value.is_empty() && !separator {
-            let value = characters.value(Run::from(&value[..]), decoded).0;
+            let (value, fit) = characters.value(Run::from(&value[..]), decoded);
+            if fit == Fit::Foreign && foreign.is_none() {
+                foreign = Some(header.position().element(u32::try_from(field.element).unwrap_or(u32::MAX)));
+            }
             sink.value(*node, value);
         }
     }
     sink.leave(nodes.group);
-    // ISA16 is the component separator.
-    let last =
-        fields.iter().map(|field| field.element).max().unwrap_or(0) + usize::from(fields[0].reference == "ISA01");
-    let mut known = header.segment().len() <= last;
-    for (number, element) in (1..).zip(header.segment().elements()) {
-        let components = fields.iter().filter(|field| field.element == number).count().max(1);
-        known &= element.is_empty() || element.components().count() <= components;
-        known &= element.repetitions().nth(1).is_none();
-    }
-    known
+    foreign
 }

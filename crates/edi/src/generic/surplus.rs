@@ -1,4 +1,4 @@
-//! Elements of headers and trailers for which documents have no field.
+//! Elements of headers and trailers for which documents have no field, and characters of headers outside their set.
 
 use super::reader::DocumentPass;
 use crate::Closed;
@@ -11,14 +11,27 @@ impl DocumentPass<'_> {
     #[cold]
     pub(super) fn header_elements(&mut self, headers: [Option<(Level, Position)>; 3]) {
         for (level, at) in headers.into_iter().flatten() {
-            let is_first = match level {
-                Level::Interchange => self.state.in_interchange == 1,
-                Level::Group => self.state.in_group == 1,
-                Level::Transaction => true,
-            };
-            if is_first {
+            if self.is_first_of(level) {
                 self.envelope_elements(level, false, at);
             }
+        }
+    }
+
+    /// Reports characters of the headers of a document that are not in their set, once in an interchange.
+    #[cold]
+    pub(super) fn header_characters(&mut self, headers: [Option<(Level, Position)>; 3]) {
+        let found = headers.into_iter().flatten().find(|(level, _)| self.is_first_of(*level));
+        if let Some((level, at)) = found.filter(|_| !core::mem::replace(&mut self.state.told, true)) {
+            self.envelope_fault(level, EdiError::Characters, at);
+        }
+    }
+
+    /// Returns true if the document is the first one with the open header of a level.
+    fn is_first_of(&self, level: Level) -> bool {
+        match level {
+            Level::Interchange => self.state.in_interchange == 1,
+            Level::Group => self.state.in_group == 1,
+            Level::Transaction => true,
         }
     }
 
@@ -26,7 +39,11 @@ impl DocumentPass<'_> {
     #[cold]
     fn envelope_elements(&mut self, level: Level, in_trailer: bool, at: Position) {
         let standard = self.pass.delimiters().standard;
-        let error = EdiError::EnvelopeElements { standard, level, in_trailer };
+        self.envelope_fault(level, EdiError::EnvelopeElements { standard, level, in_trailer }, at);
+    }
+
+    /// Reports a fault of a header or trailer. Those of an interchange or a group reject no transaction.
+    fn envelope_fault(&mut self, level: Level, error: EdiError, at: Position) {
         if level == Level::Transaction {
             self.fault(error, at);
         } else {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::Validator;
-use crate::envelope::{EnvelopePass, Event};
-use crate::fault::EdiFault;
+use super::characters::CharacterCheck;
+use crate::envelope::{Closed, EnvelopePass, Event};
+use crate::fault::{EdiError, EdiFault};
 use crate::guide::{CompiledGuide, GuideSet};
+use crate::level::Level;
 
 /// Result of [`Validator::event`].
 #[derive(Debug)]
@@ -40,14 +42,20 @@ impl Validator {
                     pass.take_break_back(bytes);
                 }
             }
+            Event::InterchangeStart => self.header(Level::Interchange, pass),
+            Event::GroupStart => self.header(Level::Group, pass),
             Event::TransactionStart => {
                 let guides = guides(pass);
                 check.guide = self.begin_by(guides, pass);
+                self.header(Level::Transaction, pass);
             }
             Event::TransactionEnd(closed) => {
                 self.end(closed, pass);
+                trailer(Level::Transaction, closed, pass);
             }
-            _ => {}
+            Event::GroupEnd(closed) => trailer(Level::Group, closed, pass),
+            Event::InterchangeEnd(closed) => trailer(Level::Interchange, closed, pass),
+            Event::NeedMore | Event::Done => {}
         }
         faults.clear();
         if pass.has_faults() || self.has_faults() {
@@ -55,6 +63,39 @@ impl Validator {
             faults.extend(self.take_faults());
         }
         check
+    }
+
+    /// Checks the elements and characters of a header that opened a level. Characters of a transaction's header count as those of its segments.
+    fn header(&mut self, level: Level, pass: &mut EnvelopePass<'_>) {
+        let header = match level {
+            Level::Interchange => pass.interchange(),
+            Level::Group => pass.last_group(),
+            Level::Transaction => pass.transaction(),
+        };
+        let at = header.position();
+        let surplus = header.has_surplus().then_some(EdiError::EnvelopeElements {
+            standard: header.delimiters().standard,
+            level,
+            in_trailer: false,
+        });
+        let characters = match level {
+            Level::Transaction => self.characters.look(&header.segment(), || at),
+            _ => CharacterCheck::of(self.options.characters, pass).look(&header.segment(), || at),
+        };
+        surplus
+            .into_iter()
+            .map(|error| (error, at))
+            .chain(characters)
+            .for_each(|(error, at)| pass.put_fault(error, at));
+    }
+}
+
+/// Reports elements of a trailer after its count and its control number (X12.5 and X12.6; ISO 9735-1).
+fn trailer(level: Level, closed: Closed, pass: &mut EnvelopePass<'_>) {
+    if closed == Closed::ByTrailer && pass.segment().len() > 2 {
+        let standard = pass.delimiters().standard;
+        let at = pass.position().element(3);
+        pass.put_fault(EdiError::EnvelopeElements { standard, level, in_trailer: true }, at);
     }
 }
 
