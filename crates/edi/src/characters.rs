@@ -53,6 +53,11 @@ impl Characters {
         }
     }
 
+    /// Returns true if the set is named and each of its characters is one byte.
+    pub(crate) fn has_declared_bytes(self) -> bool {
+        self.declared && matches!(self.charset, Charset::SingleByte(_))
+    }
+
     /// Returns the value of some bytes, using `scratch` if they must be converted.
     #[inline(always)]
     pub(crate) fn value<'a>(self, data: Run<'a>, scratch: &'a mut Vec<u8>) -> (Value<'a>, Fit) {

@@ -500,3 +500,42 @@ fn headers_and_trailers_are_checked_like_what_is_between_them() {
     let refused = world.run("convert in.jsonl -o out.x12 --strict --rejects out.rejects");
     assert_eq!(refused.code, Some(1), "{}", refused.err());
 }
+
+/// A blank after a qualifier hid its segment from the guide, and one after a format qualifier turned the check of the date off.
+#[test]
+fn blanks_after_a_qualifier_change_nothing() {
+    let world = examples();
+    let claims = String::from_utf8(world.read("claims.x12")).expect("ASCII");
+    let check = |text: String| {
+        world.write("in.x12", text);
+        let ran = world.run("validate in.x12 -g 837p.guide");
+        ran.out() + &ran.err()
+    };
+    for qualifier in ["NM1*85*", "NM1*41*", "DTP*472*", "REF*EI*", "HL*1**20*"] {
+        let blank = format!("{} *", qualifier.trim_end_matches('*'));
+        assert!(claims.contains(qualifier), "{qualifier}");
+        let told = check(claims.replace(qualifier, &blank));
+        assert!(!told.contains("EDI-110"), "{qualifier}: {told}");
+    }
+    let at = claims.find("*D8*").expect("a date") + 4;
+    let date = &claims[at..at + 8];
+    for form in ["D8", "D8 "] {
+        let told = check(claims.replace(&format!("*D8*{date}"), &format!("*{form}*20260231")));
+        assert!(told.contains("20260231") || told.contains("EDI-117"), "{form}: {told}");
+    }
+}
+
+/// A sender writes UTF-8 and names ISO 8859-1: each byte is a character, as `convert` shows them.
+#[test]
+fn lengths_are_those_of_the_named_character_set() {
+    let world = examples();
+    let orders = String::from_utf8(world.read("orders.edi")).expect("ASCII");
+    let buyer = "NAD+BY+5412345000013::9++ALDER HANDEL";
+    assert!(orders.contains(buyer));
+    for (set, is_found) in [("UNOC", true), ("UNOY", false)] {
+        let text = orders.replacen("UNOC", set, 1);
+        world.write("in.edi", text.replacen(buyer, &format!("{buyer}+++++\u{c4}\u{c4}\u{c4}"), 1));
+        let ran = world.run("validate in.edi -g orders.guide");
+        assert_eq!(ran.out().contains("has 6 characters, expected at most 3"), is_found, "{set}: {}", ran.out());
+    }
+}

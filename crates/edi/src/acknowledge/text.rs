@@ -2,6 +2,7 @@
 
 use quayline_charset::ExtendedText;
 
+use crate::characters::Characters;
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::Header;
 use crate::segment::Element;
@@ -19,6 +20,8 @@ pub(super) struct Text {
     pub(super) bytes: Vec<u8>,
     /// Text beyond ASCII is written by code extension.
     pub(super) extended: bool,
+    /// Each byte is a character, because the answered interchange names such a set.
+    single_byte: bool,
     /// Segments since the last [`Text::restart`].
     pub(super) segments: u64,
     /// Bytes up to the last element that is not empty.
@@ -32,6 +35,7 @@ impl Text {
             line_break: LineBreak::None,
             bytes: Vec::new(),
             extended: false,
+            single_byte: false,
             segments: 0,
             solid: 0,
         }
@@ -43,7 +47,7 @@ impl Text {
         let release = if delimiters.standard == Standard::X12 { None } else { delimiters.release };
         self.delimiters = Delimiters { release, ..*delimiters };
         self.line_break = line_break;
-        self.extended = false;
+        (self.extended, self.single_byte) = (false, false);
         self.bytes.clear();
         self.segments = 0;
     }
@@ -53,6 +57,7 @@ impl Text {
         self.restart(interchange.delimiters(), line_break);
         let set = CharacterSet::of(&interchange.field("syntax_identifier"));
         self.extended = self.delimiters.standard == Standard::Edifact && set == Some(CharacterSet::Iso2022);
+        self.single_byte = Characters::of(interchange, None).has_declared_bytes();
     }
 
     pub(super) fn begin(&mut self, tag: &str) -> &mut Self {
@@ -94,7 +99,7 @@ impl Text {
             let mut scratch = Vec::new();
             let component = components.as_mut().and_then(Iterator::next);
             let data = component.map_or(&b""[..], |component| component.data(&mut scratch).bytes());
-            let data = cut(data, *most);
+            let data = if self.single_byte { &data[..data.len().min(*most)] } else { cut(data, *most) };
             // Spaces alone are not a value.
             let is_blank = data.iter().all(|byte| *byte == b' ');
             self.data(if is_blank { otherwise.as_bytes() } else { data });

@@ -8,7 +8,7 @@ use crate::delimiters::Standard;
 use crate::envelope::{HeaderField, header_fields};
 use crate::guide::compile::{Form, Spec, reference};
 use crate::level::Level;
-use crate::validate::{Numbers, Settings, value_fault};
+use crate::validate::{Settings, value_fault};
 
 impl GuideDocuments {
     /// Returns the reason why a text cannot be the value of a leaf, in the words of the finding for such a document: `BIG07 (Kind of transaction) is
@@ -25,7 +25,7 @@ impl GuideDocuments {
         let compiled = self.guides().compiled(guide);
         let tables = &compiled.layouts;
         let spec = self.spec_of(guide, item, element, component)?;
-        let settings = Settings { day: None, numbers: Numbers { mark: b'.', standard: Standard::X12 } };
+        let settings = Settings::default();
         let kind = value_fault(tables, settings, spec, text.as_bytes(), 0)?;
         let reference = reference(&self.plans[guide].items[item].tag, element, component).into();
         let name = tables.name(spec.name);

@@ -121,6 +121,19 @@ impl CodeSet {
         self.find(key).is_some()
     }
 
+    /// Returns whether the set has a value, or has it without the blanks after it: identifiers shorter than their least length are filled with blanks
+    /// (X12.6, type ID).
+    #[inline(always)]
+    pub(crate) fn holds(&self, key: Key<'_>) -> bool {
+        self.contains(key) || key.bytes.last() == Some(&b' ') && self.contains_without_blanks(key.bytes)
+    }
+
+    #[cold]
+    fn contains_without_blanks(&self, bytes: &[u8]) -> bool {
+        let bytes = bytes.trim_ascii_end();
+        !bytes.is_empty() && self.contains(Key::of(bytes))
+    }
+
     /// Returns whether a value is listed, and valid on a day (`YYYYMMDD`) if one is given.
     #[inline(always)]
     pub(crate) fn standing(&self, key: Key<'_>, day: Option<u32>) -> Standing {

@@ -10,6 +10,25 @@ pub(crate) struct Settings {
     /// Day for dated codes, `YYYYMMDD`.
     pub(crate) day: Option<u32>,
     pub(crate) numbers: Numbers,
+    /// True if each byte is a character, because the interchange or the user names such a set.
+    pub(crate) single_byte: bool,
+}
+
+impl Default for Settings {
+    /// Settings of a plain X12 interchange.
+    fn default() -> Self {
+        Settings { day: None, numbers: Numbers { mark: b'.', standard: Standard::X12 }, single_byte: false }
+    }
+}
+
+impl Settings {
+    /// Returns the number of characters of a value. If no set is named, those of UTF-8 if it is valid, otherwise its bytes.
+    pub(super) fn characters(self, data: &[u8]) -> usize {
+        if self.single_byte || data.is_ascii() {
+            return data.len();
+        }
+        core::str::from_utf8(data).map_or(data.len(), |text| text.chars().count())
+    }
 }
 
 /// The form of numbers with decimals.
@@ -222,6 +241,18 @@ const fn code(text: &str) -> u64 {
     word
 }
 
+/// Returns a code without blanks after it.
+fn without_blanks(code: u64) -> u64 {
+    let mut bytes = code.to_le_bytes();
+    for byte in bytes.iter_mut().rev().skip_while(|byte| **byte == 0) {
+        if *byte != b' ' {
+            break;
+        }
+        *byte = 0;
+    }
+    u64::from_le_bytes(bytes)
+}
+
 /// Codes of X12 data element 1250 whose form is clear.
 pub(super) fn x12_period(format: u64) -> Option<Period> {
     const D8: u64 = code("D8");
@@ -233,7 +264,7 @@ pub(super) fn x12_period(format: u64) -> Option<Period> {
     const TM: u64 = code("TM");
     const CM: u64 = code("CM");
     const CY: u64 = code("CY");
-    match format {
+    match without_blanks(format) {
         D8 => period("C", "CCYYMMDD"),
         D6 => period("Y", "YYMMDD"),
         RD8 => period("C-C", "CCYYMMDD-CCYYMMDD"),
@@ -260,7 +291,7 @@ pub(super) fn edifact_period(format: u64) -> Option<Period> {
     const P610: u64 = code("610");
     const P718: u64 = code("718");
     const P719: u64 = code("719");
-    match format {
+    match without_blanks(format) {
         P101 => period("Y", "YYMMDD"),
         P102 => period("C", "CCYYMMDD"),
         P201 => period("Yh", "YYMMDDHHMM"),
@@ -356,6 +387,7 @@ mod tests {
         let x12 = |format: &str, text: &str| x12_period(code(format)).is_none_or(|period| period.fits(text.as_bytes()));
         assert!(x12("D8", "20240101") && !x12("D8", "20240132") && !x12("D8", "202401011"));
         assert!(x12("RD8", "20240101-20240131") && !x12("RD8", "20240101"));
+        assert!(x12("D8 ", "20240101") && !x12("D8 ", "20240132"), "blanks after a code do not count");
         assert!(x12("TM", "2359") && x12("DT", "202401012359") && x12("ZZ", "anything"));
         let edifact =
             |format: &str, text: &str| edifact_period(code(format)).is_none_or(|period| period.fits(text.as_bytes()));

@@ -218,7 +218,7 @@ impl Explanation<'_, '_> {
 
 /// Returns the first fault of a value, independent of its neighbors except for the code of its format.
 pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8], format: u64) -> Option<Kind> {
-    let characters = characters(data);
+    let characters = settings.characters(data);
     let length = |found: usize| {
         let found = count(found);
         if found < spec.min {
@@ -343,14 +343,6 @@ fn blame(note: &Note, present: u64) -> (Kind, usize) {
         }
         NoteKind::IfFirstThenNone => excluded(note.elements.iter().skip(1).find(|number| there(number))),
     }
-}
-
-/// Returns the number of characters of a value: those of UTF-8 if it is valid, otherwise its bytes.
-fn characters(data: &[u8]) -> usize {
-    if data.is_ascii() {
-        return data.len();
-    }
-    core::str::from_utf8(data).map_or(data.len(), |text| text.chars().count())
 }
 
 fn count(n: usize) -> u32 {

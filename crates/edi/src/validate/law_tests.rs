@@ -72,7 +72,11 @@ fn both(guide: &CompiledGuide, elements: &str) -> (bool, usize) {
         }
         let segment = pass.segment();
         let layout = guide.layouts.of_item[ItemId(1).index()];
-        let settings = Settings { day: Some(20_260_401), numbers: Numbers { mark: b'.', standard: Standard::X12 } };
+        let settings = Settings {
+            day: Some(20_260_401),
+            numbers: Numbers { mark: b'.', standard: Standard::X12 },
+            single_byte: false,
+        };
         let quick = is_quickly_right(&guide.layouts, layout, &segment, settings);
         let mut faults = Vec::new();
         Explanation { tables: &guide.layouts, layout, segment: &segment, settings, notes: true }.explain(&mut faults);

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Severity};
 
+use crate::characters::Characters;
 pub use crate::content_error::{BrokenRule, ContentError, ContentErrorKind, RuleSubject};
 use crate::delimiters::Standard;
 use crate::envelope::{Closed, EnvelopePass, Header};
@@ -85,7 +86,7 @@ impl Validator {
             options,
             walk: None,
             active: false,
-            settings: Settings { day: None, numbers: Numbers { mark: b'.', standard: Standard::X12 } },
+            settings: Settings::default(),
             characters: CharacterCheck::default(),
             base: Position::default(),
             standard: Standard::X12,
@@ -125,7 +126,12 @@ impl Validator {
         let is_either =
             delimiters.standard == Standard::Edifact && pass.interchange().field("syntax_version")[..] >= b"4"[..];
         let mark = if is_either { b',' } else { delimiters.decimal_mark };
-        self.settings = Settings { day, numbers: Numbers { mark, standard: delimiters.standard } };
+        let named = match self.options.characters {
+            CharacterRules::Checked(named) => named,
+            CharacterRules::Unchecked => None,
+        };
+        let single_byte = Characters::of(pass.interchange(), named).has_declared_bytes();
+        self.settings = Settings { day, numbers: Numbers { mark, standard: delimiters.standard }, single_byte };
         self.standard = delimiters.standard;
         self.base = pass.transaction().position();
         self.hl.start();
@@ -133,7 +139,7 @@ impl Validator {
         self.told = 0;
         let at = Mark { byte: self.base.byte.0, segment: self.base.segment };
         if self.options.level >= ValidationLevel::Rules {
-            self.rules.start(guide, self.settings.numbers.mark, day, at);
+            self.rules.start(guide, self.settings, at);
         }
     }
 

@@ -3,6 +3,7 @@
 use core::cmp::Ordering;
 use std::sync::Arc;
 
+use super::element::Settings;
 use super::element::{is_date, number};
 use crate::guide::CompiledGuide;
 use crate::guide::compile::{ItemId, ItemKind};
@@ -23,8 +24,7 @@ pub(super) struct RuleRun {
     open: Vec<Open>,
     /// Number of open loops, whether rules use them or not; 1 directly in the transaction.
     depth: u32,
-    decimal_mark: u8,
-    day: Option<u32>,
+    settings: Settings,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,9 +83,9 @@ enum Value<'v> {
 
 impl RuleRun {
     /// Begins a transaction.
-    pub(super) fn start(&mut self, guide: &Arc<CompiledGuide>, decimal_mark: u8, day: Option<u32>, at: Mark) {
+    pub(super) fn start(&mut self, guide: &Arc<CompiledGuide>, settings: Settings, at: Mark) {
         self.open.clear();
-        (self.decimal_mark, self.day) = (decimal_mark, day);
+        self.settings = settings;
         if guide.rules.feeds_of.is_empty() {
             self.guide = None;
             return;
@@ -300,7 +300,7 @@ impl RuleRun {
                 let implied = if let Data::Number(implied) = operand.data { implied } else { 0 };
                 let next = match value {
                     Value::Number(number) => Some(number),
-                    Value::Text(text) => Decimal::parse(text, self.decimal_mark, implied),
+                    Value::Text(text) => Decimal::parse(text, self.settings.numbers.mark, implied),
                     Value::Absent => None,
                 };
                 let result = next.and_then(|next| match operand.kind {
@@ -391,8 +391,8 @@ impl RuleRun {
         match (a, b) {
             (Value::Number(a), Value::Number(b)) => a.compare(b),
             (Value::Text(a), Value::Text(b)) => Some(a.trim_ascii_end().cmp(b.trim_ascii_end())),
-            (Value::Number(a), Value::Text(b)) => a.compare(Decimal::parse(b, self.decimal_mark, 0)?),
-            (Value::Text(a), Value::Number(b)) => Decimal::parse(a, self.decimal_mark, 0)?.compare(b),
+            (Value::Number(a), Value::Text(b)) => a.compare(Decimal::parse(b, self.settings.numbers.mark, 0)?),
+            (Value::Text(a), Value::Number(b)) => Decimal::parse(a, self.settings.numbers.mark, 0)?.compare(b),
             _ => None,
         }
     }
@@ -403,7 +403,9 @@ impl RuleRun {
         match self.evaluate(guide, expression, segment, &mut scratch) {
             Value::Absent => Value::Absent,
             Value::Number(number) => Value::Number(number),
-            Value::Text(text) => Decimal::parse(text, self.decimal_mark, 0).map_or(Value::Text(b""), Value::Number),
+            Value::Text(text) => {
+                Decimal::parse(text, self.settings.numbers.mark, 0).map_or(Value::Text(b""), Value::Number)
+            }
         }
     }
 
@@ -427,7 +429,7 @@ impl RuleRun {
         match expression {
             Expression::Number(number) => Value::Number(*number),
             Expression::Text(text) => Value::Text(text),
-            Expression::Day => self.day.map_or(Value::Absent, |day| Value::Number(Decimal::of(day.into()))),
+            Expression::Day => self.settings.day.map_or(Value::Absent, |day| Value::Number(Decimal::of(day.into()))),
             Expression::Operand(operand) => {
                 let (held, of) = (&self.held[*operand as usize], &guide.rules.operands[*operand as usize]);
                 match (of.kind, of.data) {
@@ -436,7 +438,8 @@ impl RuleRun {
                     _ if !held.there || held.broken => Value::Absent,
                     (OperandKind::First, Data::Text) => Value::Text(&held.text),
                     (OperandKind::First, Data::Number(implied)) => {
-                        Decimal::parse(&held.text, self.decimal_mark, implied).map_or(Value::Absent, Value::Number)
+                        Decimal::parse(&held.text, self.settings.numbers.mark, implied)
+                            .map_or(Value::Absent, Value::Number)
                     }
                     _ => Value::Number(held.number),
                 }
@@ -448,7 +451,7 @@ impl RuleRun {
                     _ if text.is_empty() => Value::Absent,
                     Data::Text => Value::Text(text),
                     Data::Number(implied) => {
-                        Decimal::parse(text, self.decimal_mark, *implied).map_or(Value::Absent, Value::Number)
+                        Decimal::parse(text, self.settings.numbers.mark, *implied).map_or(Value::Absent, Value::Number)
                     }
                 }
             }
@@ -464,10 +467,7 @@ impl RuleRun {
                 _ => Value::Absent,
             },
             Expression::Length(inner) => match self.evaluate(guide, inner, segment, scratch) {
-                Value::Text(text) => {
-                    let characters = core::str::from_utf8(text).map_or(text.len(), |text| text.chars().count());
-                    Value::Number(Decimal::of(characters as u64))
-                }
+                Value::Text(text) => Value::Number(Decimal::of(self.settings.characters(text) as u64)),
                 _ => Value::Absent,
             },
             Expression::From(inner) => match self.evaluate(guide, inner, segment, scratch) {

@@ -550,7 +550,7 @@ pub(super) fn is_true(condition: &Condition, segment: &Segment<'_>) -> bool {
     if segment.is_plain() {
         let start = segment.ends[element - 1] as usize + 1;
         let len = segment.ends[element] as usize - start;
-        return condition.component <= 1 && len > 0 && condition.set.contains(Key::within(segment.text, start, len));
+        return condition.component <= 1 && len > 0 && condition.set.holds(Key::within(segment.text, start, len));
     }
     is_true_of_parts(condition, segment)
 }
@@ -559,7 +559,7 @@ pub(super) fn is_true(condition: &Condition, segment: &Segment<'_>) -> bool {
 fn is_true_of_parts(condition: &Condition, segment: &Segment<'_>) -> bool {
     let mut scratch = Vec::new();
     let data = value(segment, condition.element, condition.component, &mut scratch);
-    !data.is_empty() && condition.set.contains(Key::of(data))
+    !data.is_empty() && condition.set.holds(Key::of(data))
 }
 
 /// Returns the value of an element or component, in its first repetition; empty if it is absent.
@@ -582,8 +582,8 @@ pub(super) fn misfits(table: &Transitions, candidate: &Candidate, segment: &Segm
         let fits = match decider.needs {
             Needs::Value => !data.is_empty(),
             Needs::Nothing => data.is_empty(),
-            Needs::Code => !data.is_empty() && decider.set.contains(Key::of(data)),
-            Needs::CodeOrNothing => data.is_empty() || decider.set.contains(Key::of(data)),
+            Needs::Code => !data.is_empty() && decider.set.holds(Key::of(data)),
+            Needs::CodeOrNothing => data.is_empty() || decider.set.holds(Key::of(data)),
         };
         misfits += u32::from(!fits);
     }
