@@ -94,6 +94,8 @@ pub enum FlatFaultKind {
     NotMoment(Moment),
     /// `FLAT-027`: the cell of a truth value holds another word.
     NotBool,
+    /// `FLAT-029`: a column that the layout requires has no value.
+    Missing,
     /// `FLAT-028`: a document to write has the key of the one before it, or with ascending keys a lesser one.
     KeyRepeats {
         /// True if keys must ascend.
@@ -127,6 +129,7 @@ impl FlatFault {
             FlatFaultKind::NoRow => Code("FLAT-025"),
             FlatFaultKind::NotMoment(_) => Code("FLAT-026"),
             FlatFaultKind::NotBool => Code("FLAT-027"),
+            FlatFaultKind::Missing => Code("FLAT-029"),
             FlatFaultKind::KeyRepeats { .. } => Code("FLAT-028"),
         }
     }
@@ -194,6 +197,7 @@ impl FlatFault {
             FlatFaultKind::NotMoment(_) if self.line.is_some() => {
                 "correct the cell, or make the field text in the layout and convert it in the map: date(…, \"DD.MM.YYYY\")"
             }
+            FlatFaultKind::Missing => "fill the cell, or leave `required` out for this field in the layout",
             FlatFaultKind::NotBool => {
                 "correct the cell, or make the field text in the layout and compare it in the map: … = \"Y\""
             }
@@ -249,6 +253,7 @@ impl fmt::Display for FlatFault {
             }
             FlatFaultKind::OtherKind { kind } => write!(f, "the kind cell of {kind} holds a value of another kind"),
             FlatFaultKind::NotMoment(moment) => write!(f, "the cell is not {}, or it does not exist", moment.form()),
+            FlatFaultKind::Missing => f.write_str("the cell has no value, and the layout requires one"),
             FlatFaultKind::NotBool => f.write_str("the cell is not a truth value: expected true, false, 1 or 0"),
             FlatFaultKind::KeyRepeats { ascending: false } => f.write_str(
                 "the document has the same key as the document before it: their rows would be read as one document",

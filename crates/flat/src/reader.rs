@@ -30,6 +30,8 @@ pub struct CsvReader {
     present: Vec<u32>,
     /// Columns whose cells are checked before a row is sent.
     checks: Vec<(usize, Check)>,
+    /// Columns that must have a value in each row.
+    required: Vec<usize>,
     /// For each column, true if its type has an empty text.
     texts: Vec<bool>,
     /// For each cell of a row, true if its column's type has an empty text.
@@ -63,6 +65,7 @@ impl CsvReader {
             filled: Vec::new(),
             present: Vec::new(),
             checks: Vec::new(),
+            required: Vec::new(),
             texts: Vec::new(),
             text_cells: Vec::new(),
         };
@@ -76,6 +79,25 @@ impl CsvReader {
     pub fn with_moments(mut self, moments: &[(NodeId, Moment)]) -> Self {
         self.note_types(moments);
         self.note_present();
+        self
+    }
+
+    /// Refuses rows without a value in the column of a leaf that occurs once, outside of lists and optional groups (`FLAT-029`). A layout declares such
+    /// leaves; records have a value for an absent member.
+    #[must_use]
+    pub fn with_required(mut self) -> Self {
+        let (shape, columns) = (&self.shape, &self.columns);
+        self.required.clear();
+        let required = &mut self.required;
+        each_column(shape, columns, (NodeId::ROOT, 0), &mut |column, leaf, _| {
+            let mut node = Some(leaf);
+            let always = core::iter::from_fn(|| {
+                node.filter(|node| *node != NodeId::ROOT).inspect(|at| node = shape.node(*at).parent)
+            });
+            if always.into_iter().all(|node| shape.node(node).occurs == Occurs::Once) {
+                required.push(column);
+            }
+        });
         self
     }
 
@@ -142,6 +164,9 @@ impl CsvReader {
             if let Some(kind) = check.fault(cells.run(row.raw, cell).bytes()) {
                 return Err(fault(kind, Some(self.columns.name_of(*column).to_owned())));
             }
+        }
+        if let Some(column) = self.required.iter().find(|column| cell(**column).is_none()) {
+            return Err(fault(FlatFaultKind::Missing, Some(self.columns.name_of(*column).to_owned())));
         }
         let source = Source { reader: self, raw: row.raw, ascii };
         sink.enter(NodeId::ROOT);

@@ -420,3 +420,34 @@ fn dates_and_unset_fields_of_records_and_rows() {
         maps/order.qmap: 1 case passed; 2 of 2 statements ran, 63 elements that came not mapped
     "#]]);
 }
+
+/// A layout says that a row without a required field is refused; a map wrote its default in place of it.
+#[test]
+fn a_row_without_a_required_field_is_refused() {
+    let world = World::new();
+    let field = |name: &str, more: &str| format!("[[field]]\nname = \"{name}\"\n{more}");
+    world.write(
+        "in.toml",
+        format!(
+            "layout = \"csv\"\n{}{}{}",
+            field("id", "required = true\n"),
+            field("amount", "type = \"decimal\"\ndigits = 9\nrequired = true\n"),
+            field("note", "")
+        ),
+    );
+    world.write("out.shape", "row\n  id text(38)\n  amount decimal(9,0)\n  note? text\n");
+    world.write(
+        "m.qmap",
+        "source \"in.toml\"\ntarget row \"out.shape\"\n\nid = left(id, 38)\namount = amount\nnote = note\n",
+    );
+    world.write("rows.csv", "id,amount,note\na,1,\n,2,x\nb,,x\nc,3,y\n");
+    let ran = world.run("translate rows.csv --map m.qmap --to jsonl -o out.jsonl --rejects rows.rejects");
+    assert_eq!(ran.code, Some(1), "{}", ran.err());
+    let out = String::from_utf8(world.read("out.jsonl")).unwrap();
+    assert_eq!(out.lines().count(), 2, "{out}");
+    for (line, column) in [(3, "id"), (4, "amount")] {
+        assert!(ran.err().contains("FLAT-029") && ran.err().contains(&format!("rows.csv:{line}")), "{}", ran.err());
+        assert!(ran.err().contains(column), "{}", ran.err());
+    }
+    assert_eq!(world.read("rows.rejects"), b"id,amount,note\n,2,x\nb,,x\n");
+}

@@ -2,7 +2,7 @@
 
 use quayline_core::{Findings, Limits};
 use quayline_flat::{CsvReader, CsvStyle, Row, RowRead};
-use quayline_project::Schema;
+use quayline_project::{Records, Schema};
 
 use crate::block::Block;
 use crate::lane::Source;
@@ -23,6 +23,9 @@ impl CsvSource {
         header: Option<&[u8]>,
     ) -> Result<Self, Findings> {
         let mut reader = CsvReader::new(schema.shape(), style, limits)?.with_moments(schema.moments());
+        if matches!(schema.records(), Records::None) {
+            reader = reader.with_required();
+        }
         if let Some(raw) = header {
             reader.header(Row { raw, line: 1 })?;
         }
