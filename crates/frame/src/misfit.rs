@@ -3,7 +3,7 @@
 use quayline_core::{Code, Fault, Finding, Place, RecordNumber};
 
 use crate::detect::Sample;
-use crate::spec::{BlockHeaders, SpannedSpec};
+use crate::spec::{BlockHeaders, LineEnd, SpannedSpec};
 use crate::{FramingCandidate, FramingSpec, detect};
 
 /// Least score of a framing that is proposed in place of the one in use.
@@ -47,7 +47,7 @@ pub fn explain_misfit(
     let convinces = |c: &&FramingCandidate| {
         c.first_junk_record.is_none()
             && c.score >= CONVINCING
-            && c.records_checked >= RECORDS_MIN
+            && (c.records_checked >= RECORDS_MIN || other_line_end(used, &c.spec))
             && !(held && matches!(c.spec, FramingSpec::Fixed { .. }))
     };
     let best = candidates.iter().find(convinces);
@@ -86,6 +86,15 @@ pub fn explain_misfit(
     };
     let place = Place { record: junk, ..Place::default() };
     Some(Finding::error(Code("FRM-040"), fault, message).at(place).hint(hint))
+}
+
+/// Returns whether both are lines of CR LF, LF or either. Such a line end shows in a single line: no chance is involved.
+fn other_line_end(used: &FramingSpec, other: &FramingSpec) -> bool {
+    let ascii = |spec: &FramingSpec| match spec {
+        FramingSpec::Lines(line) => matches!(line.end, LineEnd::Lf | LineEnd::CrLf),
+        _ => false,
+    };
+    ascii(used) && ascii(other)
 }
 
 /// Returns whether a length precedes every record.

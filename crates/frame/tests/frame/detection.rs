@@ -131,6 +131,34 @@ fn text_lines_are_found() {
     );
 }
 
+/// `lines:crlf` was proposed for a file with line ends of both kinds, and joined the lines that end in LF.
+#[test]
+fn lines_with_both_line_ends_are_not_joined() {
+    let first = |data: &[u8]| detect(data, Some(data.len() as u64), None).first().map(|c| c.spec.to_string());
+    check(
+        b"ONE\nTWO\r\nTHREE\r\n",
+        None,
+        expect![[r#"
+        lines:strip-cr 0.94 (3 records)
+          3 line ends, 100 % of the bytes are text
+          a CR precedes 2 of them
+    "#]],
+    );
+    let lines = |lf: usize| -> Vec<u8> {
+        (0..200).flat_map(|i| format!("{i:05}{}", if i % 50 < lf { "\n" } else { "\r\n" }).into_bytes()).collect()
+    };
+    for (lf, spec) in [(0, "lines:crlf"), (1, "lines:strip-cr"), (49, "lines:strip-cr"), (50, "lines")] {
+        assert_eq!(first(&lines(lf)).as_deref(), Some(spec), "{lf} of 50");
+    }
+    // Records of one length with binary data: 0x0a and 0x0d are data there.
+    let binary = |end: &str, inside: u8| -> Vec<u8> {
+        let record = |i: u8| [&[i, 0x80, 0xff, if i % 9 == 4 { inside } else { 0x91 }], end.as_bytes()].concat();
+        (100..200).flat_map(record).collect()
+    };
+    assert_eq!(first(&binary("\r\n", b'\n')).as_deref(), Some("lines:crlf"));
+    assert_eq!(first(&binary("\n", b'\r')).as_deref(), Some("lines"));
+}
+
 #[test]
 fn fixed_records_are_found_by_repetition() {
     let data = file("fixed:31", &bodies(200, 0), 0);
@@ -231,6 +259,14 @@ fn junk_after_a_record_is_recognised_as_wrong_framing() {
         hint: `vb` fits all 60 records in the first 2710 bytes (60 lengths in a row lead from one to the next, records are 31 to 50 bytes long; the last record ends with the file): use it instead"#]],
     );
     misfit(&vb, "vb", None, Some(5), expect!["fits"]);
+    // A line end of another kind shows in a single line.
+    for (data, used) in [("1234\r\n5678\r\n", "lines"), ("1234\r\n5678\n", "lines:crlf"), ("12\n34\n", "lines:crlf")] {
+        let used = FramingSpec::parse(used).unwrap();
+        let found = explain_misfit(data.as_bytes(), Some(data.len() as u64), Some(4), &used, Some(RecordNumber(1)));
+        let found = found.map(|finding| finding.to_string()).unwrap_or_default();
+        assert!(found.contains("hint: `lines"), "{data:?}: {found}");
+    }
+    misfit(b"1234\n5678\n", "lines", Some(6), Some(1), expect!["fits"]);
     let mut rdw = file("rdw", &bodies(4, 0), 0);
     rdw.extend_from_slice(&file("fixed:31", &bodies(30, 0), 0));
     misfit(
