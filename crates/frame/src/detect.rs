@@ -1,5 +1,7 @@
 //! Detection of a file's framing, with the evidence. It proposes; users decide.
 
+use core::ops::RangeInclusive;
+
 use quayline_core::{Limits, RecordNumber};
 
 use crate::period::{Period, find_periods, period_at};
@@ -17,6 +19,8 @@ pub struct FramingCandidate {
     pub evidence: Vec<String>,
     /// Whole records that it finds in the sample.
     pub records_checked: u64,
+    /// Bytes of the shortest and of the longest of these records.
+    pub lengths: RangeInclusive<usize>,
     /// The first record that it cannot be right about: the framing breaks there.
     pub first_junk_record: Option<RecordNumber>,
 }
@@ -60,6 +64,12 @@ pub(crate) struct Walked {
     pub(crate) junk: Option<RecordNumber>,
     /// Whether the last record ends at the end of the file.
     pub(crate) ends_with_file: bool,
+}
+
+impl Walked {
+    fn lengths(&self) -> RangeInclusive<usize> {
+        self.shortest..=self.longest
+    }
 }
 
 impl Sample<'_> {
@@ -190,7 +200,8 @@ impl Sample<'_> {
             score = 0.3 * walked.bytes as f64 / self.bytes.len() as f64;
         }
         let (records_checked, first_junk_record) = (walked.records, walked.junk);
-        Some(FramingCandidate { spec, score, evidence, records_checked, first_junk_record })
+        let lengths = walked.lengths();
+        Some(FramingCandidate { spec, score, evidence, records_checked, lengths, first_junk_record })
     }
 
     fn lines(&self) -> Vec<FramingCandidate> {
@@ -249,6 +260,7 @@ impl Sample<'_> {
             score,
             evidence,
             records_checked: walked.records,
+            lengths: walked.lengths(),
             first_junk_record: walked.junk,
         })
     }
@@ -305,6 +317,7 @@ impl Sample<'_> {
             score: score.min(0.9),
             evidence,
             records_checked: walked.records,
+            lengths: walked.lengths(),
             first_junk_record,
         })
     }

@@ -11,7 +11,8 @@ use crate::render::{FindingWire, grouped};
 
 /// Formats the match as text.
 pub(super) fn fit_text(fit: &Fit) -> String {
-    let with = format!("{}, {}", fit.charset.name(), fit.framing);
+    let padded = if fit.padded { ", short records padded" } else { "" };
+    let with = format!("{}, {}{padded}", fit.charset.name(), fit.framing);
     let mut text = if fit.tried == fit.decoded {
         format!("  {with}: all {} records tried decode\n", grouped(fit.tried))
     } else {
@@ -28,6 +29,8 @@ pub(super) fn fit_text(fit: &Fit) -> String {
 pub(super) struct FitWire<'a> {
     code_page: &'static str,
     framing: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short: Option<&'static str>,
     tried: u64,
     decoded: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,6 +43,7 @@ impl<'a> FitWire<'a> {
         FitWire {
             code_page: fit.charset.name(),
             framing: fit.framing.to_string(),
+            short: fit.padded.then_some("pad"),
             tried: fit.tried,
             decoded: fit.decoded,
             first_fault: fit.first.as_ref().map(FindingWire::of),

@@ -370,6 +370,7 @@ impl Run {
                     framing: *framing,
                     bytes: self.source_bytes,
                     record_length: conversion.schema.record_length(),
+                    record_lengths: conversion.schema.record_lengths(),
                 }),
                 SourceFormat::Json(_)
                 | SourceFormat::Csv(_)
