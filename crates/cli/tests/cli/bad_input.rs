@@ -347,6 +347,27 @@ fn a_copybook_that_copies_itself() {
     "#]]);
 }
 
+/// A compressed file that is damaged was called `<input>`.
+#[test]
+fn a_compressed_input_that_breaks_has_its_name() {
+    let world = world();
+    world.write("digits.cpy", "       01 R PIC 9(6).\n");
+    let text: String = (0..5_000u32).map(|i| format!("{:06}", i * 7_919 % 999_983)).collect();
+    world.write("digits.dat", text);
+    world.run("convert digits.dat -c digits.cpy -e ascii -o digits.jsonl.gz").code(0);
+    let packed = world.read("digits.jsonl.gz");
+    world.write("cut.gz", &packed[..packed.len() / 2]);
+    for framing in ["fixed", "layout", "rdw", "lines"] {
+        let ran =
+            world.run(&format!("convert cut.gz --from record -c digits.cpy -e ascii -f {framing} --rejects r.dat"));
+        let err = ran.err();
+        assert!(!err.contains("<input>"), "{framing}: {err}");
+        assert!(err.contains("at cut.gz"), "{framing}: {err}");
+    }
+    let ran = world.run("convert cut.gz --from json -c digits.cpy -e ascii --to record -o out.dat");
+    assert!(ran.err().contains("CNV-001") && ran.err().contains("at cut.gz"), "{}", ran.err());
+}
+
 #[test]
 fn an_endless_line() {
     let world = world();
