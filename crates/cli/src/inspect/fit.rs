@@ -1,7 +1,7 @@
 //! Match between a copybook and a data file, as text and as JSON.
 
 use quayline_cobol::layout::Layout;
-use quayline_core::Finding;
+use quayline_core::{Finding, Named as _};
 use quayline_infer::Fit;
 use serde::Serialize;
 
@@ -11,8 +11,8 @@ use crate::render::{FindingWire, grouped};
 
 /// Formats the match as text.
 pub(super) fn fit_text(fit: &Fit) -> String {
-    let padded = if fit.padded { ", short records padded" } else { "" };
-    let with = format!("{}, {}{padded}", fit.charset.name(), fit.framing);
+    let short = fit.short.map_or_else(String::new, |short| format!(", --short {}", short.name()));
+    let with = format!("{}, {}{short}", fit.charset.name(), fit.framing);
     let mut text = if fit.tried == fit.decoded {
         format!("  {with}: all {} records tried decode\n", grouped(fit.tried))
     } else {
@@ -43,7 +43,7 @@ impl<'a> FitWire<'a> {
         FitWire {
             code_page: fit.charset.name(),
             framing: fit.framing.to_string(),
-            short: fit.padded.then_some("pad"),
+            short: fit.short.map(|short| short.name()),
             tried: fit.tried,
             decoded: fit.decoded,
             first_fault: fit.first.as_ref().map(FindingWire::of),

@@ -130,7 +130,7 @@ fn options_without_an_effect_are_refused() {
         assert!(world.run(run).code != Some(2), "{run}");
     }
     world.run(&format!("{read} --numbers string")).code(0);
-    world.run("convert o.x12 --to jsonl --page 1M --numbers string").code(0);
+    assert!(world.run("convert o.x12 --to jsonl --strict --page 1M --numbers string").code != Some(2));
     world.run(&format!("{read} --short pad --long accept --invalid null")).code(0);
     world.run(&format!("{written} --null zeros --absent value --to-framing rdw")).code(0);
     world.run("convert r.csv -c r.cpy --from csv --to jsonl --null zeros --delimiter ,").code(0);

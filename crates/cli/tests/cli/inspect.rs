@@ -709,10 +709,26 @@ fn a_chain_of_lengths_wins_over_the_length_of_the_layout() {
         let shown = ran.out();
         let command = format!("--encoding ibm037 --framing {framing} --short pad -o cut.jsonl");
         assert!(shown.contains(&command), "{framing}: {shown}");
-        let fit = format!("IBM037, {framing}, short records padded: all 400 records tried decode");
+        let fit = format!("IBM037, {framing}, --short pad: all 400 records tried decode");
         assert!(shown.contains(&fit), "{framing}: {shown}");
         world.run(&format!("convert cut.dat --copybook cut.cpy {command}")).code(0);
     }
+}
+
+/// Numbers at the end of a record that were left out are not blanks.
+#[test]
+fn fields_that_are_left_out_are_proposed_as_null() {
+    let copybook = "       01 R.\n          05 A PIC 9(4).\n          05 B PIC 9(4).\n          05 C PIC 9(4).\n";
+    let data: Vec<u8> = (0..60u16)
+        .flat_map(|i| {
+            let body = format!("{:04}", i * 97).repeat(1 + usize::from(i) % 3);
+            [&u16::try_from(body.len() + 4).expect("short").to_be_bytes()[..], &[0, 0], body.as_bytes()].concat()
+        })
+        .collect();
+    let world = World::with([("r.cpy", copybook.as_bytes()), ("r.dat", data.as_slice())]);
+    let shown = world.run("inspect r.dat --copybook r.cpy --encoding ascii").out();
+    assert!(shown.contains("rdw, --short null: all 60 records tried decode"), "{shown}");
+    assert!(shown.contains("--framing rdw --short null -o r.jsonl"), "{shown}");
 }
 
 #[test]

@@ -27,8 +27,8 @@ pub struct Fit {
     pub charset: Charset,
     /// The framing.
     pub framing: FramingSpec,
-    /// Whether records without their trailing blanks were padded: the conversion needs [`ShortRecord::Pad`].
-    pub padded: bool,
+    /// The treatment of short records with which more records decode than with the default of the framing.
+    pub short: Option<ShortRecord>,
     /// Records that decode without a finding.
     pub decoded: u64,
     /// Records tried.
@@ -58,13 +58,19 @@ impl Fit {
                 let policies = Policies { short, ..Policies::default() };
                 RecordPlan::new(layout, &Interface::default(), &policies, charset.charset)
             };
-            let (whole, padded) = (plan(None)?, plan(Some(ShortRecord::Pad))?);
+            let whole = plan(None)?;
+            let others = [
+                (ShortRecord::Pad, plan(Some(ShortRecord::Pad))?),
+                (ShortRecord::Null, plan(Some(ShortRecord::Null))?),
+            ];
             for framing in framings {
                 let mut fit = try_one(sample, &whole, charset.charset, &framing.spec)?;
-                if fit.decoded < fit.tried && !matches!(framing.spec, FramingSpec::Lines(_)) {
-                    let short = try_one(sample, &padded, charset.charset, &framing.spec)?;
-                    if short.decoded > fit.decoded {
-                        fit = Fit { padded: true, ..short };
+                for (short, plan) in &others {
+                    if fit.decoded < fit.tried {
+                        let other = try_one(sample, plan, charset.charset, &framing.spec)?;
+                        if other.decoded > fit.decoded {
+                            fit = Fit { short: Some(*short), ..other };
+                        }
                     }
                 }
                 let has_chain = framing.score.is_some_and(|score| score >= CHAIN_SCORE_MIN)
@@ -123,7 +129,7 @@ fn try_one(
     let mut fit = Fit {
         charset,
         framing: *framing,
-        padded: false,
+        short: None,
         decoded: 0,
         tried: 0,
         first: None,
