@@ -729,6 +729,13 @@ fn fields_that_are_left_out_are_proposed_as_null() {
     let shown = world.run("inspect r.dat --copybook r.cpy --encoding ascii").out();
     assert!(shown.contains("rdw, --short null: all 60 records tried decode"), "{shown}");
     assert!(shown.contains("--framing rdw --short null -o r.jsonl"), "{shown}");
+    let json = world.run("inspect r.dat --copybook r.cpy --encoding ascii --json").out();
+    assert!(json.contains(r#""short": "null""#), "{json}");
+    // Records of one length are not cut, so parts of a record are not short records.
+    world.write("r.dat", "00000007".repeat(90));
+    world.write("r.cpy", "       01 R PIC X(16).\n");
+    let shown = world.run("inspect r.dat --copybook r.cpy --encoding ascii").out();
+    assert!(shown.contains("--framing fixed:16 -o") && !shown.contains(", --short"), "{shown}");
 }
 
 #[test]

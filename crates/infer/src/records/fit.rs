@@ -65,8 +65,10 @@ impl Fit {
             ];
             for framing in framings {
                 let mut fit = try_one(sample, &whole, charset.charset, &framing.spec)?;
+                // Records of one length are not cut at the end.
+                let is_fixed = matches!(framing.spec, FramingSpec::Fixed { .. });
                 for (short, plan) in &others {
-                    if fit.decoded < fit.tried {
+                    if fit.decoded < fit.tried && !is_fixed {
                         let other = try_one(sample, plan, charset.charset, &framing.spec)?;
                         if other.decoded > fit.decoded {
                             fit = Fit { short: Some(*short), ..other };
