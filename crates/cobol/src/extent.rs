@@ -1,8 +1,10 @@
 //! End of a record, from its own counters and selectors only.
 
+use core::ops::RangeInclusive;
+
 use crate::item::{Scratch, as_text, integer, loaded, read};
 use crate::plan::{Op, Plan, RecordPlan, Table};
-use crate::{FaultKind, RecordFault};
+use crate::{FaultKind, LengthMismatch, RecordFault, ShortRecord};
 
 /// End of the record at the start of some bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -30,6 +32,23 @@ impl RecordPlan {
     #[must_use]
     pub fn has_extent(&self) -> bool {
         !self.0.tails.is_empty() || (self.0.layout.dialect.odo_slide && !self.0.slides.is_empty())
+    }
+}
+
+impl RecordPlan {
+    /// Returns the bytes of the shortest and of the longest record that the layout and the policies accept.
+    #[must_use]
+    pub fn record_lengths(&self) -> RangeInclusive<usize> {
+        let Plan { layout, policies, tails, last_table, .. } = &*self.0;
+        let may_be_short = policies.short.is_some_and(|short| short != ShortRecord::Error)
+            || !tails.is_empty()
+            || last_table.is_some();
+        let least = if may_be_short { 1.min(layout.length_min) } else { layout.length_min };
+        let most = match policies.long {
+            LengthMismatch::Error => layout.length_max,
+            LengthMismatch::Accept => usize::MAX,
+        };
+        least..=most
     }
 }
 

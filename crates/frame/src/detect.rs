@@ -1,5 +1,7 @@
 //! Detection of a file's framing, with the evidence. It proposes; users decide.
 
+use core::ops::RangeInclusive;
+
 use quayline_core::{Limits, RecordNumber};
 
 use crate::period::{Period, find_periods, period_at};
@@ -17,6 +19,8 @@ pub struct FramingCandidate {
     pub evidence: Vec<String>,
     /// Whole records that it finds in the sample.
     pub records_checked: u64,
+    /// Bytes of the shortest and of the longest of these records.
+    pub lengths: RangeInclusive<usize>,
     /// The first record that it cannot be right about: the framing breaks there.
     pub first_junk_record: Option<RecordNumber>,
 }
@@ -38,6 +42,11 @@ pub fn detect(sample: &[u8], file_len: Option<u64>, record_length: Option<usize>
     found
 }
 
+/// Score of lines of one length.
+const EQUAL_LINES: f64 = 0.97;
+/// Score of lines of text.
+const TEXT_LINES: f64 = 0.94;
+
 pub(crate) struct Sample<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) file_len: Option<u64>,
@@ -55,6 +64,12 @@ pub(crate) struct Walked {
     pub(crate) junk: Option<RecordNumber>,
     /// Whether the last record ends at the end of the file.
     pub(crate) ends_with_file: bool,
+}
+
+impl Walked {
+    fn lengths(&self) -> RangeInclusive<usize> {
+        self.shortest..=self.longest
+    }
 }
 
 impl Sample<'_> {
@@ -185,21 +200,38 @@ impl Sample<'_> {
             score = 0.3 * walked.bytes as f64 / self.bytes.len() as f64;
         }
         let (records_checked, first_junk_record) = (walked.records, walked.junk);
-        Some(FramingCandidate { spec, score, evidence, records_checked, first_junk_record })
+        let lengths = walked.lengths();
+        Some(FramingCandidate { spec, score, evidence, records_checked, lengths, first_junk_record })
     }
 
     fn lines(&self) -> Vec<FramingCandidate> {
-        let crlf = self.line_candidate(LineEnd::CrLf);
-        let lf = self.line_candidate(LineEnd::Lf).filter(|lf| {
-            // If every LF has its CR, CR LF is more specific.
-            crlf.as_ref().is_none_or(|crlf| crlf.records_checked < lf.records_checked)
-        });
-        let rest = [LineEnd::Nl, LineEnd::EbcdicLf].map(|end| self.line_candidate(end));
-        [crlf, lf].into_iter().chain(rest).flatten().collect()
+        let ended = |end| self.line_candidate(LineSpec { end, ..LineSpec::default() });
+        let feeds = self.bytes.iter().filter(|byte| **byte == b'\n').count();
+        let pairs = self.bytes.windows(2).filter(|window| window == b"\r\n").count();
+        let crlf = ended(LineEnd::CrLf);
+        // If every LF has its CR, CR LF is more specific.
+        let lf = ended(LineEnd::Lf).filter(|_| pairs < feeds);
+        let either = (0 < pairs && pairs < feeds).then(|| self.either_line_end(pairs)).flatten();
+        // Line ends of both kinds: `lines:crlf` joins lines, and `lines` keeps the CR of some. If one of them finds records of one length
+        // only, the other bytes are data.
+        let reads_all =
+            |c: &FramingCandidate| either.as_ref().is_none_or(|either| c.score > either.score || c.score > TEXT_LINES);
+        let one_kind = [crlf, lf].into_iter().flatten().filter(reads_all).collect::<Vec<_>>();
+        let rest = [LineEnd::Nl, LineEnd::EbcdicLf].map(ended);
+        either.into_iter().chain(one_kind).chain(rest.into_iter().flatten()).collect()
     }
 
-    fn line_candidate(&self, end: LineEnd) -> Option<FramingCandidate> {
-        let spec = FramingSpec::Lines(LineSpec { end, ..LineSpec::default() });
+    /// Lines of which `pairs` end in CR LF and the others in LF.
+    fn either_line_end(&self, pairs: usize) -> Option<FramingCandidate> {
+        let strip = LineSpec { end: LineEnd::Lf, carriage_return: CarriageReturn::Strip };
+        let mut found = self.line_candidate(strip)?;
+        found.evidence.push(format!("a CR precedes {pairs} of them"));
+        Some(found)
+    }
+
+    fn line_candidate(&self, line: LineSpec) -> Option<FramingCandidate> {
+        let end = line.end;
+        let spec = FramingSpec::Lines(line);
         let walked = self.walk(&spec)?;
         let terminators = match end.bytes() {
             [byte] => self.bytes.iter().filter(|b| *b == byte).count(),
@@ -216,9 +248,9 @@ impl Sample<'_> {
         let equal = terminators >= 3 && walked.shortest == walked.longest;
         let score = if equal {
             evidence.push(format!("every line has {} bytes", walked.longest));
-            0.97
+            EQUAL_LINES
         } else if text > 0.995 {
-            0.94
+            TEXT_LINES
         } else {
             0.3 * text
         };
@@ -228,6 +260,7 @@ impl Sample<'_> {
             score,
             evidence,
             records_checked: walked.records,
+            lengths: walked.lengths(),
             first_junk_record: walked.junk,
         })
     }
@@ -284,6 +317,7 @@ impl Sample<'_> {
             score: score.min(0.9),
             evidence,
             records_checked: walked.records,
+            lengths: walked.lengths(),
             first_junk_record,
         })
     }

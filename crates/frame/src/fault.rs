@@ -356,7 +356,7 @@ impl FrameFault {
                 "write such records with `rdw`, which keeps their lengths beside them"
             }
             FrameFaultKind::RecordTooLong { .. } => {
-                "choose a framing that holds such a record, or a longer record length"
+                "`fixed` needs a longer record length; `rdw:max=65535` and `vb:max=65535` hold up to 65531 bytes, and `vbs` holds any record up to `--limit record-bytes=N`"
             }
             FrameFaultKind::OtherLength { .. } => {
                 "check offset and size of the length field against the copybook; leave the field that holds the length out of the document, so that it is set"

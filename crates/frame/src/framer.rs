@@ -30,8 +30,9 @@ pub struct Framer {
 pub struct FramerOptions {
     /// Fills a fixed record that is too short: the blank of the record's code page. Default 0x40, EBCDIC.
     pub pad: u8,
-    /// Bytes of a block with its header (BLKSIZE), for `vb` and `vbs`. Default 27,998, half a 3390 track. Blocks above 32,760 bytes
-    /// have an extended header, which z/OS reads on tape only.
+    /// Bytes of a block with its header (BLKSIZE), for `vb` and `vbs`. Default 27,998, half a 3390 track. In `vb`, a longer record has a
+    /// block of its own, up to 32,760 bytes, or more if [`RdwSpec::length_max`] is. Blocks above 32,760 bytes have an extended header,
+    /// which z/OS reads on tape only.
     pub block_bytes: u32,
     /// Length of the longest record, if known; it determines the width of Micro Focus record headers.
     pub record_bytes_max: Option<usize>,
@@ -183,12 +184,14 @@ impl Framer {
 
     fn blocked(&mut self, spec: &BlockedSpec, body: &[u8], out: &mut Vec<u8>) -> Result<(), FrameFaultKind> {
         let header = spec.rdw.header.bytes();
-        let room = (self.options.block_bytes as usize).saturating_sub(BDW + header);
+        let longest = longest_block(&spec.rdw).max(self.options.block_bytes as usize);
+        let room = longest.saturating_sub(BDW + header);
         if body.len() > room {
             return Err(too_long(body, room as u64));
         }
         self.within_limit(body)?;
         let rdw = spec.rdw.header_of(body)?;
+        // A record that is longer than a block has one of its own.
         if !self.block.is_empty() && self.block.len() + header + body.len() > self.options.block_bytes as usize {
             self.end_block(out);
         }
@@ -335,6 +338,16 @@ impl Framer {
         self.block[..BDW].copy_from_slice(&header);
         out.append(&mut self.block);
     }
+}
+
+/// Bytes of the longest block that a record may have of its own: that of z/OS disks, unless longer records are named.
+fn longest_block(rdw: &RdwSpec) -> usize {
+    let named = usize::try_from(rdw.length_max).unwrap_or(usize::MAX);
+    if named <= SHORT_BLOCK_MAX {
+        return SHORT_BLOCK_MAX;
+    }
+    let header = if rdw.counts == Counts::Whole { 0 } else { rdw.header.bytes() };
+    named.saturating_add(BDW + header)
 }
 
 fn too_long(body: &[u8], most: u64) -> FrameFaultKind {

@@ -55,7 +55,7 @@ pub use detect::{FramingCandidate, detect};
 pub use extent::{ExtentFault, RecordExtent, RecordExtentFound};
 pub use fault::{Cause, FrameFault, FrameFaultKind, Resume, all_skipped, empty_source};
 pub use framer::{Framer, FramerMark, FramerOptions};
-pub use misfit::explain_misfit;
+pub use misfit::{FramingInUse, explain_misfit};
 pub use spec::*;
 pub use spec_text::SpecTextError;
 pub use splitter::{EndOfInput, Splitter, Step};

@@ -1,9 +1,11 @@
 //! Recognition of a framing that does not fit: "junk after record 4".
 
+use core::ops::RangeInclusive;
+
 use quayline_core::{Code, Fault, Finding, Place, RecordNumber};
 
 use crate::detect::Sample;
-use crate::spec::{BlockHeaders, SpannedSpec};
+use crate::spec::{BlockHeaders, LineEnd, SpannedSpec};
 use crate::{FramingCandidate, FramingSpec, detect};
 
 /// Least score of a framing that is proposed in place of the one in use.
@@ -14,24 +16,44 @@ const RECORDS_MIN: u64 = 4;
 /// lengths are not chance.
 const HELD_MIN: u64 = 2;
 
+/// Records from which a repetition at a distance that no record of the description has says something about the description.
+const DIFFERS_MIN: u64 = 100;
+
+/// The framing in which a file was read, and what is known of the file's records.
+#[derive(Clone, Debug)]
+pub struct FramingInUse {
+    /// The framing.
+    pub spec: FramingSpec,
+    /// The first record that the decoder could not make sense of, if there is one.
+    pub junk: Option<RecordNumber>,
+    /// The record at which the framing broke, if it did. [`explain_misfit`] finds it in the sample, except for [`FramingSpec::Layout`].
+    pub breaks: Option<RecordNumber>,
+    /// Bytes of the shortest and of the longest record that the description allows, if there is one.
+    pub lengths: Option<RangeInclusive<usize>>,
+}
+
 /// Reports as `FRM-040` that a file with junk has another framing than the one in use.
 ///
-/// `sample`, `file_len` and `record_length` are as in [`detect()`]. `junk` is the first record that the decoder could not make
-/// sense of, if there is one; a record at which `used` itself breaks is found here. Returns `None` if the framing in use fits as
-/// well as any, so the cause is elsewhere (code page, copybook).
+/// `sample`, `file_len` and `record_length` are as in [`detect()`]. The finding proposes only a framing whose records the description
+/// can have. Returns `None` if the framing in use fits as well as any, so the cause is elsewhere (code page, copybook).
 #[must_use]
 pub fn explain_misfit(
     sample: &[u8],
     file_len: Option<u64>,
     record_length: Option<usize>,
-    used: &FramingSpec,
-    junk: Option<RecordNumber>,
+    used: &FramingInUse,
 ) -> Option<Finding> {
+    let FramingInUse { spec, junk, breaks, lengths } = used;
     let candidates = detect(sample, file_len, record_length);
-    let walked = Sample { bytes: sample, file_len, record_length }.walk(used);
-    let breaks = walked.as_ref().and_then(|walked| walked.junk);
-    // Records of one length after length headers repeat at that distance, so the file also looks like a fixed one.
-    let held = has_lengths(used) && walked.is_some_and(|walked| walked.records >= HELD_MIN);
+    let (held, breaks) = match spec {
+        // Only the description says where such a record ends.
+        FramingSpec::Layout => (breaks.is_some_and(|RecordNumber(n)| n > HELD_MIN), *breaks),
+        _ => {
+            let walked = Sample { bytes: sample, file_len, record_length }.walk(spec);
+            let breaks = walked.as_ref().and_then(|walked| walked.junk);
+            (spec.has_lengths() && walked.is_some_and(|walked| walked.records >= HELD_MIN), breaks)
+        }
+    };
     // Blocks chain as records do, one a block: there the finer explanation is the right one.
     let in_blocks = candidates.iter().any(|c| {
         let blocks = matches!(
@@ -44,18 +66,29 @@ pub fn explain_misfit(
     if held && breaks.is_none() && !in_blocks {
         return None;
     }
+    // Records of one length after length headers repeat at that distance, so the file also looks like a fixed one.
     let convinces = |c: &&FramingCandidate| {
         c.first_junk_record.is_none()
             && c.score >= CONVINCING
-            && c.records_checked >= RECORDS_MIN
+            && (c.records_checked >= RECORDS_MIN || other_line_end(spec, &c.spec))
             && !(held && matches!(c.spec, FramingSpec::Fixed { .. }))
     };
-    let best = candidates.iter().find(convinces);
-    let own = candidates.iter().find(|c| c.spec == *used);
+    let allowed = |c: &&FramingCandidate| lengths.as_ref().is_none_or(|lengths| may_have(lengths, c));
+    let best = candidates.iter().filter(convinces).find(allowed);
+    let own = candidates.iter().find(|c| c.spec == *spec);
     if best.is_some_and(|best| own.is_some_and(|own| own.score >= best.score)) {
         return None;
     }
-    let junk = match (junk, breaks) {
+    let other_records = lengths.as_ref().and_then(|lengths| {
+        let differs = |c: &&FramingCandidate| match c.spec {
+            // Parts of a record may repeat as well.
+            FramingSpec::Fixed { length } => c.records_checked >= DIFFERS_MIN && !lengths.end().is_multiple_of(length),
+            _ => true,
+        };
+        let other = candidates.iter().filter(convinces).find(differs)?;
+        Some((other, lengths))
+    });
+    let junk = match (*junk, breaks) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     };
@@ -65,22 +98,30 @@ pub fn explain_misfit(
         None => String::new(),
     };
     let looked_at = sample.len();
-    let (fault, message, hint) = match best {
-        Some(best) => (
-            Fault::Config,
-            format!("{after}the framing `{used}` does not fit this file"),
-            format!(
-                "`{}` fits all {} records in the first {looked_at} bytes ({}): use it instead",
-                best.spec,
-                best.records_checked,
-                best.evidence.join("; ")
-            ),
-        ),
-        None if breaks.is_none() => return None,
+    let fits = |c: &FramingCandidate| {
+        let (framing, records, evidence) = (c.spec, c.records_checked, c.evidence.join("; "));
+        format!("`{framing}` fits all {records} records in the first {looked_at} bytes ({evidence})")
+    };
+    let misfit = || format!("{after}the framing `{spec}` does not fit this file");
+    let (fault, message, hint) = match (best, other_records) {
+        (Some(best), _) => (Fault::Config, misfit(), format!("{}: use it instead", fits(best))),
+        (None, Some((other, lengths))) => {
+            let described = match (lengths.start(), lengths.end()) {
+                (least, &usize::MAX) => format!("at least {least} bytes"),
+                (least, most) if least == most => format!("{most} bytes"),
+                (least, most) => format!("{least} to {most} bytes"),
+            };
+            let hint = format!(
+                "{}, but the description has records of {described}: check that it belongs to this file",
+                fits(other)
+            );
+            (Fault::Config, misfit(), hint)
+        }
+        (None, None) if breaks.is_none() => return None,
         // Either the settings or the file may be wrong; only the sender knows.
-        None => (
+        (None, None) => (
             Fault::Sender,
-            format!("{after}`{used}` does not hold there, and no other framing is evident in the first {looked_at} bytes"),
+            format!("{after}`{spec}` does not hold there, and no other framing is evident in the first {looked_at} bytes"),
             "the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer".to_owned(),
         ),
     };
@@ -88,14 +129,18 @@ pub fn explain_misfit(
     Some(Finding::error(Code("FRM-040"), fault, message).at(place).hint(hint))
 }
 
-/// Returns whether a length precedes every record.
-fn has_lengths(spec: &FramingSpec) -> bool {
-    match spec {
-        FramingSpec::Fixed { .. } | FramingSpec::Lines(_) | FramingSpec::Layout => false,
-        FramingSpec::Rdw(_)
-        | FramingSpec::Blocked(_)
-        | FramingSpec::Spanned(_)
-        | FramingSpec::LengthField(_)
-        | FramingSpec::MicroFocus => true,
-    }
+/// Returns whether records of these lengths may be those that the candidate finds. The end of a line pads short records.
+fn may_have(lengths: &RangeInclusive<usize>, candidate: &FramingCandidate) -> bool {
+    let FramingCandidate { spec, lengths: found, .. } = candidate;
+    let is_long_enough = found.end() >= lengths.start() || matches!(spec, FramingSpec::Lines(_));
+    is_long_enough && found.start() <= lengths.end()
+}
+
+/// Returns whether both are lines of CR LF, LF or either. Such a line end shows in a single line: no chance is involved.
+fn other_line_end(used: &FramingSpec, other: &FramingSpec) -> bool {
+    let ascii = |spec: &FramingSpec| match spec {
+        FramingSpec::Lines(line) => matches!(line.end, LineEnd::Lf | LineEnd::CrLf),
+        _ => false,
+    };
+    ascii(used) && ascii(other)
 }

@@ -325,6 +325,21 @@ impl FramingSpec {
     }
 }
 
+impl FramingSpec {
+    /// Returns whether every record holds its length, or a length precedes it.
+    #[must_use]
+    pub fn has_lengths(&self) -> bool {
+        match self {
+            FramingSpec::Fixed { .. } | FramingSpec::Lines(_) | FramingSpec::Layout => false,
+            FramingSpec::Rdw(_)
+            | FramingSpec::Blocked(_)
+            | FramingSpec::Spanned(_)
+            | FramingSpec::LengthField(_)
+            | FramingSpec::MicroFocus => true,
+        }
+    }
+}
+
 impl LengthFieldSpec {
     fn check(&self, limit: usize) -> Result<(), SpecError> {
         let most = if matches!(self.encoding, LengthEncoding::Binary(_)) { 8 } else { 18 };

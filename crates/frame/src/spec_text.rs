@@ -23,6 +23,16 @@ pub enum SpecTextError {
         /// The options it has.
         expected: &'static str,
     },
+    /// An option that changes nothing, because another one excludes it.
+    #[error("`{option}` has no effect on framing `{framing}`: {why}")]
+    Unused {
+        /// Name of the framing.
+        framing: &'static str,
+        /// Option as typed.
+        option: String,
+        /// The reason.
+        why: String,
+    },
     /// The value is not a number.
     #[error("`{option}` needs a number that fits, found `{found}`")]
     Number {
@@ -83,11 +93,13 @@ impl FramingSpec {
             "rdw" => {
                 let mut spec = RdwSpec::default();
                 options().try_for_each(|option| spec.option("rdw", option))?;
+                effective("rdw", options(), Some(&spec))?;
                 Ok(FramingSpec::Rdw(spec))
             }
             "vb" => {
                 let mut spec = BlockedSpec::default();
                 options().try_for_each(|option| spec.option(option))?;
+                effective("vb", options(), Some(&spec.rdw))?;
                 Ok(FramingSpec::Blocked(spec))
             }
             "vbs" => match rest.trim() {
@@ -98,9 +110,14 @@ impl FramingSpec {
             "lines" => {
                 let mut spec = LineSpec::default();
                 options().try_for_each(|option| spec.option(option))?;
+                effective("lines", options(), None)?;
                 Ok(FramingSpec::Lines(spec))
             }
-            "length" => length_field(options()).map(FramingSpec::LengthField),
+            "length" => {
+                let spec = length_field(options())?;
+                effective("length", options(), None)?;
+                Ok(FramingSpec::LengthField(spec))
+            }
             "d" => none("d", FramingSpec::LengthField(LengthFieldSpec::ansi_d())),
             "layout" => none("layout", FramingSpec::Layout),
             "mf" => none("mf", FramingSpec::MicroFocus),
@@ -116,6 +133,44 @@ impl FramingSpec {
 
 fn number<N: core::str::FromStr>(option: &'static str, text: &str) -> Result<N, SpecTextError> {
     text.trim().parse().map_err(|_| SpecTextError::Number { option, found: text.trim().to_owned() })
+}
+
+/// Options of which the last one would replace the others. Options with a value replace those of their own name.
+const ALTERNATIVES: [&[&str]; 4] = [
+    &["be", "le", "ascii", "ebcdic"],
+    &["whole", "body"],
+    &["ll00", "00ll", "ll", "llll"],
+    &["lf", "crlf", "nl", "lf25"],
+];
+
+/// Refuses options that change nothing: a later one replaces them, or the header in use has nothing that they apply to.
+fn effective<'t>(
+    framing: &'static str,
+    options: impl Iterator<Item = &'t str>,
+    rdw: Option<&RdwSpec>,
+) -> Result<(), SpecTextError> {
+    let unused = |option: &str, why: String| Err(SpecTextError::Unused { framing, option: option.to_owned(), why });
+    let mut before: Vec<&str> = Vec::new();
+    for option in options {
+        let name = option.split('=').next().unwrap_or(option);
+        let replaces = |earlier: &&&str| {
+            let other = earlier.split('=').next().unwrap_or(earlier);
+            other == name || ALTERNATIVES.iter().any(|group| group.contains(&name) && group.contains(&other))
+        };
+        if let Some(earlier) = before.iter().find(replaces) {
+            return unused(earlier, format!("`{option}` replaces it"));
+        }
+        match rdw {
+            Some(rdw) if name == "any" && matches!(rdw.header, RdwHeader::Two | RdwHeader::Four) => {
+                return unused(option, "this header has no reserved bytes".to_owned());
+            }
+            Some(rdw) if name == "max" && rdw.header != RdwHeader::Four && rdw.length_max > u32::from(u16::MAX) => {
+                return unused(option, format!("a length of two bytes is at most {}", u16::MAX));
+            }
+            _ => before.push(option),
+        }
+    }
+    Ok(())
 }
 
 const RDW_OPTIONS: &str = "be, le, whole, body, ll00, 00ll, ll, llll, any, adjust=N, max=N";

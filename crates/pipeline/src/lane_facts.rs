@@ -1,5 +1,6 @@
 //! Facts that all lanes of a run share: the source, and the form of rejected documents.
 
+use core::ops::RangeInclusive;
 use std::sync::Arc;
 
 use quayline_frame::FramingSpec;
@@ -33,4 +34,6 @@ pub struct SourceFacts {
     pub bytes: Option<u64>,
     /// Fixed length of records, if the description has one.
     pub record_length: Option<usize>,
+    /// Bytes of the shortest and of the longest record that the description accepts.
+    pub record_lengths: Option<RangeInclusive<usize>>,
 }

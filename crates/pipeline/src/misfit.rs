@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Place, RecordNumber};
-use quayline_frame::explain_misfit;
+use quayline_frame::{FramingInUse, explain_misfit};
 
 use crate::block::Block;
 use crate::codes;
@@ -22,8 +22,13 @@ pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<
     let unknown_only =
         !lot.findings.is_empty() && lot.findings.iter().all(|finding| finding.code == codes::UNKNOWN_TYPE);
     let sample = &block.bytes[..block.filled];
-    let junk = lot.findings.iter().filter_map(|finding| finding.place.record).min();
-    let found = explain_misfit(sample, facts.bytes, facts.record_length, &facts.framing, junk).or_else(|| {
+    let used = FramingInUse {
+        spec: facts.framing,
+        junk: lot.findings.iter().filter_map(|finding| finding.place.record).min(),
+        breaks: lot.end.as_ref().and_then(|error| error.findings().0.iter().find_map(|finding| finding.place.record)),
+        lengths: facts.record_lengths.clone(),
+    };
+    let found = explain_misfit(sample, facts.bytes, facts.record_length, &used).or_else(|| {
         let message = format!("{} of the first {} records were rejected", tally.records_rejected, tally.records_in);
         (!broken && !unknown_only).then(|| {
             Finding::warning(codes::MISFIT, Fault::Config, message)

@@ -85,12 +85,12 @@ pub(crate) struct ConvertArgs {
     /// This is the default for tables (CSV, Parquet, Arrow) without a guide.
     #[arg(long, help_heading = "EDI")]
     pub(crate) rows: bool,
-    /// Size above which a transaction is converted in pages
+    /// Size above which a transaction is converted in pages [default: 512K]
     ///
     /// Each page is a document with `transaction.page`, so memory does not depend on the length of a transaction. Written back, the pages are
     /// one transaction again. K and M mean 1024 and 1024 x 1024 bytes.
-    #[arg(long, value_name = "SIZE", default_value = "512K", value_parser = size_of_arg, help_heading = "EDI")]
-    pub(crate) page: usize,
+    #[arg(long, value_name = "SIZE", value_parser = size_of_arg, help_heading = "EDI")]
+    pub(crate) page: Option<usize>,
     /// Treat departures from the standards as errors, read or written
     #[arg(long, help_heading = "EDI")]
     pub(crate) strict: bool,

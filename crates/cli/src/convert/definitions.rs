@@ -15,6 +15,7 @@ use quayline_project::xml::XmlStyle;
 use quayline_project::{InterfaceFile, JsonNumbers, Otherwise, RecordRules, Schema, TypeUse, read_guide_documents};
 
 use super::jobs::Job;
+use super::unused;
 use crate::args::{ConvertArgs, FromFormat, LimitArg, NamesArg, NumbersArg, OutputLevel, ToFormat, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown};
@@ -56,6 +57,9 @@ pub(crate) struct Definitions {
     pub(crate) output_check: Option<OutboundOptions>,
     digest: u64,
 }
+
+/// Bytes of a transaction above which it has pages.
+const PAGE_BYTES: usize = 512 << 10;
 
 impl Definitions {
     /// Reads the definitions that the arguments name.
@@ -104,6 +108,7 @@ impl Definitions {
             }
         };
         console.findings(&warnings);
+        unused::refuse_parent_number(args, &interface)?;
         let policies = policies(args);
         if let Some(only) = only {
             // Faults of the interface are those of all types.
@@ -145,7 +150,7 @@ impl Definitions {
             charset,
             format: args.framing.clone(),
             to_framing: args.to_framing.clone(),
-            page_bytes: args.page,
+            page_bytes: args.page.unwrap_or(PAGE_BYTES),
             edi_charset: None,
             strict: args.strict,
             guides: None,
@@ -176,7 +181,7 @@ impl Definitions {
             charset: Charset::SingleByte(CodePage::LATIN1),
             format: None,
             to_framing: None,
-            page_bytes: args.page,
+            page_bytes: args.page.unwrap_or(PAGE_BYTES),
             edi_charset: None,
             strict: args.strict,
             guides: None,
@@ -222,7 +227,7 @@ impl Definitions {
             charset: charset.unwrap_or(Charset::SingleByte(CodePage::LATIN1)),
             format: None,
             to_framing: None,
-            page_bytes: args.page,
+            page_bytes: args.page.unwrap_or(PAGE_BYTES),
             edi_charset: charset,
             strict: args.strict,
             output_check: output_check(

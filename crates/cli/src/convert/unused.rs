@@ -1,8 +1,13 @@
 //! Options without an effect for the formats of a run.
 
+use std::path::Path;
+
+use quayline_project::{InterfaceFile, TypeUse};
+
 use super::jobs::Job;
 use crate::args::{ConvertArgs, FromFormat, ToFormat};
 use crate::exit::{Stop, argument};
+use crate::store::record_file;
 
 /// Refuses options that change nothing for the formats that are read and written: most often, one of the formats is not the one that was meant.
 pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
@@ -14,6 +19,9 @@ pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
     let records = from_records || to_records;
     let csv = from(FromFormat::Csv) || to(ToFormat::Csv);
     let xml = from(FromFormat::Xml) || to(ToFormat::Xml);
+    let json = to(ToFormat::Jsonl) || to(ToFormat::Json);
+    let is_stored = |path: &Path| record_file(path).is_some();
+    let stored = jobs.iter().any(|job| is_stored(&job.input) || job.output.as_deref().is_some_and(is_stored));
     let (reads, writes, both) = ("records that it reads", "records that it writes", "records");
     let options = [
         (!args.copybook.is_empty(), "--copybook", !edi, both),
@@ -39,6 +47,11 @@ pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
         (args.xml_record.is_some(), "--xml-record", xml, "XML"),
         (args.output_level.is_some(), "--output-level", to(ToFormat::Edi), "interchanges that it writes"),
         (args.rows, "--rows", edi, "interchanges"),
+        (args.strict, "--strict", edi, "interchanges"),
+        (args.page.is_some(), "--page", from(FromFormat::Edi), "interchanges that it reads"),
+        (args.numbers.is_some(), "--numbers", json, "JSON that it writes"),
+        (args.store.folder != Path::new("data"), "--store", stored, "record files of a store"),
+        (args.store.durability.when.is_some(), "--durability", stored, "record files of a store"),
         (args.key_style.is_some(), "--key-style", !edi, "documents of a copybook"),
         (args.fillers.is_some(), "--fillers", !edi, "documents of a copybook"),
         (args.redefines.is_some(), "--redefines", !edi, "documents of a copybook"),
@@ -51,4 +64,17 @@ pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
         let finding = argument(format!("{name} has no effect on this run, because it applies to {what}"));
         Err(finding.hint("remove the option, or correct the formats with --from and --to").into())
     })
+}
+
+/// Refuses `--parent-number` for records without parents, which the interface file would name.
+pub(super) fn refuse_parent_number(args: &ConvertArgs, interface: &InterfaceFile) -> Result<(), Stop> {
+    let has_parents = interface
+        .records
+        .as_ref()
+        .is_some_and(|rules| rules.types.iter().any(|of| matches!(of.uses, TypeUse::Record { parent: Some(_), .. })));
+    if args.parent_number.is_none() || has_parents {
+        return Ok(());
+    }
+    let finding = argument("--parent-number has no effect on this run, because it applies to records with a parent");
+    Err(finding.hint("remove the option, or name the `parent` of record types in the interface file").into())
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use quayline_charset::Charset;
-use quayline_core::Finding;
+use quayline_cobol::ShortRecord;
+use quayline_core::{Finding, Named as _};
 use quayline_frame::FramingSpec;
 use quayline_infer::{CharsetProposal, Fit, FramingProposal, RecordSample};
 use serde::Serialize;
@@ -45,7 +46,8 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let best = fits.first().filter(|fit| fit.decoded > 0);
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
     let framing = best.map(|fit| fit.framing).or(framings.first().map(|proposal| proposal.spec));
-    let command = command_line(args, charset, framing.as_ref());
+    let short = best.and_then(|fit| fit.short);
+    let command = command_line(args, charset, framing.as_ref(), short);
     let misfit = layout.zip(fits.first()).and_then(|(layout, fit)| fit.misfit(looked_at, layout));
     let answer = Answer {
         args,
@@ -235,7 +237,12 @@ fn push_evidence(text: &mut String, evidence: &[String]) {
 }
 
 /// Returns a convert command to try, as words quoted for a shell.
-fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&FramingSpec>) -> Vec<String> {
+fn command_line(
+    args: &InspectArgs,
+    charset: Option<Charset>,
+    framing: Option<&FramingSpec>,
+    short: Option<ShortRecord>,
+) -> Vec<String> {
     let mut words = vec!["quayline".to_owned(), "convert".to_owned(), quoted(&args.file)];
     words.push("--copybook".to_owned());
     words.push(args.copybook.as_deref().map_or_else(|| "COPYBOOK.cpy".to_owned(), quoted));
@@ -255,6 +262,9 @@ fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&F
     words.push(charset.map_or_else(|| "CODE-PAGE".to_owned(), |charset| charset.name().to_lowercase()));
     words.push("--framing".to_owned());
     words.push(framing.map_or_else(|| "FRAMING".to_owned(), ToString::to_string));
+    if let Some(short) = short {
+        words.extend(["--short".to_owned(), short.name().to_owned()]);
+    }
     let out = args
         .file
         .file_stem()

@@ -1,7 +1,7 @@
 //! Match between a copybook and a data file, as text and as JSON.
 
 use quayline_cobol::layout::Layout;
-use quayline_core::Finding;
+use quayline_core::{Finding, Named as _};
 use quayline_infer::Fit;
 use serde::Serialize;
 
@@ -11,7 +11,8 @@ use crate::render::{FindingWire, grouped};
 
 /// Formats the match as text.
 pub(super) fn fit_text(fit: &Fit) -> String {
-    let with = format!("{}, {}", fit.charset.name(), fit.framing);
+    let short = fit.short.map_or_else(String::new, |short| format!(", --short {}", short.name()));
+    let with = format!("{}, {}{short}", fit.charset.name(), fit.framing);
     let mut text = if fit.tried == fit.decoded {
         format!("  {with}: all {} records tried decode\n", grouped(fit.tried))
     } else {
@@ -28,6 +29,8 @@ pub(super) fn fit_text(fit: &Fit) -> String {
 pub(super) struct FitWire<'a> {
     code_page: &'static str,
     framing: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short: Option<&'static str>,
     tried: u64,
     decoded: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,6 +43,7 @@ impl<'a> FitWire<'a> {
         FitWire {
             code_page: fit.charset.name(),
             framing: fit.framing.to_string(),
+            short: fit.short.map(|short| short.name()),
             tried: fit.tried,
             decoded: fit.decoded,
             first_fault: fit.first.as_ref().map(FindingWire::of),

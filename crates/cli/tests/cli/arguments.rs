@@ -80,9 +80,27 @@ fn options_without_an_effect_are_refused() {
                 "--xml-record r",
                 "--rows",
                 "--output-level guide",
+                "--strict",
+                "--page 1M",
+                "--store other",
+                "--durability buffered",
+                "--parent-number P",
             ][..],
         ),
-        (written, &["--short pad", "--long accept", "--skip-bytes-first 1", "--skip-bytes-last 1"]),
+        (
+            written,
+            &[
+                "--strict",
+                "--page 1M",
+                "--store other",
+                "--numbers string",
+                "--short pad",
+                "--long accept",
+                "--skip-bytes-first 1",
+                "--skip-bytes-last 1",
+            ],
+        ),
+        ("convert r.dat -c r.cpy -e ascii -o r.parquet", &["--numbers string", "--durability sync"]),
         ("convert r.csv -c r.cpy --from csv --to jsonl", &["--absent error", "--framing rdw", "--preserve"]),
         (
             "convert o.x12 --to jsonl",
@@ -111,6 +129,8 @@ fn options_without_an_effect_are_refused() {
         }
         assert!(world.run(run).code != Some(2), "{run}");
     }
+    world.run(&format!("{read} --numbers string")).code(0);
+    assert!(world.run("convert o.x12 --to jsonl --strict --page 1M --numbers string").code != Some(2));
     world.run(&format!("{read} --short pad --long accept --invalid null")).code(0);
     world.run(&format!("{written} --null zeros --absent value --to-framing rdw")).code(0);
     world.run("convert r.csv -c r.cpy --from csv --to jsonl --null zeros --delimiter ,").code(0);

@@ -235,7 +235,7 @@ fn a_copybook_that_does_not_fit_the_file() {
         error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
           at items.dat, record 2
 
-        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly): use it instead
+        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly), but the description has records of 16 bytes: check that it belongs to this file
 
         note[CLI-004]: the output is not complete: items.jsonl.partial is still empty
 
@@ -251,7 +251,7 @@ fn a_copybook_that_does_not_fit_the_file() {
         error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
           at items.dat, record 2
 
-        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly): use it instead
+        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly), but the description has records of 16 bytes: check that it belongs to this file
 
         note[CLI-004]: the output is not complete: items.jsonl.partial holds what was done
     "#]]);
@@ -345,6 +345,27 @@ fn a_copybook_that_copies_itself() {
 
         hint: remove the COPY that closes the circle
     "#]]);
+}
+
+/// A compressed file that is damaged was called `<input>`.
+#[test]
+fn a_compressed_input_that_breaks_has_its_name() {
+    let world = world();
+    world.write("digits.cpy", "       01 R PIC 9(6).\n");
+    let text: String = (0..5_000u32).map(|i| format!("{:06}", i * 7_919 % 999_983)).collect();
+    world.write("digits.dat", text);
+    world.run("convert digits.dat -c digits.cpy -e ascii -o digits.jsonl.gz").code(0);
+    let packed = world.read("digits.jsonl.gz");
+    world.write("cut.gz", &packed[..packed.len() / 2]);
+    for framing in ["fixed", "layout", "rdw", "lines"] {
+        let ran =
+            world.run(&format!("convert cut.gz --from record -c digits.cpy -e ascii -f {framing} --rejects r.dat"));
+        let err = ran.err();
+        assert!(!err.contains("<input>"), "{framing}: {err}");
+        assert!(err.contains("at cut.gz"), "{framing}: {err}");
+    }
+    let ran = world.run("convert cut.gz --from json -c digits.cpy -e ascii --to record -o out.dat");
+    assert!(ran.err().contains("CNV-001") && ran.err().contains("at cut.gz"), "{}", ran.err());
 }
 
 #[test]

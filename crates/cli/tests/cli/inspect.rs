@@ -663,11 +663,79 @@ fn a_copybook_that_does_not_fit_says_by_how_much() {
             - likely:
                 error[FRM-040]: junk from the first record on: the framing `fixed:41` does not fit this file
                   at accounts.dat, record 1
-                hint: its records seem to have 39 bytes, so the copybook's are 2 bytes longer; `fixed:39` fits all 200 records in the first 7800 bytes (bytes repeat at a distance of 39: 60 % more than at its neighbours; the file's 7800 bytes are 200 records exactly): use it instead
+                hint: its records seem to have 39 bytes, so the copybook's are 2 bytes longer; `fixed:39` fits all 200 records in the first 7800 bytes (bytes repeat at a distance of 39: 60 % more than at its neighbours; the file's 7800 bytes are 200 records exactly), but the description has records of 41 bytes: check that it belongs to this file
 
         try
           quayline convert accounts.dat --copybook other.cpy --encoding ibm037 --framing fixed:41 -o accounts.jsonl
     "#]]);
+}
+
+/// Records without their trailing blanks did not count as decodable, so `inspect` preferred records of the layout's length, of which a few
+/// decode by chance, to lengths that lead through the whole file. A chain of lengths within the layout now wins, with `--short pad`.
+#[test]
+fn a_chain_of_lengths_wins_over_the_length_of_the_layout() {
+    const CUT: &str = "
+       01 CUT-REC.
+          05 ID   PIC 9(6).
+          05 AMT  PIC S9(7)V99 COMP-3.
+          05 NAME PIC X(30).
+";
+    let record = |i: usize| {
+        let mut body: Vec<u8> = format!("{:06}", i * 7919 % 1_000_000).bytes().map(|b| b + 0xc0).collect();
+        let byte = |n: usize| u8::try_from(n % 10 * 16 + n / 7 % 10).expect("two digits");
+        body.extend([
+            byte(i),
+            byte(i * 3),
+            byte(i * 17),
+            byte(i * 31),
+            u8::try_from(i * 13 % 10 * 16).expect("one") | 12,
+        ]);
+        body.extend((0..4 + i * 11 % 27).map(|k| 0xc1 + u8::try_from((i * 31 + k * 17) % 9).expect("a letter")));
+        body
+    };
+    let prefixed = |prefix: &dyn Fn(usize) -> Vec<u8>| -> Vec<u8> {
+        (0..400).map(record).flat_map(|body| [prefix(body.len()), body].concat()).collect()
+    };
+    let two = |n: usize| u16::try_from(n).expect("short").to_be_bytes();
+    let world = World::with([("cut.cpy", CUT.as_bytes())]);
+    for (data, framing) in [
+        (prefixed(&|n| [&two(n + 4)[..], &[0, 0]].concat()), "rdw"),
+        (prefixed(&|n| [&two(n)[..], &[0, 0]].concat()), "rdw:body,max=65535"),
+        (prefixed(&|n| two(n).to_vec()), "rdw:ll,body,max=65535"),
+        (prefixed(&|n| format!("{:04}", n + 4).into_bytes()), "d"),
+    ] {
+        world.write("cut.dat", data);
+        let ran = world.run("inspect cut.dat --copybook cut.cpy --encoding cp037");
+        let shown = ran.out();
+        let command = format!("--encoding ibm037 --framing {framing} --short pad -o cut.jsonl");
+        assert!(shown.contains(&command), "{framing}: {shown}");
+        let fit = format!("IBM037, {framing}, --short pad: all 400 records tried decode");
+        assert!(shown.contains(&fit), "{framing}: {shown}");
+        world.run(&format!("convert cut.dat --copybook cut.cpy {command}")).code(0);
+    }
+}
+
+/// Numbers at the end of a record that were left out are not blanks.
+#[test]
+fn fields_that_are_left_out_are_proposed_as_null() {
+    let copybook = "       01 R.\n          05 A PIC 9(4).\n          05 B PIC 9(4).\n          05 C PIC 9(4).\n";
+    let data: Vec<u8> = (0..60u16)
+        .flat_map(|i| {
+            let body = format!("{:04}", i * 97).repeat(1 + usize::from(i) % 3);
+            [&u16::try_from(body.len() + 4).expect("short").to_be_bytes()[..], &[0, 0], body.as_bytes()].concat()
+        })
+        .collect();
+    let world = World::with([("r.cpy", copybook.as_bytes()), ("r.dat", data.as_slice())]);
+    let shown = world.run("inspect r.dat --copybook r.cpy --encoding ascii").out();
+    assert!(shown.contains("rdw, --short null: all 60 records tried decode"), "{shown}");
+    assert!(shown.contains("--framing rdw --short null -o r.jsonl"), "{shown}");
+    let json = world.run("inspect r.dat --copybook r.cpy --encoding ascii --json").out();
+    assert!(json.contains(r#""short": "null""#), "{json}");
+    // Records of one length are not cut, so parts of a record are not short records.
+    world.write("r.dat", "00000007".repeat(90));
+    world.write("r.cpy", "       01 R PIC X(16).\n");
+    let shown = world.run("inspect r.dat --copybook r.cpy --encoding ascii").out();
+    assert!(shown.contains("--framing fixed:16 -o") && !shown.contains(", --short"), "{shown}");
 }
 
 #[test]

@@ -79,7 +79,10 @@ fn a_proposal_has_the_members_that_are_documented() {
     let world = World::with([("items.cpy", ITEMS.replace("X(3)", "X(5)").as_bytes())]);
     world.write("items.dat", items().repeat(200));
     let ran = world.run("inspect items.dat --copybook items.cpy --json");
-    same("quayline.proposal/1", &members_of(&ran.code(0).stdout), &["copybook.fits[].first_fault", "copybook.misfit"]);
+    // Of records that are cut at their end, which another test has.
+    let short = "copybook.fits[].short";
+    let open = ["copybook.fits[].first_fault", "copybook.misfit", short];
+    same("quayline.proposal/1", &members_of(&ran.code(0).stdout), &open);
 }
 
 #[test]

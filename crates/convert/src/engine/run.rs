@@ -86,7 +86,7 @@ impl Run {
         ends(&conversion).check()?;
         check_split(&conversion)?;
         check_names(&conversion)?;
-        let source = OpenSource::open(&mut conversion.source.input)?;
+        let source = OpenSource::open(&mut conversion.source.input, &conversion.source.name)?;
         let mut run = Run {
             meter,
             clock: Some(clock),
@@ -370,6 +370,7 @@ impl Run {
                     framing: *framing,
                     bytes: self.source_bytes,
                     record_length: conversion.schema.record_length(),
+                    record_lengths: conversion.schema.record_lengths(),
                 }),
                 SourceFormat::Json(_)
                 | SourceFormat::Csv(_)
@@ -615,12 +616,12 @@ struct OpenSource {
 }
 
 impl OpenSource {
-    fn open(input: &mut Input) -> Result<OpenSource, ConvertError> {
+    fn open(input: &mut Input, name: &str) -> Result<OpenSource, ConvertError> {
         match core::mem::replace(input, Input::Stream(ended())) {
-            Input::Stream(reader) => Ok(OpenSource { reader, file: None, path: "<input>".into(), bytes: None }),
+            Input::Stream(reader) => Ok(OpenSource { reader, file: None, path: name.into(), bytes: None }),
             Input::Opened(file) => {
                 let bytes = file.metadata().ok().map(|meta| meta.len());
-                Ok(OpenSource { reader: ended(), file: Some(file), path: "<input>".into(), bytes })
+                Ok(OpenSource { reader: ended(), file: Some(file), path: name.into(), bytes })
             }
             Input::File(path) => {
                 let file = File::open(&path).map_err(ConvertError::io("open", &path))?;
@@ -640,9 +641,9 @@ impl OpenSource {
 /// The bytes of a source that is read from its start to its end, its path for messages, and its length where it has one.
 pub(crate) type Opened = (Box<dyn Read + Send>, PathBuf, Option<u64>);
 
-/// Opens a source that is read once.
-pub(crate) fn open_input(input: &mut Input) -> Result<Opened, ConvertError> {
-    let OpenSource { reader, file, path, bytes } = OpenSource::open(input)?;
+/// Opens a source that is read once. `name` is that of a stream or of an open file in messages.
+pub(crate) fn open_input(input: &mut Input, name: &str) -> Result<Opened, ConvertError> {
+    let OpenSource { reader, file, path, bytes } = OpenSource::open(input, name)?;
     Ok((file.map_or(reader, |file| Box::new(file)), path, bytes))
 }
 

@@ -119,7 +119,7 @@ impl Validation {
         let meter = Meter::start();
         let mut clock = meter.lane();
         clock.enter(Phase::Read);
-        let (source, path, bytes_total) = open_input(&mut self.input)?;
+        let (source, path, bytes_total) = open_input(&mut self.input, &self.name)?;
         let mut reader = self.reader();
         let mut feed = Feed::new(source);
         let mut checker = Checker::new(self.guides.as_ref(), self.level, self.characters);
@@ -169,7 +169,7 @@ impl Validation {
         let meter = Meter::start();
         let mut clock = meter.lane();
         clock.enter(Phase::Other);
-        let (source, path, bytes_total) = open_input(&mut self.input)?;
+        let (source, path, bytes_total) = open_input(&mut self.input, &self.name)?;
         let handoff = Arc::default();
         let acknowledges = acknowledgment.is_some();
         let lane = |_| {

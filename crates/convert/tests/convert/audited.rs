@@ -212,6 +212,58 @@ fn a_carriage_return_that_becomes_data_is_a_warning() {
     }
 }
 
+/// Lines of LF only were joined to the next one in a file of CR LF, and nothing said that there were fewer records.
+#[test]
+fn a_line_feed_that_becomes_data_is_a_warning() {
+    let compiled = |interface: &str| {
+        let file = quayline_project::InterfaceFile::parse("test.toml", interface).expect("an interface");
+        let charset = quayline_charset::Charset::by_name("ascii").expect("known");
+        let layouts = layouts("\n       01 R.\n          05 A PIC X(8).\n");
+        Arc::new(quayline_project::Schema::compile(&layouts, &file, &Default::default(), charset).expect("a schema"))
+    };
+    let typed = "[records]\nby = \"A\"\notherwise = \"skip\"\n[[records.type]]\nrecord = \"R\"\nvalues = [\"AB\", \"AB\\nCD\"]\n";
+    for (interface, data, spec, said) in [
+        ("", "AB\nCD\r\nEF\nGH\r\n", "lines:crlf", Some("2 records contain an LF")),
+        ("", "AB\r\nCD\nEF\r\n", "lines:crlf", Some("1 record contains an LF")),
+        ("", "AB\nCD\r\nEF\r\n", "lines:strip-cr", None),
+        ("", "AB\r\nCD\r\nEF\r\n", "lines:crlf", None),
+        (
+            "[records]\nskip-first = 1\n[[records.type]]\nrecord = \"R\"\n",
+            "AB\nCD\r\nEF\r\n",
+            "lines:crlf",
+            Some("settings skip contains an LF"),
+        ),
+        ("[records]\nskip-first = 1\n[[records.type]]\nrecord = \"R\"\n", "AB\r\nCD\r\nEF\r\n", "lines:crlf", None),
+        (
+            "[records]\nskip-last = 1\n[[records.type]]\nrecord = \"R\"\n",
+            "AB\r\nCD\nEF\r\n",
+            "lines:crlf",
+            Some("settings skip contains an LF"),
+        ),
+        (
+            "[records]\nskip-last = 2\n[[records.type]]\nrecord = \"R\"\n",
+            "AB\nCD\r\nEF\r\n",
+            "lines:crlf",
+            Some("settings skip contains an LF"),
+        ),
+        ("[records]\nskip-last = 1\n[[records.type]]\nrecord = \"R\"\n", "AB\r\nCD\r\nEF", "lines:crlf", None),
+        (typed, "AB\nCD\r\nEF\r\n", "lines:crlf", Some("1 record contains an LF")),
+    ] {
+        let kit = Kit::new(compiled(interface), data.as_bytes(), records(spec), jsonl());
+        let report = kit.ok();
+        let found: Vec<String> = report.repeated.iter().chain(&report.findings).map(ToString::to_string).collect();
+        assert_eq!(found.len(), usize::from(said.is_some()), "{interface} {data:?} {spec}: {found:?}");
+        for line in &found {
+            assert!(
+                line.contains("CNV-038") && line.contains(said.unwrap_or_default()),
+                "{interface} {data:?}: {line}"
+            );
+            assert!(line.contains("byte 2") || line.contains("byte 6"), "the first place: {line}");
+            assert!(line.contains("lines:strip-cr"), "{line}");
+        }
+    }
+}
+
 #[test]
 fn a_fixed_layout_refuses_what_it_would_ignore() {
     for (old, new, said) in [

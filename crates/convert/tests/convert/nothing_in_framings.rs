@@ -54,7 +54,7 @@ const FRAMINGS: [&str; 17] = [
     "fixed:10",
     "rdw",
     "rdw:le,body",
-    "rdw:llll,any",
+    "rdw:llll,le",
     "vb",
     "vbs",
     "vbs:no-bdw",

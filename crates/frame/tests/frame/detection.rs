@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use expect_test::{Expect, expect};
 use quayline_core::{Limits, RecordNumber};
-use quayline_frame::{Framer, FramerOptions, FramingSpec, detect, explain_misfit};
+use quayline_frame::{Framer, FramerOptions, FramingInUse, FramingSpec, detect, explain_misfit};
 
 /// Generates records like master data in EBCDIC: an ascending key, a name with trailing blanks, a packed amount.
 fn bodies(n: usize, vary: usize) -> Vec<Vec<u8>> {
@@ -131,6 +131,34 @@ fn text_lines_are_found() {
     );
 }
 
+/// `lines:crlf` was proposed for a file with line ends of both kinds, and joined the lines that end in LF.
+#[test]
+fn lines_with_both_line_ends_are_not_joined() {
+    let first = |data: &[u8]| detect(data, Some(data.len() as u64), None).first().map(|c| c.spec.to_string());
+    check(
+        b"ONE\nTWO\r\nTHREE\r\n",
+        None,
+        expect![[r#"
+        lines:strip-cr 0.94 (3 records)
+          3 line ends, 100 % of the bytes are text
+          a CR precedes 2 of them
+    "#]],
+    );
+    let lines = |lf: usize| -> Vec<u8> {
+        (0..200).flat_map(|i| format!("{i:05}{}", if i % 50 < lf { "\n" } else { "\r\n" }).into_bytes()).collect()
+    };
+    for (lf, spec) in [(0, "lines:crlf"), (1, "lines:strip-cr"), (49, "lines:strip-cr"), (50, "lines")] {
+        assert_eq!(first(&lines(lf)).as_deref(), Some(spec), "{lf} of 50");
+    }
+    // Records of one length with binary data: 0x0a and 0x0d are data there.
+    let binary = |end: &str, inside: u8| -> Vec<u8> {
+        let record = |i: u8| [&[i, 0x80, 0xff, if i % 9 == 4 { inside } else { 0x91 }], end.as_bytes()].concat();
+        (100..200).flat_map(record).collect()
+    };
+    assert_eq!(first(&binary("\r\n", b'\n')).as_deref(), Some("lines:crlf"));
+    assert_eq!(first(&binary("\n", b'\r')).as_deref(), Some("lines"));
+}
+
 #[test]
 fn fixed_records_are_found_by_repetition() {
     let data = file("fixed:31", &bodies(200, 0), 0);
@@ -200,7 +228,8 @@ fn noise_has_no_framing() {
 
 fn misfit(data: &[u8], used: &str, record_length: Option<usize>, junk: Option<u64>, expect: Expect) {
     let used = FramingSpec::parse(used).unwrap();
-    let finding = explain_misfit(data, Some(data.len() as u64), record_length, &used, junk.map(RecordNumber));
+    let used = FramingInUse { spec: used, junk: junk.map(RecordNumber), breaks: None, lengths: None };
+    let finding = explain_misfit(data, Some(data.len() as u64), record_length, &used);
     expect.assert_eq(&finding.map_or("fits".into(), |finding| finding.to_string()));
 }
 
@@ -231,6 +260,15 @@ fn junk_after_a_record_is_recognised_as_wrong_framing() {
         hint: `vb` fits all 60 records in the first 2710 bytes (60 lengths in a row lead from one to the next, records are 31 to 50 bytes long; the last record ends with the file): use it instead"#]],
     );
     misfit(&vb, "vb", None, Some(5), expect!["fits"]);
+    // A line end of another kind shows in a single line.
+    for (data, used) in [("1234\r\n5678\r\n", "lines"), ("1234\r\n5678\n", "lines:crlf"), ("12\n34\n", "lines:crlf")] {
+        let spec = FramingSpec::parse(used).unwrap();
+        let used = FramingInUse { spec, junk: Some(RecordNumber(1)), breaks: None, lengths: Some(4..=4) };
+        let found = explain_misfit(data.as_bytes(), Some(data.len() as u64), Some(4), &used);
+        let found = found.map(|finding| finding.to_string()).unwrap_or_default();
+        assert!(found.contains("hint: `lines"), "{data:?}: {found}");
+    }
+    misfit(b"1234\n5678\n", "lines", Some(6), Some(1), expect!["fits"]);
     let mut rdw = file("rdw", &bodies(4, 0), 0);
     rdw.extend_from_slice(&file("fixed:31", &bodies(30, 0), 0));
     misfit(
@@ -260,6 +298,37 @@ fn removed_length_headers_are_recognised() {
 
             hint: `fixed:31` fits all 60 records in the first 1860 bytes (the layout has 31 bytes; bytes repeat at a distance of 31: 11 % more than at its neighbours; the file's 1860 bytes are 60 records exactly): use it instead"#]],
     );
+}
+
+/// FRM-040 said "use it instead" of records of two bytes, where the layout has twenty.
+#[test]
+fn a_framing_of_other_records_than_the_layouts_is_not_proposed() {
+    let hint = |data: &[u8], used: &str, lengths: core::ops::RangeInclusive<usize>, breaks: Option<u64>| {
+        let spec = FramingSpec::parse(used).unwrap();
+        let fixed = (lengths.start() == lengths.end()).then_some(*lengths.end());
+        let used = FramingInUse { spec, junk: None, breaks: breaks.map(RecordNumber), lengths: Some(lengths) };
+        explain_misfit(data, Some(data.len() as u64), fixed, &used).map_or("fits".into(), |found| found.to_string())
+    };
+    let other_evident = |said: &str| said.contains("use it instead") || said.contains("belongs to this file");
+    let twos = b"AB".repeat(10);
+    assert!(hint(&twos, "rdw", 20..=20, None).contains("no other framing is evident"));
+    assert!(hint(&twos, "rdw", 2..=2, None).contains("`fixed:2` fits all 10 records"));
+    // Bytes after the last record.
+    let mut junk = file("rdw", &[b"\xf0\xf0\xf0\xf0\xf0\xf1".to_vec(), b"\xf0\xf0\xf0\xf0\xf0\xf2".to_vec()], 0);
+    junk.extend_from_slice(&b"AB".repeat(6));
+    let said = hint(&junk, "rdw", 6..=6, None);
+    assert!(!other_evident(&said) && said.contains("junk after record 2"), "{said}");
+    // Long evidence for records that the layout does not have says that it is another file's.
+    let other = file("fixed:35", &bodies(200, 0), 0);
+    let said = hint(&other, "rdw", 31..=31, None);
+    assert!(said.contains("`fixed:35` fits") && said.contains("but the description has records of 31 bytes"), "{said}");
+    assert!(!said.contains("use it instead"), "{said}");
+    let vb = file("vb", &bodies(60, 20), 300);
+    let said = hint(&vb, "rdw", 20..=20, None);
+    assert!(said.contains("`vb` fits") && !said.contains("use it instead"), "{said}");
+    // Only the description knows where records of `layout` end.
+    let counted = hint(b"2AB1C3DEF9", "layout", 1..=6, Some(4));
+    assert!(counted.contains("junk after record 3") && !other_evident(&counted), "{counted}");
 }
 
 /// The real files of the corpus, with their record lengths.

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
-use quayline_frame::{Framer, FramerOptions, FramingSpec, Resume, empty_source};
+use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Resume, Splitter, Step, empty_source};
 
 fn write(spec: &str, block_bytes: u32, bodies: &[&[u8]], expect: Expect) {
     let limits = Limits { record_bytes_max: 20, line_bytes_max: 20, ..Limits::default() };
@@ -27,48 +27,44 @@ fn a_record_that_its_framing_cannot_hold_is_refused_and_the_next_goes_on() {
         0,
         &[b"a", b"abcd", b"xyz"],
         expect![[r#"
-        error[FRM-020]: the record has 4 bytes, its framing holds at most 3
-          at record 2, byte 3
+            error[FRM-020]: the record has 4 bytes, its framing holds at most 3
+              at record 2, byte 3
 
-        hint: choose a framing that holds such a record, or a longer record length
-        a@@xyz
-    "#]],
+            hint: `fixed` needs a longer record length; `rdw:max=65535` and `vb:max=65535` hold up to 65531 bytes, and `vbs` holds any record up to `--limit record-bytes=N`
+            a@@xyz
+        "#]],
     );
     write(
         "rdw:max=6",
         0,
         &[b"a", b"abcd", b"xy"],
         expect![[r#"
-        error[FRM-020]: the record has 4 bytes, its framing holds at most 2
-          at record 2, byte 5
+            error[FRM-020]: the record has 4 bytes, its framing holds at most 2
+              at record 2, byte 5
 
-        hint: choose a framing that holds such a record, or a longer record length
-        \x00\x05\x00\x00a\x00\x06\x00\x00xy
-    "#]],
+            hint: `fixed` needs a longer record length; `rdw:max=65535` and `vb:max=65535` hold up to 65531 bytes, and `vbs` holds any record up to `--limit record-bytes=N`
+            \x00\x05\x00\x00a\x00\x06\x00\x00xy
+        "#]],
     );
     write(
         "rdw",
         0,
         &[b"123456789012345678901", b"a"],
         expect![[r#"
-        error[FRM-020]: the record has 21 bytes, its framing holds at most 20
-          at record 1, byte 0
+            error[FRM-020]: the record has 21 bytes, its framing holds at most 20
+              at record 1, byte 0
 
-        hint: choose a framing that holds such a record, or a longer record length
-        \x00\x05\x00\x00a
-    "#]],
+            hint: `fixed` needs a longer record length; `rdw:max=65535` and `vb:max=65535` hold up to 65531 bytes, and `vbs` holds any record up to `--limit record-bytes=N`
+            \x00\x05\x00\x00a
+        "#]],
     );
     write(
         "vb",
         12,
         &[b"a", b"abcde", b"xy"],
         expect![[r#"
-        error[FRM-020]: the record has 5 bytes, its framing holds at most 4
-          at record 2, byte 9
-
-        hint: choose a framing that holds such a record, or a longer record length
-        \x00\t\x00\x00\x00\x05\x00\x00a\x00\n\x00\x00\x00\x06\x00\x00xy
-    "#]],
+            \x00\t\x00\x00\x00\x05\x00\x00a\x00\r\x00\x00\x00\t\x00\x00abcde\x00\n\x00\x00\x00\x06\x00\x00xy
+        "#]],
     );
     write(
         "d",
@@ -83,12 +79,12 @@ fn a_record_that_its_framing_cannot_hold_is_refused_and_the_next_goes_on() {
         0,
         &[b"a", b"1234567890"],
         expect![[r#"
-        error[FRM-020]: the record has 11 bytes, its framing holds at most 10
-          at record 2, byte 2
+            error[FRM-020]: the record has 11 bytes, its framing holds at most 10
+              at record 2, byte 2
 
-        hint: choose a framing that holds such a record, or a longer record length
-        1a
-    "#]],
+            hint: `fixed` needs a longer record length; `rdw:max=65535` and `vb:max=65535` hold up to 65531 bytes, and `vbs` holds any record up to `--limit record-bytes=N`
+            1a
+        "#]],
     );
     write(
         "length:offset=1,size=2",
@@ -278,6 +274,65 @@ fn text_that_is_no_framing_is_refused() {
 
         hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
     );
+}
+
+/// A record of 30,007 bytes in a `vb` file was read, and could not be written back.
+#[test]
+fn a_record_longer_than_a_block_has_a_block_of_its_own() {
+    let check = |spec: &str, longest: usize, extended: bool| {
+        let limits = Limits::default();
+        let spec = FramingSpec::parse(spec).unwrap();
+        let mut framer = Framer::new(&spec, FramerOptions::default(), &limits).unwrap();
+        let bodies = [vec![b'a'; 100], vec![b'b'; longest], vec![b'c'; 100]];
+        let mut out = Vec::new();
+        for body in &bodies {
+            framer.frame(body, &mut out).unwrap();
+        }
+        assert_eq!(framer.frame(&vec![b'd'; longest + 1], &mut out).unwrap_err().resume(), Resume::NextRecord);
+        framer.finish(&mut out);
+        // The first block has the first record only, the second is as long as its record.
+        assert_eq!(out[..4], [0, 108, 0, 0], "{spec}");
+        assert_eq!(out[108] & 0x80 != 0, extended, "{spec}");
+        let mut splitter = Splitter::new(&spec, &limits).unwrap();
+        let mut at = 0;
+        for body in &bodies {
+            let Step::Record { body: read, consumed, .. } = splitter.split(&out[at..], EndOfInput::Yes).unwrap() else {
+                panic!("{spec}: a record")
+            };
+            assert!(read == body, "{spec}: {} bytes", read.len());
+            at += consumed;
+        }
+    };
+    check("vb", 32_752, false);
+    check("vb:max=65535", 65_531, true);
+    check("vb:body,max=65535", 65_535, true);
+    check("vb:max=30000", 29_996, false);
+}
+
+#[test]
+fn options_without_an_effect_are_refused() {
+    for (text, said) in [
+        ("rdw:ll,any", "`any` has no effect on framing `rdw`: this header has no reserved bytes"),
+        ("vb:llll,any", "`any` has no effect on framing `vb`"),
+        ("rdw:any,ll", "`any` has no effect"),
+        ("rdw:be,le", "`be` has no effect on framing `rdw`: `le` replaces it"),
+        ("rdw:max=70000", "`max=70000` has no effect on framing `rdw`: a length of two bytes is at most 65535"),
+        ("vb:max=100,max=200", "`max=100` has no effect on framing `vb`: `max=200` replaces it"),
+        ("vb:whole,body", "`whole` has no effect"),
+        ("lines:crlf,nl", "`crlf` has no effect on framing `lines`: `nl` replaces it"),
+        ("length:size=2,ascii,le", "`ascii` has no effect on framing `length`: `le` replaces it"),
+    ] {
+        let error = FramingSpec::parse(text).unwrap_err();
+        assert!(error.to_string().contains(said), "{text}: {error}");
+    }
+    for text in [
+        "rdw:ll00,be,whole,max=65535",
+        "rdw:llll,max=70000",
+        "vb:bdw-le,le,any,bdw-adjust=4,adjust=4",
+        "lines:crlf,strip-cr",
+    ] {
+        FramingSpec::parse(text).unwrap();
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Fault, Finding, Limits, Place, RecordNumber};
 use quayline_frame::{
-    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, RecordExtent, SpecError,
-    Splitter,
+    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, LineEnd, LineSpec,
+    RecordExtent, SpecError, Splitter,
 };
 use quayline_project::{RecordTypes, Schema};
 
@@ -100,6 +100,30 @@ impl RecordCutter {
         Some(Finding::warning(codes::FEWER_THAN_SKIPPED, Fault::Sender, message).at(place).hint(hint))
     }
 
+    /// Returns a warning if a record that the settings skip contains an LF in `lines:crlf`: it may be several lines, so the header may have
+    /// taken records with it.
+    fn joined_when_skipped(&self, block: &Block, consumed: usize) -> Option<Finding> {
+        let FramingSpec::Lines(LineSpec { end: LineEnd::CrLf, .. }) = self.spec else { return None };
+        let Units::Records(batch) = &block.units else { return None };
+        let (start, end) = match batch.len().checked_sub(1) {
+            Some(last) => {
+                let last = batch.span(last);
+                (batch.span(0).frame as usize, (last.body + last.len) as usize + 2)
+            }
+            None => (consumed, consumed),
+        };
+        let regions = [0..start, end.min(consumed)..consumed];
+        let lone = |at: &usize| block.bytes[*at] == b'\n' && (*at == 0 || block.bytes[*at - 1] != b'\r');
+        let at = regions.into_iter().flatten().find(lone)?;
+        let message = "a record that the settings skip contains an LF without a CR: it may be several lines".to_owned();
+        let place = Place {
+            file: Some(Arc::clone(&self.file)),
+            byte: Some(ByteOffset(block.before.offset.0 + at as u64)),
+            ..Place::default()
+        };
+        Some(Finding::warning(codes::LINE_FEED, Fault::Sender, message).at(place).hint(codes::LINE_FEED_HINT))
+    }
+
     /// Returns the records of the last family to the input, since more of its records may follow. `None` if the block contains only that family.
     fn keep_last_family(&mut self, block: &mut Block, types: &RecordTypes) -> Option<usize> {
         let Units::Records(batch) = &mut block.units else { return None };
@@ -158,10 +182,13 @@ impl RecordCutter {
         let cut = self.splitter.block(&block.bytes[..block.filled], end_of_input, batch);
         block.skipped = cut.skipped;
         let records = batch.len();
+        if cut.skipped > 0 {
+            block.warning = self.joined_when_skipped(block, cut.consumed);
+        }
         let (consumed, end) = match cut.end {
             BlockEnd::NeedMore { at_least } => (cut.consumed, CutEnd::NeedMore { at_least: cut.consumed + at_least }),
             BlockEnd::Done => {
-                block.warning = self.fewer_than_skipped();
+                block.warning = block.warning.take().or_else(|| self.fewer_than_skipped());
                 (cut.consumed, CutEnd::Done)
             }
             BlockEnd::Fault(fault) => {

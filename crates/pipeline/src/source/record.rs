@@ -1,8 +1,8 @@
 //! Records of one description.
 
 use quayline_cobol::{RecordDecoder, RecordPlan};
-use quayline_core::Severity;
-use quayline_frame::{CarriageReturn, FramingSpec, LineEnd};
+use quayline_core::{ByteOffset, Place, Severity};
+use quayline_frame::{CarriageReturn, FramingSpec, LineEnd, LineSpec};
 
 use crate::block::Block;
 use crate::codes;
@@ -20,8 +20,41 @@ pub(super) fn decoder(plan: &RecordPlan, framing: &FramingSpec) -> RecordDecoder
     }
 }
 
-/// Counts a line that ends in a CR, which then is a part of the record: files of other systems have CR LF.
-pub(super) fn note_carriage_return(lot: &mut Lot, block: &Block, at: usize, facts: &LaneFacts) {
+/// Bytes of a line end that the framing keeps in a record. Files of other systems have such line ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StrayLineEnd {
+    /// A CR before the LF of `lines`.
+    CarriageReturn,
+    /// An LF without its CR in `lines:crlf`: the record may be several lines.
+    LineFeed,
+}
+
+impl StrayLineEnd {
+    /// Returns the line end that records in this framing may contain.
+    pub(super) fn of(framing: &FramingSpec) -> Option<Self> {
+        match framing {
+            FramingSpec::Lines(LineSpec { end: LineEnd::Lf, carriage_return: CarriageReturn::Keep }) => {
+                Some(StrayLineEnd::CarriageReturn)
+            }
+            FramingSpec::Lines(LineSpec { end: LineEnd::CrLf, .. }) => Some(StrayLineEnd::LineFeed),
+            _ => None,
+        }
+    }
+
+    /// Counts the record at `at` if it contains the line end.
+    #[inline]
+    pub(super) fn note(self, lot: &mut Lot, block: &Block, at: usize, facts: &LaneFacts) {
+        let body = block.body(at);
+        match self {
+            StrayLineEnd::CarriageReturn if body.ends_with(b"\r") => note_carriage_return(lot, block, at, facts),
+            StrayLineEnd::LineFeed if body.contains(&b'\n') => note_line_feed(lot, block, at, facts),
+            _ => {}
+        }
+    }
+}
+
+#[cold]
+fn note_carriage_return(lot: &mut Lot, block: &Block, at: usize, facts: &LaneFacts) {
     let words = || Words {
         one: "line ends in CR before its line end, and the CR is a part of the record".to_owned(),
         many: "lines end in CR before their line end, and the CR is a part of the record".to_owned(),
@@ -32,21 +65,31 @@ pub(super) fn note_carriage_return(lot: &mut Lot, block: &Block, at: usize, fact
     lot.repeats.add(codes::CARRIAGE_RETURN, RepeatKey::Others, || place_of(block, at, &facts.file), words);
 }
 
-/// Returns true if a CR at the end of a record may be a part of the line end that the framing does not remove.
-pub(super) fn may_have_carriage_return(framing: &FramingSpec) -> bool {
-    matches!(framing, FramingSpec::Lines(spec) if spec.end == LineEnd::Lf && spec.carriage_return == CarriageReturn::Keep)
+#[cold]
+fn note_line_feed(lot: &mut Lot, block: &Block, at: usize, facts: &LaneFacts) {
+    let words = || Words {
+        one: "record contains an LF without a CR: it may be several lines".to_owned(),
+        many: "records contain an LF without a CR: they may be several lines each".to_owned(),
+        hint: codes::LINE_FEED_HINT.to_owned(),
+        severity: Severity::Warning,
+    };
+    let place = || {
+        let place = place_of(block, at, &facts.file);
+        let inside = block.body(at).iter().position(|byte| *byte == b'\n').unwrap_or(0) as u64;
+        Place { byte: place.byte.map(|byte| ByteOffset(byte.0 + inside)), ..place }
+    };
+    lot.repeats.add(codes::LINE_FEED, RepeatKey::Others, place, words);
 }
 
 pub(crate) struct RecordSource {
     plan: RecordPlan,
     decoder: RecordDecoder,
-    notes_carriage_returns: bool,
+    stray: Option<StrayLineEnd>,
 }
 
 impl RecordSource {
     pub(crate) fn new(plan: &RecordPlan, framing: &FramingSpec) -> Self {
-        let notes_carriage_returns = may_have_carriage_return(framing);
-        RecordSource { plan: plan.clone(), decoder: decoder(plan, framing), notes_carriage_returns }
+        RecordSource { plan: plan.clone(), decoder: decoder(plan, framing), stray: StrayLineEnd::of(framing) }
     }
 }
 
@@ -54,8 +97,8 @@ impl Source for RecordSource {
     #[inline]
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         target.begin(block.number(at), block.offset(at), block);
-        if self.notes_carriage_returns && block.body(at).ends_with(b"\r") {
-            note_carriage_return(lot, block, at, facts);
+        if let Some(stray) = self.stray {
+            stray.note(lot, block, at, facts);
         }
         self.decoder.comes_from(block.number(at).0, None, &facts.file);
         match self.decoder.decode(block.body(at), target.sink()) {

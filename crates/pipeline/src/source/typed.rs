@@ -14,7 +14,7 @@ use crate::lane::Source;
 use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
 use crate::repeats::{RepeatKey, Repeats, Words};
-use crate::source::record::{decoder, may_have_carriage_return, note_carriage_return};
+use crate::source::record::{StrayLineEnd, decoder};
 use crate::target::Target;
 
 /// Decodes a record with everything below it into one document.
@@ -26,7 +26,7 @@ pub(crate) struct TypedSource<'s> {
     ranks: Vec<usize>,
     /// The first record of the family that comes before a sibling which documents show first.
     misordered: Option<usize>,
-    notes_carriage_returns: bool,
+    stray: Option<StrayLineEnd>,
 }
 
 /// Findings in the records of a family.
@@ -65,8 +65,8 @@ impl<'s> TypedSource<'s> {
             siblings.iter().position(|sibling| *sibling == index).unwrap_or(0)
         };
         let ranks = (0..types.count()).map(rank).collect();
-        let notes_carriage_returns = may_have_carriage_return(framing);
-        TypedSource { types, decoders, family: Vec::new(), ranks, misordered: None, notes_carriage_returns }
+        let stray = StrayLineEnd::of(framing);
+        TypedSource { types, decoders, family: Vec::new(), ranks, misordered: None, stray }
     }
 
     /// Gathers the records that belong to the one at `at`; skips and rejects orphans. Returns the index after them.
@@ -77,8 +77,8 @@ impl<'s> TypedSource<'s> {
         let mut open: Vec<Above> = Vec::new();
         let mut next = at;
         while next < block.len() {
-            if self.notes_carriage_returns && block.body(next).ends_with(b"\r") {
-                note_carriage_return(lot, block, next, facts);
+            if let Some(stray) = self.stray {
+                stray.note(lot, block, next, facts);
             }
             match self.types.find(block.body(next)) {
                 Found::Skip => lot.skipped(1),

@@ -5,6 +5,7 @@ mod compile;
 mod extent;
 mod record_types;
 
+use core::ops::RangeInclusive;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -212,6 +213,14 @@ impl Schema {
         });
         let first = lengths.next()?;
         lengths.all(|length| length == first).then_some(first)?
+    }
+
+    /// Returns the bytes of the shortest and of the longest record that any description accepts; `None` without records.
+    #[must_use]
+    pub fn record_lengths(&self) -> Option<RangeInclusive<usize>> {
+        let either =
+            |a: RangeInclusive<usize>, b: RangeInclusive<usize>| *a.start().min(b.start())..=*a.end().max(b.end());
+        self.plans().map(RecordPlan::record_lengths).reduce(either)
     }
 
     /// Bytes of the record at the start of `bytes`, as its own counters determine them; `None` if they determine no record that is whole.
