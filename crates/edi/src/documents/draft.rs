@@ -1,6 +1,7 @@
 //! Drafts of documents by guide, for conversion to segments.
 
 use core::ops::Range;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use quayline_core::{Digits, NodeId, Run, Value, write_number};
@@ -337,6 +338,32 @@ impl GuideDraft {
         }
     }
 
+    /// Corrects which levels have children, if the document gives a parent (HL02) other than the one that follows from the order of levels.
+    fn count_children(&mut self, text: &[u8]) {
+        let value = |segment: &Held, element: u8| {
+            let slot = self.slots[segment.slots()].iter().find(|slot| slot.element == element)?;
+            Some(core::str::from_utf8(slot.text.of(text)).ok().and_then(|text| text.trim_ascii().parse::<u64>().ok()))
+        };
+        let mut last = self.last_level;
+        let (mut levels, mut of_number) = (Vec::new(), HashMap::new());
+        for segment in self.segments.iter().filter(|segment| segment.level != NO_LEVEL) {
+            last = value(segment, 1).flatten().unwrap_or(last + 1);
+            let level = segment.level as usize;
+            of_number.entry(last).or_insert(level);
+            levels.push((level, value(segment, 2)));
+        }
+        let parent = |(level, given): &(usize, Option<Option<u64>>)| match given {
+            Some(given) => given.and_then(|number| of_number.get(&number).copied()),
+            None => self.levels[*level].parent,
+        };
+        if levels.iter().all(|one| parent(one) == self.levels[one.0].parent) {
+            return;
+        }
+        let parents: Vec<usize> = levels.iter().filter_map(parent).collect();
+        self.levels.iter_mut().for_each(|level| level.has_child = false);
+        parents.into_iter().for_each(|parent| self.levels[parent].has_child = true);
+    }
+
     /// Fills missing values: HL01 counts, HL02 names the parent level, HL04 states whether there are child levels.
     fn number_levels(&mut self, guide: usize, text: &mut Vec<u8>) {
         if self.levels.is_empty() {
@@ -346,6 +373,7 @@ impl GuideDraft {
         let plan = &documents.plans[guide];
         // The parents are unknown.
         let unknown = documents.guides().compiled(guide).flat_levels().is_some_and(|levels| !levels.are_given());
+        self.count_children(text);
         for at in 0..self.segments.len() {
             let segment = self.segments[at];
             let (item, slots, level) = (segment.item as usize, segment.slots(), segment.level as usize);

@@ -224,6 +224,15 @@ fn written_without_numbers_each_level_gets_its_own_and_the_one_above() {
     }
     let bare = bare.replace(",\"HL04\":\"0\"", "").replace(",\"HL04\":\"1\"", "");
     assert!(!bare.contains("HL01") && !bare.contains("HL02") && !bare.contains("HL04"), "{bare}");
+    // A parent that is given counts, where the order of the levels means another one.
+    let two = interchange("HL*1**S*1~HL*2*1*O*1~HL*3*1*O*0~HL*4*2*I*0~");
+    let mut given = json(&documents, None, two.as_bytes());
+    for n in 1..=4 {
+        given = given.replacen(&format!("\"HL01\":\"{n}\","), "", 1).replace("\"HL02\":\"1\",", "");
+    }
+    let given = given.replace(",\"HL04\":\"0\"", "").replace(",\"HL04\":\"1\"", "");
+    assert!(given.matches("HL02").count() == 1 && !given.contains("HL01") && !given.contains("HL04"), "{given}");
+    assert_eq!(write_json(&documents, &given).as_deref(), Ok(&*two));
     // The last level had no HL04.
     let all = interchange(&GOOD.replace("HL*8*7*I~", "HL*8*7*I*0~"));
     assert_eq!(write_json(&documents, &bare).as_deref(), Ok(&*all));
