@@ -339,6 +339,9 @@ impl FaultKind {
                 "correct the selector, add its value to `when` of the `[[choose]]`, or name a view with `otherwise`"
             }
             FaultKind::OtherView(_) => "correct the selector or give the view that it selects",
+            FaultKind::BadPreserve => {
+                "if the document was edited so that tables or views changed their lengths, remove `_preserve` from it: the kept bytes have no place in the new record"
+            }
             FaultKind::RawBytes => "send the number; in a file made with `--invalid raw`, use the same option again",
             FaultKind::ViewConflict => "keep one of the views, or set `redefines = \"original\"` in the interface",
             _ => return None,

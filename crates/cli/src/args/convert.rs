@@ -173,7 +173,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) unknown: Option<UnknownArg>,
     /// Preserve non-canonical bytes for byte-identical round trips
     ///
-    /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve`, and from there back into the record.
+    /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve`, and from there back into the record. In an edited document, the other members come first: bytes that decode to another value are not restored.
     #[arg(long, help_heading = "Values")]
     pub(crate) preserve: bool,
     /// Numbers that JSON readers may corrupt: exact, safe or string

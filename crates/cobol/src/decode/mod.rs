@@ -61,7 +61,7 @@ use crate::{
 };
 
 use origin::Origin;
-use short::read_short;
+pub(crate) use short::read_short;
 
 /// Decodes records of one plan. Holds the buffers that it reuses from record to record; make one for each thread.
 #[derive(Debug)]

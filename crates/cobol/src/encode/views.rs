@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use quayline_core::{NodeId, Value};
 
-use super::State;
+use super::{IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::plan::{ItemIndex, Plan};
 use crate::{FaultKind, OtherView, RecordFaults};
@@ -111,7 +111,10 @@ impl State {
                 continue;
             }
             match encode_item(plan, item, Value::Null, &mut self.image[range.clone()]) {
-                Ok(()) => self.written[range].fill(true),
+                Ok(()) => {
+                    self.written[range].fill(true);
+                    self.track(index, at, IsNull::Yes);
+                }
                 Err(_) if self.lenient => {}
                 Err(kind) => self.refuse(plan, kind, node, index, at, Value::Null),
             }
