@@ -108,7 +108,8 @@ pub enum FaultKind {
         size: usize,
     },
     /// The record has bytes after its last field that are not padding.
-    #[error("{count} bytes follow the last field of the record, expected none or one repeated byte")]
+    #[error("{count} {} the last field of the record, expected none or padding (spaces or low-values)",
+        if *count == 1 { "byte follows" } else { "bytes follow" })]
     TrailingBytes {
         /// Number of bytes.
         count: usize,
