@@ -810,6 +810,8 @@ pub(super) fn null_as(
     ruled.or(policies.null).unwrap_or(match (policies.blank, policies.low_values) {
         (BadValue::Null, _) if !blankless => NullAs::Spaces,
         (_, BadValue::Null) if dated || !blankless && !textual => NullAs::LowValues,
+        // Text of low-values is text. An empty cell is nevertheless null with this policy, and for text that means spaces.
+        (_, BadValue::Null) if textual => NullAs::Spaces,
         _ => NullAs::Error,
     })
 }
