@@ -528,7 +528,8 @@ impl Compiler<'_> {
             FieldKind::Item(_) => shown && (!field.filler || keep_fillers),
         };
         let table = index(self.tables.len());
-        self.tables.push(Table { node: None, max: occurs.max, stride: field.stride, counter, slides });
+        let (max, stride, offset) = (occurs.max, field.stride, field.offset);
+        self.tables.push(Table { node: None, max, stride, counter, slides, field: index_, offset });
         let head = self.ops.len();
         self.push(Op::Loop { table, len: 0 }, 0);
         let list = visible.then(|| ListTarget {

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::layout::{FieldIndex, FieldKind};
-use crate::plan::Plan;
+use crate::plan::{Plan, Table};
 use crate::{FaultKind, LengthMismatch, NoteKind, Preserve, RecordFault, ShortRecord};
 
 impl State {
@@ -67,6 +67,22 @@ impl State {
         let count = super::counter_value(plan, item, &self.loaded, at, &mut self.scratch).ok();
         let count = count.and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= last.max).unwrap_or(last.max);
         (last.max - count) as usize * last.stride
+    }
+}
+
+impl State {
+    /// Notes what the occurrences beyond the count of a table hold. A record is written with initial ones, so the bytes would be lost.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_stale(&mut self, plan: &Plan, table: Table, base: usize, count: u32) {
+        let at = |occurrence: u32| base.wrapping_add(table.offset + occurrence as usize * table.stride);
+        let (from, end) = (at(count), at(table.max).min(self.loaded.len));
+        let (Some(bytes), Some(initial)) = (self.loaded.raw.get(from..end), plan.template.get(from..end)) else {
+            return;
+        };
+        if bytes != initial && !is_padding(plan, bytes) && !self.lost && table.node.is_some() {
+            self.note(plan, NoteKind::Stale, Some(table.field), from);
+        }
     }
 }
 

@@ -357,6 +357,9 @@ impl State {
                 Op::Loop { table: index, len } => {
                     let table = plan.tables[index as usize];
                     let count = self.count(plan, table);
+                    if count < table.max && !table.slides {
+                        self.note_stale(plan, table, base, count);
+                    }
                     if let Some(node) = table.node {
                         sink.open_list(node);
                     }
