@@ -79,6 +79,8 @@ struct State {
     /// Views that the document has.
     views: Vec<Given>,
     null_views: Vec<NullView>,
+    /// Nodes of nulls in views.
+    null_nodes: Vec<NodeId>,
     faults: Vec<RecordFault>,
 }
 
@@ -199,6 +201,7 @@ impl RecordEncoder {
             end: End::Storage,
             views: Vec::new(),
             null_views: Vec::new(),
+            null_nodes: Vec::new(),
             faults: Vec::new(),
         };
         RecordEncoder { plan: plan.clone(), state }
@@ -272,6 +275,7 @@ impl State {
         self.deferred.clear();
         self.views.clear();
         self.null_views.clear();
+        self.null_nodes.clear();
         self.faults.clear();
     }
 
@@ -280,6 +284,7 @@ impl State {
         self.settle_null_views(plan);
         self.set_counters(plan);
         self.check_views(plan);
+        self.check_halves(plan);
         if self.faults.is_empty() {
             if plan.slides.is_empty() {
                 self.record.clear();
