@@ -5,7 +5,8 @@ use core::fmt;
 use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
 
 use crate::RecordPlan;
-use crate::layout::FieldIndex;
+use crate::layout::{Encoding, FieldIndex, FieldKind, OverpunchVariant, ZonedSign};
+use crate::plan::SignCode;
 
 /// A document has another view of a storage than its selector chooses.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -363,6 +364,29 @@ pub struct RecordFault {
     pub path: String,
 }
 
+impl RecordFault {
+    /// Returns the remedy for a sign that is valid in the other overpunch of ASCII data.
+    fn overpunch_hint(&self, plan: &RecordPlan) -> Option<&'static str> {
+        let FaultKind::BadSign { found, .. } = self.kind else { return None };
+        let FieldKind::Item(Encoding::Zoned { sign, .. }) = &plan.layout().field(self.field?).kind else { return None };
+        if !matches!(sign, ZonedSign::TrailingOverpunch | ZonedSign::LeadingOverpunch) {
+            return None;
+        }
+        let (other, hint) = match plan.layout().dialect.overpunch {
+            OverpunchVariant::Ebcdic => (
+                OverpunchVariant::Ascii,
+                "this is a sign as GnuCOBOL and Micro Focus write it in ASCII data: convert with `--dialect gnucobol`, or with `--set overpunch=ascii`",
+            ),
+            OverpunchVariant::Ascii => (
+                OverpunchVariant::Ebcdic,
+                "this is a sign as it is in EBCDIC data that was translated to ASCII: convert with `--set overpunch=ebcdic`",
+            ),
+        };
+        let code = SignCode::new(plan.0.charset, other);
+        (code.decode[usize::from(found)] != SignCode::INVALID).then_some(hint)
+    }
+}
+
 impl fmt::Display for RecordFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.kind)
@@ -410,7 +434,8 @@ impl RecordFaults {
                     ..Place::default()
                 };
                 let mut finding = Finding::error(fault.kind.code(), Fault::Sender, fault.kind.to_string()).at(place);
-                finding.hint = fault.kind.hint().map(str::to_owned);
+                let hint = fault.overpunch_hint(plan).or_else(|| fault.kind.hint());
+                finding.hint = hint.map(str::to_owned);
                 finding
             })
             .collect()
