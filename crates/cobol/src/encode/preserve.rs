@@ -231,7 +231,7 @@ impl State {
             (Shown::Null, Shown::Null) => true,
             (Shown::Null, Shown::Value(value)) | (Shown::Value(value), Shown::Null) => agree::is_empty(value),
             // The bytes themselves, which differ by no more than the blanks that pad a short record.
-            (Shown::Raw, Shown::Raw) => {
+            (_, Shown::Raw) => {
                 encoded.strip_prefix(restored).is_some_and(|rest| rest.iter().all(|byte| *byte == plan.text.space))
             }
             (Shown::Null | Shown::Value(_) | Shown::Raw | Shown::Refused, _) => false,
