@@ -5,7 +5,8 @@ use core::fmt;
 use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
 
 use crate::RecordPlan;
-use crate::layout::FieldIndex;
+use crate::layout::{Encoding, FieldIndex, FieldKind, OverpunchVariant, ZonedSign};
+use crate::plan::SignCode;
 
 /// A document has another view of a storage than its selector chooses.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -108,7 +109,8 @@ pub enum FaultKind {
         size: usize,
     },
     /// The record has bytes after its last field that are not padding.
-    #[error("{count} bytes follow the last field of the record, expected none or one repeated byte")]
+    #[error("{count} {} the last field of the record, expected none or padding (spaces or low-values)",
+        if *count == 1 { "byte follows" } else { "bytes follow" })]
     TrailingBytes {
         /// Number of bytes.
         count: usize,
@@ -339,6 +341,9 @@ impl FaultKind {
                 "correct the selector, add its value to `when` of the `[[choose]]`, or name a view with `otherwise`"
             }
             FaultKind::OtherView(_) => "correct the selector or give the view that it selects",
+            FaultKind::BadPreserve => {
+                "if the document was edited so that tables or views changed their lengths, remove `_preserve` from it: the kept bytes have no place in the new record"
+            }
             FaultKind::RawBytes => "send the number; in a file made with `--invalid raw`, use the same option again",
             FaultKind::ViewConflict => "keep one of the views, or set `redefines = \"original\"` in the interface",
             _ => return None,
@@ -357,6 +362,29 @@ pub struct RecordFault {
     pub offset: usize,
     /// Path with indices from 0: `CARS[3].REF`; for encoding, the JSON path `$.CARS[3].REF`.
     pub path: String,
+}
+
+impl RecordFault {
+    /// Returns the remedy for a sign that is valid in the other overpunch of ASCII data.
+    fn overpunch_hint(&self, plan: &RecordPlan) -> Option<&'static str> {
+        let FaultKind::BadSign { found, .. } = self.kind else { return None };
+        let FieldKind::Item(Encoding::Zoned { sign, .. }) = &plan.layout().field(self.field?).kind else { return None };
+        if !matches!(sign, ZonedSign::TrailingOverpunch | ZonedSign::LeadingOverpunch) {
+            return None;
+        }
+        let (other, hint) = match plan.layout().dialect.overpunch {
+            OverpunchVariant::Ebcdic => (
+                OverpunchVariant::Ascii,
+                "this is a sign as GnuCOBOL and Micro Focus write it in ASCII data: convert with `--dialect gnucobol`, or with `--set overpunch=ascii`",
+            ),
+            OverpunchVariant::Ascii => (
+                OverpunchVariant::Ebcdic,
+                "this is a sign as it is in EBCDIC data that was translated to ASCII: convert with `--set overpunch=ebcdic`",
+            ),
+        };
+        let code = SignCode::new(plan.0.charset, other);
+        (code.decode[usize::from(found)] != SignCode::INVALID).then_some(hint)
+    }
 }
 
 impl fmt::Display for RecordFault {
@@ -406,7 +434,8 @@ impl RecordFaults {
                     ..Place::default()
                 };
                 let mut finding = Finding::error(fault.kind.code(), Fault::Sender, fault.kind.to_string()).at(place);
-                finding.hint = fault.kind.hint().map(str::to_owned);
+                let hint = fault.overpunch_hint(plan).or_else(|| fault.kind.hint());
+                finding.hint = hint.map(str::to_owned);
                 finding
             })
             .collect()

@@ -208,7 +208,7 @@ named! {
 }
 
 named! {
-    /// Treatment of a record that is longer than its layout, or padded with anything other than one repeated byte.
+    /// Treatment of a record that is longer than its layout, or padded with anything other than spaces or low-values.
     #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
     pub enum LengthMismatch {
         /// A finding; the record is rejected.

@@ -20,6 +20,10 @@ pub enum NoteKind {
     ZeroSign,
     /// A hexadecimal COMP-2 has more than the 53 bits of a double, and became the nearest.
     Rounded,
+    /// Preserved bytes were not restored, because the document has other values than they had.
+    NotRestored,
+    /// Occurrences of a table beyond its count hold bytes, where tables do not slide.
+    Stale,
 }
 
 impl NoteKind {
@@ -32,6 +36,8 @@ impl NoteKind {
             NoteKind::BeyondPicture => "REC-043",
             NoteKind::ZeroSign => "REC-044",
             NoteKind::Rounded => "REC-045",
+            NoteKind::NotRestored => "REC-046",
+            NoteKind::Stale => "REC-047",
         })
     }
 
@@ -56,6 +62,14 @@ impl NoteKind {
             NoteKind::BeyondPicture => both("value", "values", format!("of {name} with more digits than the picture")),
             NoteKind::ZeroSign => both("value", "values", format!("of {name} lost the minus sign of a zero")),
             NoteKind::Rounded => both("value", "values", format!("of {name} rounded to 53 bits")),
+            NoteKind::Stale => {
+                let what = format!("bytes in occurrences of {name} beyond its count, which are not in the document");
+                both("record has", "records have", what)
+            }
+            NoteKind::NotRestored => {
+                let what = "other values than the bytes in `_preserve`: the values were written";
+                both("document has", "documents have", what.to_owned())
+            }
         }
     }
 
@@ -65,7 +79,11 @@ impl NoteKind {
         match self {
             NoteKind::Nulled => "`--invalid raw` keeps such bytes, and `--preserve` keeps them beside the null",
             NoteKind::Ignored => "`--preserve` keeps these bytes",
+            NoteKind::Stale => "programs leave old data there; `--preserve` keeps these bytes",
             NoteKind::Rounded => "`--preserve` keeps the bytes beside the number",
+            NoteKind::NotRestored => {
+                "nothing to do if the documents were edited on purpose: all other bytes were restored"
+            }
             NoteKind::ZeroSign => "the numbers are equal; `--preserve` keeps the bytes of the sign",
             NoteKind::BeyondPicture => {
                 "a program compiled with TRUNC(STD) does not write such numbers: if the values are wrong, check framing and copybook with `quayline inspect`; if they are right, `--set truncate=no` says so"

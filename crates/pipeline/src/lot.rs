@@ -212,9 +212,10 @@ impl Lot {
         block: &Block,
         records: impl ExactSizeIterator<Item = usize>,
         target: &mut T,
-        place: impl FnOnce() -> Place,
+        place: impl Fn() -> Place,
     ) {
         let count = records.len() as u64;
+        target.add_repeats(&mut self.repeats, &place);
         let extra = target.take_extras();
         if !self.deferring {
             self.written(count);

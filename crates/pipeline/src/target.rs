@@ -1,9 +1,10 @@
 //! The interface of targets: documents in, output of a block out.
 
-use quayline_core::{ByteOffset, Finding, RecordNumber, Sink};
+use quayline_core::{ByteOffset, Finding, Place, RecordNumber, Sink};
 
 use crate::block::Block;
 use crate::payload::Payload;
+use crate::repeats::Repeats;
 
 /// Takes documents and gives output for a whole block. One per lane.
 pub(crate) trait Target: Send {
@@ -35,6 +36,9 @@ pub(crate) trait Target: Send {
     fn take_extras(&mut self) -> Option<MapExtras> {
         None
     }
+
+    /// Counts what is unusual about the document that was accepted last.
+    fn add_repeats(&self, _repeats: &mut Repeats, _place: impl Fn() -> Place) {}
 
     /// Returns the position of the output in the next result of [`Target::drain`]: bytes, columns, or documents for separate files. Documents
     /// accepted later are separate from those before it.

@@ -162,10 +162,11 @@ pub(crate) struct ConvertArgs {
     pub(crate) absent: Option<Absent>,
     /// Null in a document: error, spaces, zeros, low-values or value
     ///
-    /// A record has no null. The default is what decoding reads as null: spaces with `--blank null`, low-values with `--low-values null`, and
-    /// otherwise an error. An interface file says it for one field: null = "zeros".
+    /// A record has no null. The default is what decoding reads as null: spaces with `--blank null`, low-values with `--low-values null` (spaces
+    /// in text), and otherwise an error. An interface file says it for one field: null = "zeros".
     ///
-    /// In CSV, an empty cell is null with this option or with `--blank null`. Otherwise it is a missing member, which `--absent` decides.
+    /// In CSV, an empty cell is null with this option, with `--blank null` or with `--low-values null`. Otherwise it is a missing member, which
+    /// `--absent` decides.
     #[arg(long, value_parser = choice::<NullAs>(), value_name = "POLICY", help_heading = "Values")]
     pub(crate) null: Option<NullAs>,
     /// Members that the records do not have: error or ignore
@@ -173,7 +174,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) unknown: Option<UnknownArg>,
     /// Preserve non-canonical bytes for byte-identical round trips
     ///
-    /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve`, and from there back into the record.
+    /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve`, and from there back into the record. In an edited document, the other members come first: bytes that decode to another value are not restored.
     #[arg(long, help_heading = "Values")]
     pub(crate) preserve: bool,
     /// Numbers that JSON readers may corrupt: exact, safe or string

@@ -419,7 +419,7 @@ fn header(args: &ConvertArgs) -> Header {
 }
 
 fn empty_cell(args: &ConvertArgs) -> EmptyCell {
-    let is_null = args.blank == Some(BadValue::Null) || args.null.is_some();
+    let is_null = [args.blank, args.low_values].contains(&Some(BadValue::Null)) || args.null.is_some();
     if is_null { EmptyCell::Null } else { EmptyCell::default() }
 }
 

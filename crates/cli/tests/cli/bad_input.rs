@@ -126,7 +126,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
 
         hint: check that the file was written with this copybook: the counter determines the place of every later field
 
-        error[REC-015]: 10 bytes follow the last field of the record, expected none or one repeated byte
+        error[REC-015]: 10 bytes follow the last field of the record, expected none or padding (spaces or low-values)
           at table.dat, record 4, byte 42
 
         hint: if records follow each other and end where their counters say, convert with `--framing layout`; to keep these bytes, `--preserve`; to ignore and count them, `--long accept`

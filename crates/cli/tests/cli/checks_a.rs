@@ -192,3 +192,72 @@ fn a12_all_errors_of_a_copybook_come_at_once() {
         assert_eq!(told.matches(&format!("c.cpy:{line}:")).count(), 1, "line {line}: {told}");
     }
 }
+
+/// Regression: a negative value of a type was refused for zoned and packed fields, and an unknown -22 was shown as `022`.
+#[test]
+fn types_have_negative_values() {
+    let rules = "[records]\nby = \"K\"\n[[records.type]]\nrecord = \"R\"\nvalues = [-1, 22]\n";
+    let zoned: (&[u8], &[u8]) = (b"00JAA022AA02BAA", b"02KAA");
+    let packed: (&[u8], &[u8]) = (b"\x00\x1dAA\x00\x1bAA\x02\x2cAA\x02\x2fAA", b"\x02\x2dAA");
+    let binary: (&[u8], &[u8]) = (b"\xff\xffAA\x00\x16AA", b"\xff\xeaAA");
+    for (usage, good, bad) in
+        [("S9(3)", zoned.0, zoned.1), ("S9(3) COMP-3", packed.0, packed.1), ("S9(4) COMP", binary.0, binary.1)]
+    {
+        let world = world(&format!("       01 R.\n          05 K PIC {usage}.\n          05 A PIC X(2).\n"));
+        world.write("in.toml", rules).write("good", good).write("bad", bad);
+        let how = "-c c.cpy -i in.toml -e ascii -f fixed";
+        world.run(&format!("convert good {how} -o out.jsonl")).code(0);
+        let ran = world.run(&format!("convert bad {how} -o bad.jsonl"));
+        let told = ran.code(1).err();
+        assert!(told.contains("value `-22`") && told.contains("known values are `-1`, `22`"), "{usage}: {told}");
+    }
+    let world = world("       01 R.\n          05 K PIC 9(3).\n");
+    world.write("in.toml", rules).write("in", b"001");
+    let ran = world.run("convert in -c c.cpy -i in.toml -e ascii -o out.jsonl");
+    assert!(ran.code(2).err().contains("CNV-024") && ran.err().contains("a sign in the picture"), "{}", ran.err());
+}
+
+/// Regression: findings showed an unknown byte as `0x08` with the advice to add the value, but the interface file read `0x08` as a text.
+#[test]
+fn types_have_values_that_are_not_text() {
+    let world = world("       01 R.\n          05 K PIC X.\n          05 A PIC X(2).\n");
+    world.write("in", b"1AA\x08BB");
+    let types = |by: &str| {
+        let of_type = |rename: &str, value: &str| {
+            format!("[[records.type]]\nrecord = \"R\"\nrename = \"{rename}\"\nvalue = \"{value}\"\n")
+        };
+        format!("[records]\nby = {by}\n{}{}", of_type("ONE", "1"), of_type("EIGHT", "0x08"))
+    };
+    for by in ["{ offset = 0, length = 1 }", "\"K\""] {
+        world.write("in.toml", types(by));
+        let how = "-c c.cpy -i in.toml -e ascii -f fixed";
+        world.run(&format!("convert in {how} -o out.jsonl")).code(0);
+        world.run(&format!("convert out.jsonl {how} -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), b"1AA\x08BB", "{by}");
+        world.write("new.jsonl", "{\"EIGHT\":{\"A\":\"XY\"}}\n");
+        if by == "\"K\"" {
+            world.run(&format!("convert new.jsonl {how} -o new.dat")).code(0);
+            assert_eq!(world.read("new.dat"), b"\x08XY");
+        }
+    }
+    world.write("in.toml", types("\"K\"").replace("0x08", "0x09"));
+    let ran = world.run("convert in -c c.cpy -i in.toml -e ascii -f fixed -o out.jsonl");
+    assert!(ran.code(1).err().contains("value `0x08`") && ran.err().contains("are `1`, `0x09`"), "{}", ran.err());
+}
+
+/// Regression: the hint for `12p` named code page and framing, although the byte is a sign of another COBOL.
+#[test]
+fn a_sign_of_another_overpunch_has_a_hint() {
+    let world = world("       01 R.\n          05 A PIC S9(3).\n");
+    for (record, options, hint) in [
+        ("12p", "", Some("--dialect gnucobol")),
+        ("12C", "--set overpunch=ascii", Some("--set overpunch=ebcdic")),
+        ("12!", "", None),
+    ] {
+        world.write("in", record);
+        let ran = world.run(&format!("convert in -c c.cpy -e ascii {options} -o out.jsonl"));
+        let told = ran.code(1).err();
+        let is_right = hint.map_or(!told.contains("overpunch"), |hint| told.contains(hint));
+        assert!(told.contains("REC-002") && is_right, "{told}");
+    }
+}

@@ -40,6 +40,7 @@ mod partner;
 mod partner_api;
 mod partner_examples;
 mod partner_kills;
+mod preserve;
 mod probes;
 mod profile;
 mod project;

@@ -528,7 +528,8 @@ impl Compiler<'_> {
             FieldKind::Item(_) => shown && (!field.filler || keep_fillers),
         };
         let table = index(self.tables.len());
-        self.tables.push(Table { node: None, max: occurs.max, stride: field.stride, counter, slides });
+        let (max, stride, offset) = (occurs.max, field.stride, field.offset);
+        self.tables.push(Table { node: None, max, stride, counter, slides, field: index_, offset });
         let head = self.ops.len();
         self.push(Op::Loop { table, len: 0 }, 0);
         let list = visible.then(|| ListTarget {
@@ -810,6 +811,8 @@ pub(super) fn null_as(
     ruled.or(policies.null).unwrap_or(match (policies.blank, policies.low_values) {
         (BadValue::Null, _) if !blankless => NullAs::Spaces,
         (_, BadValue::Null) if dated || !blankless && !textual => NullAs::LowValues,
+        // Text of low-values is text. An empty cell is nevertheless null with this policy, and for text that means spaces.
+        (_, BadValue::Null) if textual => NullAs::Spaces,
         _ => NullAs::Error,
     })
 }

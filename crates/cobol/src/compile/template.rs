@@ -5,10 +5,19 @@ use std::collections::HashMap;
 use quayline_core::{Code, Fault, Finding, Run, Value};
 
 use super::select::Selection;
-use crate::Absent;
-use crate::item::{encode_item, initial, initialise, literal};
+use crate::item::{encode_item, hex_into, initial, initialise, literal};
 use crate::layout::{Condition, Encoding, FieldIndex, FieldKind, Literal};
 use crate::plan::{HIDDEN, Item, ItemForm, ItemIndex, Plan};
+use crate::{Absent, FaultKind};
+
+/// Writes a default. A text of `0x` and all bytes in hexadecimal stands for these bytes: as characters, it would be longer than the field.
+fn encode_default(plan: &Plan, item: &Item, default: &str, bytes: &mut [u8]) -> Result<(), FaultKind> {
+    let is_text = matches!(item.encoding, Encoding::Text { .. });
+    if is_text && default.starts_with("0x") && hex_into(default.as_bytes(), bytes).is_some() {
+        return Ok(());
+    }
+    encode_item(plan, item, Value::Text(Run::from(default.as_bytes())), bytes)
+}
 
 /// Returns the record with every item at its initial value: default of the interface, VALUE clause, or spaces and zeros, as the
 /// policy says.
@@ -64,7 +73,7 @@ pub(super) fn template(
             Absent::Initialize | Absent::Error => initial(plan, &item, None, &mut bytes),
         }
         if let Some(default) = default
-            && let Err(fault) = encode_item(plan, &item, Value::Text(Run::from(default.as_bytes())), &mut bytes)
+            && let Err(fault) = encode_default(plan, &item, default, &mut bytes)
         {
             findings.push(
                 Finding::error(

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::layout::{FieldIndex, FieldKind};
-use crate::plan::Plan;
+use crate::plan::{Plan, Table};
 use crate::{FaultKind, LengthMismatch, NoteKind, Preserve, RecordFault, ShortRecord};
 
 impl State {
@@ -41,7 +41,7 @@ impl State {
         let rest = &self.loaded.raw[expected..found];
         let is_full = found == plan.layout.length_max || found == whole;
         let kind = if is_full {
-            if is_padding(rest) {
+            if is_padding(plan, rest) {
                 return;
             }
             FaultKind::TrailingBytes { count: rest.len() }
@@ -70,9 +70,28 @@ impl State {
     }
 }
 
-/// Returns whether bytes after the last field carry no information: blanks, low-values, or any other byte repeated.
-fn is_padding(bytes: &[u8]) -> bool {
-    bytes.split_first().is_none_or(|(first, rest)| rest.iter().all(|byte| byte == first))
+impl State {
+    /// Notes what the occurrences beyond the count of a table hold. A record is written with initial ones, so the bytes would be lost.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_stale(&mut self, plan: &Plan, table: Table, base: usize, count: u32) {
+        let at = |occurrence: u32| base.wrapping_add(table.offset + occurrence as usize * table.stride);
+        let (from, end) = (at(count), at(table.max).min(self.loaded.len));
+        let (Some(bytes), Some(initial)) = (self.loaded.raw.get(from..end), plan.template.get(from..end)) else {
+            return;
+        };
+        if bytes != initial && !is_padding(plan, bytes) && !self.lost && table.node.is_some() {
+            self.note(plan, NoteKind::Stale, Some(table.field), from);
+        }
+    }
+}
+
+/// Returns whether bytes after the last field carry no information: blanks or low-values. Any other byte may belong to another record, even if
+/// it is repeated.
+fn is_padding(plan: &Plan, bytes: &[u8]) -> bool {
+    let all = |pad: u8| bytes.iter().all(|byte| *byte == pad);
+    let space = plan.charset.space();
+    all(0) || all(plan.text.space) || bytes.chunks(space.len()).all(|found| space.starts_with(found))
 }
 
 /// Returns the first elementary field that is not wholly in a record of `found` bytes, among those with one fixed place.

@@ -61,7 +61,7 @@ use crate::{
 };
 
 use origin::Origin;
-use short::read_short;
+pub(crate) use short::read_short;
 
 /// Decodes records of one plan. Holds the buffers that it reuses from record to record; make one for each thread.
 #[derive(Debug)]
@@ -357,6 +357,9 @@ impl State {
                 Op::Loop { table: index, len } => {
                     let table = plan.tables[index as usize];
                     let count = self.count(plan, table);
+                    if count < table.max && !table.slides {
+                        self.note_stale(plan, table, base, count);
+                    }
                     if let Some(node) = table.node {
                         sink.open_list(node);
                     }

@@ -13,7 +13,7 @@ use crate::{FaultKind, ShortRecord};
 ///
 /// A text keeps the characters that are present. A number of which only some bytes are present is [`FaultKind::CutField`], because
 /// the rest would read as another number. `padded` holds the bytes that the value borrows.
-pub(super) fn read_short<'a>(
+pub(crate) fn read_short<'a>(
     plan: &Plan,
     item: &Item,
     loaded: &Loaded,

@@ -21,6 +21,27 @@ pub(super) fn same(a: Value<'_>, b: Value<'_>) -> bool {
     left == right || number(left).is_some_and(|number_left| number(right) == Some(number_left))
 }
 
+/// Returns whether two values of one field are the same for a reader of documents: texts character by character, numbers by value. Zeros
+/// are equal, because columns have no sign for them.
+pub(super) fn same_content(a: Value<'_>, b: Value<'_>) -> bool {
+    if let (Value::Text(a) | Value::Ascii(a), Value::Text(b) | Value::Ascii(b)) = (a, b) {
+        return a.bytes() == b.bytes();
+    }
+    same(a, b) || is_zero(a) && is_zero(b)
+}
+
+/// Returns whether a value is the empty text.
+pub(super) fn is_empty(value: Value<'_>) -> bool {
+    matches!(value, Value::Text(run) | Value::Ascii(run) if run.len() == 0)
+}
+
+fn is_zero(value: Value<'_>) -> bool {
+    let mut scratch = Vec::new();
+    text(value, &mut scratch)
+        .and_then(number)
+        .is_some_and(|(_, whole, fraction)| whole.is_empty() && fraction.is_empty())
+}
+
 fn text<'a>(value: Value<'a>, scratch: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     match value {
         Value::Text(run) | Value::Ascii(run) => return Some(run.bytes()),

@@ -14,7 +14,7 @@ use quayline_core::{NodeId, NodeKind, Sink, Value};
 
 use crate::item::{Scratch, as_text, encode_item, integer, keeps_raw, loaded, plain_date, read};
 use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind};
-use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordPlan};
+use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordNote, RecordPlan};
 
 use fast::{Put, Way, put_text};
 use views::{Given, NullView};
@@ -64,6 +64,11 @@ struct State {
     groups: Vec<u32>,
     stamp: u32,
     preserved: Option<String>,
+    /// For plans that preserve: the short ways, in place of those in `puts`, and the items that the document has.
+    tracked_puts: Vec<Put>,
+    tracked: Vec<Tracked>,
+    restorer: preserve::Restorer,
+    notes: Vec<RecordNote>,
     /// For plans that preserve: values without canonical bytes, which wait until the preserved bytes have been compared with them.
     deferred: Vec<Deferred>,
     /// The record is needed in spite of such values: to determine the bytes to preserve.
@@ -74,6 +79,8 @@ struct State {
     /// Views that the document has.
     views: Vec<Given>,
     null_views: Vec<NullView>,
+    /// Nodes of nulls in views.
+    null_nodes: Vec<NodeId>,
     faults: Vec<RecordFault>,
 }
 
@@ -85,6 +92,27 @@ struct Deferred {
     at: usize,
     /// `None` for null.
     value: Option<Vec<u8>>,
+}
+
+/// An item that the document has.
+#[derive(Clone, Copy, Debug)]
+struct Tracked {
+    item: ItemIndex,
+    /// Offset in the image.
+    at: usize,
+    is_null: IsNull,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum IsNull {
+    Yes,
+    No,
+}
+
+impl IsNull {
+    fn of(value: Value<'_>) -> Self {
+        if matches!(value, Value::Null) { IsNull::Yes } else { IsNull::No }
+    }
 }
 
 /// End of a record, if a view is chosen for its last storage.
@@ -134,7 +162,13 @@ impl RecordEncoder {
         };
         // If missing members matter, every value goes the general way.
         let strict = inner.policies.absent == Absent::Error;
-        let puts = inner.targets.iter().map(|target| if strict { Put::GENERAL } else { short(target) }).collect();
+        let mut puts: Vec<Put> =
+            inner.targets.iter().map(|target| if strict { Put::GENERAL } else { short(target) }).collect();
+        // Whether preserved bytes are restored depends on the items that the document has.
+        let mut tracked_puts = Vec::new();
+        if inner.preserve_node.is_some() {
+            tracked_puts = core::mem::replace(&mut puts, vec![Put::GENERAL; inner.targets.len()]);
+        }
         let has_unions = inner.targets.iter().any(|target| target.view.is_some());
         let state = State {
             image: inner.template.clone(),
@@ -157,12 +191,17 @@ impl RecordEncoder {
             groups: Vec::new(),
             stamp: 0,
             preserved: None,
+            tracked_puts,
+            tracked: Vec::new(),
+            restorer: preserve::Restorer::default(),
+            notes: Vec::new(),
             deferred: Vec::new(),
             lenient: false,
             drops_zero_signs: false,
             end: End::Storage,
             views: Vec::new(),
             null_views: Vec::new(),
+            null_nodes: Vec::new(),
             faults: Vec::new(),
         };
         RecordEncoder { plan: plan.clone(), state }
@@ -172,6 +211,9 @@ impl RecordEncoder {
     pub(crate) fn lenient(plan: &RecordPlan) -> Self {
         let mut encoder = RecordEncoder::of_files(plan);
         encoder.state.lenient = true;
+        if plan.0.preserve_node.is_some() {
+            encoder.state.puts = core::mem::take(&mut encoder.state.tracked_puts);
+        }
         encoder
     }
 
@@ -200,6 +242,14 @@ impl RecordEncoder {
     }
 }
 
+impl RecordEncoder {
+    /// Returns the notes on the most recent record.
+    #[must_use]
+    pub fn notes(&self) -> &[RecordNote] {
+        &self.state.notes
+    }
+}
+
 impl State {
     fn begin(&mut self, plan: &Plan) {
         self.image.copy_from_slice(&plan.template);
@@ -220,9 +270,12 @@ impl State {
             self.seen.fill(0);
         }
         self.preserved = None;
+        self.tracked.clear();
+        self.notes.clear();
         self.deferred.clear();
         self.views.clear();
         self.null_views.clear();
+        self.null_nodes.clear();
         self.faults.clear();
     }
 
@@ -231,6 +284,7 @@ impl State {
         self.settle_null_views(plan);
         self.set_counters(plan);
         self.check_views(plan);
+        self.check_halves(plan);
         if self.faults.is_empty() {
             if plan.slides.is_empty() {
                 self.record.clear();
@@ -245,7 +299,7 @@ impl State {
         }
         if let Some(patch) = self.preserved.take()
             && self.faults.is_empty()
-            && preserve::apply(&patch, &mut self.record).is_none()
+            && self.restore(plan, &patch).is_none()
         {
             self.fault(plan, FaultKind::BadPreserve, plan.preserve_node.unwrap_or(NodeId::ROOT));
         }
@@ -257,10 +311,12 @@ impl State {
     /// Accepts a value without canonical bytes if the preserved bytes decode to it.
     #[cold]
     fn settle(&mut self, plan: &Plan) {
+        let mut kept = Vec::new();
+        slide::kept(plan, &self.image, &mut kept);
         for Deferred { fault, item: index, at, value } in core::mem::take(&mut self.deferred) {
             let item = &plan.items[index as usize];
             let mut text = Vec::new();
-            let bytes = slide::position(plan, &self.image, at).and_then(|at| self.record.get(at..at + item.size));
+            let bytes = slide::position(&kept, at).and_then(|at| self.record.get(at..at + item.size));
             let mut scratch = Scratch::default();
             let right = match (bytes, &value) {
                 (Some(bytes), Some(value)) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch)
@@ -333,8 +389,9 @@ impl State {
             }
             self.given.push(at);
             let bytes = &mut self.image[at..at + item.size];
-            if let Err(kind) = encode_item(plan, item, Value::Int(i64::from(count), 0), bytes) {
-                self.count_fault(plan, kind, node, around);
+            match encode_item(plan, item, Value::Int(i64::from(count), 0), bytes) {
+                Ok(()) => self.track(counter, at, IsNull::No),
+                Err(kind) => self.count_fault(plan, kind, node, around),
             }
         }
     }
@@ -472,6 +529,7 @@ impl Sink for RecordEncoder {
 
     fn discard(&mut self) {
         self.state.faults.clear();
+        self.state.notes.clear();
         self.state.record.clear();
     }
 }
@@ -596,6 +654,11 @@ impl State {
             }
             return;
         };
+        if let Some(put) = self.tracked_puts.get(node.index()).filter(|put| put.way != Way::General)
+            && self.put(plan, *put, value)
+        {
+            return self.track(item, at + plan.items[item as usize].offset, IsNull::No);
+        }
         let counter = self.counters[item as usize];
         let index = item;
         // Bytes that are not a value of the field are written only if they are read so.
@@ -632,8 +695,28 @@ impl State {
         if !self.seen.is_empty() {
             self.note_seen(node);
         }
-        if let Err(kind) = done {
-            self.refuse(plan, kind, node, index, at, value);
+        match done {
+            Ok(()) if matches!(value, Value::Null) && is_view => {}
+            Ok(()) => self.track(index, at, IsNull::of(value)),
+            Err(kind) => self.refuse(plan, kind, node, index, at, value),
+        }
+    }
+
+    /// Writes a value the short way. Returns false if only the general way can write it.
+    fn put(&mut self, plan: &Plan, put: Put, value: Value<'_>) -> bool {
+        let at = self.base + put.offset as usize;
+        let range = at..at + put.size as usize;
+        match value {
+            Value::Digits(digits) => put.number(plan, digits, &mut self.image[range]).is_some(),
+            Value::Ascii(run) => put.way == Way::Text && put_text(run, &mut self.ascii[range]).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Remembers an item that the document has, if preserved bytes may have to be compared with it.
+    fn track(&mut self, item: ItemIndex, at: usize, is_null: IsNull) {
+        if !self.tracked_puts.is_empty() {
+            self.tracked.push(Tracked { item, at, is_null });
         }
     }
 

@@ -12,19 +12,33 @@ pub(super) fn compact(plan: &Plan, image: &[u8], record: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-/// Returns the destination of byte `at` of the image; `None` if the byte is dropped or a counter is bad.
-pub(super) fn position(plan: &Plan, image: &[u8], at: usize) -> Option<usize> {
-    let mut kept = 0;
-    let mut found = None;
+/// A range of the image that the record keeps.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Kept {
+    pub(super) from: usize,
+    pub(super) end: usize,
+    /// Its start in the record.
+    pub(super) to: usize,
+}
+
+/// Finds the ranges of the image that the record keeps; none of them if a counter is bad.
+pub(super) fn kept(plan: &Plan, image: &[u8], kept: &mut Vec<Kept>) {
+    kept.clear();
+    let mut to = 0;
     let mut keep = |from: usize, end: usize| {
-        if (from..end).contains(&at) {
-            found = Some(kept + at - from);
-        }
-        kept += end - from;
+        kept.push(Kept { from, end, to });
+        to += end - from;
     };
-    let from = walk(plan, image, &mut keep).ok()?;
-    keep(from, image.len());
-    found
+    match walk(plan, image, &mut keep) {
+        Ok(from) => keep(from, image.len()),
+        Err(_) => kept.clear(),
+    }
+}
+
+/// Returns the destination of byte `at` of the image; `None` if the byte is dropped.
+pub(super) fn position(kept: &[Kept], at: usize) -> Option<usize> {
+    let range = kept.get(kept.partition_point(|range| range.end <= at))?;
+    (range.from <= at).then(|| range.to + at - range.from)
 }
 
 /// Calls `keep` with every range of the image to keep, except the last. Returns the start of the last.

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use quayline_core::{NodeId, Value};
 
-use super::State;
+use super::{IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
-use crate::plan::{ItemIndex, Plan};
+use crate::layout::Encoding;
+use crate::plan::{ItemIndex, Plan, TargetKind};
 use crate::{FaultKind, OtherView, RecordFaults};
 
 /// A view that a member of the document belongs to.
@@ -68,6 +69,7 @@ impl State {
     pub(super) fn note_null_view(&mut self, plan: &Plan, item: ItemIndex, at: usize, node: NodeId) {
         let views = self.views_of(plan, node);
         self.null_views.push(NullView { item, at, node, views });
+        self.null_nodes.push(node);
     }
 
     /// Returns the view that the selector of a union chooses in the image; `None` without a selector, or if no case has its value.
@@ -111,11 +113,63 @@ impl State {
                 continue;
             }
             match encode_item(plan, item, Value::Null, &mut self.image[range.clone()]) {
-                Ok(()) => self.written[range].fill(true),
+                Ok(()) => {
+                    self.written[range].fill(true);
+                    self.track(index, at, IsNull::Yes);
+                }
                 Err(_) if self.lenient => {}
                 Err(kind) => self.refuse(plan, kind, node, index, at, Value::Null),
             }
         }
+    }
+
+    /// Checks that no absent member of a view has bytes of which another view has written some: they would be a value that nobody gave.
+    pub(super) fn check_halves(&mut self, plan: &Plan) {
+        if self.views.len() < 2 || self.lenient {
+            return;
+        }
+        let views = core::mem::take(&mut self.views);
+        let mut seen: HashSet<(u32, u32, usize)> = HashSet::new();
+        'views: for of in &views {
+            let field = plan.layout.field(plan.unions[of.union as usize].views[of.view as usize].field);
+            let start = field.offset + of.base;
+            let is_whole = self.written.get(start..start + field.size).is_none_or(|bytes| !bytes.contains(&false));
+            if is_whole || !seen.insert((of.union, of.view, of.base)) {
+                continue;
+            }
+            for (node, target) in plan.targets.iter().enumerate() {
+                let TargetKind::Item(item) = target.kind else { continue };
+                let item = &plan.items[item as usize];
+                let node = NodeId(u32::try_from(node).unwrap_or(u32::MAX));
+                // Half a text is one that the other view gave. The places of elements of a table in the view are other ones.
+                if matches!(item.encoding, Encoding::Text { .. })
+                    || target.view != Some((of.union, of.view))
+                    || Self::is_in_list(plan, node, of.union)
+                {
+                    continue;
+                }
+                let range = item.offset + of.base..item.offset + of.base + item.size;
+                let bytes = &self.written[range.clone()];
+                let is_half = bytes.contains(&true) && bytes.contains(&false);
+                let has_value = views.iter().any(|given| given.node == node && given.base == of.base);
+                if is_half
+                    && !has_value
+                    && !self.null_nodes.contains(&node)
+                    && self.image[range.clone()] != plan.template[range]
+                {
+                    self.count_fault(plan, FaultKind::ViewConflict, node, of.around);
+                    break 'views;
+                }
+            }
+        }
+        self.views = views;
+    }
+
+    /// Returns whether a node is in a table that its union is not in.
+    fn is_in_list(plan: &Plan, node: NodeId, union: u32) -> bool {
+        let around = core::iter::successors(Some(node), |at| plan.shape.node(*at).parent);
+        let lists = around.filter(|at| plan.targets[at.index()].list.is_some()).count();
+        lists != plan.unions[union as usize].depth as usize
     }
 
     /// Checks that the document has the views that the selectors choose. A record with another view would be decoded differently.

@@ -2,7 +2,7 @@
 
 use quayline_core::{Run, Value, write_number};
 
-use super::is_raw_text;
+use super::{Scratch, integer, is_raw_text, loaded, read};
 use crate::FaultKind;
 use crate::layout::Encoding;
 use crate::plan::{Dated, Item, ItemForm, ItemIndex, Plan};
@@ -38,6 +38,7 @@ impl Dated {
         match kind {
             FaultKind::ShortRecord { .. } | FaultKind::CutField { .. } => Some(kind),
             _ if self.null.as_deref() == Some(bytes) => None,
+            FaultKind::NotADate if self.is_null_number(plan, item, bytes) => None,
             FaultKind::NotADate | FaultKind::Blank if all(0) => Some(FaultKind::LowValues),
             // Spaces are zero in a field with BLANK WHEN ZERO, and a number of their own in a binary one.
             FaultKind::NotADate if all(plan.text.space) && !matches!(item.encoding, Encoding::Binary { .. }) => {
@@ -45,6 +46,14 @@ impl Dated {
             }
             kind => Some(kind),
         }
+    }
+
+    /// Returns whether packed or zoned bytes are the number of null, with any valid sign.
+    fn is_null_number(&self, plan: &Plan, item: &Item, bytes: &[u8]) -> bool {
+        let number =
+            |bytes: &[u8]| read(plan, item, &loaded(plan, bytes), 0, &mut Scratch::default()).ok().and_then(integer);
+        let is_signed = matches!(item.encoding, Encoding::Packed { .. } | Encoding::Zoned { .. });
+        is_signed && self.null.as_deref().and_then(number).is_some_and(|null| number(bytes) == Some(null))
     }
 }
 

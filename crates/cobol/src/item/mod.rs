@@ -36,6 +36,16 @@ impl Default for Scratch {
 
 /// Loads a range of bytes as a separate record.
 pub(crate) fn loaded(plan: &Plan, bytes: &[u8]) -> Loaded {
-    let text = bytes.iter().map(|b| plan.text.to_ascii[usize::from(*b)]).collect();
-    Loaded { raw: bytes.to_vec(), text, len: bytes.len() }
+    let mut loaded = Loaded::default();
+    reload(plan, bytes, &mut loaded);
+    loaded
+}
+
+/// Loads a range of bytes as a separate record, in place of an earlier one.
+pub(crate) fn reload(plan: &Plan, bytes: &[u8], loaded: &mut Loaded) {
+    loaded.raw.clear();
+    loaded.raw.extend_from_slice(bytes);
+    loaded.text.clear();
+    loaded.text.extend(bytes.iter().map(|b| plan.text.to_ascii[usize::from(*b)]));
+    loaded.len = bytes.len();
 }

@@ -304,6 +304,9 @@ pub(crate) struct Table {
     pub(crate) counter: Option<u32>,
     /// True if the fields after the table move.
     pub(crate) slides: bool,
+    pub(crate) field: FieldIndex,
+    /// Offset of its first occurrence.
+    pub(crate) offset: usize,
 }
 
 /// Storage with several views.

@@ -268,3 +268,22 @@ fn two_fields_of_one_path_cannot_be_told_apart_by_a_rule() {
     assert!(said("A").contains("give them names of their own in the copybook"), "{}", said("A"));
     assert!(said("C").contains("qualify it: one of"), "{}", said("C"));
 }
+
+/// Regression: members of two views left a half of a third member's bytes: D2 was written as `0q`.
+#[test]
+fn members_of_two_views_that_leave_half_a_number_contradict_each_other() {
+    let lines = "01 R.
+ 05 D.
+  10 D1 PIC X(2).
+  10 D2 PIC 9(2).
+ 05 E REDEFINES D.
+  10 E1 PIC 9(3).
+  10 E2 PIC X.";
+    let plan = plan_in(&layout(lines), "ascii", &Interface::default(), &Policies::default());
+    for json in [r#"{"E":{"E2":"q"},"D":{"D1":"12"}}"#, r#"{"D":{"D1":"12"},"E":{"E2":"q"}}"#] {
+        let said = encode(&plan, json).expect_err(json);
+        assert!(said.starts_with("REC-032 $.") && said.lines().count() == 1, "{said}");
+    }
+    assert_eq!(encode(&plan, r#"{"D":{"D1":"12"}}"#).as_deref(), Ok(&b"1200"[..]));
+    assert_eq!(encode(&plan, r#"{"D":{"D1":"12"},"E":{"E1":120,"E2":"7"}}"#).as_deref(), Ok(&b"1207"[..]));
+}

@@ -250,3 +250,24 @@ proptest! {
         }
     }
 }
+
+/// Regression: zeros of a packed date were null only with the sign that Quayline writes, and the hint named the `null` that was already set.
+#[test]
+fn zeros_are_null_with_any_valid_sign() {
+    for (lines, records) in [
+        ("01 R.\n 05 D PIC 9(7) COMP-3.", &["0000000f", "0000000c"][..]),
+        ("01 R.\n 05 D PIC S9(7) COMP-3.", &["0000000f", "0000000c", "0000000d"]),
+        ("01 R.\n 05 D PIC S9(7).", &["f0f0f0f0f0f0f0", "f0f0f0f0f0f0c0", "f0f0f0f0f0f0d0"]),
+    ] {
+        let rule = FieldRule { null: Some(NullAs::Zeros), ..dates(&[("D", "yyyyDDD")]).fields[0].clone() };
+        let interface = Interface { fields: vec![rule], ..Interface::default() };
+        let plain = plan(lines, &interface, &Policies::default());
+        let kept = plan(lines, &interface, &Policies { preserve: Preserve::Yes, ..Policies::default() });
+        for record in records {
+            let record = super::hex(record);
+            assert_eq!(decode(&plain, &record).as_deref(), Ok(r#"{"D":null}"#), "{lines} {record:02x?}");
+            let json = decode(&kept, &record).expect("null");
+            assert_eq!(encode(&kept, &json), Ok(record), "{json}");
+        }
+    }
+}

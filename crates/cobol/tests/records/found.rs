@@ -70,7 +70,8 @@ fn preserved_bytes_stand_in_for_a_value_without_canonical_ones() {
     );
     let record = hex("f2 c1 ffff c2 0005 c3");
     let json = decode(&plan, &record).expect("decodes");
-    expect![[r#"{"N":2,"T":[{"X":"A","B":65535},{"X":"B","B":5}],"Z":"C","_preserve":";2:ffff"}"#]].assert_eq(&json);
+    expect![[r#"{"N":2,"T":[{"X":"A","B":65535},{"X":"B","B":5}],"Z":"C","_preserve":"/6c205a03;2:ffff"}"#]]
+        .assert_eq(&json);
     assert_eq!(encode(&plan, &json), Ok(record));
     expect![[r#"
         REC-023 $.T[0].B: number has 5 digits before the point, field holds 2

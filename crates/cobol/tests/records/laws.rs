@@ -223,7 +223,7 @@ proptest! {
     }
 }
 
-const DIRTY: &str = "01 R.
+pub(super) const DIRTY: &str = "01 R.
  05 N PIC 9 COMP-3.
  05 FILLER PIC X(3).
  05 Z PIC S9(3).
@@ -246,7 +246,7 @@ const DIRTY: &str = "01 R.
  05 LAST-TEXT PIC X(2).";
 
 /// A record of [`DIRTY`] that decodes.
-fn dirty() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn dirty() -> impl Strategy<Value = Vec<u8>> {
     let any_bytes = |n: usize| prop::collection::vec(any::<u8>(), n);
     let packed = |digits: usize| {
         (prop::collection::vec(0u8..=9, digits), any::<u8>(), 0x0au8..=0x0f).prop_map(move |(digits, pad, sign)| {

@@ -8,6 +8,7 @@ mod laws;
 mod names;
 mod null;
 mod odo;
+mod preserved;
 mod probes;
 mod reviewed;
 mod short;

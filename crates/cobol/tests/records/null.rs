@@ -189,7 +189,7 @@ fn a_record_ends_with_its_chosen_view() {
     assert_eq!(encode_file(&always, r#"{"T":"2","B":"BBB"}"#), Ok(ebcdic("2BBB")));
     assert_eq!(decode(&always, &ebcdic("2BBB     ")).as_deref(), Ok(r#"{"T":"2","B":"BBB"}"#), "padded");
     expect![[r#"
-        REC-015 : 5 bytes follow the last field of the record, expected none or one repeated byte
+        REC-015 : 5 bytes follow the last field of the record, expected none or padding (spaces or low-values)
     "#]]
     .assert_eq(&decode(&always, &ebcdic("2BBBABCDE")).expect_err("another view's bytes"));
     expect![[r#"

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use quayline_cobol::copybook::{ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
-use quayline_cobol::{FieldRule, Interface, Policies, RecordDecoder};
+use quayline_cobol::{FieldRule, Interface, NoteKind, Policies, Preserve, RecordDecoder};
 
 use crate::{decode, ebcdic, encode, layout_with, plan, plan_in, to_hex};
 
@@ -180,4 +180,26 @@ fn fields_after_a_table_of_varying_length_slide() {
             .collect();
         assert_eq!(names, if odo_slide { &["C", "D", "M", "T", "E"][..] } else { &[] });
     }
+}
+
+/// Regression: occurrences beyond the count were replaced by initial ones on the way back, without a word.
+#[test]
+fn bytes_beyond_the_count_are_noted_where_tables_do_not_slide() {
+    let dialect = Dialect { odo_slide: false, ..Dialect::IBM };
+    let text = "01 R.\n 05 N PIC 9.\n 05 T OCCURS 0 TO 3 DEPENDING ON N.\n  10 A PIC 9.\n  10 B PIC X.\n 05 Z PIC X.";
+    let layout = layout_with(text, &dialect);
+    let notes = |record: &str, policies: &Policies| {
+        let plan = plan_in(&layout, "cp037", &Interface::default(), policies);
+        let mut decoder = RecordDecoder::new(&plan);
+        let mut writer = quayline_json::JsonWriter::new(plan.shape(), quayline_json::JsonStyle::default());
+        decoder.decode(&ebcdic(record), &mut writer).expect("decodes");
+        decoder.notes().iter().map(|note| (note.kind, note.offset)).collect::<Vec<_>>()
+    };
+    let plain = Policies::default();
+    for clean in ["31x2y3zZ", "11x0 0 Z", "11x    Z", "11x\0\0\0\0Z", "00 0 0 Z"] {
+        assert_eq!(notes(clean, &plain), [], "{clean}");
+    }
+    assert_eq!(notes("11x2y3zZ", &plain), [(NoteKind::Stale, 3)]);
+    assert_eq!(notes("21x2y3zZ", &plain), [(NoteKind::Stale, 5)]);
+    assert_eq!(notes("21x2y3zZ", &Policies { preserve: Preserve::Yes, ..Policies::default() }), []);
 }

@@ -447,7 +447,7 @@ by = "KIND"
             3 | by = "ORDER-NO"
               |      ^^^^^^^^^^
 
-            hint: number fields need whole numbers, text fields characters of the code page
+            hint: number fields need whole numbers, negative ones only with a sign in the picture; text fields need characters of the code page, or all their bytes as 0x…
 
             error[PLN-005]: default of `ORDER-NO` does not fit it: expected a number
               at test.toml:3:6

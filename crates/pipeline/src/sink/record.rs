@@ -4,12 +4,13 @@ use core::convert::Infallible;
 use std::sync::Arc;
 
 use quayline_cobol::{RecordEncoder, RecordFaults, RecordPlan};
-use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, Value};
+use quayline_core::{ByteOffset, Finding, Limits, NodeId, Place, RecordNumber, Sink, Value};
 use quayline_frame::{Framer, FramerOptions, FramingSpec, SpecError};
 use quayline_project::Schema;
 
 use crate::payload::Payload;
 use crate::record_extent::extent;
+use crate::repeats::Repeats;
 use crate::revocable::Revocable;
 use crate::sink::map::{AnyPart, RecordPart};
 use crate::target::Target;
@@ -103,6 +104,8 @@ pub(crate) trait DocumentEncoder: Sink + Send + Sized {
     /// # Errors
     /// Values that the records cannot represent; none of the records is then framed.
     fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>>;
+    /// Counts the notes on the records of the last document.
+    fn add_repeats(&self, repeats: &mut Repeats, place: impl Fn() -> Place);
     /// Returns an output of a map, of a kind that is known at run time.
     fn any<'s>(part: RecordPart<Self>) -> AnyPart<'s>
     where
@@ -126,6 +129,14 @@ impl DocumentEncoder for OneRecord {
     fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
         let body = self.encoder.take().map_err(|faults| findings(&faults, &self.plan))?;
         framed.add(body)
+    }
+
+    #[inline]
+    fn add_repeats(&self, repeats: &mut Repeats, place: impl Fn() -> Place) {
+        let notes = self.encoder.notes();
+        if !notes.is_empty() {
+            repeats.add_notes(&self.plan, 0, notes, &place());
+        }
     }
 
     fn any<'s>(part: RecordPart<Self>) -> AnyPart<'s> {
@@ -184,6 +195,10 @@ impl<E: DocumentEncoder> Target for RecordTarget<E> {
 
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
         self.encoder.frame(&mut self.framed)
+    }
+
+    fn add_repeats(&self, repeats: &mut Repeats, place: impl Fn() -> Place) {
+        self.encoder.add_repeats(repeats, place);
     }
 
     fn mark(&mut self) -> Result<usize, Vec<Finding>> {

@@ -2,11 +2,12 @@
 
 use core::ops::Range;
 
-use quayline_cobol::RecordEncoder;
+use quayline_cobol::{RecordEncoder, RecordNote};
 use quayline_core::{Fault, Finding, NodeId, Place, Sink, Value};
 use quayline_project::{Found, RecordTypes};
 
 use crate::codes;
+use crate::repeats::Repeats;
 use crate::revocable::Revocable as _;
 use crate::sink::map::{AnyPart, RecordPart};
 use crate::sink::record::{DocumentEncoder, Framed, findings};
@@ -25,6 +26,8 @@ pub(crate) struct TypedEncoder<'s> {
     /// True if a record has an explicit position among the others.
     has_places: bool,
     findings: Vec<Finding>,
+    /// Notes on the records, each with its type.
+    notes: Vec<(usize, RecordNote)>,
 }
 
 /// A record of the document.
@@ -67,6 +70,7 @@ impl<'s> TypedEncoder<'s> {
             records: Vec::new(),
             has_places: false,
             findings: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -136,6 +140,7 @@ impl<'s> TypedEncoder<'s> {
         let Some(Open { of_type, index, .. }) = self.open.pop() else { return };
         let (Some(encoder), Some(plan)) = (&mut self.encoders[of_type], self.types.plan(of_type)) else { return };
         encoder.leave(NodeId::ROOT);
+        self.notes.extend(encoder.notes().iter().map(|note| (of_type, *note)));
         match encoder.take() {
             Ok(body) => {
                 // A type field that the document gives may be that of another type.
@@ -163,6 +168,7 @@ impl<'s> TypedEncoder<'s> {
         self.records.clear();
         self.has_places = false;
         self.findings.clear();
+        self.notes.clear();
     }
 }
 
@@ -275,6 +281,14 @@ impl DocumentEncoder for TypedEncoder<'_> {
             }
         }
         Ok(())
+    }
+
+    fn add_repeats(&self, repeats: &mut Repeats, place: impl Fn() -> Place) {
+        for (of_type, note) in &self.notes {
+            if let Some(plan) = self.types.plan(*of_type) {
+                repeats.add_notes(plan, *of_type, core::slice::from_ref(note), &place());
+            }
+        }
     }
 
     fn any<'s>(part: RecordPart<Self>) -> AnyPart<'s>

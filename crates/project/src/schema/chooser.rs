@@ -23,10 +23,10 @@ const SHOWN_MAX: usize = 16;
 enum Form {
     /// Text without surrounding blanks.
     Text,
-    /// Zoned digits, the last of which may have a positive sign; values are digits without leading zeros.
-    Zoned,
+    /// Zoned digits, the last of which may have a sign; values are numbers as [`Test::number`] returns them.
+    Zoned { signed: bool },
     /// Packed digits, with or without a sign nibble at the end. A leading pad nibble is not part of the number.
-    Packed { sign: bool, digits: usize },
+    Packed { sign: bool, digits: usize, signed: bool },
     /// A binary number; values are 16 bytes, big-endian, two's complement.
     Binary { order: ByteOrder, signed: bool },
 }
@@ -69,9 +69,14 @@ impl Test {
         }
         let form = match encoding {
             Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean => Form::Text,
-            Encoding::Zoned { scale: 0, sign: ZonedSign::Unsigned | ZonedSign::TrailingOverpunch, .. } => Form::Zoned,
-            Encoding::Packed { scale: 0, digits, .. } => Form::Packed { sign: true, digits: usize::from(*digits) },
-            Encoding::PackedUnsigned { scale: 0, digits } => Form::Packed { sign: false, digits: usize::from(*digits) },
+            Encoding::Zoned { scale: 0, sign: ZonedSign::Unsigned, .. } => Form::Zoned { signed: false },
+            Encoding::Zoned { scale: 0, sign: ZonedSign::TrailingOverpunch, .. } => Form::Zoned { signed: true },
+            Encoding::Packed { scale: 0, digits, signed } => {
+                Form::Packed { sign: true, digits: usize::from(*digits), signed: *signed }
+            }
+            Encoding::PackedUnsigned { scale: 0, digits } => {
+                Form::Packed { sign: false, digits: usize::from(*digits), signed: false }
+            }
             Encoding::Binary { scale: 0, order, signed, .. } => Form::Binary { order: *order, signed: *signed },
             _ => return Err(Unfit::Kind),
         };
@@ -84,7 +89,7 @@ impl Test {
     }
 
     fn new(offset: usize, length: usize, form: Form, written: &[String], charset: Charset) -> Result<Self, Unfit> {
-        let values = written.iter().map(|value| form.value(value.trim(), charset)).collect::<Option<Vec<_>>>();
+        let values = written.iter().map(|value| form.value(value.trim(), charset, length)).collect::<Option<Vec<_>>>();
         let written = written.iter().map(|value| value.trim().to_owned()).collect();
         Ok(Test { offset, length, form, values: values.ok_or(Unfit::Value)?, written, charset })
     }
@@ -98,19 +103,15 @@ impl Test {
     pub(crate) fn shown(&self, record: &[u8]) -> String {
         let start = self.offset.min(record.len());
         let bytes = &record[start..(self.offset + self.length).min(record.len())];
-        let digits = |digits: &mut dyn Iterator<Item = u8>| -> Option<String> {
-            digits.map(|digit| (digit <= 9).then(|| char::from(b'0' + digit))).collect()
-        };
         let shown = match self.form {
             Form::Text => {
                 let mut text = Vec::new();
                 self.charset.decode_into(bytes, &mut text).ok().and_then(|()| String::from_utf8(text).ok())
             }
-            Form::Zoned => self.zoned(bytes).map(|digits| digits.map(|digit| char::from(b'0' + digit)).collect()),
-            Form::Packed { sign, .. } => {
-                let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
-                digits(&mut nibbles.take((bytes.len() * 2).saturating_sub(usize::from(sign))))
-            }
+            Form::Zoned { .. } | Form::Packed { .. } => self.number(bytes).and_then(|number| match &number[..] {
+                [] => Some("0".to_owned()),
+                text => String::from_utf8(text.to_vec()).ok(),
+            }),
             Form::Binary { order, signed } => binary(bytes, order, signed).map(|number| number.to_string()),
         };
         let shown = shown.map(|text| text.trim_end().to_owned());
@@ -140,24 +141,9 @@ impl Test {
         let bytes = &record[start..end];
         let whole = bytes.len() == self.length;
         match self.form {
-            Form::Text => {
-                let space = self.charset.space();
-                // A character of UTF-16 has two bytes, either of which may be that of a blank.
-                let mut units = bytes.chunks(space.len());
-                let first = units.clone().position(|unit| unit != space).map_or(bytes.len(), |at| at * space.len());
-                let last =
-                    units.rposition(|unit| unit != space).map_or(first, |at| ((at + 1) * space.len()).min(bytes.len()));
-                self.values.iter().any(|value| *value == bytes[first..last])
-            }
-            Form::Zoned => whole && self.zoned(bytes).is_some_and(|digits| self.has(digits)),
-            Form::Packed { sign, digits } => {
-                let nibbles = bytes.iter().flat_map(|b| [b >> 4, b & 0x0f]);
-                let count = (bytes.len() * 2).saturating_sub(usize::from(sign));
-                let digits = nibbles.take(count).skip(count.saturating_sub(digits));
-                // Values are not negative.
-                let is_positive =
-                    !sign || bytes.last().is_some_and(|byte| matches!(byte & 0x0f, 0x0a | 0x0c | 0x0e | 0x0f));
-                whole && is_positive && self.has(digits)
+            Form::Text => self.values.iter().any(|value| value == trimmed(bytes, self.charset)),
+            Form::Zoned { .. } | Form::Packed { .. } => {
+                whole && self.number(bytes).is_some_and(|number| self.values.contains(&number))
             }
             Form::Binary { order, signed } => {
                 whole
@@ -167,46 +153,98 @@ impl Test {
         }
     }
 
-    /// Returns the digits of a non-negative zoned number; `None` for other bytes.
-    fn zoned<'b>(&self, bytes: &'b [u8]) -> Option<impl Iterator<Item = u8> + Clone + use<'b>> {
-        let zone = if matches!(self.charset, Charset::SingleByte(page) if page.is_ebcdic()) { 0xf0 } else { 0x30 };
-        let (last, others) = bytes.split_last()?;
-        let is_digit = |byte: u8| byte & 0xf0 == zone && byte & 0x0f <= 9;
-        let is_ebcdic = zone == 0xf0;
-        // Positive overpunch: zones C, A and E of EBCDIC; `{` and `A` to `I` in ASCII data, or plain digits.
-        let is_last = is_digit(*last)
-            || match is_ebcdic {
-                true => matches!(last & 0xf0, 0xa0 | 0xc0 | 0xe0) && last & 0x0f <= 9,
-                false => matches!(last, b'{' | b'A'..=b'I'),
-            };
-        if !is_last || !others.iter().all(|byte| is_digit(*byte)) {
+    /// Returns a zoned or packed number as text: a minus sign, and digits without leading zeros, none for zero. Returns `None` for other bytes.
+    fn number(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (digits, is_negative, signed) = match self.form {
+            Form::Zoned { signed } => {
+                let (digits, is_negative) = self.zoned(bytes)?;
+                (digits, is_negative, signed)
+            }
+            Form::Packed { sign, digits, signed } => {
+                let mut nibbles: Vec<u8> = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]).collect();
+                let is_negative = match if sign { nibbles.pop()? } else { 0x0f } {
+                    0x0a | 0x0c | 0x0e | 0x0f => false,
+                    0x0b | 0x0d => true,
+                    _ => return None,
+                };
+                let front = nibbles.len().saturating_sub(digits);
+                (nibbles.split_off(front), is_negative, signed)
+            }
+            Form::Text | Form::Binary { .. } => return None,
+        };
+        if is_negative && !signed || digits.iter().any(|digit| *digit > 9) {
             return None;
         }
-        Some(bytes.iter().map(move |byte| match (is_ebcdic, byte) {
-            (false, b'{') => 0,
-            (_, byte) => byte & 0x0f,
-        }))
+        Some(plain(is_negative, digits.into_iter().map(|digit| b'0' + digit)))
     }
 
-    /// Returns true if these digits, without leading zeros, equal one of the values.
-    fn has(&self, digits: impl Iterator<Item = u8> + Clone) -> bool {
-        let significant = digits.skip_while(|d| *d == 0);
-        self.values.iter().any(|value| significant.clone().eq(value.iter().copied()))
+    /// Returns the digits of a zoned number, and whether its sign is minus; `None` for other bytes.
+    fn zoned(&self, bytes: &[u8]) -> Option<(Vec<u8>, bool)> {
+        let is_ebcdic = matches!(self.charset, Charset::SingleByte(page) if page.is_ebcdic());
+        let zone = if is_ebcdic { 0xf0 } else { 0x30 };
+        let (last, others) = bytes.split_last()?;
+        // Overpunch: zones of EBCDIC; in ASCII data, `{` and `A` to `I` for plus, `}` and `J` to `R` or `p` to `y` for minus.
+        let (digit, is_negative) = match (is_ebcdic, *last) {
+            (_, byte) if byte & 0xf0 == zone => (byte & 0x0f, false),
+            (true, byte) if matches!(byte & 0xf0, 0xa0 | 0xc0 | 0xe0) => (byte & 0x0f, false),
+            (true, byte) if matches!(byte & 0xf0, 0xb0 | 0xd0) => (byte & 0x0f, true),
+            (false, b'{') => (0, false),
+            (false, byte @ b'A'..=b'I') => (byte - b'A' + 1, false),
+            (false, b'}') => (0, true),
+            (false, byte @ b'J'..=b'R') => (byte - b'J' + 1, true),
+            (false, byte @ b'p'..=b'y') => (byte - b'p', true),
+            _ => return None,
+        };
+        if !others.iter().all(|byte| byte & 0xf0 == zone) {
+            return None;
+        }
+        let digits = others.iter().map(|byte| byte & 0x0f).chain([digit]).collect();
+        Some((digits, is_negative))
     }
 }
 
+/// Returns a number in its plain form: digits without leading zeros, after a minus sign if it is negative.
+fn plain(is_negative: bool, digits: impl Iterator<Item = u8>) -> Vec<u8> {
+    let mut number = vec![b'-'];
+    number.extend(digits.skip_while(|digit| *digit == b'0'));
+    if !is_negative || number.len() == 1 {
+        number.remove(0);
+    }
+    number
+}
+
+/// Returns bytes without surrounding blanks.
+fn trimmed(bytes: &[u8], charset: Charset) -> &[u8] {
+    let space = charset.space();
+    // A character of UTF-16 has two bytes, either of which may be that of a blank.
+    let mut units = bytes.chunks(space.len());
+    let first = units.clone().position(|unit| unit != space).map_or(bytes.len(), |at| at * space.len());
+    let last = units.rposition(|unit| unit != space).map_or(first, |at| ((at + 1) * space.len()).min(bytes.len()));
+    &bytes[first..last]
+}
+
 impl Form {
-    fn value(self, text: &str, charset: Charset) -> Option<Vec<u8>> {
+    /// Returns the bytes that a value of the interface file is compared as. A text of `0x` and all bytes in hexadecimal stands for these bytes: as
+    /// characters, it would be longer than the field.
+    fn value(self, text: &str, charset: Charset, length: usize) -> Option<Vec<u8>> {
         match self {
             Form::Text => {
+                if let Some(bytes) = text.strip_prefix("0x").and_then(|hex| quayline_core::from_hex(hex.as_bytes()))
+                    && bytes.len() == length
+                {
+                    return Some(trimmed(&bytes, charset).to_vec());
+                }
                 let mut bytes = Vec::new();
                 charset.encode_into(text, &mut bytes).ok()?;
                 Some(bytes)
             }
-            Form::Zoned | Form::Packed { .. } => {
-                let digits = text.trim_start_matches('0');
-                let whole = !text.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-                whole.then(|| digits.bytes().map(|b| b - b'0').collect())
+            Form::Zoned { signed } | Form::Packed { signed, .. } => {
+                let (is_negative, digits) = match text.strip_prefix('-') {
+                    Some(digits) => (true, digits),
+                    None => (false, text),
+                };
+                let is_whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+                (is_whole && (signed || !is_negative)).then(|| plain(is_negative, digits.bytes()))
             }
             Form::Binary { .. } => text.parse::<i128>().ok().map(|n| n.to_be_bytes().to_vec()),
         }

@@ -196,7 +196,7 @@ impl Compiler<'_> {
             Err(Unfit::Slides) => ("comes after a table of variable length", "take a field in front of it"),
             Err(Unfit::Value) => (
                 "cannot hold one of these values",
-                "number fields need whole numbers, text fields characters of the code page",
+                "number fields need whole numbers, negative ones only with a sign in the picture; text fields need characters of the code page, or all their bytes as 0x…",
             ),
         };
         let place_name = if let ChooseBy::Field(name) = by { name.as_str() } else { "" };
