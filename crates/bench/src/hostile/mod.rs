@@ -228,9 +228,9 @@ impl Runner<'_> {
         for (column, (mut curve, (start, resting))) in curves.into_iter().zip(starts).enumerate() {
             let command = &self.format.commands[column];
             let (bytes, _) = curve.largest();
-            // A busy neighbour can only slow a run, and a reader that begins to count findings has a bend: the shortest of three runs
-            // counts, and growth on both sides of a bend.
-            for _ in 0..2 {
+            // A busy neighbour can only slow a run, and a reader that begins to count findings has a bend: the shortest of
+            // several runs counts, and growth on both sides of a bend.
+            for _ in 0..REPEATS_MAX {
                 if curve.exponent() <= EXPONENT_MAX {
                     break;
                 }
@@ -257,6 +257,9 @@ impl Runner<'_> {
         run(self.this, self.quayline, self.folder, command, file, || format!("{}, {shape}", self.format.name))
     }
 }
+
+/// Times that the runs of a shape are repeated as long as its growth is above the bar.
+const REPEATS_MAX: usize = 4;
 
 /// Growth above which a run is repeated: the bar.
 const EXPONENT_MAX: f64 = 1.05;
