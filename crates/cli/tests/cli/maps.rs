@@ -421,7 +421,7 @@ fn dates_and_unset_fields_of_records_and_rows() {
     "#]]);
 }
 
-/// A layout says that a row without a required field is refused; a map wrote its default in place of it.
+/// Quayline refuses a row without a required field. Before, the map wrote its default.
 #[test]
 fn a_row_without_a_required_field_is_refused() {
     let world = World::new();

@@ -10,7 +10,7 @@ use crate::layout::{Condition, Encoding, FieldIndex, FieldKind, Literal};
 use crate::plan::{HIDDEN, Item, ItemForm, ItemIndex, Plan};
 use crate::{Absent, FaultKind};
 
-/// Writes a default. A text of `0x` and all bytes in hexadecimal stands for these bytes: as characters, it would be longer than the field.
+/// Writes a default. If the text is `0x` and all bytes of the field in hexadecimal, it means these bytes; as characters, it would not fit.
 fn encode_default(plan: &Plan, item: &Item, default: &str, bytes: &mut [u8]) -> Result<(), FaultKind> {
     let is_text = matches!(item.encoding, Encoding::Text { .. });
     if is_text && default.starts_with("0x") && hex_into(default.as_bytes(), bytes).is_some() {

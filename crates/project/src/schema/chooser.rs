@@ -224,7 +224,7 @@ fn trimmed(bytes: &[u8], charset: Charset) -> &[u8] {
 }
 
 impl Form {
-    /// Returns the bytes that a value of the interface file is compared as. A text of `0x` and all bytes in hexadecimal stands for these bytes: as
+    /// Returns the bytes with which a record is compared. If the text is `0x` and all bytes of the field in hexadecimal, it means these bytes: as
     /// characters, it would be longer than the field.
     fn value(self, text: &str, charset: Charset, length: usize) -> Option<Vec<u8>> {
         match self {

@@ -22,7 +22,7 @@ public class Broker {
             .setLargeMessagesDirectory(folder + "/l").setPagingDirectory(folder + "/p")
             .setJournalBufferTimeout_NIO(0).setJournalSyncTransactional(true).setJournalSyncNonTransactional(true)
             .setJournalDatasync(true).setPersistIDCache(true)
-            // A full disk of the machine is not what is measured: above 90 % the broker would stop its senders without a word.
+            // Without a limit: the broker otherwise blocks its senders silently when the disk is more than 90 % full.
             .setMaxDiskUsage(-1);
         String acceptor = "tcp://127.0.0.1:" + args[1] + "?protocols=AMQP,CORE";
         if (mode.equals("tls")) {
