@@ -259,6 +259,11 @@ impl<'b> Desk<'b> {
         self.bytes += bytes;
     }
 
+    /// Returns true if the unit of work has transactions.
+    pub(crate) fn has_transactions(&self) -> bool {
+        self.transactions > 0
+    }
+
     /// Returns true if the next transaction would end the unit of work.
     pub(crate) fn is_full_after(&self, bytes: usize) -> bool {
         self.transactions + 1 >= self.limits.unit_transactions_max || self.bytes + bytes >= self.limits.unit_bytes_max

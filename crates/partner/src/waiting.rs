@@ -114,17 +114,27 @@ impl Desk<'_> {
         }
     }
 
-    /// Closes envelopes, each in a separate unit of work. An envelope that cannot be closed, because its partner's file or a secret is missing, is a
-    /// finding of the report and does not block the others.
+    /// Closes envelopes; units of work have at most [`crate::DeskLimits::unit_transactions_max`] of them. An envelope that cannot be closed, because its
+    /// partner's file or a secret is missing, is a finding of the report and does not block the others.
     ///
     /// # Errors
-    /// Errors of the store. Envelopes closed before remain closed.
+    /// Errors of the store. Envelopes whose unit of work was committed remain closed.
     pub fn release(&mut self, which: &Release<'_>) -> Result<SendReport, Findings> {
+        let done = self.release_each(which).and_then(|report| self.finish().map(|()| report));
+        if done.is_err() {
+            self.roll_back();
+        }
+        let mut report = done?;
+        report.findings.extend(self.take_undelivered().into_iter().map(|finding| (EntryId(0), finding)));
+        Ok(report)
+    }
+
+    fn release_each(&mut self, which: &Release<'_>) -> Result<SendReport, Findings> {
         let mut report = SendReport::default();
         let mut after: Option<[u8; 16]> = None;
         let mut found_any = false;
         loop {
-            // One at a time, so that any number of envelopes needs the memory of one.
+            // One at a time, so that any number of envelopes needs the memory of one unit of work.
             let unit = self.ledger.begin().map_err(of_store)?;
             let mut browse = self.ledger.envelopes.browse();
             if let Some(after) = &after {
@@ -158,26 +168,52 @@ impl Desk<'_> {
             };
             found_any |= close;
             if close {
-                let before = report.interchanges;
-                let done = self.release_one(&key, &waiting, &mut report).and_then(|()| self.finish());
-                if let Err(Findings(found)) = done {
-                    self.roll_back();
-                    report.interchanges = before;
-                    if found.iter().any(|one| one.fault == Fault::Environment) {
-                        return Err(Findings(found));
-                    }
-                    let room = FINDINGS_MAX.saturating_sub(report.findings.len());
-                    report.findings_more += found.len().saturating_sub(room) as u64;
-                    report.findings.extend(found.into_iter().take(room).map(|finding| (EntryId(0), finding)));
-                }
+                self.release_or_report(&key, &waiting, &mut report)?;
             }
         }
         if let (Release::Partner(name), false) = (which, found_any) {
             // Envelopes of a partner whose file was removed can be released; a name that nothing has is a mistake.
             self.other_named(name)?;
         }
-        report.findings.extend(self.take_undelivered().into_iter().map(|finding| (EntryId(0), finding)));
         Ok(report)
+    }
+
+    /// Closes one envelope in the unit of work of those before, or reports why it stays open.
+    fn release_or_report(
+        &mut self,
+        key: &[u8; 16],
+        waiting: &Waiting,
+        report: &mut SendReport,
+    ) -> Result<(), Findings> {
+        let mut done = self.release_marked(key, waiting, report);
+        if done.is_err() && self.has_transactions() {
+            // Another worker may wait for the control numbers of an envelope before, and this envelope for that worker. Alone it waits in no circle.
+            self.commit()?;
+            done = self.release_marked(key, waiting, report);
+        }
+        let Err(Findings(found)) = done else {
+            return self.counted(usize::try_from(waiting.bytes).unwrap_or(usize::MAX));
+        };
+        if found.iter().any(|one| one.fault == Fault::Environment) {
+            return Err(Findings(found));
+        }
+        let room = FINDINGS_MAX.saturating_sub(report.findings.len());
+        report.findings_more += found.len().saturating_sub(room) as u64;
+        report.findings.extend(found.into_iter().take(room).map(|finding| (EntryId(0), finding)));
+        Ok(())
+    }
+
+    /// Closes one envelope, or changes nothing.
+    fn release_marked(&mut self, key: &[u8; 16], waiting: &Waiting, report: &mut SendReport) -> Result<(), Findings> {
+        let mark = self.mark()?;
+        let before = (report.interchanges, report.findings.len(), report.findings_more);
+        let done = self.release_one(key, waiting, report);
+        if done.is_err() {
+            self.back_to(mark)?;
+            (report.interchanges, report.findings_more) = (before.0, before.2);
+            report.findings.truncate(before.1);
+        }
+        done
     }
 
     /// Returns true if an envelope closes now. One whose partner is missing also does, so that the problem is reported.

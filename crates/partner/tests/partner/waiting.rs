@@ -94,9 +94,14 @@ fn a_missing_partner_keeps_no_other_envelope_back() {
     }
     std::fs::remove_file(world.path("partners/B2.toml")).expect("removed");
     world.now_ms.set(NOON_MS + 3_600_000);
-    let report = world.release(&Release::Due);
+    let released = world.at_desk(DeskLimits::default(), |desk| {
+        let before = desk.commits();
+        desk.release(&Release::Due).map(|report| (report, desk.commits() - before))
+    });
+    let (report, commits) = released.expect("released");
     assert_eq!((report.interchanges, report.findings.len()), (3, 1), "{report:?}");
     assert_eq!(report.findings[0].1.code.0, "PTN-200");
+    assert_eq!(commits, 3, "B1 before B2 is tried alone, B3 with B4, and the outbox");
     assert!(report.findings[0].1.message.contains("B2"), "{report:?}");
     let waiting = world.at_desk(DeskLimits::default(), |desk| desk.waiting()).expect("a list");
     assert_eq!(waiting.len(), 1, "its documents wait: {waiting:?}");
