@@ -108,8 +108,8 @@ const THINK: Duration = Duration::from_millis(500);
 const LINEAR_CARS: [u32; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 /// Turns of a saturated comparison, each of so many seconds.
-const TURNS: usize = 15;
-const TURN_S: f64 = 0.5;
+const TURNS: usize = 11;
+const TURN_S: f64 = 0.4;
 
 /// Time in which instructions are counted.
 const COUNT: Duration = Duration::from_millis(300);
@@ -257,7 +257,7 @@ impl GatewayStudy {
             say(&format!("saturated: {title}, {turns} turns"));
             for turn in 0..turns {
                 let load = Load {
-                    warm_up: Duration::from_millis(200),
+                    warm_up: Duration::from_millis(100),
                     time: Duration::from_secs_f64(options.seconds.min(TURN_S)),
                     count: if turn == 0 { COUNT } else { Duration::ZERO },
                     ..load(scenario.target, TURN_S)

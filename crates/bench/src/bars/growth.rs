@@ -62,7 +62,7 @@ fn worst(bench: &Bench, name: &'static str, exponent: fn(&Growth) -> f64) -> Res
     let to_most = found.iter().filter(|growth| growth.bytes == hostile::BYTES_MAX).count();
     let slow = match found.len() - to_most {
         0 => String::new(),
-        slow => format!(", {slow} slow ones to 8 MB"),
+        slow => format!(", {slow} slow ones to 8 or 4 MB"),
     };
     let detail = format!(
         "{to_most} runs to 64 MB{slow}; {:.2} s, {:.0} MB for {}; peak {:.0} MB for {}",

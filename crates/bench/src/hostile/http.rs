@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::shapes::{Place, shapes};
@@ -237,29 +238,57 @@ impl Hostile {
     }
 }
 
-/// Sends every shape to a server at several sizes.
+/// Sends every shape to a server at several sizes. Each of two workers has a server; what is compared is their CPU time.
 ///
 /// # Errors
 /// A server that does not start, refuses a good request, or ends.
 pub fn measure(quayline: &Path, folder: &Path) -> Result<Vec<Growth>, String> {
-    let server = Server::start(quayline, &folder.join("http"))?;
     let all = hostile();
-    let good = all.iter().find(|hostile| hostile.shape.name.starts_with("inside a text")).ok_or("no good shape")?;
-    let mut start = f64::MAX;
-    let mut resting = 0;
-    for _ in 0..STARTS {
-        let took = server.send(good, 0)?;
-        if took.status != 200 {
-            return Err(format!("a good request gets the status {}", took.status));
+    let next = AtomicUsize::new(0);
+    let work = |folder: PathBuf| {
+        let client = Client::start(quayline, &folder, &all)?;
+        let mut found = Vec::new();
+        while let Some(hostile) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found.push(client.growth(hostile)?);
         }
-        (start, resting) = (start.min(took.cpu_s), took.peak_bytes);
+        Ok::<_, String>(found)
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| work(folder.join("http-other")));
+        let mut found = work(folder.join("http"))?;
+        found.extend(other.join().map_err(|_| "a worker panicked")??);
+        Ok(found)
+    })
+}
+
+/// A server, and the cost of a good request.
+struct Client {
+    server: Server,
+    start: f64,
+    resting: u64,
+}
+
+impl Client {
+    fn start(quayline: &Path, folder: &Path, all: &[Hostile]) -> Result<Client, String> {
+        let server = Server::start(quayline, folder)?;
+        let good = all.iter().find(|hostile| hostile.shape.name.starts_with("inside a text")).ok_or("no good shape")?;
+        let mut client = Client { server, start: f64::MAX, resting: 0 };
+        for _ in 0..STARTS {
+            let took = client.server.send(good, 0)?;
+            if took.status != 200 {
+                return Err(format!("a good request gets the status {}", took.status));
+            }
+            (client.start, client.resting) = (client.start.min(took.cpu_s), took.peak_bytes);
+        }
+        Ok(client)
     }
-    let own = |took: &Took| (took.cpu_s - start).max(NOISE_S / 16.0);
-    let mut found = Vec::new();
-    for hostile in &all {
+
+    /// Returns the growth of one shape.
+    fn growth(&self, hostile: &Hostile) -> Result<Growth, String> {
         let name = format!("HTTP: {}", hostile.shape.name);
+        let own = |took: &Took| (took.cpu_s - self.start).max(NOISE_S / 16.0);
         let run = |bytes| {
-            let took = server.send(hostile, bytes).map_err(|error| format!("{name}: {error}"))?;
+            let took = self.server.send(hostile, bytes).map_err(|error| format!("{name}: {error}"))?;
             // If a limit refuses a head while the client writes, the connection may end without a response. A status from 500 on is a fault of the
             // server.
             if took.status >= 500 { Err(format!("{name}: status {}", took.status)) } else { Ok(took) }
@@ -284,16 +313,16 @@ pub fn measure(quayline: &Path, folder: &Path) -> Result<Vec<Growth>, String> {
             }
             points.sort_by_key(|(size, _)| *size);
         }
-        found.push(Growth {
+        let exponent = exponent(&points);
+        Ok(Growth {
             name,
-            exponent: exponent(&points),
-            memory_exponent: memory_exponent(resting, small.peak_bytes, large.peak_bytes, BYTES_MAX / last),
+            exponent,
+            memory_exponent: memory_exponent(self.resting, small.peak_bytes, large.peak_bytes, BYTES_MAX / last),
             cpu_s: large.cpu_s,
             bytes: BYTES_MAX,
             peak_bytes: large.peak_bytes,
-        });
+        })
     }
-    Ok(found)
 }
 
 #[cfg(test)]

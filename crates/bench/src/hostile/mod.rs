@@ -26,9 +26,14 @@ const SIZES: [usize; 2] = [64 << 10, 1 << 20];
 pub const BYTES_MAX: usize = 64 << 20;
 /// Bytes of the largest file for a command that takes long, see [`CPU_SECONDS_WHOLE`].
 const BYTES_SLOW: usize = 8 << 20;
+/// Bytes of the largest file for a command that takes longer still, see [`CPU_SECONDS_SLOW`].
+const BYTES_SLOWEST: usize = 4 << 20;
 /// CPU seconds that the largest file may take by the time of a smaller one; else [`BYTES_SLOW`] bytes are the most. Rejecting 64 million records of a
 /// byte is honest work of a minute, and all such shapes together would take half an hour.
 const CPU_SECONDS_WHOLE: f64 = 1.0;
+/// CPU seconds that a file of [`BYTES_SLOW`] bytes may take by the time of 1 MB; else [`BYTES_SLOWEST`] bytes are the most. Eight million empty lines are
+/// eight million findings; a few such shapes took half of the time of a format, and noise is small beside runs of a second.
+const CPU_SECONDS_SLOW: f64 = 2.0;
 /// Environment variable: with any value, every command reads [`BYTES_MAX`] bytes, however long it takes.
 const WHOLE: &str = "QUAYLINE_BENCH_HOSTILE_WHOLE";
 /// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about twenty on a busy machine.
@@ -209,10 +214,16 @@ impl Runner<'_> {
                 peak: 0,
             })
             .collect();
-        for bytes in [BYTES_SLOW, BYTES_MAX] {
+        for bytes in [BYTES_SLOWEST, BYTES_SLOW, BYTES_MAX] {
             let mut is_written = false;
-            for (column, curve) in curves.iter_mut().enumerate() {
-                if bytes == BYTES_MAX && curve.points.iter().any(|(size, cpu_s)| is_slow(*cpu_s, *size)) {
+            for ((column, curve), [_, (at_last, _)]) in curves.iter_mut().enumerate().zip(&known) {
+                let is_slowest = at_last * (BYTES_SLOW / last) as f64 > CPU_SECONDS_SLOW && !is_whole;
+                let is_wanted = match bytes {
+                    BYTES_SLOWEST => is_slowest,
+                    BYTES_SLOW => !is_slowest,
+                    _ => !is_slowest && !curve.points.iter().any(|(size, cpu_s)| is_slow(*cpu_s, *size)),
+                };
+                if !is_wanted {
                     continue;
                 }
                 if !is_written {
@@ -415,6 +426,9 @@ mod tests {
             // A square up to a limit.
             assert!(of(bytes, |mb| 0.3 * mb.min(4.0).powi(2)) > EXPONENT_MAX);
         }
+        assert!((of(BYTES_SLOWEST, |mb| mb * mb) - 2.0).abs() < 0.05, "{}", of(BYTES_SLOWEST, |mb| mb * mb));
+        assert!(of(BYTES_SLOWEST, |mb| mb.powf(1.2)) > 1.15);
+        assert!(of(BYTES_SLOWEST, |mb| 0.02 * mb + 0.11 * (mb - 1.2).max(0.0)) < 1.01);
         // A step: what a reader does once for a line that is longer than its limit.
         assert!(of(BYTES_MAX, |mb| 0.0003 * mb + if mb > 15.0 { 0.4 } else { 0.0 }) < 1.01);
         assert!(of(BYTES_MAX, |mb| 0.0003 * mb + if mb > 16.0 { 0.4 } else { 0.0 }) < 1.01);
