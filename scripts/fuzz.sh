@@ -33,26 +33,49 @@ export RUSTFLAGS
 cargo build ${CARGO_FLAGS:-} --locked --release --manifest-path fuzz/Cargo.toml --target "$host"
 
 mkdir -p target/fuzz-failures
-for target in "${targets[@]}"; do
-  corpus=target/fuzz-corpus/$target
+
+# fuzz TARGET: runs one target and prints its result.
+fuzz() {
+  local target=$1 corpus=target/fuzz-corpus/$1 seeds=() log runs cover
   if [ -n "${FUZZ_SEED:-}" ]; then
     corpus=target/fuzz-corpus/seed-$FUZZ_SEED/$target
     rm -rf "$corpus"
   fi
   mkdir -p "$corpus"
-  seeds=()
   [ -d "fuzz/seeds/$target" ] && seeds=("fuzz/seeds/$target")
   log=$(mktemp)
   if ! QUAYLINE_FUZZ_TARGET=$target "target/fuzz/$host/release/quayline-fuzz" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -seed="${FUZZ_SEED:-0}" \
     -artifact_prefix="target/fuzz-failures/$target-" "$corpus" "${seeds[@]}" >"$log" 2>&1; then
     tail -n 60 "$log" >&2
     echo "fuzz $target: FAILED; the input is kept in target/fuzz-failures/" >&2
-    exit 1
+    rm -f "$log"
+    return 1
   fi
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   cover=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1)
   echo "fuzz $target: passed, ${runs:-no} runs in $seconds s, ${cover:-no coverage seen}"
   # Counters that stay at zero would mean that the flags no longer do anything.
-  [ -n "$cover" ] && [ "$cover" != "cov: 0" ] || { tail -n 20 "$log" >&2; exit 1; }
+  if [ -z "$cover" ] || [ "$cover" = "cov: 0" ]; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
   rm -f "$log"
+}
+
+# One target for each core. A failure ends the run after those that are running.
+failed=0 running=0
+for target in "${targets[@]}"; do
+  if [ "$running" -ge "$(nproc)" ]; then
+    wait -n || failed=1
+    running=$((running - 1))
+  fi
+  [ "$failed" -eq 0 ] || break
+  fuzz "$target" &
+  running=$((running + 1))
 done
+while [ "$running" -gt 0 ]; do
+  wait -n || failed=1
+  running=$((running - 1))
+done
+exit "$failed"
