@@ -345,9 +345,8 @@ impl OperationLane {
             ResponseBody::Answer(projection) => projection,
         };
         let wanted = fields.map(|asked| shaping::wanted(&projection.shape, asked));
-        if media == Media::Xml && !projection.xml {
-            return Err(Box::new(no_form("the answer has no XML form")));
-        }
+        // The provider has done its work: JSON tells the client what became of it, and 406 would not (RFC 9110, section 12.4.1).
+        let media = if projection.xml { media } else { Media::Json };
         let lane = self.responses[index].get_or_insert_with(|| ResponseLane::new(projection));
         let done = match media {
             Media::Json => lane.json(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
@@ -563,7 +562,7 @@ pub fn check_form(operation: &Operation, media: Media) -> Result<(), Box<Problem
     }
     let has_answers = operation.answers().next().is_some();
     if has_answers && operation.answers().all(|projection| !projection.xml) {
-        return Err(Box::new(no_form("the answer has no XML form")));
+        return Err(Box::new(no_form("no response of this operation has an XML form")));
     }
     Ok(())
 }
