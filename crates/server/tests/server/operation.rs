@@ -163,6 +163,8 @@ fn an_upstream_answers_with_a_record() {
 fn a_kept_connection_that_the_upstream_closes_costs_no_request() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
+    // A request that is sent before the connection is closed may have been received, so it is a 503 with good reason: the next one waits for the close.
+    let (closed, wait) = std::sync::mpsc::channel();
     let upstream = std::thread::spawn(move || {
         let mut served = 0;
         for _ in 0..20 {
@@ -173,6 +175,8 @@ fn a_kept_connection_that_the_upstream_closes_costs_no_request() {
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", record.len());
             stream.write_all(&[head.as_bytes(), &record].concat()).unwrap();
             served += 1;
+            drop(stream);
+            closed.send(()).unwrap();
         }
         served
     });
@@ -181,6 +185,7 @@ fn a_kept_connection_that_the_upstream_closes_costs_no_request() {
     let server = Server::start(folder);
     for _ in 0..20 {
         assert_eq!(server.post("/v1/echo", "", "{}").status, 200, "{}", server.log());
+        wait.recv().unwrap();
     }
     assert_eq!(upstream.join().unwrap(), 20);
 }
