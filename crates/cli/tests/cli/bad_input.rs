@@ -156,7 +156,7 @@ fn a_wrong_code_page() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        warning[CNV-030]: 1 of the first 1 records were rejected
+        warning[CNV-030]: the first record was rejected
           at items.dat
 
         hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
@@ -176,7 +176,7 @@ fn a_wrong_code_page() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        warning[CNV-030]: 1 of the first 1 records were rejected
+        warning[CNV-030]: the first record was rejected
           at items.dat
 
         hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
