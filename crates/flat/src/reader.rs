@@ -32,6 +32,8 @@ pub struct CsvReader {
     checks: Vec<(usize, Check)>,
     /// Columns that must have a value in each row.
     required: Vec<usize>,
+    /// Leaves whose empty cells are null, in ascending order.
+    nulls: Vec<NodeId>,
     /// For each column, true if its type has an empty text.
     texts: Vec<bool>,
     /// For each cell of a row, true if its column's type has an empty text.
@@ -66,6 +68,7 @@ impl CsvReader {
             present: Vec::new(),
             checks: Vec::new(),
             required: Vec::new(),
+            nulls: Vec::new(),
             texts: Vec::new(),
             text_cells: Vec::new(),
         };
@@ -79,6 +82,14 @@ impl CsvReader {
     pub fn with_moments(mut self, moments: &[(NodeId, Moment)]) -> Self {
         self.note_types(moments);
         self.note_present();
+        self
+    }
+
+    /// Reads the empty cells of these leaves as null, also with a style that reads other empty cells as absent.
+    #[must_use]
+    pub fn with_nulls(mut self, mut leaves: Vec<NodeId>) -> Self {
+        leaves.sort_unstable();
+        self.nulls = leaves;
         self
     }
 
@@ -175,6 +186,11 @@ impl CsvReader {
         Ok(RowRead::Document)
     }
 
+    /// Returns whether an empty cell of a leaf is null.
+    fn is_null(&self, leaf: NodeId) -> bool {
+        self.style.empty == EmptyCell::Null || self.nulls.binary_search(&leaf).is_ok()
+    }
+
     fn name_of_cell(&self, cell: usize) -> Option<String> {
         let column = self.header.cells.iter().position(|held| *held == Some(cell))?;
         Some(self.columns.name_of(column).to_owned())
@@ -255,9 +271,7 @@ impl Source<'_> {
                 send_cell(sink, node, scalar, reader.cells.run(self.raw, cell), self.ascii);
             }
             // Inside a list a place must be kept.
-            cell if in_list || (cell.is_some() && self.reader.style.empty == EmptyCell::Null) => {
-                sink.value(node, Value::Null)
-            }
+            cell if in_list || (cell.is_some() && self.reader.is_null(node)) => sink.value(node, Value::Null),
             _ => {}
         }
     }
