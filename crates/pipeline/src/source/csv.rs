@@ -24,7 +24,7 @@ impl CsvSource {
     ) -> Result<Self, Findings> {
         let mut reader = CsvReader::new(schema.shape(), style, limits)?.with_moments(schema.moments());
         reader = match schema.records() {
-            Records::None => reader.with_required(),
+            Records::None => reader.with_declarations(schema.moments()),
             Records::One(plan) => reader.with_nulls(plan.leaves_with_null()),
             Records::Types(_) => reader,
         };
