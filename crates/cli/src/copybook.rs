@@ -7,7 +7,7 @@ use quayline_cobol::copybook::{Format, ParseOptions, RecordDescription, SourceTe
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_infer::has_data_descriptions;
-use quayline_project::{CopyFolders, read_source};
+use quayline_project::{CopyMembers, read_source};
 
 use crate::args::{LimitArg, SourceArgs, SourceFormatArg};
 use crate::console::shown;
@@ -23,6 +23,8 @@ pub(crate) struct Described {
     dialect: Dialect,
     /// Findings of the text that refuse nothing.
     warnings: Vec<Finding>,
+    /// COPY members that were read.
+    pub(crate) members: Vec<PathBuf>,
 }
 
 /// Layouts, and the findings on the way to them.
@@ -45,7 +47,7 @@ pub(crate) fn read_all(paths: &[PathBuf], args: &SourceArgs) -> Result<Described
     let (first, others) = paths.split_first().ok_or_else(|| argument("no copybook is named"))?;
     let mut all = read(first, args)?;
     for path in others {
-        let Described { records, warnings, .. } = read(path, args)?;
+        let Described { records, warnings, members, .. } = read(path, args)?;
         if let Some(twice) = records.iter().find(|record| all.records.iter().any(|known| known.name() == record.name()))
         {
             let finding =
@@ -54,6 +56,7 @@ pub(crate) fn read_all(paths: &[PathBuf], args: &SourceArgs) -> Result<Described
         }
         all.records.extend(records);
         all.warnings.extend(warnings);
+        all.members.extend(members);
     }
     Ok(all)
 }
@@ -80,7 +83,8 @@ pub(crate) fn describe(path: &Path, text: String, args: &SourceArgs) -> Result<D
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
     let parsed = quayline_cobol::parse(&SourceText::new(name.clone(), text.as_str()), &options);
     let parsed = parsed.map_err(|findings| if looks_like_cobol(&text) { findings } else { no_copybook(&name) })?;
-    Ok(Described { records: parsed.records, dialect, warnings: parsed.warnings })
+    let members = library.into_files().into_iter().filter(|path| path.is_file()).collect();
+    Ok(Described { records: parsed.records, dialect, warnings: parsed.warnings, members })
 }
 
 /// Returns true if a text resembles COBOL, so that findings may quote its lines; data must not be shown.
@@ -249,10 +253,10 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
 }
 
 /// Folders of COPY members: the copybook's own, then those of `-I`.
-fn folders(copybook: &Path, include: &[PathBuf]) -> CopyFolders {
+fn folders(copybook: &Path, include: &[PathBuf]) -> CopyMembers {
     let own = match copybook.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
     };
-    CopyFolders::new(std::iter::once(own).chain(include.iter().cloned()).collect())
+    CopyMembers::new(std::iter::once(own).chain(include.iter().cloned()).collect())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ use quayline_core::{Finding, Limits, Named as _};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, Stamp};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{CharacterRules, CountedNumbers, Rules, ValidationLevel};
-use quayline_project::read_guides;
+use quayline_project::read_guides_and_files;
 use serde::Serialize;
 
 use crate::apart::Apart;
@@ -34,9 +34,9 @@ use crate::render::{count_of, finding_json, finding_text, grouped};
 /// Checks each file in turn.
 pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
-    check(args)?;
     let limits = Limits { findings_max: args.max_findings, ..LimitArg::limits(&args.limit) };
-    let guides = guides(args, &limits)?;
+    let (guides, files) = guides(args, &limits)?;
+    check(args, &files)?;
     let charset = args.encoding.as_deref().map(charset_named).transpose()?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut acknowledgment = acknowledgment(args)?;
@@ -80,12 +80,12 @@ fn ended(error: &ConvertError, stop: &AtomicBool, console: &Console) -> Exit {
     if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { Exit::of_findings(&findings) }
 }
 
-fn check(args: &ValidateArgs) -> Result<(), Stop> {
+fn check(args: &ValidateArgs, guides: &[PathBuf]) -> Result<(), Stop> {
     if args.inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
         return Err(argument("standard input can be read once only").hint("name `-` once").into());
     }
     let mut apart = Apart::default();
-    args.inputs.iter().chain(&args.guide).for_each(|file| apart.reads(file));
+    args.inputs.iter().chain(&args.guide).chain(guides).for_each(|file| apart.reads(file));
     output(args).map_or(Ok(()), |output| apart.writes(output))
 }
 
@@ -93,15 +93,17 @@ fn output(args: &ValidateArgs) -> Option<&Path> {
     args.ack_output.as_deref().filter(|path| *path != Path::new("-"))
 }
 
-fn guides(args: &ValidateArgs, limits: &Limits) -> Result<Option<Arc<GuideSet>>, Stop> {
+/// Reads the guides that the arguments name. Returns them with their files.
+fn guides(args: &ValidateArgs, limits: &Limits) -> Result<(Option<Arc<GuideSet>>, Vec<PathBuf>), Stop> {
     if args.guide.is_empty() {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
     if args.level == Some(ValidationLevel::Envelope) {
         let finding = argument("--guide is given, and --level envelope does not look at it");
         return Err(finding.hint("leave one of them out").into());
     }
-    Ok(Some(Arc::new(read_guides(&args.guide, limits, cache().as_deref())?)))
+    let (set, files) = read_guides_and_files(&args.guide, limits, cache().as_deref())?;
+    Ok((Some(Arc::new(set)), files))
 }
 
 fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Stop> {

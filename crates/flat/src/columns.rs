@@ -132,7 +132,7 @@ impl Columns {
 fn unbounded(shape: &Shape, id: NodeId) -> Finding {
     let message = format!("the list {} has no maximum, so it has no fixed number of columns", shape.path(id));
     Finding::error(Code("FLAT-002"), Fault::Config, message)
-        .hint("convert to JSON, XML or Parquet, which hold lists; or exclude the list in the interface of a record, or write EDI with `--rows`")
+        .hint("convert to JSON, XML or Parquet, which hold lists; exclude the list in the interface of a record; if it is a record type, leave `parent` out and add `--by-type`; or write EDI with `--rows`")
 }
 
 fn too_many(shape: &Shape, widths: &[u64], total: u64, limit: usize) -> Finding {

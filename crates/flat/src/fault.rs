@@ -96,11 +96,26 @@ pub enum FlatFaultKind {
     NotBool,
     /// `FLAT-029`: a column that the layout requires has no value.
     Missing,
+    /// `FLAT-030`: the value of a cell exceeds what the layout declares.
+    Exceeds(Bound),
     /// `FLAT-028`: a document to write has the key of the one before it, or with ascending keys a lesser one.
     KeyRepeats {
         /// True if keys must ascend.
         ascending: bool,
     },
+}
+
+/// What a layout declares about the values of a field.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Bound {
+    /// Maximum number of characters.
+    Length(u32),
+    /// Maximum number of digits before the decimal point.
+    Digits(u32),
+    /// Maximum number of digits after the decimal point.
+    Decimals(u32),
+    /// No minus sign.
+    Unsigned,
 }
 
 /// A cell or a column's name is not UTF-8.
@@ -130,6 +145,7 @@ impl FlatFault {
             FlatFaultKind::NotMoment(_) => Code("FLAT-026"),
             FlatFaultKind::NotBool => Code("FLAT-027"),
             FlatFaultKind::Missing => Code("FLAT-029"),
+            FlatFaultKind::Exceeds(_) => Code("FLAT-030"),
             FlatFaultKind::KeyRepeats { .. } => Code("FLAT-028"),
         }
     }
@@ -198,6 +214,12 @@ impl FlatFault {
                 "correct the cell, or make the field text in the layout and convert it in the map: date(…, \"DD.MM.YYYY\")"
             }
             FlatFaultKind::Missing => "fill the cell, or leave `required` out for this field in the layout",
+            FlatFaultKind::Exceeds(Bound::Length(_)) => {
+                "shorten the text, or raise `length` of this field in the layout"
+            }
+            FlatFaultKind::Exceeds(_) => {
+                "correct the number, or change `digits`, `decimals` or `signed` of this field in the layout"
+            }
             FlatFaultKind::NotBool => {
                 "correct the cell, or make the field text in the layout and compare it in the map: … = \"Y\""
             }
@@ -254,6 +276,16 @@ impl fmt::Display for FlatFault {
             FlatFaultKind::OtherKind { kind } => write!(f, "the kind cell of {kind} holds a value of another kind"),
             FlatFaultKind::NotMoment(moment) => write!(f, "the cell is not {}, or it does not exist", moment.form()),
             FlatFaultKind::Missing => f.write_str("the cell has no value, and the layout requires one"),
+            FlatFaultKind::Exceeds(bound) => match bound {
+                Bound::Length(max) => write!(f, "the cell has more characters than the {max} of its field"),
+                Bound::Digits(max) => {
+                    write!(f, "the number has more digits before the point than the {max} of its field")
+                }
+                Bound::Decimals(max) => {
+                    write!(f, "the number has more digits after the point than the {max} of its field")
+                }
+                Bound::Unsigned => f.write_str("the number is negative, and its field has no sign"),
+            },
             FlatFaultKind::NotBool => f.write_str("the cell is not a truth value: expected true, false, 1 or 0"),
             FlatFaultKind::KeyRepeats { ascending: false } => f.write_str(
                 "the document has the same key as the document before it: their rows would be read as one document",

@@ -29,7 +29,7 @@ pub use family::{
     ColumnRole, FamilyRead, FamilyReader, FamilySplitter, FamilyWriter, KeyOrder, KeySpan, KeyedColumn, RowFamilies,
     RowKind,
 };
-pub use fault::{FlatFault, FlatFaultKind};
+pub use fault::{Bound, FlatFault, FlatFaultKind};
 pub use reader::{CsvReader, RowRead};
 pub use rows::{EndOfInput, Row, RowSplitter, RowStep};
 pub use style::{CsvStyle, EmptyCell, Header, LineEnd, Quotes};

@@ -1,14 +1,14 @@
 //! The source that reads rows.
 
 use quayline_core::{
-    Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink, Value,
-    read_bool, read_number,
+    Digits, Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink,
+    Value, read_bool, read_number,
 };
 
 use crate::cells::Cells;
 use crate::header::Header;
 use crate::style;
-use crate::{Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
+use crate::{Bound, Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
 
 /// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns.
 ///
@@ -32,6 +32,8 @@ pub struct CsvReader {
     checks: Vec<(usize, Check)>,
     /// Columns that must have a value in each row.
     required: Vec<usize>,
+    /// Leaves whose empty cells are null, in ascending order.
+    nulls: Vec<NodeId>,
     /// For each column, true if its type has an empty text.
     texts: Vec<bool>,
     /// For each cell of a row, true if its column's type has an empty text.
@@ -66,6 +68,7 @@ impl CsvReader {
             present: Vec::new(),
             checks: Vec::new(),
             required: Vec::new(),
+            nulls: Vec::new(),
             texts: Vec::new(),
             text_cells: Vec::new(),
         };
@@ -82,14 +85,23 @@ impl CsvReader {
         self
     }
 
-    /// Refuses rows without a value in the column of a leaf that occurs once, outside of lists and optional groups (`FLAT-029`). A layout declares such
-    /// leaves; records have a value for an absent member.
+    /// Reads the empty cells of these leaves as null, also with a style that reads other empty cells as absent.
     #[must_use]
-    pub fn with_required(mut self) -> Self {
+    pub fn with_nulls(mut self, mut leaves: Vec<NodeId>) -> Self {
+        leaves.sort_unstable();
+        self.nulls = leaves;
+        self
+    }
+
+    /// Applies what a layout declares. Refuses rows without a value in the column of a leaf that occurs once, outside of lists and optional groups
+    /// (`FLAT-029`), and values that exceed the type of their leaf (`FLAT-030`). Records have a value for an absent member, and judge values.
+    #[must_use]
+    pub fn with_declarations(mut self, moments: &[(NodeId, Moment)]) -> Self {
         let (shape, columns) = (&self.shape, &self.columns);
         self.required.clear();
-        let required = &mut self.required;
-        each_column(shape, columns, (NodeId::ROOT, 0), &mut |column, leaf, _| {
+        let (required, checks) = (&mut self.required, &mut self.checks);
+        each_column(shape, columns, (NodeId::ROOT, 0), &mut |column, leaf, scalar| {
+            checks.extend(Check::of_declaration(leaf, scalar, moments).map(|check| (column, check)));
             let mut node = Some(leaf);
             let always = core::iter::from_fn(|| {
                 node.filter(|node| *node != NodeId::ROOT).inspect(|at| node = shape.node(*at).parent)
@@ -175,6 +187,11 @@ impl CsvReader {
         Ok(RowRead::Document)
     }
 
+    /// Returns whether an empty cell of a leaf is null.
+    fn is_null(&self, leaf: NodeId) -> bool {
+        self.style.empty == EmptyCell::Null || self.nulls.binary_search(&leaf).is_ok()
+    }
+
     fn name_of_cell(&self, cell: usize) -> Option<String> {
         let column = self.header.cells.iter().position(|held| *held == Some(cell))?;
         Some(self.columns.name_of(column).to_owned())
@@ -255,9 +272,7 @@ impl Source<'_> {
                 send_cell(sink, node, scalar, reader.cells.run(self.raw, cell), self.ascii);
             }
             // Inside a list a place must be kept.
-            cell if in_list || (cell.is_some() && self.reader.style.empty == EmptyCell::Null) => {
-                sink.value(node, Value::Null)
-            }
+            cell if in_list || (cell.is_some() && self.reader.is_null(node)) => sink.value(node, Value::Null),
             _ => {}
         }
     }
@@ -304,6 +319,8 @@ pub(crate) enum Check {
     Bytes,
     Truth,
     Moment(Moment),
+    Length(u32),
+    Number { digits: u16, scale: i16, signed: bool },
 }
 
 impl Check {
@@ -317,13 +334,53 @@ impl Check {
         }
     }
 
+    /// Returns the check that values are within the type of a leaf.
+    pub(crate) fn of_declaration(leaf: NodeId, scalar: &Scalar, moments: &[(NodeId, Moment)]) -> Option<Check> {
+        match *scalar {
+            Scalar::Text { chars_max: Some(max) } if moments.iter().all(|(node, _)| *node != leaf) => {
+                Some(Check::Length(max))
+            }
+            Scalar::Decimal { digits, scale, signed } => Some(Check::Number { digits, scale, signed }),
+            _ => None,
+        }
+    }
+
     pub(crate) fn fault(self, cell: &[u8]) -> Option<FlatFaultKind> {
         match self {
             Check::Bytes => bytes_of(cell).is_none().then_some(FlatFaultKind::Hex),
             Check::Truth => truth_of(cell).is_none().then_some(FlatFaultKind::NotBool),
             Check::Moment(moment) => moment.read(cell).is_none().then_some(FlatFaultKind::NotMoment(moment)),
+            Check::Length(max) => {
+                let starts = |bytes: &[u8]| bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+                let is_long = cell.len() > max as usize && starts(cell) > max as usize;
+                is_long.then_some(FlatFaultKind::Exceeds(Bound::Length(max)))
+            }
+            Check::Number { digits, scale, signed } => {
+                let mut scratch: NumberScratch = [0; _];
+                let decimal = Scalar::Decimal { digits, scale, signed };
+                // A receiver judges text that is not a number.
+                let Some(Value::Digits(number)) = read_number(&decimal, cell, &mut scratch) else { return None };
+                exceeded(number, digits, scale, signed).map(FlatFaultKind::Exceeds)
+            }
         }
     }
+}
+
+/// Returns the bound of a decimal that a number exceeds. Zeros before and after the number are not digits of its value.
+fn exceeded(number: Digits<'_>, digits: u16, scale: i16, signed: bool) -> Option<Bound> {
+    if number.negative && !signed && !number.is_zero() {
+        return Some(Bound::Unsigned);
+    }
+    let all = number.digits.bytes();
+    let (whole, fraction) = all.split_at(all.len().saturating_sub(usize::try_from(number.scale).unwrap_or(0)));
+    let whole_max = u32::try_from(i32::from(digits) - i32::from(scale)).unwrap_or(0);
+    let whole_len = whole.len() - whole.iter().take_while(|digit| **digit == b'0').count();
+    if whole_len > whole_max as usize {
+        return Some(Bound::Digits(whole_max));
+    }
+    let decimals_max = u32::try_from(scale).unwrap_or(0);
+    let decimals = fraction.len() - fraction.iter().rev().take_while(|digit| **digit == b'0').count();
+    (decimals > decimals_max as usize).then_some(Bound::Decimals(decimals_max))
 }
 
 /// Returns whether `""` is a value of a leaf: an empty text, or zero bytes.

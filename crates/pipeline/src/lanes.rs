@@ -321,7 +321,10 @@ impl<'c> Ends<'c> {
     pub fn columns_head(&self, reader: &ColumnReader) -> Result<SourceHead, Findings> {
         let ignore = matches!(self.source, SourceFormat::Columns(read) if read.ignore_unknown);
         let unknown = if ignore { UnknownColumn::Ignore } else { UnknownColumn::Error };
-        let rows = RowSource::new(reader.schema(), self.shape(), unknown)?;
+        let mut rows = RowSource::new(reader.schema(), self.shape(), unknown)?;
+        if self.schema.has_required() {
+            rows = rows.with_required(self.shape());
+        }
         Ok(SourceHead::Columns(Arc::new(ColumnsHead::new(self.shape(), rows))))
     }
 

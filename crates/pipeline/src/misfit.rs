@@ -29,7 +29,10 @@ pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<
         lengths: facts.record_lengths.clone(),
     };
     let found = explain_misfit(sample, facts.bytes, facts.record_length, &used).or_else(|| {
-        let message = format!("{} of the first {} records were rejected", tally.records_rejected, tally.records_in);
+        let message = match (tally.records_rejected, tally.records_in) {
+            (_, 1) => "the first record was rejected".to_owned(),
+            (rejected, all) => format!("{rejected} of the first {all} records were rejected"),
+        };
         (!broken && !unknown_only).then(|| {
             Finding::warning(codes::MISFIT, Fault::Config, message)
                 .hint("no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it")

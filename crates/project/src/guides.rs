@@ -52,21 +52,11 @@ fn is_on_disk(path: &Path) -> bool {
     name != BALANCES && !name.starts_with(BUILT_IN)
 }
 
-/// Reads guide files like [`read_guides`] and returns their documents.
+/// Reads guide files like [`read_guides`]. Returns their documents, and all files that they are made of.
 ///
 /// # Errors
 /// Those of [`read_guides`].
-pub fn read_guide_documents(
-    paths: &[PathBuf],
-    limits: &Limits,
-    names: NodeNames,
-    cache: Option<&Cache>,
-) -> Result<GuideDocuments, Findings> {
-    read_guide_documents_and_files(paths, limits, names, cache).map(|(documents, _)| documents)
-}
-
-/// Reads guide files like [`read_guide_documents`], and returns the files that they are made of.
-pub(crate) fn read_guide_documents_and_files(
+pub fn read_guide_documents_and_files(
     paths: &[PathBuf],
     limits: &Limits,
     names: NodeNames,

@@ -56,7 +56,7 @@ pub use format::{
     SourceFormat, TargetFormat,
 };
 pub use gnucobol::{gnucobol_contradiction, gnucobol_options, is_gnucobol_output};
-pub use guides::{is_guide, read_guide, read_guide_documents, read_guides, read_guides_and_files};
+pub use guides::{is_guide, read_guide, read_guide_documents_and_files, read_guides, read_guides_and_files};
 pub use interface_file::{InterfaceFile, InterfaceTable, SkipBytes};
 pub use lookup_table::LookupTable;
 pub use map_file::{MapFile, MapFolder, MapTarget, ShapeRules};

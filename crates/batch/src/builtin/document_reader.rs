@@ -12,7 +12,7 @@ use quayline_core::{Finding, Findings, Limits, Severity, system_error_text};
 use quayline_pipeline::{Documents, DocumentsPlace, Next, Pipeline};
 use quayline_project::{MapFile, ShapeFile, ShapeOptions};
 
-use super::file_reader::{damaged, of_findings};
+use super::file_reader::{damaged, note, of_findings};
 use super::limits::limits;
 use super::parquet_reader::shape_file;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
@@ -77,7 +77,7 @@ impl DocumentReader {
         if let Some(step) = &self.step
             && finding.severity == Severity::Warning
         {
-            step.note(finding.code.0, || format!("{}: {}: {}", self.path.display(), finding.code.0, finding.message));
+            note(step, &self.path, finding);
         }
     }
 }

@@ -5,14 +5,17 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use quayline_core::{ByteOffset, Findings, Limits, RecordNumber, system_error_text};
+use quayline_core::{ByteOffset, Finding, Findings, Limits, Place, RecordNumber, system_error_text};
 use quayline_edi::{Rules, SegmentSplitter};
 use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
+use quayline_pipeline::StrayLineEnds;
 
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
+use crate::context::StepContext;
 use crate::error::{Kind, Thrown};
 use crate::work::Work;
 use quayline_meter::{WaitFor, waiting};
@@ -49,6 +52,9 @@ pub(super) struct FileReader {
     length: u64,
     /// Position of the last item.
     place: ItemPlace,
+    /// Step whose log has the notes; none for a reader that only searches for boundaries.
+    step: Option<Arc<StepContext>>,
+    stray: Option<StrayLineEnds>,
 }
 
 impl FileReader {
@@ -60,6 +66,7 @@ impl FileReader {
             to: with.number("to", u64::MAX)?,
             given_to: with.number("to", u64::MAX)?,
             limits: limits(with)?,
+            step: with.step.clone(),
             ..whole
         })
     }
@@ -90,6 +97,8 @@ impl FileReader {
             offset: 0,
             number: 1,
             length: 0,
+            step: None,
+            stray: None,
         })
     }
 
@@ -135,6 +144,11 @@ impl FileReader {
             let needed = match splitter.split(&self.bytes[self.at..], self.end) {
                 Ok(Step::Record { body, consumed, .. }) => {
                     let item = body.to_vec();
+                    if let (Some(step), Some(stray)) = (&self.step, &mut self.stray) {
+                        let (record, byte) = (self.place.record, self.place.byte.map(ByteOffset));
+                        stray.add(body, || Place { record: record.map(RecordNumber), byte, ..Place::default() });
+                        stray.take().iter().for_each(|finding| note(step, &self.path, finding));
+                    }
                     self.at += consumed;
                     self.number += 1;
                     return Ok(Some(item));
@@ -313,6 +327,7 @@ impl FileReader {
             let record = RecordNumber(number);
             let splitter = Splitter::resume(spec, &self.limits, ByteOffset(offset), record, state);
             self.splitter = Some(splitter.map_err(|error| Thrown::from_finding(&error.finding()))?);
+            self.stray = self.step.is_some().then(|| StrayLineEnds::of(spec));
         }
         // A range that begins later has nothing of the file's begin.
         while checkpoint.is_none() && self.from == 0 && self.number <= self.skip {
@@ -356,6 +371,14 @@ impl FileReader {
             Items::Interchanges => self.next_interchange(),
         }
     }
+}
+
+/// Notes a finding about a file in the job log.
+pub(super) fn note(step: &StepContext, path: &Path, finding: &Finding) {
+    step.note(finding.code.0, || {
+        let record = finding.place.record.map(|record| format!(", record {}", record.0)).unwrap_or_default();
+        format!("{}{record}: {}: {}", path.display(), finding.code.0, finding.message)
+    });
 }
 
 /// Numbers of 8 bytes each that make up the whole of a checkpoint.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use quayline_batch::BatchStatus;
+use quayline_batch::event::{Event, LOG, Observer};
 use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
 
 use crate::kit::{Process, backend, ended, medium, properties};
@@ -262,7 +263,6 @@ fn rejects_of_a_writer_name_item_and_place() {
 /// The position refers to the whole input even after a restart, when the number counts from the checkpoint.
 #[test]
 fn the_job_log_names_the_items_that_are_skipped() {
-    use quayline_batch::event::{Event, LOG, Observer};
     struct Lines(parking_lot::Mutex<Vec<String>>);
     impl Observer for Lines {
         fn event(&self, event: &Event) {
@@ -349,6 +349,19 @@ fn every_framing_is_split_into_ranges() {
     }
 }
 
+/// Text of the job logs.
+struct Log(parking_lot::Mutex<String>);
+
+impl Observer for Log {
+    fn event(&self, event: &Event) {
+        self.0.lock().push_str(&event.text);
+    }
+
+    fn wants(&self, topic: &str) -> bool {
+        topic == LOG
+    }
+}
+
 /// Jobs have properties in place of command options: a remedy names the property.
 #[test]
 fn remedies_name_what_a_job_has() {
@@ -356,16 +369,6 @@ fn remedies_name_what_a_job_has() {
     std::fs::write(folder.path().join("in.txt"), vec![b'x'; 3_000]).unwrap();
     let process = process(folder.path());
     let xml = |limit: &str| chunk(&[("file", "in.txt"), ("limit", limit)], "", &[("file", "out.txt")]);
-    use quayline_batch::event::{Event, LOG, Observer};
-    struct Log(parking_lot::Mutex<String>);
-    impl Observer for Log {
-        fn event(&self, event: &Event) {
-            self.0.lock().push_str(&event.text);
-        }
-        fn wants(&self, topic: &str) -> bool {
-            topic == LOG
-        }
-    }
     let log = std::sync::Arc::new(Log(parking_lot::Mutex::default()));
     let mut process = process;
     process.engine.observers.push(std::sync::Arc::clone(&log) as std::sync::Arc<dyn Observer>);
@@ -522,4 +525,20 @@ fn a_retried_read_leaves_no_item_out() {
     let execution = process.start(&xml, &[]);
     let cause = execution.cause.clone().unwrap_or_default();
     assert!(cause.contains("in/b has more than 3 bytes"), "{execution:?}");
+}
+
+/// Only conversions reported line ends that a framing keeps in its records. The job log has a note for each of the first ones.
+#[test]
+fn line_ends_in_records_are_noted_in_the_job_log() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.txt"), b"aa\r\nbb\ncc\r\ndd\r\n").unwrap();
+    let writer = [("file", "out.dat"), ("framing", "rdw")];
+    let xml = chunk(&[("file", "in.txt"), ("framing", "lines:crlf")], "", &writer);
+    let mut process = process(folder.path());
+    let log = std::sync::Arc::new(Log(parking_lot::Mutex::default()));
+    process.engine.observers.push(std::sync::Arc::clone(&log) as std::sync::Arc<dyn Observer>);
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let log = log.0.lock().clone();
+    assert!(log.contains("CNV-038") && log.contains("in.txt, record 2") && !log.contains("record 3"), "{log}");
 }

@@ -165,8 +165,8 @@ pub(crate) struct ConvertArgs {
     /// A record has no null. The default is what decoding reads as null: spaces with `--blank null`, low-values with `--low-values null` (spaces
     /// in text), and otherwise an error. An interface file says it for one field: null = "zeros".
     ///
-    /// In CSV, an empty cell is null with this option, with `--blank null` or with `--low-values null`. Otherwise it is a missing member, which
-    /// `--absent` decides.
+    /// In CSV, an empty cell is null with this option, with `--blank null` or with `--low-values null`, and for a field with a null of its own.
+    /// Otherwise it is a missing member, which `--absent` decides.
     #[arg(long, value_parser = choice::<NullAs>(), value_name = "POLICY", help_heading = "Values")]
     pub(crate) null: Option<NullAs>,
     /// Members that the records do not have: error or ignore

@@ -12,7 +12,9 @@ use quayline_edi::{GuideDocuments, NodeNames, OutboundOptions, Rules, Validation
 use quayline_frame::FramingSpec;
 use quayline_project::csv::{CsvStyle, EmptyCell, Header};
 use quayline_project::xml::XmlStyle;
-use quayline_project::{InterfaceFile, JsonNumbers, Otherwise, RecordRules, Schema, TypeUse, read_guide_documents};
+use quayline_project::{
+    InterfaceFile, JsonNumbers, Otherwise, RecordRules, Schema, TypeUse, read_guide_documents_and_files,
+};
 
 use super::jobs::Job;
 use super::unused;
@@ -55,6 +57,8 @@ pub(crate) struct Definitions {
     pub(crate) level: ValidationLevel,
     /// Checks of written EDI.
     pub(crate) output_check: Option<OutboundOptions>,
+    /// Files that were read besides those that the arguments name: COPY members, guides of folders, included dictionaries.
+    pub(crate) files: Vec<PathBuf>,
     digest: u64,
 }
 
@@ -156,6 +160,7 @@ impl Definitions {
             guides: None,
             level: ValidationLevel::default(),
             output_check: None,
+            files: described.members,
             digest,
         })
     }
@@ -187,6 +192,7 @@ impl Definitions {
             guides: None,
             level: ValidationLevel::default(),
             output_check: None,
+            files: Vec::new(),
             digest: 0,
         })
     }
@@ -202,7 +208,7 @@ impl Definitions {
             return Err(finding.hint("convert them in runs of their own").into());
         }
         let charset = args.encoding.as_deref().map(charset_named).transpose()?;
-        let guides = guides(args)?;
+        let (guides, files) = guides(args)?;
         let schema = match &guides {
             _ if jobs[0].rows => Schema::edi_rows(),
             Some(documents) => Schema::edi_by_guide(documents),
@@ -240,6 +246,7 @@ impl Definitions {
             ),
             guides,
             level: args.level,
+            files,
             digest: definition_digest(settings.iter().map(String::as_bytes)),
         })
     }
@@ -273,17 +280,18 @@ impl Definitions {
     }
 }
 
-/// Reads the guides that the arguments name.
-fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
+/// Reads the guides that the arguments name. Returns them with their files.
+fn guides(args: &ConvertArgs) -> Result<(Option<Arc<GuideDocuments>>, Vec<PathBuf>), Stop> {
     if args.guide.is_empty() {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
     let names = match args.names {
         None | Some(NamesArg::Reference) => NodeNames::References,
         Some(NamesArg::Name) => NodeNames::Words,
     };
     let limits = LimitArg::limits(&args.reading.source.limit);
-    Ok(Some(Arc::new(read_guide_documents(&args.guide, &limits, names, cache().as_deref())?)))
+    let (documents, files) = read_guide_documents_and_files(&args.guide, &limits, names, cache().as_deref())?;
+    Ok((Some(Arc::new(documents)), files))
 }
 
 /// Returns the checks of written EDI.

@@ -7,7 +7,7 @@ mod show_data;
 mod stats;
 mod unused;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -58,8 +58,8 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
             return Err(finding.hint("convert one input at a time to profile it").into());
         }
         unused::refuse(args, &jobs)?;
-        keep_apart(args, &jobs)?;
         let definitions = Definitions::read(args, &jobs, only.as_ref(), console)?;
+        keep_apart(args, &jobs, &definitions.files)?;
         for job in jobs {
             match convert(job, &definitions, args, &stop, console, ends)? {
                 Exit::Done => {}
@@ -72,10 +72,11 @@ fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exi
 }
 
 /// Refuses runs that would overwrite their inputs, their definitions or their own output.
-fn keep_apart(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
+fn keep_apart(args: &ConvertArgs, jobs: &[Job], definitions: &[PathBuf]) -> Result<(), Stop> {
     let mut apart = Apart::default();
     jobs.iter().for_each(|job| apart.reads(&job.input));
-    args.copybook.iter().chain(&args.interface).chain(&args.guide).for_each(|file| apart.reads(file));
+    let named = args.copybook.iter().chain(&args.interface).chain(&args.guide);
+    named.chain(definitions).for_each(|file| apart.reads(file));
     for job in jobs {
         if let Some(path) = job.rejects.as_deref().filter(|path| Destination::is_file(path)) {
             apart.writes(path)?;

@@ -8,6 +8,7 @@ use quayline_convert::{Advance, Progress as _};
 use quayline_core::{Fault, Finding, Findings, Limits, Place, RecordNumber, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
 use quayline_gateway::FileKey;
+use quayline_pipeline::StrayLineEnds;
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
     Relation,
@@ -224,8 +225,10 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
         source_bytes_total: input.metadata().ok().map(|metadata| metadata.len()).filter(|length| *length > 0),
         ..Advance::default()
     };
-    let mut splitter = Splitter::new(&framing(&args.framing, &file)?, &limits_of(&file))
-        .map_err(|error| Stop::from(argument(error.to_string())))?;
+    let spec = framing(&args.framing, &file)?;
+    let mut splitter =
+        Splitter::new(&spec, &limits_of(&file)).map_err(|error| Stop::from(argument(error.to_string())))?;
+    let mut stray = StrayLineEnds::of(&spec);
     let (mut bytes, mut at, mut end) = (Vec::new(), 0, EndOfInput::No);
     let mut skip = args.skip;
     // Error of the input, which errors of the store cannot express.
@@ -240,6 +243,11 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
                     Ok(())
                 }
                 Ok(Step::Record { body, consumed, .. }) => {
+                    stray.add(body, || Place {
+                        file: Some(shown(&args.input).into()),
+                        record: Some(RecordNumber(args.skip + advance.records + 1)),
+                        ..Place::default()
+                    });
                     record.clear();
                     record.extend_from_slice(body);
                     at += consumed;
@@ -265,6 +273,7 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
     };
     let loaded = if args.sorted { file.load_sorted(store, &mut next) } else { file.load(store, &mut next) };
     drop(bar);
+    console.findings(&stray.take());
     if skip > 0 && stopped.is_none() && loaded.is_ok() {
         let found = args.skip - skip;
         let what = format!("{} has {found} records, and --skip leaves out {}", shown(&args.input), args.skip);

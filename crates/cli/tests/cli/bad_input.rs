@@ -156,7 +156,7 @@ fn a_wrong_code_page() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        warning[CNV-030]: 1 of the first 1 records were rejected
+        warning[CNV-030]: the first record was rejected
           at items.dat
 
         hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
@@ -176,7 +176,7 @@ fn a_wrong_code_page() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        warning[CNV-030]: 1 of the first 1 records were rejected
+        warning[CNV-030]: the first record was rejected
           at items.dat
 
         hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
@@ -723,7 +723,7 @@ fn files_that_cannot_be_read_or_written() {
 
         hint: name another file or folder
     "#]]);
-    let interface = "[fields]\n";
+    let interface = "fillers = \"drop\"\n";
     world.write("items.toml", interface);
     let copybook = world.read("items.cpy");
     std::os::unix::fs::symlink("items.dat", world.path("link.jsonl")).unwrap();
@@ -752,4 +752,46 @@ fn files_that_cannot_be_read_or_written() {
     assert!(done.err().contains("both read and written"), "{}", done.err());
     assert!(world.read("items.cpy") == copybook && world.read("items.toml") == interface.as_bytes());
     assert!(world.read("items.dat") == items(), "the input is as it was");
+}
+
+/// Only files that the arguments name were apart from outputs: an output replaced a COPY member, or a guide of a folder.
+#[test]
+fn files_that_definitions_read_are_never_written() {
+    let member = "          05 B PIC X(2).\n";
+    let world = World::with([
+        ("r.cpy", &b"       01 R.\n          05 A PIC X(2).\n          COPY PART.\n          COPY MORE.\n"[..]),
+        ("PART.cpy", member.as_bytes()),
+        ("lib/more.cpy", b"          05 C PIC X.\n"),
+        ("in.dat", b"aabbc"),
+    ]);
+    let convert = "convert in.dat -c r.cpy -I lib -e ascii --to jsonl";
+    for (more, read) in [
+        ("-o PART.cpy", "PART.cpy"),
+        ("-o lib/more.cpy", "lib/more.cpy"),
+        ("-o out.jsonl --rejects ./PART.cpy", "./PART.cpy"),
+        ("-o out.jsonl --profile lib/more.cpy", "lib/more.cpy"),
+    ] {
+        let told = world.run(&format!("{convert} {more}")).code(2).err().to_owned();
+        assert!(told.contains(&format!("{read} is both read and written")), "{more}: {told}");
+    }
+    // A file that would be a member of this name is none yet.
+    world.run(&format!("{convert} -o MORE.cpy")).code(0);
+    let examples = crate::edi::examples();
+    for name in ["837p.guide", "x12-claims.guide"] {
+        examples.write(&format!("guides/{name}"), examples.read(name));
+    }
+    for (command, read) in [
+        ("validate claims.x12 --guide guides --ack 999 --ack-time 202604011200 --ack-output", "guides/837p.guide"),
+        ("convert claims.x12 --guide guides --to jsonl -o", "guides/837p.guide"),
+        ("convert claims.x12 --guide guides/837p.guide --to jsonl -o", "guides/x12-claims.guide"),
+    ] {
+        let kept = examples.read(read);
+        // The second time, the guides come from the cache.
+        for _ in 0..2 {
+            let told = examples.run(&format!("{command} {read}")).code(2).err().to_owned();
+            assert!(told.contains(&format!("{read} is both read and written")), "{command}: {told}");
+            assert!(examples.read(read) == kept, "{command}");
+        }
+    }
+    assert!(world.read("PART.cpy") == member.as_bytes());
 }

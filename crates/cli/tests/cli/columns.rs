@@ -218,3 +218,33 @@ fn a_map_takes_its_source_from_columns() {
     let ran = world.run("translate --map sum.qmap order.parquet");
     assert!(ran.code(2).err().contains("error[COL-037]"), "{}", ran.err());
 }
+
+/// Quayline checked `required` only when it wrote columns.
+#[test]
+fn a_row_of_columns_without_a_required_value_is_refused() {
+    let world = World::new();
+    let fields = |required: &str| {
+        let field = |name: &str, more: &str| format!("[[field]]\nname = \"{name}\"\nlength = 5\n{more}");
+        field("a", required) + &field("b", "")
+    };
+    for form in ["parquet", "arrow"] {
+        world.write("free.toml", format!("layout = \"{form}\"\n{}", fields("")));
+        world.write("strict.toml", format!("layout = \"{form}\"\n{}", fields("required = true\n")));
+        world.write("in.shape", "in\n  a? text(5)\n  b? text(5)\n");
+        world.write("make.qmap", "source \"in.shape\"\ntarget t \"free.toml\"\na = a\nb = b\n");
+        for name in ["free", "strict"] {
+            let map = format!("source \"{name}.toml\"\ntarget t \"in.shape\"\na = a\nb = b\n");
+            world.write(&format!("{name}.qmap"), map);
+        }
+        world.write("in.jsonl", "{\"a\":\"1\"}\n{\"b\":\"2\"}\n{\"a\":\"3\",\"b\":\"4\"}\n");
+        world.run(&format!("translate -m make.qmap in.jsonl -o rows.{form}")).code(0);
+        let run = |name: &str| {
+            world.run(&format!("translate -m {name}.qmap rows.{form} -o {name}.jsonl --rejects bad.jsonl --quiet"))
+        };
+        run("free").code(0);
+        assert_eq!(world.read("free.jsonl"), world.read("in.jsonl"), "{form}");
+        let ran = run("strict");
+        assert!(ran.code(1).err().contains("error[COL-044]: the column has no value"), "{}", ran.err());
+        assert_eq!(world.read("strict.jsonl"), b"{\"a\":\"1\"}\n{\"a\":\"3\",\"b\":\"4\"}\n", "{form}");
+    }
+}

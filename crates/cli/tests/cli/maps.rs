@@ -451,3 +451,58 @@ fn a_row_without_a_required_field_is_refused() {
     }
     assert_eq!(world.read("rows.rejects"), b"id,amount,note\n,2,x\nb,,x\n");
 }
+
+/// Values that exceed what the layout declares went through the map as they were.
+#[test]
+fn values_that_exceed_their_field_are_refused_when_a_row_is_read() {
+    let world = World::new();
+    world.write(
+        "in.toml",
+        "layout = \"csv\"\n[[field]]\nname = \"id\"\nlength = 3\n[[field]]\nname = \"amount\"\ntype = \"decimal\"\ndigits = 5\n\
+         decimals = 2\nsigned = false\n",
+    );
+    world.write("out.shape", "row\n  id? text(9)\n  amount? decimal(15,4)\n");
+    world.write("m.qmap", "source \"in.toml\"\ntarget row \"out.shape\"\n\nid = id\namount = amount\n");
+    let good = "äöü,+0123.4500\nabc,-0\n,\n";
+    world.write("rows.csv", format!("id,amount\n{good}abcd,1\na,1234.5\na,1.234\na,-1\n"));
+    let ran = world.run("translate rows.csv --map m.qmap --to jsonl -o out.jsonl --rejects rows.rejects");
+    let err = ran.code(1).err().to_owned();
+    assert_eq!(world.read("rows.rejects"), b"id,amount\nabcd,1\na,1234.5\na,1.234\na,-1\n", "{err}");
+    for told in [
+        "the cell has more characters than the 3 of its field\n  at rows.csv:5",
+        "the number has more digits before the point than the 3 of its field\n  at rows.csv:6",
+        "the number has more digits after the point than the 2 of its field\n  at rows.csv:7",
+        "the number is negative, and its field has no sign\n  at rows.csv:8",
+    ] {
+        assert!(err.contains(&format!("error[FLAT-030]: {told}")), "{told}: {err}");
+    }
+}
+
+/// Only layouts with one row for each document checked `required`.
+#[test]
+fn documents_of_several_rows_have_their_required_fields() {
+    let world = World::new();
+    let required = "required = true\n";
+    let field = |name: &str, more: &str| format!("[[record.field]]\nname = \"{name}\"\n{more}");
+    world.write(
+        "kinds.toml",
+        format!(
+            "layout = \"csv\"\n[[record]]\nname = \"head\"\nvalue = \"H\"\n{}{}\
+             [[record]]\nname = \"line\"\nvalue = \"L\"\nparent = \"head\"\n{}{}{}",
+            field("kind", ""),
+            field("order", required),
+            field("kind", ""),
+            field("item", required),
+            field("amount", "type = \"integer\"\ndigits = 3\n"),
+        ),
+    );
+    world.write("out.shape", "row\n  order? text(9)\n");
+    world.write("kinds.qmap", "source \"kinds.toml\"\ntarget row \"out.shape\"\n\norder = head.order\n");
+    world.write("kinds.csv", "H,1\nL,a,5\nH,\nL,a,\nH,3\nL,,5\nH,4\nL,a,1000\n");
+    let ran = world.run("translate kinds.csv --map kinds.qmap --to jsonl -o out.jsonl --rejects kinds.rejects");
+    let err = ran.code(1).err().to_owned();
+    assert_eq!(world.read("out.jsonl"), b"{\"order\":\"1\"}\n", "{err}");
+    for told in ["FLAT-029", "kinds.csv:3", "kinds.csv:6", "FLAT-030", "kinds.csv:8"] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+}

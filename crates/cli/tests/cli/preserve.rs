@@ -44,3 +44,26 @@ fn low_values_that_are_null_come_back_through_each_format() {
     "#]]);
     assert_eq!(world.read("back.dat"), b"\0\0\0\0\x40\x40\0\0");
 }
+
+/// Regression: a field with a `null` of its own was initialized from an empty cell of CSV, although JSON, XML and Parquet gave its null.
+#[test]
+fn the_null_of_a_field_comes_back_from_an_empty_cell() {
+    let copybook =
+        "       01 R.\n          05 A PIC S9(3) COMP-3.\n          05 D PIC X(8).\n          05 N PIC 9(2).\n";
+    let interface = "[[field]]\nname = \"A\"\nnull = \"low-values\"\n[[field]]\nname = \"D\"\ndate = \"yyyyMMdd\"\nnull = \"low-values\"\n";
+    let record = b"\0\0\0\0\0\0\0\0\0\0\xf0\xf7\x12\x3c\xf2\xf0\xf2\xf6\xf0\xf1\xf3\xf1\xf0\xf8";
+    let world = World::with([
+        ("r.cpy", copybook.as_bytes()),
+        ("r.toml", interface.as_bytes()),
+        ("in.dat", record.as_slice()),
+        // Other fields are missing members, as before.
+        ("sheet.csv", b"A,D,N\n,,\n"),
+    ]);
+    for form in ["jsonl", "xml", "csv", "parquet"] {
+        world.run(&format!("convert in.dat -c r.cpy -i r.toml -e cp037 --low-values null -o out.{form}")).code(0);
+        world.run(&format!("convert out.{form} -c r.cpy -i r.toml -e cp037 -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), record, "{form}");
+    }
+    world.run("convert sheet.csv -c r.cpy -i r.toml -e cp037 -o back.dat").code(0);
+    assert_eq!(world.read("back.dat"), b"\0\0\0\0\0\0\0\0\0\0\xf0\xf0");
+}

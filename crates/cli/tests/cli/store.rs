@@ -847,3 +847,23 @@ fn what_is_not_there_has_an_exit_code_of_its_own() {
     world.run("queue get R").code(2);
     world.run("queue get Q --id zz").code(2);
 }
+
+/// Only conversions reported line ends that a framing keeps in its records: the store had fewer records than the file had lines.
+#[test]
+fn a_load_reports_line_ends_in_its_records() {
+    let world = World::with([("crlf", &b"aa\r\nbb\ncc\r\ndd\nee\r\n"[..]), ("lf", b"aa\r\nbb\n")]);
+    for name in ["A", "B"] {
+        world.run(&format!("file define {name} --organisation esds --record 1-80")).code(0);
+    }
+    world.run("file load A crlf --framing lines:crlf").check(expect![[r#"
+        exit 0
+        --- stderr
+        warning[CNV-038]: 2 records contain an LF without a CR: they may be several lines each; the first is here
+          at crlf, record 2
+
+        hint: if some lines end in LF only, use `--framing lines:strip-cr`, which reads both line ends
+        3 records loaded
+    "#]]);
+    let told = world.run("file load B lf --framing lines").code(0).err().to_owned();
+    assert!(told.contains("CNV-035") && told.contains("at lf, record 1"), "{told}");
+}

@@ -131,10 +131,14 @@ impl State {
         let views = core::mem::take(&mut self.views);
         let mut seen: HashSet<(u32, u32, usize)> = HashSet::new();
         'views: for of in &views {
+            // There is an entry for each value of a view, and each view is looked at once.
+            if !seen.insert((of.union, of.view, of.base)) {
+                continue;
+            }
             let field = plan.layout.field(plan.unions[of.union as usize].views[of.view as usize].field);
             let start = field.offset + of.base;
             let is_whole = self.written.get(start..start + field.size).is_none_or(|bytes| !bytes.contains(&false));
-            if is_whole || !seen.insert((of.union, of.view, of.base)) {
+            if is_whole {
                 continue;
             }
             for (node, target) in plan.targets.iter().enumerate() {

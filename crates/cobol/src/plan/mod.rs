@@ -66,6 +66,13 @@ impl RecordPlan {
         dates.map(|item| (item.node, Moment::Date)).collect()
     }
 
+    /// Returns the leaves for which null has bytes: by a rule of their own, or by a policy.
+    #[must_use]
+    pub fn leaves_with_null(&self) -> Vec<NodeId> {
+        let items = self.0.items.iter().filter(|item| item.null != NullAs::Error && item.node != HIDDEN);
+        items.map(|item| item.node).collect()
+    }
+
     /// Returns the node of the member that keeps bytes which a canonical encoding would lose, with [`crate::Preserve::Yes`].
     #[must_use]
     pub fn preserve_node(&self) -> Option<NodeId> {

@@ -15,6 +15,8 @@ pub(super) struct Bind {
     pub(super) from: From,
     /// Whether it may be absent. A null then means absent.
     pub(super) optional: bool,
+    /// Whether a null is refused.
+    pub(super) required: bool,
     pub(super) kind: BindKind,
 }
 
@@ -117,7 +119,7 @@ impl Binder<'_> {
                 return None;
             }
         };
-        Some(Bind { node, from, optional: occurs == Occurs::Optional, kind })
+        Some(Bind { node, from, optional: occurs == Occurs::Optional, required: false, kind })
     }
 
     fn list(&mut self, node: NodeId, is_group: bool, item: &Field) -> Option<BindKind> {

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Schema};
-use quayline_core::{Code, Fault, Finding, Findings, NodeId, Place, Shape, Sink, Value};
+use quayline_core::{Code, Fault, Finding, Findings, NodeId, NodeKind, Occurs, Place, Shape, Sink, Value};
 
 use super::bind::{Bind, BindKind, Bound, From, bind};
 use super::column::{Column, Offsets, Scratch};
@@ -24,6 +24,8 @@ pub enum UnknownColumn {
 pub struct RowSource {
     members: Vec<Bind>,
     warnings: Vec<Finding>,
+    /// A required leaf without a column: every row is refused.
+    missing: Option<NodeId>,
 }
 
 impl RowSource {
@@ -34,7 +36,20 @@ impl RowSource {
     /// (`COL-034`), all at once; and a file of which no column is a field (`COL-038`).
     pub fn new(schema: &Schema, shape: &Shape, unknown: UnknownColumn) -> Result<RowSource, Findings> {
         let Bound { members, warnings } = bind(schema, shape, unknown)?;
-        Ok(RowSource { members, warnings })
+        Ok(RowSource { members, warnings, missing: None })
+    }
+
+    /// Refuses rows without a value for a leaf that occurs once, outside of groups and lists (`COL-044`). A layout declares such leaves.
+    #[must_use]
+    pub fn with_required(mut self, shape: &Shape) -> RowSource {
+        let is_required = |node: NodeId| {
+            let node = shape.node(node);
+            node.occurs == Occurs::Once && matches!(node.kind, NodeKind::Scalar(_))
+        };
+        self.members.iter_mut().for_each(|bind| bind.required = is_required(bind.node));
+        let mut leaves = shape.children(NodeId::ROOT).filter(|node| is_required(*node));
+        self.missing = leaves.find(|leaf| self.members.iter().all(|bind| bind.node != *leaf));
+        self
     }
 
     /// Returns the warnings about the columns: fields without one (`COL-039`).
@@ -47,7 +62,7 @@ impl RowSource {
     #[must_use]
     pub fn rows<'a>(&'a self, batch: &'a RecordBatch) -> Rows<'a> {
         let views = self.members.iter().map(|bind| View::of_member(bind, batch.columns())).collect();
-        Rows { members: &self.members, views, scratch: Scratch::default() }
+        Rows { members: &self.members, views, scratch: Scratch::default(), missing: self.missing }
     }
 }
 
@@ -56,6 +71,7 @@ pub struct Rows<'a> {
     members: &'a [Bind],
     views: Vec<View<'a>>,
     scratch: Scratch,
+    missing: Option<NodeId>,
 }
 
 impl Rows<'_> {
@@ -64,7 +80,7 @@ impl Rows<'_> {
     /// # Errors
     /// [`RowFault`] for a value that the sink's documents cannot represent. The row was sent without it, so the caller must discard the document.
     pub fn send<S: Sink>(&mut self, row: usize, sink: &mut S) -> Result<(), RowFault> {
-        let mut walk = Walk { scratch: &mut self.scratch, sink, fault: None };
+        let mut walk = Walk { scratch: &mut self.scratch, sink, fault: self.missing.map(RowFault::Missing) };
         walk.sink.enter(NodeId::ROOT);
         walk.each(self.members, &self.views, row);
         walk.sink.leave(NodeId::ROOT);
@@ -169,6 +185,9 @@ impl<S: Sink> Walk<'_, S> {
             (BindKind::Leaf, View::Leaf(column)) => match column.value(row, self.scratch) {
                 Value::Null if bind.optional => {}
                 value => {
+                    if bind.required && matches!(value, Value::Null) {
+                        self.fault = Some(RowFault::Missing(bind.node));
+                    }
                     let value = finite::<S>(bind.node, value, &mut self.fault);
                     self.sink.value(bind.node, value);
                     if !column.has_time_of_day(row) {
@@ -226,6 +245,8 @@ pub enum RowFault {
     NotFinite(NodeId),
     /// `COL-043`: a time is before midnight or after the end of the day.
     NotTime(NodeId),
+    /// `COL-044`: a field that the layout requires has no value.
+    Missing(NodeId),
 }
 
 impl RowFault {
@@ -250,6 +271,12 @@ impl RowFault {
                 node,
                 "no day has the time of the column, expected at least 0 and less than 24 hours",
                 "correct it in the program that writes the file",
+            ),
+            RowFault::Missing(node) => (
+                Code("COL-044"),
+                node,
+                "the column has no value, and the layout requires one",
+                "fill the column, or leave `required` out for this field in the layout",
             ),
         };
         let place = Place { path: Some(shape.path(node)), ..Place::default() };

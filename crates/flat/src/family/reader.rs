@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use quayline_core::{Finding, Findings, Limits, Moment, NodeId, NodeKind, Shape, Sink, Value};
+use quayline_core::{Finding, Findings, Limits, Moment, NodeId, NodeKind, Occurs, Shape, Sink, Value};
 
 use super::{ColumnRole, RowFamilies, RowKind};
 use crate::cells::Cells;
@@ -298,17 +298,27 @@ impl FamilyReader {
     }
 
     fn cell<S: Sink>(&mut self, raw: &[u8], line: u64, cell: Option<usize>, leaf: NodeId, sink: &mut S) {
+        let node = self.shape.node(leaf);
+        let NodeKind::Scalar(scalar) = &node.kind else { return };
+        let has_value = |cell: usize| {
+            let is_empty = self.cells.run(raw, cell).len() == 0 && !has_empty_text(leaf, scalar, &self.moments);
+            !is_empty && !self.cells.is_empty_cell(cell)
+        };
+        let is_there = cell.is_some_and(has_value);
+        if !is_there && node.occurs == Occurs::Once {
+            return self.fault(FlatFaultKind::Missing, line, Some(self.shape.path(leaf)));
+        }
         let Some(cell) = cell else { return };
-        let NodeKind::Scalar(scalar) = &self.shape.node(leaf).kind else { return };
-        let run = self.cells.run(raw, cell);
-        let is_empty = run.len() == 0 && !has_empty_text(leaf, scalar, &self.moments);
-        if is_empty || self.cells.is_empty_cell(cell) {
+        if !is_there {
             if self.style.empty == EmptyCell::Null {
                 sink.value(leaf, Value::Null);
             }
             return;
         }
-        if let Some(kind) = Check::of(leaf, scalar, &self.moments).and_then(|check| check.fault(run.bytes())) {
+        let run = self.cells.run(raw, cell);
+        let check = Check::of(leaf, scalar, &self.moments);
+        let check = check.or_else(|| Check::of_declaration(leaf, scalar, &self.moments));
+        if let Some(kind) = check.and_then(|check| check.fault(run.bytes())) {
             let name = self.shape.path(leaf);
             return self.fault(kind, line, Some(name));
         }

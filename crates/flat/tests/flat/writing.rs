@@ -77,7 +77,7 @@ fn a_list_without_maximum_and_a_record_without_fields_are_refused() {
         expect![[r#"
             error[FLAT-002]: the list A has no maximum, so it has no fixed number of columns
 
-            hint: convert to JSON, XML or Parquet, which hold lists; or exclude the list in the interface of a record, or write EDI with `--rows`"#]],
+            hint: convert to JSON, XML or Parquet, which hold lists; exclude the list in the interface of a record; if it is a record type, leave `parent` out and add `--by-type`; or write EDI with `--rows`"#]],
     );
     refused(
         |b| {

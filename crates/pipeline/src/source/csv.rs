@@ -23,9 +23,11 @@ impl CsvSource {
         header: Option<&[u8]>,
     ) -> Result<Self, Findings> {
         let mut reader = CsvReader::new(schema.shape(), style, limits)?.with_moments(schema.moments());
-        if matches!(schema.records(), Records::None) {
-            reader = reader.with_required();
-        }
+        reader = match schema.records() {
+            Records::None => reader.with_declarations(schema.moments()),
+            Records::One(plan) => reader.with_nulls(plan.leaves_with_null()),
+            Records::Types(_) => reader,
+        };
         if let Some(raw) = header {
             reader.header(Row { raw, line: 1 })?;
         }

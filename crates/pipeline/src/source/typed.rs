@@ -14,7 +14,8 @@ use crate::lane::Source;
 use crate::lane_facts::LaneFacts;
 use crate::lot::{Lot, locate, place_of};
 use crate::repeats::{RepeatKey, Repeats, Words};
-use crate::source::record::{StrayLineEnd, decoder};
+use crate::source::record::{decoder, note_stray};
+use crate::stray::StrayLineEnd;
 use crate::target::Target;
 
 /// Decodes a record with everything below it into one document.
@@ -77,9 +78,7 @@ impl<'s> TypedSource<'s> {
         let mut open: Vec<Above> = Vec::new();
         let mut next = at;
         while next < block.len() {
-            if let Some(stray) = self.stray {
-                stray.note(lot, block, next, facts);
-            }
+            note_stray(self.stray, lot, block, next, facts);
             match self.types.find(block.body(next)) {
                 Found::Skip => lot.skipped(1),
                 Found::Unknown => {

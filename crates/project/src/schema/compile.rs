@@ -113,6 +113,7 @@ impl Compiler<'_> {
             moments: Vec::new(),
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
+            has_required: false,
         })
     }
 

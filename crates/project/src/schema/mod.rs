@@ -36,6 +36,7 @@ pub struct Schema {
     /// [`Schema::column_moments`] by leaf.
     moment_of: OnceLock<HashMap<NodeId, Moment>>,
     skip_bytes: SkipBytes,
+    has_required: bool,
 }
 
 /// The record descriptions of a [`Schema`].
@@ -78,6 +79,7 @@ impl Schema {
             moments: Vec::new(),
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
+            has_required: false,
         }
     }
 
@@ -91,6 +93,7 @@ impl Schema {
             moments: Vec::new(),
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
+            has_required: false,
         }
     }
 
@@ -104,6 +107,7 @@ impl Schema {
             moments: Vec::new(),
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
+            has_required: false,
         }
     }
 
@@ -135,6 +139,18 @@ impl Schema {
     #[must_use]
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// Declares that every leaf which occurs once must have a value, as in a layout. In other shapes, null may be its value.
+    #[must_use]
+    pub fn with_required(self) -> Schema {
+        Schema { has_required: true, ..self }
+    }
+
+    /// Returns whether every leaf that occurs once must have a value.
+    #[must_use]
+    pub fn has_required(&self) -> bool {
+        self.has_required
     }
 
     /// Adds the text leaves that are dates or timestamps, for formats with types for them.

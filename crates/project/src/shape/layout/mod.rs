@@ -109,7 +109,7 @@ impl Loader<'_> {
     fn of_columns(&self, layout: &wire::Layout, form: Form) -> Result<ShapeFile, Findings> {
         let name = layout.name.clone().unwrap_or_else(|| self.reference.stem());
         let (shape, moments) = columns::shape(self, &name, &layout.field)?;
-        Ok(self.of_schema(Schema::of_shape(shape).with_moments(moments), form))
+        Ok(self.of_schema(Schema::of_shape(shape).with_moments(moments).with_required(), form))
     }
 
     fn of_schema(&self, schema: Schema, form: Form) -> ShapeFile {
