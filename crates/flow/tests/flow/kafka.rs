@@ -144,7 +144,6 @@ impl Kafka {
         let arguments = [
             ["--bootstrap-server", &place],
             ["--topic", topic],
-            ["--timeout-ms", "4000"],
             ["--isolation-level", "read_committed"],
             ["--property", "print.partition=true"],
             ["--property", "print.headers=true"],
@@ -152,8 +151,12 @@ impl Kafka {
         ];
         let all = [&["--from-beginning"][..], &arguments.concat()].concat();
         // On a busy machine a consumer may not have joined before its time is over.
-        let read = || self.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", &all, "");
-        let found = (0..4).map(|_| read()).find(|found| !found.is_empty()).unwrap_or_default();
+        let read = |wait_ms| {
+            let all = [&all[..], &["--timeout-ms", wait_ms]].concat();
+            self.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", &all, "")
+        };
+        let found = ["4000", "8000", "16000", "32000"].into_iter().map(read).find(|found| !found.is_empty());
+        let found = found.unwrap_or_default();
         let parts =
             |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>().try_into().expect("four parts");
         found.lines().map(parts).collect()
