@@ -12,6 +12,12 @@ pub enum ProgramError {
         /// The system's error.
         error: std::io::Error,
     },
+    /// The working directory of the program is missing.
+    #[error("the work folder {} of the program does not exist", folder.display())]
+    WorkFolder {
+        /// The folder.
+        folder: std::path::PathBuf,
+    },
     /// A name that no COBOL program has.
     #[error("`{name}` is not a program name: letters, digits, `-` and `_`, at most 60")]
     Name {

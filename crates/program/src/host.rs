@@ -121,6 +121,8 @@ pub struct Worker {
     process: Child,
     pidfd: OwnedFd,
     overtime: bool,
+    /// The process has ended and its number is free.
+    reaped: bool,
     done: u64,
 }
 
@@ -156,6 +158,9 @@ impl Worker {
         let parameters = if spec.parameters.is_empty() { &[spec.length][..] } else { &spec.parameters };
         let geometry = Geometry::new(slots, parameters).filter(|geometry| geometry.length == spec.length);
         let geometry = geometry.ok_or_else(|| system("parameters")(io::ErrorKind::InvalidInput.into()))?;
+        if let Some(folder) = spec.work_folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(ProgramError::WorkFolder { folder: folder.clone() });
+        }
         let area = Area::create(memory.as_fd(), geometry).map_err(system("shared memory"))?;
         // A program can reach the descriptor. If it could shorten the file, the caller's next access would end the server by SIGBUS.
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
@@ -179,6 +184,7 @@ impl Worker {
             process,
             pidfd,
             overtime: false,
+            reaped: false,
             done: 0,
         })
     }
@@ -341,6 +347,7 @@ impl Worker {
                     self.kill();
                     // The process is gone soon; what it did meanwhile does not count.
                     let _ = self.process.wait();
+                    self.reaped = true;
                 }
             }
         }
@@ -389,17 +396,27 @@ impl Worker {
     /// Stops the process because its call has run too long.
     pub fn kill(&mut self) {
         self.overtime = true;
-        let _ = self.process.kill();
+        self.kill_group();
+    }
+
+    /// Stops the process and those that its program started, which are in its group. Not after the process was reaped: its number may be another's then.
+    fn kill_group(&mut self) {
+        let _ = rustix::process::kill_process_group(
+            rustix::process::Pid::from_child(&self.process),
+            rustix::process::Signal::KILL,
+        );
     }
 
     /// Returns how the process ended and which call it was in; `None` while it runs. Take finished calls first: calls that are
     /// neither finished nor the one it was in have not begun.
     pub fn end(&mut self) -> Option<(End, Option<Slot>)> {
         // The kernel drops the account of a process when its parent reaps it.
-        if is_gone(&self.pidfd) {
+        if !self.reaped && is_gone(&self.pidfd) {
             account::ended(self.process.id());
+            self.kill_group();
         }
         let status = self.process.try_wait().ok()??;
+        self.reaped = true;
         let end = match (status.code(), status.signal()) {
             _ if self.overtime => End::TimeLimit,
             (Some(exit_code::NO_RUNTIME), _) => End::NoRuntime,
@@ -420,7 +437,10 @@ fn is_gone(pidfd: &OwnedFd) -> bool {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.process.kill();
+        if self.reaped {
+            return;
+        }
+        self.kill_group();
         account::ended(self.process.id());
         let _ = self.process.wait();
     }

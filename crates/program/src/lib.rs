@@ -13,8 +13,9 @@
 //! * **A program sees one COMMAREA**: a private copy that ends at the end of its page, with 4 GiB of unmapped addresses on either side. The
 //!   shared memory with the other calls has guards of the same size, so an overrun ends the process instead of reaching another call.
 //! * **WORKING-STORAGE is fresh for each call** unless [`WorkingStorage::Keep`] is set: after a call every program that it loaded
-//!   is cancelled, as CICS gives each task fresh storage. Files that the program left open are closed. EXTERNAL items and memory
-//!   from ALLOCATE stay.
+//!   is cancelled and gets the storage of a program that was just loaded, as CICS gives each task fresh storage. That covers the record
+//!   areas of files and sorts. Files that the program left open are closed; working directory and environment are as at the start.
+//!   EXTERNAL items, memory from ALLOCATE and the seed of FUNCTION RANDOM stay.
 //! * A worker that dies reports which call it was in ([`Worker::end`]); calls that it had not begun may be submitted elsewhere.
 //! * Limits: address space of the worker ([`WorkerSpec::memory_bytes_max`]); time is the caller's to watch ([`Worker::running`],
 //!   [`Worker::kill`]), since a program in a loop answers to nothing but a kill.

@@ -1,93 +1,192 @@
-//! The COBOL programs that a worker has loaded, so that all of them can be cancelled.
+//! The COBOL programs that a worker has loaded, so that all of them can be cancelled and start as if they were loaded anew.
 //!
 //! libcob does not publish that list. The dynamic linker reports the objects that came after libcob. A COBOL program is a function
 //! that its object exports under the name of its PROGRAM-ID, and each COBOL object imports `cob_set_cancel`.
+//!
+//! `cob_cancel` closes files and lets the next call set WORKING-STORAGE, and nothing sets the record areas of files and sorts. `cobc`
+//! declares all storage of a program, with its flags and handles, as static variables without content. So after a cancel the bytes that
+//! an object's segments have in memory and not in the file are set to zero, as the linker did when it loaded the object.
 //!
 //! # Unsafe code
 //!
 //! `dl_iterate_phdr` calls back with a valid description, for the time of the call, and passes `data` through unchanged. Each
 //! callback casts `data` to the type of the local variable that its caller passes: keep the two together. The name in a description
-//! ends with 0x00. Every C library that Rust supports on Linux has `dlpi_adds`, so the size of the description is not compared. A
-//! panic in a callback would end the process, since it cannot unwind through C. The worker has one thread, so nothing is loaded
-//! during a walk.
+//! ends with 0x00, and its headers are `dlpi_phnum` in number. Every C library that Rust supports on Linux has `dlpi_adds` and `dlpi_subs`,
+//! so the size of the description is not compared. A panic in a callback would end the process, since it cannot unwind through C. The
+//! worker has one thread, so nothing is loaded during a walk.
+//!
+//! [`Modules::fresh`] writes zeros to memory of loaded objects. It takes the addresses from the linker again if an object was
+//! unloaded since (`COB_PHYSICAL_CANCEL`). No COBOL program is active then, and libcob has no address of a cancelled one's storage
+//! except those of its functions.
 
 use core::ffi::{CStr, c_int, c_void};
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::path::PathBuf;
+
+/// Bytes of storage from which whole pages go back to the system: a large table that a call does not touch then takes no memory.
+const WHOLE_PAGES_FROM: usize = 256 << 10;
 
 /// The programs of the objects that were loaded after libcob.
 #[derive(Debug)]
 pub(crate) struct Modules {
-    /// The linker's count of loaded objects at the last look.
-    adds: u64,
-    /// Objects that were read, or that were there before any program.
-    known: Vec<PathBuf>,
+    /// The linker's counts of loaded and unloaded objects at the last look.
+    counts: (u64, u64),
+    /// Objects that were there before any program.
+    before: Vec<PathBuf>,
+    /// Programs of each object that was read; `None` if it is not of COBOL.
+    known: HashMap<PathBuf, Option<Vec<CString>>>,
     programs: Vec<CString>,
+    /// Storage of the COBOL objects that are loaded: address and bytes.
+    storage: Vec<(usize, usize)>,
 }
 
 impl Modules {
     /// Starts in a process that has loaded libcob and no program.
     pub(crate) fn new() -> Self {
-        Modules { adds: 0, known: objects(), programs: Vec::new() }
+        let before = objects().into_iter().map(|object| object.path).collect();
+        Modules { counts: (0, 0), before, known: HashMap::new(), programs: Vec::new(), storage: Vec::new() }
     }
 
-    /// Calls `cancel` with each program that may have been called.
-    pub(crate) fn each(&mut self, cancel: impl Fn(&CStr)) {
-        let adds = adds();
-        if adds != self.adds {
-            self.adds = adds;
-            self.look();
-        }
+    /// Calls `cancel` with each program that may have been called, and sets their storage to zero.
+    pub(crate) fn fresh(&mut self, cancel: impl Fn(&CStr)) {
+        self.look();
         self.programs.iter().for_each(|program| cancel(program));
+        // A physical cancel unloads objects.
+        self.look();
+        for (address, length) in &self.storage {
+            // SAFETY: the linker mapped these bytes as writable memory without content and has not unmapped them, see above.
+            unsafe { zero(*address, *length) };
+        }
     }
 
     fn look(&mut self) {
-        for path in objects() {
-            if self.known.contains(&path) {
+        let counts = counts();
+        if counts == self.counts {
+            return;
+        }
+        self.counts = counts;
+        (self.programs, self.storage) = (Vec::new(), Vec::new());
+        for object in objects() {
+            if self.before.contains(&object.path) {
                 continue;
             }
-            let bytes = std::fs::read(&path).unwrap_or_default();
-            let symbols = symbols(&bytes).unwrap_or_default();
-            if symbols.iter().any(|symbol| !symbol.is_exported && symbol.name == b"cob_set_cancel") {
-                let functions = symbols.iter().filter(|symbol| symbol.is_exported && symbol.is_function);
-                let names = functions.filter_map(|symbol| CString::new(program_name(&symbol.name)).ok());
-                self.programs.extend(names);
+            let programs = self.known.entry(object.path).or_insert_with_key(|path| programs(path));
+            if let Some(programs) = programs {
+                self.programs.extend_from_slice(programs);
+                self.storage.extend(object.storage);
             }
-            self.known.push(path);
         }
     }
 }
 
-/// Returns how many objects the dynamic linker has loaded so far.
-fn adds() -> u64 {
-    extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-        // SAFETY: the linker passes a valid description, and `data` is the number below.
-        unsafe { *data.cast::<u64>() = (*info).dlpi_adds };
-        1
+/// Returns the programs of a file; `None` if it is not of COBOL.
+fn programs(path: &std::path::Path) -> Option<Vec<CString>> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let symbols = symbols(&bytes).unwrap_or_default();
+    if !symbols.iter().any(|symbol| !symbol.is_exported && symbol.name == b"cob_set_cancel") {
+        return None;
     }
-    let mut adds = 0u64;
-    // SAFETY: the function keeps to the type and lives as long as the program; the first answer ends the walk.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut adds).cast()) };
-    adds
+    let functions = symbols.iter().filter(|symbol| symbol.is_exported && symbol.is_function);
+    Some(functions.filter_map(|symbol| CString::new(program_name(&symbol.name)).ok()).collect())
 }
 
-/// Files of the objects that are loaded, without the executable.
-fn objects() -> Vec<PathBuf> {
+/// Sets memory to zero; whole pages of a large area become pages that were never touched.
+///
+/// # Safety
+/// The bytes are writable private memory of no file, and nothing refers to them.
+unsafe fn zero(address: usize, length: usize) {
+    let end = address + length;
+    let page = rustix::param::page_size();
+    let (from, to) = (address.next_multiple_of(page), end / page * page);
+    let whole = to.saturating_sub(from);
+    // SAFETY: the pages are within the bytes, which are private and of no file, so each is zero at its next use.
+    if whole >= WHOLE_PAGES_FROM && unsafe { libc::madvise(from as *mut c_void, whole, libc::MADV_DONTNEED) } == 0 {
+        // SAFETY: the bytes before and after these pages.
+        unsafe {
+            core::ptr::write_bytes(address as *mut u8, 0, from - address);
+            core::ptr::write_bytes(to as *mut u8, 0, end - to);
+        }
+        return;
+    }
+    // SAFETY: the caller vouches for the bytes.
+    unsafe { core::ptr::write_bytes(address as *mut u8, 0, length) };
+}
+
+/// Returns how many objects the dynamic linker has loaded and unloaded so far.
+fn counts() -> (u64, u64) {
+    extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+        // SAFETY: the linker passes a valid description, and `data` is the pair below.
+        unsafe { *data.cast::<(u64, u64)>() = ((*info).dlpi_adds, (*info).dlpi_subs) };
+        1
+    }
+    let mut counts = (0u64, 0u64);
+    // SAFETY: the function keeps to the type and lives as long as the program; the first answer ends the walk.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut counts).cast()) };
+    counts
+}
+
+/// Returns the first address of each mapping of a file, with the file's absolute name.
+fn mapped() -> HashMap<usize, PathBuf> {
+    let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let file = |line: &str| {
+        let (addresses, rest) = line.split_once('-')?;
+        Some((usize::from_str_radix(addresses, 16).ok()?, PathBuf::from(&rest[rest.find('/')?..])))
+    };
+    text.lines().filter_map(file).collect()
+}
+
+/// A loaded object.
+struct Object {
+    /// The linker's name. It may be relative to the working directory at that time.
+    path: PathBuf,
+    /// Address of its first segment.
+    first: usize,
+    /// Writable memory without content in the file: address and bytes.
+    storage: Vec<(usize, usize)>,
+}
+
+/// The objects that are loaded, without the executable.
+fn objects() -> Vec<Object> {
     extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
         use std::os::unix::ffi::OsStrExt as _;
-        // SAFETY: the linker passes a valid description whose name ends with 0x00, and `data` is the list below.
+        // SAFETY: the linker passes a valid description whose name ends with 0x00 and whose headers are as many as it says; `data` is the list
+        // below.
         unsafe {
             let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
             if name.contains(&b'/') {
-                (*data.cast::<Vec<PathBuf>>()).push(PathBuf::from(std::ffi::OsStr::from_bytes(name)));
+                let headers = core::slice::from_raw_parts((*info).dlpi_phdr, usize::from((*info).dlpi_phnum));
+                let base = (*info).dlpi_addr;
+                (*data.cast::<Vec<Object>>()).push(Object {
+                    path: PathBuf::from(std::ffi::OsStr::from_bytes(name)),
+                    first: usize::try_from(base).unwrap_or_default(),
+                    storage: headers.iter().filter_map(|header| without_content(base, header)).collect(),
+                });
             }
         }
         0
     }
-    let mut paths: Vec<PathBuf> = Vec::new();
+    let mut found: Vec<Object> = Vec::new();
     // SAFETY: as above; nothing is loaded while the walk goes over the objects.
-    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut paths).cast()) };
-    paths
+    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut found).cast()) };
+    let mapped = mapped();
+    for object in &mut found {
+        if let Some(path) = mapped.get(&object.first) {
+            object.path.clone_from(path);
+        }
+    }
+    found
+}
+
+/// Returns the part of a segment that is memory without content in the file (System V ABI, "Program Header").
+fn without_content(base: u64, header: &libc::Elf64_Phdr) -> Option<(usize, usize)> {
+    let length = header.p_memsz.checked_sub(header.p_filesz)?;
+    let is_writable = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
+    if !is_writable || length == 0 {
+        return None;
+    }
+    let address = base.checked_add(header.p_vaddr)?.checked_add(header.p_filesz)?;
+    Some((usize::try_from(address).ok()?, usize::try_from(length).ok()?))
 }
 
 /// A dynamic symbol.

@@ -74,13 +74,15 @@ pub fn run_worker(arguments: &[OsString]) -> i32 {
     if let Err(why) = cobol.find(&name) {
         return refuse(exit_code::NO_PROGRAM, &format!("{program}: {why}"));
     }
+    let place = Place::of_process();
     let mut parameters: Vec<*mut c_void> = area.addresses().map(<*mut u8>::cast).collect();
     serve(&area, in_fd, out_fd, || {
         // A program of C might change the list, which holds for its call only.
         parameters.iter_mut().zip(area.addresses()).for_each(|(to, from)| *to = from.cast());
         let return_code = cobol.call(&name, &mut parameters);
         if storage == WorkingStorage::Fresh {
-            modules.each(|program| cobol.cancel(program));
+            modules.fresh(|program| cobol.cancel(program));
+            place.restore();
         }
         return_code
     })
@@ -155,6 +157,61 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: i
     }
 }
 
+/// The working directory and the environment at the start, which a program may change for its own call only.
+struct Place {
+    folder: Option<std::os::fd::OwnedFd>,
+    environment: Vec<(CString, CString)>,
+}
+
+impl Place {
+    fn of_process() -> Place {
+        use rustix::fs::{Mode, OFlags};
+        use std::os::unix::ffi::OsStringExt as _;
+        let folder = rustix::fs::open(c".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let text = |text: OsString| CString::new(text.into_vec()).ok();
+        let environment = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+        Place { folder: folder.ok(), environment: environment.collect() }
+    }
+
+    fn restore(&self) {
+        if let Some(folder) = &self.folder {
+            // A folder that is open can be entered again, unless its rights changed meanwhile; then no other call could enter it either.
+            let _ = rustix::process::fchdir(folder);
+        }
+        // SAFETY: this process has one thread, and its C library keeps the list and its texts ended.
+        let is_same = unsafe {
+            let mut at = libc::environ;
+            let mut left = self.environment.iter();
+            loop {
+                let text = if at.is_null() { core::ptr::null_mut() } else { *at };
+                match (text.is_null(), left.next()) {
+                    (true, None) => break true,
+                    (false, Some((name, value))) => {
+                        let text = CStr::from_ptr(text).to_bytes();
+                        let (name, value) = (name.to_bytes(), value.to_bytes());
+                        let rest = text.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"="));
+                        if rest != Some(value) {
+                            break false;
+                        }
+                        at = at.add(1);
+                    }
+                    _ => break false,
+                }
+            }
+        };
+        if is_same {
+            return;
+        }
+        // SAFETY: as above; the C library copies names and values.
+        unsafe {
+            libc::clearenv();
+            for (name, value) in &self.environment {
+                libc::setenv(name.as_ptr(), value.as_ptr(), 1);
+            }
+        }
+    }
+}
+
 /// The functions of libcob that a call needs (GnuCOBOL 3 Programmer's Guide, "Calling COBOL from C").
 struct Cobol {
     resolve: unsafe extern "C" fn(*const c_char) -> *mut c_void,
@@ -223,7 +280,7 @@ impl Cobol {
         unsafe { (self.call)(name.as_ptr(), count, parameters.as_mut_ptr()) }
     }
 
-    /// Cancels a program: its next call finds its WORKING-STORAGE as the first did, and its files are closed. Names that libcob
+    /// Cancels a program: its next call sets WORKING-STORAGE as the first did, and its files are closed. Names that libcob
     /// does not know, or that were not called since, are ignored.
     fn cancel(&self, name: &CStr) {
         // SAFETY: a name that ends with 0x00; no program is active, so none is cancelled while it runs.

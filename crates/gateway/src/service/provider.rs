@@ -49,6 +49,10 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 let message = format!("the source `{}` does not exist", written.get_ref());
                 file.find(codes::UNREADABLE, message, written, "paths begin at the project's folder");
             }
+            if let Some(written) = wire.work_folder.as_ref().filter(|folder| !path(folder).is_dir()) {
+                let message = format!("the work folder `{}` does not exist", written.get_ref());
+                file.find(codes::UNREADABLE, message, written, "create it; paths begin at the project's folder");
+            }
             gnucobol::check_options(file, &wire.compiler_options, &layout.dialect);
             if let (None, Some(option)) = (&wire.source, wire.compiler_options.first()) {
                 let message = "`compiler-options` without a `source` to compile";

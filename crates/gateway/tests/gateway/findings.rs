@@ -33,6 +33,11 @@ fn services() {
         ("\"program\"\nprogram = \"X\"\nworkers = 0\nslots = 65", "GTW-005", "expected 1 to 64, found 65"),
         ("\"program\"\nprogram = \"X\"\ntime-limit-ms = 0", "GTW-005", "expected 1 to 3600000, found 0"),
         ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "the source `absent.cbl` does not exist"),
+        (
+            "\"program\"\nprogram = \"X\"\nwork-folder = \"absent\"",
+            "GTW-002",
+            "the work folder `absent` does not exist",
+        ),
         ("\"program\"\nprogram = \"X\"\nworking-storage = \"new\"", "GTW-005", "`fresh`, the default, or `keep`"),
         ("\"program\"\nprogram = \"X\"\ncompiler-options = [\"-O2\"]", "GTW-012", "without a `source`"),
         ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "not a URL of a service"),

@@ -412,6 +412,135 @@ fn working_storage_is_fresh_in_each_call_or_kept_where_that_is_asked_for() {
     }
 }
 
+/// A program that leaves a text wherever a program can, or shows what is there.
+const LEAVES: &str = "IDENTIFICATION DIVISION.
+PROGRAM-ID. LEAVES.
+ENVIRONMENT DIVISION.
+INPUT-OUTPUT SECTION.
+FILE-CONTROL.
+    SELECT STORED ASSIGN TO 'kept.dat' ORGANIZATION RELATIVE ACCESS RANDOM RELATIVE KEY RK FILE STATUS FS.
+    SELECT SORTED ASSIGN TO 'sorted.wrk'.
+    SELECT HERE ASSIGN TO 'here.dat' ORGANIZATION LINE SEQUENTIAL FILE STATUS FS.
+DATA DIVISION.
+FILE SECTION.
+FD STORED.
+01 STORED-RECORD PIC X(10).
+SD SORTED.
+01 SORTED-RECORD PIC X(10).
+FD HERE.
+01 HERE-RECORD PIC X(10).
+WORKING-STORAGE SECTION.
+01 FS PIC XX.
+01 RK PIC 9(4) VALUE 1.
+01 FOLDER PIC X(5) VALUE '/tmp' & X'00'.
+01 LARGE PIC X(2000000).
+LINKAGE SECTION.
+01 AREA-IN.
+   05 WHAT PIC X(4).
+   05 TEXT-IN PIC X(10).
+   05 OUT-1 PIC X(10).
+   05 OUT-2 PIC X(10).
+   05 OUT-3 PIC X(10).
+   05 OUT-4 PIC X(10).
+PROCEDURE DIVISION USING AREA-IN.
+    IF WHAT = 'SET '
+       MOVE TEXT-IN TO STORED-RECORD SORTED-RECORD LARGE(1999991:10)
+       DISPLAY 'LEAK' UPON ENVIRONMENT-NAME
+       DISPLAY TEXT-IN UPON ENVIRONMENT-VALUE
+       CALL 'CBL_CHANGE_DIR' USING FOLDER
+    ELSE
+       OPEN INPUT STORED
+       MOVE STORED-RECORD TO OUT-1
+       MOVE SORTED-RECORD TO OUT-2
+       ACCEPT OUT-3 FROM ENVIRONMENT 'LEAK'
+       MOVE LARGE(1999991:10) TO OUT-4
+       OPEN OUTPUT HERE
+       MOVE 'here' TO HERE-RECORD
+       WRITE HERE-RECORD
+       CLOSE HERE
+    END-IF.
+    GOBACK.
+";
+
+/// A client read the record that a program had read for another one from the record area of its file, and the environment and the working
+/// directory of the process remained as a call had set them.
+#[test]
+fn a_call_leaves_nothing_in_record_areas_environment_or_working_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = compile_source(folder.path(), "LEAVES", LEAVES) else { return };
+    for environment in [Vec::new(), vec![("COB_PHYSICAL_CANCEL".to_owned(), "1".to_owned())]] {
+        let mut spec = spec(folder.path(), "LEAVES");
+        spec.working_storage = WorkingStorage::Fresh;
+        spec.work_folder = Some(folder.path().to_owned());
+        spec.environment = environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let mut worker = Worker::start(&spec).unwrap();
+        for secret in ["ALICE-1234", "BOB-567890", "CAROL-1111"] {
+            let mut call = |what: &str| {
+                let slot = worker.submit(&[what.as_bytes(), secret.as_bytes(), &[b'.'; 40]]).unwrap();
+                worker.ring();
+                let (done, end) = wait(&mut worker, 1, FOREVER);
+                assert_eq!((done.len(), end), (1, None));
+                let mut area = Vec::new();
+                worker.take(slot, usize::MAX, &mut area);
+                area
+            };
+            call("SET ");
+            let seen = call("GET ");
+            assert_eq!(&seen[14..34], &[0; 20], "{:?} {}", spec.environment, seen.escape_ascii());
+            assert_eq!(&seen[34..54], &[b' '; 20], "{}", seen.escape_ascii());
+            let here = folder.path().join("here.dat");
+            assert!(here.exists(), "the call wrote into its work folder");
+            std::fs::remove_file(here).unwrap();
+        }
+    }
+}
+
+/// The processes that a program had started lived on when its call was stopped, one more for each such call.
+#[test]
+fn a_program_that_is_stopped_takes_along_what_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = "    CALL 'SYSTEM' USING 'sleep 271 & sleep 271'.";
+    let Some(()) = compile(folder.path(), "STARTS", body) else { return };
+    let mut worker = Worker::start(&spec(folder.path(), "STARTS")).unwrap();
+    let group = worker.id().to_string();
+    let members = || -> usize {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
+        // State, parent and group follow the name, which is in parentheses.
+        stats
+            .filter(|stat| {
+                let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+                let mut words = rest.split_ascii_whitespace();
+                words.next() != Some("Z") && words.nth(1) == Some(&group)
+            })
+            .count()
+    };
+    worker.submit(&[b"0000"]).unwrap();
+    worker.ring();
+    let began = Instant::now();
+    while members() < 4 {
+        assert!(began.elapsed() < Duration::from_secs(20), "the worker, a shell and two commands");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (_, end) = wait(&mut worker, 1, Duration::ZERO);
+    assert_eq!(end.map(|(end, _)| end), Some(End::TimeLimit));
+    let began = Instant::now();
+    while members() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(20), "{} processes live on", members());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A work folder that is missing was "no such file", and the reader had to guess which.
+#[test]
+fn a_work_folder_that_is_missing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = spec(folder.path(), "ANY");
+    spec.work_folder = Some(folder.path().join("missing"));
+    let told = Worker::start(&spec).unwrap_err().to_string();
+    assert!(told.contains("work folder") && told.contains("missing"), "{told}");
+}
+
 #[test]
 fn cancelled_programs_take_no_more_memory_with_each_call() {
     let folder = tempfile::tempdir().unwrap();
