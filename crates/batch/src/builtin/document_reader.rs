@@ -1,6 +1,6 @@
 //! `quayline.documentReader`: the documents of a file, as a map or a shape describes it, one item each.
 //!
-//! The checkpoint has 8 bytes for the length of the file, and then the place ([`DocumentsPlace::to_bytes`]). A restart seeks to the block that
+//! The checkpoint has 8 bytes for the length of the file, a fingerprint of what was read, and then the place ([`DocumentsPlace::to_bytes`]). A restart seeks to the block that
 //! has the next document.
 
 use std::fs::File;
@@ -13,6 +13,7 @@ use quayline_pipeline::{Documents, DocumentsPlace, Next, Pipeline};
 use quayline_project::{MapFile, ShapeFile, ShapeOptions};
 
 use super::file_reader::{damaged, note, of_findings};
+use super::fingerprint::{self, FINGERPRINT_BYTES};
 use super::limits::limits;
 use super::parquet_reader::shape_file;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
@@ -22,6 +23,9 @@ use crate::work::Work;
 
 /// The file that describes documents, and the property `limit`.
 type Key = (PathBuf, String);
+
+/// Bit of the length of a file in a checkpoint: a fingerprint follows.
+const HAS_FINGERPRINT: u64 = 1 << 63;
 
 static SOURCES: Pool<Key, Pipeline> = Pool::new();
 
@@ -46,6 +50,7 @@ impl DocumentReader {
             step: with.step.clone(),
             documents: None,
             length: 0,
+            file: None,
             place: ItemPlace::default(),
             refused: None,
             is_again: false,
@@ -59,6 +64,8 @@ pub(super) struct DocumentReader {
     step: Option<Arc<StepContext>>,
     documents: Option<Documents<'static>>,
     length: u64,
+    /// The file once more, for fingerprints.
+    file: Option<File>,
     place: ItemPlace,
     /// Reason for refusing the last document, for a retry with the same bytes.
     refused: Option<Thrown>,
@@ -105,15 +112,24 @@ impl Reader for DocumentReader {
             Some(bytes) => {
                 let (length, place) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
                 let length = u64::from_le_bytes(*length);
+                // Checkpoints of earlier versions have no fingerprint.
+                let print_bytes = if length & HAS_FINGERPRINT != 0 { FINGERPRINT_BYTES } else { 0 };
+                let (print, place) = place.split_at_checked(print_bytes).ok_or_else(damaged)?;
+                let length = length & !HAS_FINGERPRINT;
                 if length != self.length {
                     let (path, now) = (self.path.display(), self.length);
                     let message = format!("{path} has {now} bytes, but had {length} at the checkpoint");
                     return Err(Thrown::of(&["quayline.Environment"], message)
                         .hint("restore the file that the job began with, or start a new instance of the job"));
                 }
-                DocumentsPlace::from_bytes(place).ok_or_else(damaged)?
+                let place = DocumentsPlace::from_bytes(place).ok_or_else(damaged)?;
+                if !print.is_empty() {
+                    fingerprint::check(&file, &self.path, place.offset(), print)?;
+                }
+                place
             }
         };
+        self.file = Some(file.try_clone().map_err(|error| self.io("opened", &error))?);
         let name = Arc::from(self.path.display().to_string());
         let documents = self.source.value.documents(Box::new(file), &name, &place);
         let documents = documents.map_err(|findings| of_findings(&findings))?;
@@ -159,7 +175,10 @@ impl Reader for DocumentReader {
 
     fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
         let place = self.documents.as_ref().map_or(DocumentsPlace::START, Documents::place);
-        Ok(Some([&self.length.to_le_bytes()[..], &place.to_bytes()].concat().into()))
+        let print =
+            self.file.as_ref().map_or([0; FINGERPRINT_BYTES], |file| fingerprint::fingerprint(file, place.offset()));
+        let length = (self.length | HAS_FINGERPRINT).to_le_bytes();
+        Ok(Some([&length[..], &print, &place.to_bytes()].concat().into()))
     }
 
     fn left(&self) -> Option<u64> {
@@ -168,7 +187,7 @@ impl Reader for DocumentReader {
     }
 
     fn close(&mut self) -> Answer<()> {
-        self.documents = None;
+        (self.documents, self.file) = (None, None);
         Ok(())
     }
 }

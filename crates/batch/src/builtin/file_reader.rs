@@ -1,7 +1,8 @@
 //! `quayline.fileReader`: records of a framed file, lines, or interchanges, one item each.
 //!
-//! The checkpoint has 32 bytes: offset of the next item, its number from 1, state of the framing, and bytes of the file. A restart seeks. A
-//! reader that has given a part of its range away adds the first byte that it does not read.
+//! The checkpoint has 48 bytes: offset of the next item, its number from 1, state of the framing, bytes of the file, and a fingerprint of what was read.
+//! A restart seeks. A reader that has given a part of its range away has the first byte that it does not read before the fingerprint. Checkpoints of
+//! earlier versions have no fingerprint.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -13,6 +14,7 @@ use quayline_edi::{Rules, SegmentSplitter};
 use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
 use quayline_pipeline::StrayLineEnds;
 
+use super::fingerprint::{self, FINGERPRINT_BYTES};
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
 use crate::context::StepContext;
@@ -291,7 +293,8 @@ impl FileReader {
 
     fn checkpoint_at(&self, numbers: [u64; 4]) -> Vec<u8> {
         let end = (self.to != self.given_to).then_some(self.to);
-        numbers.into_iter().chain(end).flat_map(u64::to_le_bytes).collect()
+        let print = self.file.as_ref().map(|file| fingerprint::fingerprint(file, numbers[0]));
+        numbers.into_iter().chain(end).flat_map(u64::to_le_bytes).chain(print.into_iter().flatten()).collect()
     }
 
     /// Opens the file at its begin or at a checkpoint.
@@ -303,6 +306,8 @@ impl FileReader {
             Some(bytes) => {
                 let (start, end) = bytes.split_at_checked(32).ok_or_else(damaged)?;
                 let [offset, number, state, length] = numbers(start).ok_or_else(damaged)?;
+                let print_at = end.len().checked_sub(FINGERPRINT_BYTES);
+                let (end, print) = end.split_at(print_at.unwrap_or(end.len()));
                 [self.to] = if end.is_empty() { [self.given_to] } else { numbers(end).ok_or_else(damaged)? };
                 if length != self.length {
                     let message = format!(
@@ -312,6 +317,9 @@ impl FileReader {
                     );
                     return Err(Thrown::of(&["quayline.Environment"], message)
                         .hint("restore the file that the job began with, or start a new instance of the job"));
+                }
+                if !print.is_empty() {
+                    fingerprint::check(&file, &self.path, offset, print)?;
                 }
                 (offset, number, state)
             }

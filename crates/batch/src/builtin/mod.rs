@@ -8,6 +8,7 @@ mod file_mapper;
 mod file_reader;
 mod file_writer;
 mod filter;
+mod fingerprint;
 mod folder;
 mod http;
 mod limits;
