@@ -101,8 +101,13 @@ impl Run<'_> {
                 }
             }
         };
+        let node = &self.flow.nodes[at];
         out.push(match checked {
             Ok(()) => ("out", parcel.clone()),
+            // A failure would undo the acknowledgment, which says that the message is rejected.
+            Err(failure) if !self.flow.file.nodes[at].is_wired("no_match") && node.acknowledging.is_none() => {
+                return Err(failure);
+            }
             Err(failure) => ("no_match", Parcel { failure: Some(Rc::new(failure)), ..parcel.clone() }),
         });
         Ok(Gives::Out(out))
@@ -114,6 +119,10 @@ impl Run<'_> {
             let fits = values.iter().position(|value| *value == Evaluated::Truth(true));
             return Ok(match fits.and_then(|number| cases.get(number)) {
                 Some((_, _, to)) => Gives::To(*to, parcel.clone()),
+                None if !node.is_wired("no_match") => {
+                    let hint = "add a case, or wire `no_match`; `no_match = []` drops such messages";
+                    return Err(Failure::new(codes::NO_ROUTE, "no case fits the message", hint));
+                }
                 None => Gives::Same("no_match"),
             });
         }
@@ -123,10 +132,10 @@ impl Run<'_> {
         };
         match labels.iter().find(|to| self.flow.file.nodes[**to].name == label) {
             Some(to) => Ok(Gives::To(*to, parcel.clone())),
-            None if node.wire("no_match").is_empty() => Err(Failure::new(
+            None if !node.is_wired("no_match") => Err(Failure::new(
                 codes::NO_ROUTE,
                 "the label names no node of `labels`",
-                "add the node to `labels`, or wire `no_match`",
+                "add the node to `labels`, or wire `no_match`; `no_match = []` drops such messages",
             )),
             None => Ok(Gives::Same("no_match")),
         }

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use quayline_store::queue::{Message, Persistence, QueueDefinition};
+use quayline_store::queue::{DEAD_LETTER, Message, Persistence, QueueDefinition};
 
+use crate::bridge::until_empty;
 use crate::support::{World, ended, record, until};
 
 const ORDER: &str = "order\n  id text(8)\n  amount decimal(9,2)\n";
@@ -44,6 +45,36 @@ persistence = "no"
     assert_eq!((other.correlation, other.priority, other.persistence), ([2; 24], 7, Persistence::NotPersistent));
     assert_ne!(one.id, [1; 24], "the message is a new one");
     drop(engine);
+}
+
+/// A message that no case fitted, or that `validate` refused, was gone if nothing was wired.
+#[test]
+fn a_message_that_fits_nowhere_is_not_dropped_unless_the_flow_says_so() {
+    let route = "type = \"route\"\ncases = [{ when = \"amount >= 100\", to = \"put\" }]\n";
+    let validate = "type = \"validate\"\nout = \"put\"\n";
+    for (node, small, code) in
+        [(route, &br#"{"id":"a","amount":1}"#[..], "FLO-043"), (validate, &br#"{"id":"a","other":1}"#[..], "FLO-0")]
+    {
+        for (wire, is_kept) in [("", true), ("no_match = []\n", false)] {
+            let world = World::new();
+            world.write("order.shape", ORDER);
+            let (input, output, dead) = (world.queue("IN"), world.queue("OUT"), world.queue(DEAD_LETTER));
+            let engine = world.engine(&format!(
+                "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"order.shape\"\nout = \"choose\"\n\
+                 [node.choose]\n{node}{wire}[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+            ));
+            world.put(&input, &Message::new(small));
+            world.put(&input, &Message::new(*br#"{"id":"b","amount":100}"#));
+            assert_eq!(world.get_text(&output), r#"{"id":"b","amount":100}"#);
+            if is_kept {
+                assert_eq!(world.get(&dead).payload, small, "{node}");
+                assert!(world.errors().contains(code), "{}", world.errors());
+            }
+            until_empty(&world.store, &[input.name()]);
+            drop(engine);
+            assert_eq!(dead.facts().expect("facts").depth, 0, "{node}{wire}");
+        }
+    }
 }
 
 #[test]

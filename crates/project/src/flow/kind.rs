@@ -532,7 +532,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
     NodeKind {
         name: "route",
         is_input: false,
-        terminals: &[terminal("no_match", "the message, if no case fits"), FAILURE],
+        terminals: &[terminal("no_match", "the message, if no case fits; not wired, the node fails"), FAILURE],
         properties: &[
             optional("cases", Form::Cases, "cases in order; the first whose condition is true takes the message"),
             optional("label", Form::Text, "name of the node that takes the message"),
@@ -613,7 +613,10 @@ pub const NODE_KINDS: &[NodeKind] = &[
         is_input: false,
         terminals: &[
             wired("out", "the message, if it fits its shape"),
-            terminal("no_match", "the message, if it does not fit"),
+            terminal(
+                "no_match",
+                "the message, if it does not fit; not wired, and without `acknowledge`, the node fails",
+            ),
             terminal(
                 "acknowledgment",
                 "the acknowledgment, with `acknowledge`, before the message leaves by `out` or `no_match`",

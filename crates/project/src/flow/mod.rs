@@ -130,6 +130,12 @@ impl FlowNode {
         self.wires.iter().find(|wire| wire.terminal == terminal).map_or(&[], |wire| &wire.to)
     }
 
+    /// Returns true if the flow file names a terminal, also with an empty list, which drops what leaves there.
+    #[must_use]
+    pub fn is_wired(&self, terminal: &str) -> bool {
+        self.wires.iter().any(|wire| wire.terminal == terminal)
+    }
+
     /// Iterates over the nodes that messages can reach from here, with the terminal or property.
     pub fn targets(&self) -> impl Iterator<Item = (&str, usize)> {
         let wires = self.wires.iter().flat_map(|wire| wire.to.iter().map(|to| (wire.terminal, *to)));
