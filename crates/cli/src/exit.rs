@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 
+use quayline_convert::ConvertError;
 use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text};
 
 use crate::console::Console;
@@ -119,6 +120,12 @@ impl Stop {
 impl From<Findings> for Stop {
     fn from(findings: Findings) -> Self {
         Stop::Findings(findings)
+    }
+}
+
+impl From<ConvertError> for Stop {
+    fn from(error: ConvertError) -> Self {
+        Stop::Findings(error.findings())
     }
 }
 

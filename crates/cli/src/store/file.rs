@@ -1,10 +1,10 @@
 //! `quayline file`.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 use quayline_cobol::layout::Layout;
-use quayline_convert::{Advance, Progress as _};
+use quayline_convert::{Advance, Progress as _, write_complete};
 use quayline_core::{Fault, Finding, Findings, Limits, Place, RecordNumber, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
 use quayline_gateway::FileKey;
@@ -23,7 +23,7 @@ use crate::args::{
 };
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook;
-use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
+use crate::exit::{CLI_INPUT, CLI_PARTIAL, Exit, Stop, argument};
 use crate::named::framing_named;
 use crate::progress::Bar;
 
@@ -367,14 +367,14 @@ fn read_more(
 }
 
 /// Frames records and writes them in large pieces.
-struct Output {
+struct Output<'a> {
     framer: Framer,
     bytes: Vec<u8>,
-    to: Box<dyn std::io::Write>,
+    to: &'a mut dyn std::io::Write,
 }
 
-impl Output {
-    fn new(text: &str, file: &RecordFile, to: Box<dyn std::io::Write>) -> Result<Self, Stop> {
+impl<'a> Output<'a> {
+    fn new(text: &str, file: &RecordFile, to: &'a mut dyn std::io::Write) -> Result<Self, Stop> {
         let longest = usize::try_from(file.definition().record_bytes_max).ok();
         let options = FramerOptions { record_bytes_max: longest, ..FramerOptions::default() };
         let framer = Framer::new(&framing(text, file)?, options, &limits_of(file))
@@ -400,30 +400,38 @@ impl Output {
 
 fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
-    let to: Box<dyn std::io::Write> = match &args.output {
-        Some(path) => Box::new(File::create_new(path).map_err(|error| unreadable(path, &error))?),
-        None => Box::new(std::io::stdout()),
+    let Some(path) = &args.output else {
+        return unload_to(args, (unit, &file), &mut std::io::stdout(), store, console);
     };
-    let mut output = Output::new(&args.framing, &file, to)?;
-    let mut stopped: Option<Stop> = None;
+    if path.is_file() {
+        let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} exists", shown(path)));
+        return Err(finding.hint("name another file, or remove this one").into());
+    }
+    // The file takes its name when it is complete.
+    write_complete(path, |to| unload_to(args, (unit, &file), to, store, console))
+}
+
+fn unload_to(
+    args: &UnloadArgs,
+    (unit, file): (Unit, &RecordFile),
+    to: &mut dyn std::io::Write,
+    store: &Store,
+    console: &Console,
+) -> Result<Exit, Stop> {
+    let mut output = Output::new(&args.framing, file, to)?;
     if args.salvage {
         drop(unit);
-        return salvage(&file, output, store, console);
+        return salvage(file, output, store, console);
     }
     let mut browse = file.browse();
     let mut count = 0u64;
-    while stopped.is_none() {
+    loop {
         match browse.next(&unit) {
-            Ok(record) => {
-                stopped = output.record(&record.bytes).err();
-                count += 1;
-            }
+            Ok(record) => output.record(&record.bytes)?,
             Err(StoreError::EndOfFile { .. }) => break,
             Err(error) => return Err(stop(error)),
         }
-    }
-    if let Some(stopped) = stopped {
-        return Err(stopped);
+        count += 1;
     }
     output.finish()?;
     if args.output.is_some() {
@@ -433,7 +441,7 @@ fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, S
 }
 
 /// Writes all readable records, and reports unreadable parts.
-fn salvage(file: &RecordFile, mut output: Output, store: &Store, console: &Console) -> Result<Exit, Stop> {
+fn salvage(file: &RecordFile, mut output: Output<'_>, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (mut damage, mut stopped, mut places) = (Vec::new(), None, 0u64);
     let salvaged = file.salvage(store, &mut |record| {
         match record {
@@ -557,7 +565,8 @@ fn browse(args: &BrowseArgs, store: &Store, console: &Console) -> Result<Exit, S
         let reader = Reader::new(unit, &file, browse, direction, args.count)?;
         return print_json(reader, &args.name, &args.described, console);
     }
-    let mut output = Output::new(&args.framing, &file, Box::new(std::io::stdout()))?;
+    let mut to = std::io::stdout();
+    let mut output = Output::new(&args.framing, &file, &mut to)?;
     for _ in 0..args.count {
         match if args.reverse { browse.previous(&unit) } else { browse.next(&unit) } {
             Ok(record) => output.record(&record.bytes)?,
@@ -577,6 +586,14 @@ fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, S
         (None, false) => Err(no_key()),
         (Some(by), false) => {
             let (mut unit, file) = open(store, &args.name)?;
+            if has_others(&file, &unit, by)? {
+                let message = format!("several records of {} have this key or begin with it", args.name);
+                let hint = format!(
+                    "give the whole key of one; see them with `quayline file browse {}` and the same key",
+                    args.name
+                );
+                return Err(argument(message).hint(hint).into());
+            }
             let read = match file.read_for_update(&mut unit, by, Relation::Equal, LockWait::Default) {
                 Ok(read) => read,
                 Err(error @ StoreError::NotFound { .. }) => return Ok(not_there(&error.finding(), console)),
@@ -586,6 +603,34 @@ fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, S
             unit.commit().map_err(stop)?;
             Ok(Exit::Done)
         }
+    }
+}
+
+/// Returns true if more than one record has a key, or begins with a shorter one.
+fn has_others(file: &RecordFile, unit: &Unit, by: By<'_>) -> Result<bool, Stop> {
+    let definition = file.definition();
+    let (key, place) = match by {
+        By::Key(key) => match definition.organisation {
+            Organisation::KeySequenced(place) => (key, Some(place)),
+            _ => (key, None),
+        },
+        By::Alternate(name, key) => {
+            (key, definition.alternates.iter().find(|index| index.name == name).map(|index| index.place))
+        }
+        By::Address(_) | By::Number(_) => return Ok(false),
+    };
+    let Some(place) = place else { return Ok(false) };
+    let mut browse = file.browse();
+    let second =
+        browse.start(unit, by, Relation::Equal).and_then(|()| browse.next(unit)).and_then(|_| browse.next(unit));
+    match second {
+        Ok(record) => {
+            let from = usize::try_from(place.offset).unwrap_or(usize::MAX);
+            Ok(record.bytes.get(from..).is_some_and(|rest| rest.starts_with(key)))
+        }
+        // A missing key is reported by the read that follows.
+        Err(StoreError::NotFound { .. } | StoreError::EndOfFile { .. }) => Ok(false),
+        Err(error) => Err(stop(error)),
     }
 }
 

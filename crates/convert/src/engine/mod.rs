@@ -15,6 +15,6 @@ mod writer;
 
 pub use digest::definition_digest;
 pub use new_files::NewFiles;
-pub use partial::write_whole;
+pub use partial::{write_complete, write_whole};
 pub(crate) use run::open_input;
 pub use temporary::to_temporary_file;

@@ -104,15 +104,27 @@ impl PartialFile {
 /// # Errors
 /// As [`Destination::of`]; where it cannot be written.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ConvertError> {
+    write_complete(path, |file| file.write_all(bytes).map_err(ConvertError::io("write", path)))
+}
+
+/// Writes a file that takes its name when `write` has succeeded. If it fails, nothing remains. Writes directly to anything that is not a regular file.
+///
+/// # Errors
+/// Those of `write`; as [`Destination::of`]; where it cannot be written.
+pub fn write_complete<T, E: From<ConvertError>>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
     let mut file = PartialFile::create(path)?;
-    let done = file.write_all(bytes).and_then(|()| file.sync()).and_then(|()| file.rename());
-    let done = done.and_then(|()| file.sync_folder());
-    done.map_err(|error| {
-        if !file.is_stream() {
-            let _ = fs::remove_file(file.partial());
-        }
-        ConvertError::io("write", path)(error)
-    })
+    let done = write(&mut file).and_then(|done| {
+        let named = file.sync().and_then(|()| file.rename()).and_then(|()| file.sync_folder());
+        named.map_err(ConvertError::io("write", path))?;
+        Ok(done)
+    });
+    if done.is_err() && !file.is_stream() {
+        let _ = fs::remove_file(file.partial());
+    }
+    done
 }
 
 impl Write for PartialFile {
