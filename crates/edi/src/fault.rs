@@ -442,7 +442,7 @@ pub enum EdiError {
         /// Tag of the header.
         tag: Box<str>,
     },
-    /// `EDI-101` to `EDI-131`: something that the guide of the transaction does not allow.
+    /// `EDI-101` to `EDI-132`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
 }

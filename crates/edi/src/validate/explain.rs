@@ -243,12 +243,12 @@ pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, dat
             if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
                 Some(Kind::Characters { expected: "digits, and a minus sign before them where it is negative" })
             } else {
-                length(digits.len())
+                length(digits.len()).or_else(|| element::number_form(data, spec.min, settings.numbers))
             }
         }
         Form::Decimal => match element::decimal_digits(data, settings.numbers) {
             None => Some(Kind::Characters { expected: "a number: digits, a decimal mark, a minus sign before them" }),
-            Some(digits) => length(digits),
+            Some(digits) => length(digits).or_else(|| element::number_form(data, spec.min, settings.numbers)),
         },
         Form::Date => length(data.len()).or_else(|| date_fault(spec, data)),
         Form::Time => length(data.len())

@@ -404,7 +404,7 @@ impl Validator {
             }
         }
         self.told = explained.iter().fold(0, |told, fault| told | 1u64.checked_shl(count(fault.element)).unwrap_or(0));
-        let good = explained.iter().all(|fault| fault.kind == ContentErrorKind::TrailingSeparators);
+        let good = explained.iter().all(|fault| fault.kind.is_warning());
         for fault in explained.drain(..) {
             // The structure reports a wrong qualifier.
             if qualifier != Some((fault.element, fault.component)) && qualifier != Some((fault.element, 1)) {
@@ -623,8 +623,7 @@ impl Validator {
             trigger: None,
         };
         let name = spec.and_then(|spec| guide.layouts.name(spec.name));
-        let severity =
-            if fault.kind == ContentErrorKind::TrailingSeparators { Severity::Warning } else { Severity::Error };
+        let severity = if fault.kind.is_warning() { Severity::Warning } else { Severity::Error };
         let reference = if of_segment { tag.clone() } else { reference.into() };
         self.put(fault.kind, reference, name, guide.path(item).into(), severity, at, context);
     }

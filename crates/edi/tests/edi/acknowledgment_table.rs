@@ -160,6 +160,7 @@ fn content() -> Vec<(ContentErrorKind, &'static str)> {
         (ContentErrorKind::ComponentsTooMany { max: 1, found: 2 }, "too many components"),
         (ContentErrorKind::RepetitionsTooMany { max: 1, found: 2 }, "too many repetitions"),
         (ContentErrorKind::TrailingSeparators, "separators at the end"),
+        (ContentErrorKind::NumberForm { exponent: true }, "number with an exponent or leading zeros"),
         (ContentErrorKind::Required { note: "".into() }, "note requires an element"),
         (ContentErrorKind::Excluded { note: "".into() }, "note excludes an element"),
         (ContentErrorKind::HlNumber { expected: 1 }, "HL01"),

@@ -124,6 +124,28 @@ fn good_elements() {
     );
 }
 
+/// The form of a number was lost without a finding: documents have its value.
+#[test]
+fn numbers_with_an_exponent_or_leading_zeros() {
+    check(
+        "AAA*A*AB*1E1~AAA*A*AB*-1E-1~AAA*A*AB*007~AAA*A*AB*-01.5~AAA*A*AB*0.5~AAA*A*AB*0~AAA*A*AB*00~AAA*A***07~AAA*A***0~",
+        expect![[r#"
+            warning EDI-132 2.3 -/- 12: AAA03 (Amount) is a number with an exponent
+            warning EDI-132 3.3 -/- 12: AAA03 (Amount) is a number with an exponent
+            warning EDI-132 4.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+            warning EDI-132 5.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+            warning EDI-132 8.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+            warning EDI-132 9.4 -/- 12: AAA04 (Cents) has more leading zeros than its minimum length needs
+        "#]],
+    );
+    let long = X12.replace("3 R 1..6", "3 R 3..6").replace("4 N2 1..4", "4 N2 2..4");
+    expect![[r#"
+        warning EDI-132 3.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+        warning EDI-132 5.4 -/- 12: AAA04 (Cents) has more leading zeros than its minimum length needs
+    "#]]
+    .assert_eq(&check_with(&long, "AAA*A*AB*007~AAA*A*AB*0007~AAA*A***07~AAA*A***007~", &ValidatorOptions::default()));
+}
+
 #[test]
 fn lengths_count_digits_and_characters() {
     check(
@@ -143,12 +165,13 @@ fn characters_of_types() {
     check(
         "AAA*A*AB*1,5~AAA*A*AB*1.2.3~AAA*A***1.5~AAA*A*AB*-~AAA*A\u{1}~AAA*A*AB*1E2~",
         expect![[r#"
-        EDI-116 2.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
-        EDI-116 3.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
-        EDI-116 4.4 8/6 37: AAA04 (Cents) has invalid characters, expected digits, and a minus sign before them where it is negative
-        EDI-116 5.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
-        EDI-116 6.1 8/6 37: AAA01 (Text) has invalid characters, expected printable characters
-    "#]],
+            EDI-116 2.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
+            EDI-116 3.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
+            EDI-116 4.4 8/6 37: AAA04 (Cents) has invalid characters, expected digits, and a minus sign before them where it is negative
+            EDI-116 5.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
+            EDI-116 6.1 8/6 37: AAA01 (Text) has invalid characters, expected printable characters
+            warning EDI-132 7.3 -/- 12: AAA03 (Amount) is a number with an exponent
+        "#]],
     );
 }
 
@@ -319,13 +342,22 @@ fn sums_are_exact_and_by_loop() {
         format!("TOT*1~CLM*A*0.3~{}{}CLM*B*0~CLM*C*-5~{}{}", line("0.1"), line("0.2"), line("-7.5"), line("2.50"));
     check_rule(balance, &good, expect![[""]]);
     // X12 numbers may have exponents (X12.6): regression, a sum of them was not compared.
-    check_rule(balance, &format!("TOT*1~CLM*A*5.1E2~{}{}", line("5E2"), line("100E-1")), expect![[""]]);
+    check_rule(
+        balance,
+        &format!("TOT*1~CLM*A*5.1E2~{}{}", line("5E2"), line("100E-1")),
+        expect![[r#"
+            warning EDI-132 3.2 -/- 12: CLM02 in loop C is a number with an exponent
+            warning EDI-132 5.1 -/- 12: QTY01 in loop C/L is a number with an exponent
+            warning EDI-132 7.1 -/- 12: QTY01 in loop C/L is a number with an exponent
+        "#]],
+    );
     check_rule(
         balance,
         &format!("TOT*1~CLM*A*5~{}", line("5E1")),
         expect![[r#"
-        EDI-130 3.2 8/I12 12: the claim is not the sum of its lines (balance) in loop C
-    "#]],
+            warning EDI-132 5.1 -/- 12: QTY01 in loop C/L is a number with an exponent
+            EDI-130 3.2 8/I12 12: the claim is not the sum of its lines (balance) in loop C
+        "#]],
     );
     let wrong = format!("TOT*1~CLM*A*0.3~{}{}CLM*B*1~{}CLM*C*2~{}", line("0.1"), line("0.21"), line("1"), line("3"));
     check_rule(
