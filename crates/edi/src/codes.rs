@@ -134,7 +134,7 @@ impl EdiError {
             EdiError::FieldMissing { level, name, .. } => {
                 AcknowledgmentCodes { contrl: Some("13"), ..field(*level, name) }
             }
-            EdiError::FieldFormat { level, name, .. } => {
+            EdiError::FieldFormat { level, name, .. } | EdiError::DateWidth { level, name, .. } => {
                 AcknowledgmentCodes { contrl: Some("12"), ..field(*level, name) }
             }
         }
@@ -181,6 +181,7 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
     match error {
         EdiError::FieldMissing { level, .. }
         | EdiError::FieldFormat { level, .. }
+        | EdiError::DateWidth { level, .. }
         | EdiError::ControlTwice { level, .. }
         | EdiError::EnvelopeElements { level, in_trailer: false, .. }
         | EdiError::Nested { level, .. } => Some((*level, Side::Header)),

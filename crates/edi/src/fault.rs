@@ -418,6 +418,20 @@ pub enum EdiError {
         /// GS01 of the guide for it.
         expected: Box<str>,
     },
+    /// `EDI-024`: a date or time with the digits of another version.
+    #[error("{name} has {found} digits, expected {expected} in this version")]
+    DateWidth {
+        /// Standard.
+        standard: Standard,
+        /// Level of the header.
+        level: Level,
+        /// Name in the standard.
+        name: &'static str,
+        /// Digits that the version has.
+        expected: usize,
+        /// Digits found.
+        found: usize,
+    },
     /// `EDI-021`: a package (UNO to UNP), which Quayline does not support.
     #[error("a package (UNO to UNP) is not supported")]
     Package,
@@ -466,6 +480,7 @@ impl EdiError {
             EdiError::Unterminated => "EDI-012",
             EdiError::LineBreakInside => "EDI-013",
             EdiError::Nesting => "EDI-023",
+            EdiError::DateWidth { .. } => "EDI-024",
             EdiError::BreakBehind => "EDI-014",
             EdiError::BinaryLength => "EDI-015",
             EdiError::BinaryTooLong { .. } => "EDI-016",
@@ -512,6 +527,7 @@ impl EdiError {
                 | EdiError::LineBreakInside
                 | EdiError::Nesting
                 | EdiError::Empty
+                | EdiError::DateWidth { .. }
                 | EdiError::Characters
                 | EdiError::Repertoire { .. }
                 | EdiError::EnvelopeElements { .. }
@@ -567,6 +583,7 @@ impl EdiError {
             | EdiError::Nested { standard, .. }
             | EdiError::FieldMissing { standard, .. }
             | EdiError::FieldFormat { standard, .. }
+            | EdiError::DateWidth { standard, .. }
             | EdiError::ControlTwice { standard, .. }
             | EdiError::EnvelopeElements { standard, .. }
             | EdiError::GroupsMixed { standard } => Some(match standard {
@@ -646,6 +663,9 @@ impl EdiError {
                 "look for where the rest went; the file may have been cut off or put together wrongly"
             }
             EdiError::TrailerAlone { .. } => "look for a missing header, or remove the trailer",
+            EdiError::DateWidth { expected: 4, .. } => "write the time as HHMM",
+            EdiError::DateWidth { expected: 6, .. } => "write the date as YYMMDD",
+            EdiError::DateWidth { .. } => "write the date as CCYYMMDD",
             EdiError::ControlDiffers { .. } => "write the header's control number into the trailer",
             EdiError::CountDiffers { counted, .. } | EdiError::CountFormat { counted, .. } => {
                 return Some(format!("write {counted}, or look for what is missing or superfluous"));

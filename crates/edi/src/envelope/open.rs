@@ -256,6 +256,7 @@ impl EnvelopePass<'_> {
             let at = at.element(place(field.element)).component(component);
             self.fault(error, at);
         }
+        self.check_widths(level, standard, at);
         if level == Level::Transaction && standard == Standard::X12 {
             self.check_implementation(at);
         }

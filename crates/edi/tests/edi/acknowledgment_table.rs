@@ -65,6 +65,14 @@ fn errors() -> Vec<(EdiError, &'static str)> {
             EdiError::GroupDiffers { transaction: "".into(), expected: "".into() },
             "transaction set in another functional group",
         ),
+        (
+            EdiError::DateWidth { standard, level: Level::Interchange, name: "UNB S004 0017", expected: 6, found: 8 },
+            "digits of the date in UNB",
+        ),
+        (
+            EdiError::DateWidth { standard, level: Level::Group, name: "GS04", expected: 8, found: 6 },
+            "digits of the date in GS or UNG",
+        ),
     ];
     let of = |level, words: [&'static str; 3]| match level {
         Level::Interchange => words[0],

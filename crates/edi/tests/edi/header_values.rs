@@ -203,3 +203,80 @@ fn control_characters_in_headers_are_told() {
     "#]]
     .assert_eq(&faults(edifact.as_bytes(), Rules::Lenient, None));
 }
+
+/// GS04 and data element 0017 were dates with six or eight digits in any version.
+#[test]
+fn dates_have_the_digits_of_their_version() {
+    check(
+        &[
+            ("GS*BE*S*R*20260401", "GS*BE*S*R*260401"),
+            ("*20260401*1200*1*X*005010X220A1~", "*20260401*1200*1*X*003060~"),
+            ("*20260401*1200*1*X*005010X220A1~", "*260401*1200*1*X*003060~"),
+            ("*20260401*1200*1*X*005010X220A1~", "*20260401*1200*1*X*004010~"),
+            ("*20260401*1200*1*X*005010X220A1~", "*20260401*12000*1*X*005010X220A1~"),
+        ],
+        expect![[r#"
+            GS*BE*S*R*260401
+            warning EDI-024 2.4 024/-/-/-/12: GS04 has 6 digits, expected 8 in this version
+            *20260401*1200*1*X*003060~
+            warning EDI-024 2.4 024/-/-/-/12: GS04 has 8 digits, expected 6 in this version
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *260401*1200*1*X*003060~
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *20260401*1200*1*X*004010~
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *20260401*12000*1*X*005010X220A1~
+            EDI-038 2.5 024/-/-/-/12: GS05 is not a time (HHMM)
+        "#]],
+    );
+    let check = |unb: &str, ung: &str| {
+        let text = format!(
+            "UNB+{unb}+1'UNG+ORDERS+A+B+{ung}+1+UN+D:96A'UNH+1+ORDERS:D:96A:UN'BGM+220'UNT+3+1'UNE+1+1'UNZ+1+1'"
+        );
+        format!("{unb} {ung}\n{}", faults(text.as_bytes(), Rules::Lenient, None))
+    };
+    let mut out = String::new();
+    for (unb, ung) in [
+        ("UNOA:3+A+B+260401:1200", "260401:1200"),
+        ("UNOA:3+A+B+20260401:1200", "20260401:1200"),
+        ("UNOC:4+A+B+20260401:1200", "20260401:1200"),
+        ("UNOC:4+A+B+260401:1200", ""),
+        ("UNOC:3+A+B+260401:120000", "260401:120000"),
+        ("UNOC:3+A+B+260401:1200", "260431:1260"),
+    ] {
+        out += &check(unb, ung);
+    }
+    expect![[r#"
+        UNOA:3+A+B+260401:1200 260401:1200
+        UNOA:3+A+B+20260401:1200 20260401:1200
+        warning EDI-024 1.4 022/-/-/-/12: UNB S004 0017 has 8 digits, expected 6 in this version
+        warning EDI-024 2.4 024/-/-/-/12: UNG S004 0017 has 8 digits, expected 6 in this version
+        UNOC:4+A+B+20260401:1200 20260401:1200
+        UNOC:4+A+B+260401:1200 
+        warning EDI-024 1.4 022/-/-/-/12: UNB S004 0017 has 6 digits, expected 8 in this version
+        UNOC:3+A+B+260401:120000 260401:120000
+        warning EDI-024 1.4 022/-/-/-/12: UNB S004 0019 has 6 digits, expected 4 in this version
+        warning EDI-024 2.4 024/-/-/-/12: UNG S004 0019 has 6 digits, expected 4 in this version
+        UNOC:3+A+B+260401:1200 260431:1260
+        EDI-038 2.4 024/-/-/-/12: UNG S004 0017 is not a date (YYMMDD or CCYYMMDD)
+        EDI-038 2.4 024/-/-/-/12: UNG S004 0019 is not a time (HHMM)
+    "#]]
+    .assert_eq(&out);
+}
+
+/// TA102 is ISA09, which has six digits, and TA103 is ISA10.
+#[test]
+fn date_and_time_of_a_ta1_have_the_digits_of_isa() {
+    check(
+        &[
+            ("GS*BE*S*R*", "TA1*000000001*260401*1200*A*000~GS*BE*S*R*"),
+            ("GS*BE*S*R*", "TA1*000000001*20260401*120000*A*000~GS*BE*S*R*"),
+        ],
+        expect![[r#"
+            TA1*000000001*260401*1200*A*000~GS*BE*S*R*
+            TA1*000000001*20260401*120000*A*000~GS*BE*S*R*
+            warning EDI-024 2.2 022/-/-/-/12: TA102 has 8 digits, expected 6 in this version
+            warning EDI-024 2.3 022/-/-/-/12: TA103 has 6 digits, expected 4 in this version
+        "#]],
+    );
+}
