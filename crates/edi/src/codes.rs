@@ -113,7 +113,7 @@ impl EdiError {
             EdiError::Outside { .. } => ta1("024", "33"),
             EdiError::GroupsMixed { .. } => ta1("024", "30"),
             // 28: references do not match.
-            EdiError::ControlDiffers { level, .. } => match level {
+            EdiError::ControlDiffers { level, .. } | EdiError::ControlZeros { level, .. } => match level {
                 Level::Interchange => ta1("001", "28"),
                 Level::Group => AcknowledgmentCodes { group: Some("4"), contrl: Some("28"), ..none },
                 Level::Transaction => AcknowledgmentCodes { transaction: Some("3"), contrl: Some("28"), ..none },
@@ -188,6 +188,7 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
         EdiError::TrailerMissing { level, .. }
         | EdiError::TrailerAlone { level, .. }
         | EdiError::ControlDiffers { level, .. }
+        | EdiError::ControlZeros { level, .. }
         | EdiError::CountDiffers { level, .. }
         | EdiError::EnvelopeElements { level, in_trailer: true, .. }
         | EdiError::CountFormat { level, .. } => Some((*level, Side::Trailer)),

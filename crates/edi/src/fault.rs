@@ -432,6 +432,14 @@ pub enum EdiError {
         /// Digits found.
         found: usize,
     },
+    /// `EDI-025`: control numbers that are equal as numbers, but not as text.
+    #[error("{} and {} have different leading zeros: the control numbers of a header and its trailer must be identical", level.header_control(*standard), level.trailer_control(*standard))]
+    ControlZeros {
+        /// Standard.
+        standard: Standard,
+        /// The level.
+        level: Level,
+    },
     /// `EDI-021`: a package (UNO to UNP), which Quayline does not support.
     #[error("a package (UNO to UNP) is not supported")]
     Package,
@@ -481,6 +489,7 @@ impl EdiError {
             EdiError::LineBreakInside => "EDI-013",
             EdiError::Nesting => "EDI-023",
             EdiError::DateWidth { .. } => "EDI-024",
+            EdiError::ControlZeros { .. } => "EDI-025",
             EdiError::BreakBehind => "EDI-014",
             EdiError::BinaryLength => "EDI-015",
             EdiError::BinaryTooLong { .. } => "EDI-016",
@@ -528,6 +537,7 @@ impl EdiError {
                 | EdiError::Nesting
                 | EdiError::Empty
                 | EdiError::DateWidth { .. }
+                | EdiError::ControlZeros { .. }
                 | EdiError::Characters
                 | EdiError::Repertoire { .. }
                 | EdiError::EnvelopeElements { .. }
@@ -584,6 +594,7 @@ impl EdiError {
             | EdiError::FieldMissing { standard, .. }
             | EdiError::FieldFormat { standard, .. }
             | EdiError::DateWidth { standard, .. }
+            | EdiError::ControlZeros { standard, .. }
             | EdiError::ControlTwice { standard, .. }
             | EdiError::EnvelopeElements { standard, .. }
             | EdiError::GroupsMixed { standard } => Some(match standard {
@@ -663,10 +674,12 @@ impl EdiError {
                 "look for where the rest went; the file may have been cut off or put together wrongly"
             }
             EdiError::TrailerAlone { .. } => "look for a missing header, or remove the trailer",
+            EdiError::ControlDiffers { .. } | EdiError::ControlZeros { .. } => {
+                "write the header's control number into the trailer"
+            }
             EdiError::DateWidth { expected: 4, .. } => "write the time as HHMM",
             EdiError::DateWidth { expected: 6, .. } => "write the date as YYMMDD",
             EdiError::DateWidth { .. } => "write the date as CCYYMMDD",
-            EdiError::ControlDiffers { .. } => "write the header's control number into the trailer",
             EdiError::CountDiffers { counted, .. } | EdiError::CountFormat { counted, .. } => {
                 return Some(format!("write {counted}, or look for what is missing or superfluous"));
             }

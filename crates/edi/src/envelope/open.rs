@@ -417,6 +417,7 @@ impl EnvelopePass<'_> {
         };
         let number = open.header.control_number();
         let same = same_control(standard, level, &number, control);
+        let zeros = standard == Standard::X12 && same && number.len() != control.trim_ascii_end().len();
         // If the source ends inside the trailer, its last element may be incomplete.
         let (is_open, counts_last) = (self.pass.is_open_end(), segment.element(2).is_none());
         let control_goes_on = is_open && number.starts_with(control);
@@ -427,6 +428,8 @@ impl EnvelopePass<'_> {
         }
         if !same && !control_goes_on {
             self.fault(EdiError::ControlDiffers { standard, level }, at.element(2));
+        } else if zeros {
+            self.fault(EdiError::ControlZeros { standard, level }, at.element(2));
         }
         if cut && !self.pass.is_cut_off() {
             self.fault(EdiError::Unterminated, at);

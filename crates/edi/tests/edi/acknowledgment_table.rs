@@ -73,6 +73,8 @@ fn errors() -> Vec<(EdiError, &'static str)> {
             EdiError::DateWidth { standard, level: Level::Group, name: "GS04", expected: 8, found: 6 },
             "digits of the date in GS or UNG",
         ),
+        (EdiError::ControlZeros { standard, level: Level::Interchange }, "leading zeros of IEA02"),
+        (EdiError::ControlZeros { standard, level: Level::Group }, "leading zeros of GE02"),
     ];
     let of = |level, words: [&'static str; 3]| match level {
         Level::Interchange => words[0],

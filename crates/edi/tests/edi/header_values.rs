@@ -280,3 +280,26 @@ fn date_and_time_of_a_ta1_have_the_digits_of_isa() {
         "#]],
     );
 }
+
+/// IEA02 `1` was as good as `000000001`, although the trailer repeats the header's number, and documents do not keep the difference.
+#[test]
+fn trailers_repeat_the_leading_zeros_of_headers() {
+    check(
+        &[
+            ("IEA*1*000000001~", "IEA*1*1~"),
+            ("IEA*1*000000001~", "IEA*1*000000002~"),
+            ("GE*1*1~", "GE*1*001~"),
+            ("*1200*1*X*", "*1200*001*X*"),
+        ],
+        expect![[r#"
+            IEA*1*1~
+            warning EDI-025 7.2 001/-/-/-/28: ISA13 and IEA02 have different leading zeros: the control numbers of a header and its trailer must be identical
+            IEA*1*000000002~
+            EDI-032 7.2 001/-/-/-/28: ISA13 and IEA02 differ: the control numbers of a header and its trailer must be equal
+            GE*1*001~
+            warning EDI-025 6.2 -/4/-/-/28: GS06 and GE02 have different leading zeros: the control numbers of a header and its trailer must be identical
+            *1200*001*X*
+            warning EDI-025 6.2 -/4/-/-/28: GS06 and GE02 have different leading zeros: the control numbers of a header and its trailer must be identical
+        "#]],
+    );
+}

@@ -76,7 +76,7 @@ pub(crate) fn check_with(guide: &str, body: &str, options: &ValidatorOptions) ->
     let guide = compiled(guide);
     let count = body.matches('~').count() + 2;
     let text = format!(
-        "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~GS*ZZ*S*R*20260401*1200*1*X*005010~ST*999*0001~{body}SE*{count}*0001~GE*1*1~IEA*1*1~"
+        "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~GS*ZZ*S*R*20260401*1200*1*X*005010~ST*999*0001~{body}SE*{count}*0001~GE*1*1~IEA*1*000000001~"
     );
     let mut out = String::new();
     for fault in findings(text.as_bytes(), &guide, options) {
