@@ -26,7 +26,7 @@ impl EdiError {
                 ..none
             },
             // 18: transaction set not in functional group.
-            EdiError::GroupDiffers { .. } => {
+            EdiError::GroupDiffers { .. } | EdiError::MessageDiffers { .. } => {
                 AcknowledgmentCodes { transaction: Some("18"), contrl: Some("14"), ..none }
             }
             // The checks of the guide report this fault.
@@ -199,7 +199,7 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
         | EdiError::RepetitionKind
         | EdiError::StandardsId
         | EdiError::Syntax { .. } => Some((Level::Interchange, Side::Header)),
-        EdiError::ImplementationDiffers => Some((Level::Transaction, Side::Header)),
+        EdiError::ImplementationDiffers | EdiError::MessageDiffers { .. } => Some((Level::Transaction, Side::Header)),
         _ => None,
     }
 }

@@ -410,6 +410,14 @@ pub enum EdiError {
         /// The level.
         level: SyntaxLevel,
     },
+    /// `EDI-049`: a message that is not of its group.
+    #[error("{message} differs from {group}: all messages of a group are of its type and version")]
+    MessageDiffers {
+        /// Element of UNH.
+        message: &'static str,
+        /// Element of UNG.
+        group: &'static str,
+    },
     /// `EDI-049`: a transaction set in a functional group of another kind.
     #[error("GS01 is not {expected}, the functional group of transaction set {transaction}")]
     GroupDiffers {
@@ -518,7 +526,7 @@ impl EdiError {
             EdiError::CodeExtension { .. } => "EDI-046",
             EdiError::ImplementationDiffers => "EDI-047",
             EdiError::Repertoire { .. } => "EDI-048",
-            EdiError::GroupDiffers { .. } => "EDI-049",
+            EdiError::GroupDiffers { .. } | EdiError::MessageDiffers { .. } => "EDI-049",
             EdiError::Content(error) => error.code(),
         })
     }
@@ -536,6 +544,7 @@ impl EdiError {
                 | EdiError::LineBreakInside
                 | EdiError::Nesting
                 | EdiError::Empty
+                | EdiError::MessageDiffers { .. }
                 | EdiError::DateWidth { .. }
                 | EdiError::ControlZeros { .. }
                 | EdiError::Characters
@@ -576,6 +585,7 @@ impl EdiError {
             EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
             EdiError::ImplementationDiffers => Some("X12.6, ST03 and GS08"),
             EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
+            EdiError::MessageDiffers { .. } => Some("ISO 9735-1, UNG and UNH"),
             EdiError::Repertoire { .. } => Some("ISO 9735-1, character repertoires, levels A and B"),
             EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
                 Some("X12.6, character set, and ISO 9735-1, character repertoires")
@@ -680,6 +690,7 @@ impl EdiError {
             EdiError::DateWidth { expected: 4, .. } => "write the time as HHMM",
             EdiError::DateWidth { expected: 6, .. } => "write the date as YYMMDD",
             EdiError::DateWidth { .. } => "write the date as CCYYMMDD",
+            EdiError::MessageDiffers { .. } => "write the same value in both, or put the message into another group",
             EdiError::CountDiffers { counted, .. } | EdiError::CountFormat { counted, .. } => {
                 return Some(format!("write {counted}, or look for what is missing or superfluous"));
             }

@@ -7,6 +7,15 @@ use crate::fault::EdiError;
 use crate::level::Level;
 use crate::position::Position;
 
+/// Elements of UNH and UNG with the same meaning, by their name in documents. ISO 9735-1: the messages of a group are of one type.
+const OF_GROUP: [(&str, &str); 5] = [
+    ("type", "functional_id"),
+    ("version", "version"),
+    ("release", "release"),
+    ("agency", "agency"),
+    ("association", "association"),
+];
+
 /// Returns true if GS04 has eight digits in the version of GS08; `None` if the version is not known.
 pub(crate) fn dates_have_century(version: &[u8]) -> Option<bool> {
     let digits = version.first_chunk::<6>().filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
@@ -52,4 +61,19 @@ impl EnvelopePass<'_> {
         }
     }
 
+    /// Compares a message with its group. A group that leaves an element out allows any value.
+    pub(super) fn check_message_group(&mut self, at: Position) {
+        let (group, message) = (&self.envelope.group.header, &self.envelope.transaction.header);
+        let differs = OF_GROUP.iter().find(|(of_message, of_group)| {
+            let (one, other) = (message.field(of_message), group.field(of_group));
+            !one.is_empty() && !other.is_empty() && one != other
+        });
+        let Some((of_message, of_group)) = differs else { return };
+        let named = |level, name: &str| {
+            header_fields(Standard::Edifact, level).iter().find(|field| field.name == name).map(|field| field.reference)
+        };
+        let names = (named(Level::Transaction, of_message), named(Level::Group, of_group));
+        let (Some(of_message), Some(of_group)) = names else { return };
+        self.fault(EdiError::MessageDiffers { message: of_message, group: of_group }, at.element(2));
+    }
 }

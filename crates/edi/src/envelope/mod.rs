@@ -31,6 +31,7 @@ use open::Open;
 /// * Counts are correct: IEA01 groups, GE01 transaction sets, SE01 segments; UNZ groups or messages, UNE messages, UNT segments.
 /// * Control numbers are unique within the enclosing level, as far as the last 4,096 runs of numbers show.
 /// * Header fields have the format of the standard ([`header_fields`]) and, for dates, of its version.
+/// * A message has the type and version of its group.
 /// * Levels are closed before others open, and no segment is outside of a transaction except those that may be (TA1, ISX).
 #[derive(Clone, Debug)]
 pub struct EnvelopeReader {

@@ -257,8 +257,11 @@ impl EnvelopePass<'_> {
             self.fault(error, at);
         }
         self.check_widths(level, standard, at);
-        if level == Level::Transaction && standard == Standard::X12 {
-            self.check_implementation(at);
+        if level == Level::Transaction && self.envelope.group.is_open {
+            match standard {
+                Standard::X12 => self.check_implementation(at),
+                Standard::Edifact => self.check_message_group(at),
+            }
         }
         let control = {
             let header = &self.envelope.level(level).header;
@@ -284,9 +287,6 @@ impl EnvelopePass<'_> {
     /// Checks ST03, which names the implementation guide of one transaction set and overrides GS08, while all transaction sets of a group have the
     /// same guide. A group that names only the standard (`005010`) allows any guide of that standard.
     fn check_implementation(&mut self, at: Position) {
-        if !self.envelope.group.is_open {
-            return;
-        }
         let transaction = self.envelope.transaction.header.field("implementation");
         let group = self.envelope.group.header.field("version");
         let (transaction, group) = (transaction.trim_ascii_end(), group.trim_ascii_end());

@@ -65,6 +65,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
             EdiError::GroupDiffers { transaction: "".into(), expected: "".into() },
             "transaction set in another functional group",
         ),
+        (EdiError::MessageDiffers { message: "", group: "" }, "UNH and UNG differ"),
         (
             EdiError::DateWidth { standard, level: Level::Interchange, name: "UNB S004 0017", expected: 6, found: 8 },
             "digits of the date in UNB",

@@ -303,3 +303,42 @@ fn trailers_repeat_the_leading_zeros_of_headers() {
         "#]],
     );
 }
+
+/// The type and version of a message contradicted its group without a finding.
+#[test]
+fn a_message_is_of_the_type_and_version_of_its_group() {
+    let check = |ung: &str| {
+        let text = format!(
+            "UNB+UNOA:3+A+B+260401:1200+1'UNG+{ung}'UNH+1+ORDERS:D:96A:UN:EAN008'BGM+220'UNT+3+1'UNE+1+1'UNZ+1+1'"
+        );
+        format!("{ung}\n{}", faults(text.as_bytes(), Rules::Lenient, None))
+    };
+    let mut out = String::new();
+    for ung in [
+        "ORDERS+A+B+260401:1200+1+UN+D:96A:EAN008",
+        "ORDERS+A+B+260401:1200+1+UN+D:96A",
+        "++++1",
+        "INVOIC+A+B+260401:1200+1+UN+D:96A",
+        "ORDERS+A+B+260401:1200+1+UN+D:01B",
+        "ORDERS+A+B+260401:1200+1+UN+S:96A",
+        "ORDERS+A+B+260401:1200+1+XX+D:96A",
+        "ORDERS+A+B+260401:1200+1+UN+D:96A:OTHER",
+    ] {
+        out += &check(ung);
+    }
+    expect![[r#"
+        ORDERS+A+B+260401:1200+1+UN+D:96A:EAN008
+        ORDERS+A+B+260401:1200+1+UN+D:96A
+        ++++1
+        INVOIC+A+B+260401:1200+1+UN+D:96A
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0065 differs from UNG 0038: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+UN+D:01B
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0054 differs from UNG S008 0054: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+UN+S:96A
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0052 differs from UNG S008 0052: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+XX+D:96A
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0051 differs from UNG 0051: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+UN+D:96A:OTHER
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0057 differs from UNG S008 0057: all messages of a group are of its type and version
+    "#]].assert_eq(&out);
+}
