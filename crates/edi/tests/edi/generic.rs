@@ -173,6 +173,9 @@ fn documents_that_cannot_be_written() {
     let errors = |body: &str| write_json(body.as_bytes()).expect_err("refused");
     let interchange = r#""interchange":{"sender_qualifier":"ZZ","sender":"A","receiver_qualifier":"ZZ","receiver":"B","date":"260401","time":"1200","version":"00401"}"#;
     let delimiters = r##""delimiters":{"element":"*","component":":","terminator":"~","decimal_mark":"."}"##;
+    let binary = |tag: &str, elements: &str| {
+        format!(r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"{tag}","elements":[{elements}]}}]}}"#)
+    };
     let mut out = String::new();
     for body in [
         r#"{"standard":"TRADACOMS"}"#.to_owned(),
@@ -194,6 +197,12 @@ fn documents_that_cannot_be_written() {
         // Regression: both were written, the one without ST01, the other with the usual delimiters.
         format!(r#"{{"standard":"X12",{interchange},"transaction":{{"control_number":"0001"}}}}"#),
         format!(r#"{{"standard":"X12",{interchange},"delimiters":{{"element":"A"}}}}"#),
+        // Regression: a reader takes as many bytes as the length says.
+        binary("BIN", r#"{"value":"3"},{"binary":"00ff"}"#),
+        binary("BIN", r#"{"value":"+2"},{"binary":"00ff"}"#),
+        binary("BIN", r#"{"value":"2"}"#),
+        binary("BIN", r#"{"value":"2"},{"value":"ABC"}"#),
+        binary("BDS", r#"{"value":"ASC"},{"value":"1"},{"binary":"00ff"}"#),
     ] {
         out.push_str(&errors(&body));
         out.push('\n');
@@ -211,7 +220,17 @@ fn documents_that_cannot_be_written() {
         EDI-059: the document has an envelope segment among its `segments`: headers are fields, and trailers are written automatically
         EDI-052: `transaction.type` is missing (ST01)
         EDI-051: `delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different
+        EDI-065: the length of the binary data is not 2, the number of its bytes
+        EDI-065: the length of the binary data is not 2, the number of its bytes
+        EDI-065: the length of the binary data is not 0, the number of its bytes
+        EDI-065: the length of the binary data is not 3, the number of its bytes
+        EDI-065: the length of the binary data is not 2, the number of its bytes
     "#]].assert_eq(&out);
+    for (tag, elements) in
+        [("BIN", r#"{"value":"2"},{"binary":"00ff"}"#), ("BDS", r#"{"value":"ASC"},{"value":"3"},{"binary":"2a7e0a"}"#)]
+    {
+        assert!(write_json(binary(tag, elements).as_bytes()).is_ok(), "{tag}");
+    }
     let one =
         format!(r#"{{"standard":"X12",{interchange},"delimiters":{{"element":"|"}},"segments":[{{"tag":"TA1"}}]}}"#);
     assert!(write_json(one.as_bytes()).expect("written").starts_with("ISA|00|"), "the rest is chosen");
