@@ -125,14 +125,25 @@ impl Explanation<'_, '_> {
         faults: &mut Vec<ElementFault>,
     ) {
         let repetitions = element.repetitions().count();
+        let given =
+            element.repetitions().enumerate().filter(|(_, one)| !one.is_empty()).last().map_or(0, |(i, _)| i + 1);
         let at = |kind, repetition, component, spec| ElementFault { kind, element: place, repetition, component, spec };
-        if repetitions > spec.repeat as usize {
-            let kind = Kind::RepetitionsTooMany { max: spec.repeat, found: count(repetitions) };
+        // Documents hold an element that occurs once as one text, with any separators in it.
+        let found = if spec.repeat == 1 { repetitions } else { given };
+        if found > spec.repeat as usize {
+            let kind = Kind::RepetitionsTooMany { max: spec.repeat, found: count(found) };
             faults.push(at(kind, 0, 0, Some(number)));
             return;
         }
+        if given < repetitions && repetitions > 1 {
+            faults.push(at(Kind::TrailingSeparators, 0, 0, Some(number)));
+            if given == 0 {
+                faults.extend(spec.mandatory.then(|| at(Kind::ElementMissing, 0, 0, Some(number))));
+                return;
+            }
+        }
         let mut scratch = Vec::new();
-        for (r, repetition) in element.repetitions().enumerate() {
+        for (r, repetition) in element.repetitions().take(given.max(1)).enumerate() {
             let r = if repetitions > 1 { r + 1 } else { 0 };
             if spec.form == Form::Composite {
                 self.composite(spec, number, place, r, &repetition, faults);

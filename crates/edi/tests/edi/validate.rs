@@ -54,6 +54,8 @@ segment BBB
 segment CCC
   1 O
   1 O
+segment RRR
+  1 M repeat 3
 segment HL
   1 M
   1 O
@@ -64,6 +66,7 @@ structure
   segment BBB O *
   segment CCC O 2
     02 N
+  segment RRR O *
 "#;
 
 fn compiled(text: &str) -> Arc<CompiledGuide> {
@@ -121,6 +124,25 @@ fn good_elements() {
     check(
         "AAA*A*AB*-1.5*-1234~AAA*A*AB*1**20240229*1200***X~AAA*ABCDE*E *123456***235959*AB^CD:X:Y*NEW*A~BBB*AB*RD8*20260101-20260131~BBB*CD*ZZZ*ANY~",
         expect![[""]],
+    );
+}
+
+/// A separator of repetitions after the last value was no trailing separator, and separators alone were a value.
+#[test]
+fn separators_of_repetitions_at_the_end() {
+    check(
+        "AAA*A******AB:X:Y^~AAA*A******AB:X:Y^^~AAA*A********^~RRR*^~RRR*A^~RRR*A^^B~RRR*A^B^~RRR*A^B^C^~",
+        expect![[r#"
+            warning EDI-123 2.7 -/- 45: AAA07 (Pair) has separators after its last value
+            warning EDI-123 3.7 -/- 45: AAA07 (Pair) has separators after its last value
+            EDI-124 4.3 8/2 13: AAA03 (Amount) is missing by the note L090304
+            EDI-122 4.9 8/12 35: AAA09 (Text) is repeated 2 times, expected at most 1
+            warning EDI-123 5.1 -/- 45: RRR01 (Text) has separators after its last value
+            EDI-111 5.1 8/1 13: RRR01 (Text) is missing
+            warning EDI-123 6.1 -/- 45: RRR01 (Text) has separators after its last value
+            warning EDI-123 8.1 -/- 45: RRR01 (Text) has separators after its last value
+            warning EDI-123 9.1 -/- 45: RRR01 (Text) has separators after its last value
+        "#]],
     );
 }
 
