@@ -89,6 +89,10 @@ impl EdiError {
             EdiError::BinaryLength | EdiError::BinaryTooLong { .. } | EdiError::BinaryEnd => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("12"), ..none }
             }
+            // 8: segment has data element errors; 13: missing.
+            EdiError::NoElements => {
+                AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("13"), ..none }
+            }
             // 1: unrecognised segment identifier.
             EdiError::Tag { .. } | EdiError::Empty => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("1"), contrl: Some("15"), ..none }

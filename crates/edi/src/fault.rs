@@ -410,6 +410,9 @@ pub enum EdiError {
         /// The level.
         level: SyntaxLevel,
     },
+    /// `EDI-026`: a segment without elements.
+    #[error("the segment has no elements")]
+    NoElements,
     /// `EDI-049`: a message that is not of its group.
     #[error("{message} differs from {group}: all messages of a group are of its type and version")]
     MessageDiffers {
@@ -497,6 +500,7 @@ impl EdiError {
             EdiError::LineBreakInside => "EDI-013",
             EdiError::Nesting => "EDI-023",
             EdiError::DateWidth { .. } => "EDI-024",
+            EdiError::NoElements => "EDI-026",
             EdiError::ControlZeros { .. } => "EDI-025",
             EdiError::BreakBehind => "EDI-014",
             EdiError::BinaryLength => "EDI-015",
@@ -544,6 +548,7 @@ impl EdiError {
                 | EdiError::LineBreakInside
                 | EdiError::Nesting
                 | EdiError::Empty
+                | EdiError::NoElements
                 | EdiError::MessageDiffers { .. }
                 | EdiError::DateWidth { .. }
                 | EdiError::ControlZeros { .. }
@@ -581,7 +586,8 @@ impl EdiError {
             | EdiError::TerminatorMissing { .. }
             | EdiError::TrailerMerged { .. }
             | EdiError::Tag { .. }
-            | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
+            | EdiError::Empty
+            | EdiError::NoElements => Some("X12.6 and ISO 9735-1, segments"),
             EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
             EdiError::ImplementationDiffers => Some("X12.6, ST03 and GS08"),
             EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
@@ -679,6 +685,7 @@ impl EdiError {
             EdiError::Tag { .. } => {
                 "write tags in capital letters, or look for a stray or missing segment terminator just before"
             }
+            EdiError::NoElements => "write an element, or leave the segment out",
             EdiError::Empty => "leave out the superfluous segment terminator",
             EdiError::TrailerMissing { .. } => {
                 "look for where the rest went; the file may have been cut off or put together wrongly"

@@ -34,6 +34,10 @@ impl Validator {
         match event {
             Event::Segment => {
                 self.segment(pass);
+                // With a guide, the check of elements reports it.
+                if !self.active && pass.segment().raw_elements().all(<[u8]>::is_empty) && !pass.is_cut() {
+                    pass.put_segment_fault(EdiError::NoElements, pass.position());
+                }
                 if let Some((error, at)) = self.characters(pass) {
                     pass.put_segment_fault(error, at);
                 }

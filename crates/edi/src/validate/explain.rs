@@ -61,9 +61,9 @@ impl Explanation<'_, '_> {
         } else if given < segment.len() {
             faults.push(of_segment(Kind::TrailingSeparators, 0));
         }
-        if given == 0
-            && let Some(first_needed) = specs.iter().position(|spec| spec.mandatory)
-        {
+        // A segment has at least one element (X12.6; ISO 9735-1), although none of its elements may be mandatory.
+        if given == 0 && !specs.is_empty() {
+            let first_needed = specs.iter().position(|spec| spec.mandatory).unwrap_or(0);
             let (kind, spec) = (Kind::ElementsMissing, Some(first + count(first_needed)));
             faults.push(ElementFault { spec, ..of_segment(kind, first_needed + 1) });
             return;

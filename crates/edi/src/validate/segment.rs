@@ -51,8 +51,8 @@ pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<
         bit <<= 1;
         before = (from, end);
     }
-    // Separators at the end separate nothing.
-    (before.0 < before.1 || ends.is_empty()) && row.allows(&tables.cells, present)
+    // Separators at the end separate nothing, and a segment has an element.
+    before.0 < before.1 && row.allows(&tables.cells, present)
 }
 
 /// Context for checking the values of one segment.

@@ -342,3 +342,32 @@ fn a_message_is_of_the_type_and_version_of_its_group() {
         warning EDI-049 1.2 -/-/18/-/14: UNH S009 0057 differs from UNG S008 0057: all messages of a group are of its type and version
     "#]].assert_eq(&out);
 }
+
+/// A segment without elements was good if no guide was for it.
+#[test]
+fn a_segment_has_an_element() {
+    let mut out = String::new();
+    for segment in ["REF~", "REF**~", "REF**A~"] {
+        let text = X12.replacen("REF*A~", segment, 1);
+        let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+        let mut validator = Validator::new(ValidatorOptions::default());
+        let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+        let mut found = Vec::new();
+        loop {
+            let event = pass.advance();
+            let check = validator.event(event, |_| None, &mut pass, &mut found);
+            for fault in &found {
+                let _ = writeln!(out, "{segment} {} {}: {}", fault.error.code(), fault.at.segment, fault.error);
+            }
+            check.end(&mut pass);
+            if event == Event::Done {
+                break;
+            }
+        }
+    }
+    expect![[r#"
+        REF~ EDI-026 2: the segment has no elements
+        REF**~ EDI-026 2: the segment has no elements
+    "#]]
+    .assert_eq(&out);
+}

@@ -168,6 +168,19 @@ fn numbers_with_an_exponent_or_leading_zeros() {
     .assert_eq(&check_with(&long, "AAA*A*AB*007~AAA*A*AB*0007~AAA*A***07~AAA*A***007~", &ValidatorOptions::default()));
 }
 
+/// Segments whose elements are all optional were good without any.
+#[test]
+fn a_segment_without_elements() {
+    check(
+        "CCC~CCC**~",
+        expect![[r#"
+        EDI-111 2.1 8/1 13: CCC01 (Text) is missing, and so is every other element of the segment
+        warning EDI-123 3 -/- 45: CCC has separators after its last value
+        EDI-111 3.1 8/1 13: CCC01 (Text) is missing, and so is every other element of the segment
+    "#]],
+    );
+}
+
 #[test]
 fn lengths_count_digits_and_characters() {
     check(
