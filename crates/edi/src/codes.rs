@@ -78,6 +78,7 @@ impl EdiError {
             | EdiError::BreakBehind
             | EdiError::Characters
             | EdiError::Repertoire { .. }
+            | EdiError::Controls
             | EdiError::CodeExtension { .. } => AcknowledgmentCodes {
                 interchange_note: Some("022"),
                 transaction: Some("5"),

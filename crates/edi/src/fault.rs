@@ -413,6 +413,11 @@ pub enum EdiError {
     /// `EDI-026`: a segment without elements.
     #[error("the segment has no elements")]
     NoElements,
+    /// `EDI-048`: control characters.
+    #[error(
+        "the text has control characters, which no character set of the standard has, here and later in this message"
+    )]
+    Controls,
     /// `EDI-049`: a message that is not of its group.
     #[error("{message} differs from {group}: all messages of a group are of its type and version")]
     MessageDiffers {
@@ -529,7 +534,7 @@ impl EdiError {
             EdiError::NotInDocument { .. } => "EDI-045",
             EdiError::CodeExtension { .. } => "EDI-046",
             EdiError::ImplementationDiffers => "EDI-047",
-            EdiError::Repertoire { .. } => "EDI-048",
+            EdiError::Repertoire { .. } | EdiError::Controls => "EDI-048",
             EdiError::GroupDiffers { .. } | EdiError::MessageDiffers { .. } => "EDI-049",
             EdiError::Content(error) => error.code(),
         })
@@ -554,6 +559,7 @@ impl EdiError {
                 | EdiError::ControlZeros { .. }
                 | EdiError::Characters
                 | EdiError::Repertoire { .. }
+                | EdiError::Controls
                 | EdiError::EnvelopeElements { .. }
         )
     }
@@ -593,7 +599,7 @@ impl EdiError {
             EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
             EdiError::MessageDiffers { .. } => Some("ISO 9735-1, UNG and UNH"),
             EdiError::Repertoire { .. } => Some("ISO 9735-1, character repertoires, levels A and B"),
-            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
+            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters | EdiError::Controls => {
                 Some("X12.6, character set, and ISO 9735-1, character repertoires")
             }
             EdiError::BinaryLength
@@ -715,6 +721,7 @@ impl EdiError {
                 "write the value of GS08 into ST03, or put the transaction set into a group of its own guide"
             }
             EdiError::Repertoire { .. } => "name a larger set in UNB, such as UNOC, or leave the characters out",
+            EdiError::Controls => "leave the characters out",
             EdiError::GroupDiffers { expected, .. } => {
                 return Some(format!("put the transaction set into a functional group with {expected} in GS01"));
             }

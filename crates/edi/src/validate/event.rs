@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Validator;
-use super::characters::CharacterCheck;
+use super::characters::{AsciiControls, CharacterCheck};
 use crate::envelope::{Closed, EnvelopePass, Event};
 use crate::fault::{EdiError, EdiFault};
 use crate::guide::{CompiledGuide, GuideSet};
@@ -83,8 +83,12 @@ impl Validator {
             in_trailer: false,
         });
         let characters = match level {
-            Level::Transaction => self.characters.look(&header.segment(), || at),
-            _ => CharacterCheck::of(self.options.characters, pass).look(&header.segment(), || at),
+            Level::Transaction => self.characters.look(&header.segment(), AsciiControls::OfElements, || at),
+            _ => CharacterCheck::of(self.options.characters, pass).look(
+                &header.segment(),
+                AsciiControls::OfElements,
+                || at,
+            ),
         };
         surplus
             .into_iter()

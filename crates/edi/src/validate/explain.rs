@@ -242,7 +242,7 @@ pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, dat
     };
     let wrong = match spec.form {
         Form::Binary | Form::Composite => length(data.len()),
-        Form::Text if data.iter().any(|byte| *byte < b' ') => {
+        Form::Text | Form::X12Period | Form::EdifactPeriod if data.iter().any(u8::is_ascii_control) => {
             Some(Kind::Characters { expected: "printable characters" })
         }
         Form::Text if spec.mandatory && spec.codes == 0 && data.iter().all(|byte| *byte == b' ') => Some(Kind::Blank),

@@ -28,8 +28,8 @@ use crate::guide::walk::{Mark, StructureFault, StructureKind};
 use crate::guide::{Asked, CompiledGuide, GuideSet, Placement, Walk, acknowledgment_guide};
 use crate::position::Position;
 use crate::segment::Segment;
-use characters::CharacterCheck;
 pub use characters::CharacterRules;
+use characters::{AsciiControls, CharacterCheck};
 pub(crate) use element::{Numbers, Settings};
 pub use event::EventCheck;
 pub(crate) use explain::value_fault;
@@ -200,7 +200,8 @@ impl Validator {
     /// transaction, with a guide or without.
     #[inline(always)]
     pub fn characters(&mut self, pass: &EnvelopePass<'_>) -> Option<(EdiError, Position)> {
-        self.characters.look(&pass.segment(), || pass.position())
+        let ascii = if self.active { AsciiControls::OfElements } else { AsciiControls::Here };
+        self.characters.look(&pass.segment(), ascii, || pass.position())
     }
 
     /// Places the next segment of the transaction; [`Validator::check`] or [`Validator::pass_over`] must follow.

@@ -66,6 +66,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
             "transaction set in another functional group",
         ),
         (EdiError::MessageDiffers { message: "", group: "" }, "UNH and UNG differ"),
+        (EdiError::Controls, "control characters"),
         (EdiError::NoElements, "segment without elements"),
         (
             EdiError::DateWidth { standard, level: Level::Interchange, name: "UNB S004 0017", expected: 6, found: 8 },

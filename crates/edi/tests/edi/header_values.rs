@@ -343,6 +343,57 @@ fn a_message_is_of_the_type_and_version_of_its_group() {
     "#]].assert_eq(&out);
 }
 
+/// DEL and the control characters of ISO 8859-1 from 0x80 to 0x9f were in every set, and in X12 so were those of ASCII.
+#[test]
+fn control_characters_are_of_no_character_set() {
+    let mut out = String::new();
+    let mut show = |what: &str, text: Vec<u8>, named: Option<&str>| {
+        let named = named.map(|name| Charset::by_name(name).expect("a set"));
+        let _ = write!(out, "{what}\n{}", faults(&text, Rules::Lenient, named));
+    };
+    let x12 = |value: &str| X12.replacen("REF*A", &format!("REF*{value}"), 1).into_bytes();
+    show("X12, DEL", x12("A\u{7f}"), None);
+    show("X12, BEL", x12("A\u{7}"), None);
+    show("X12, U+0085 in UTF-8", x12("A\u{85}"), Some("utf-8"));
+    show("X12, U+00A0 in UTF-8", x12("A\u{a0}"), Some("utf-8"));
+    show(
+        "X12, 0x80 in Windows-1252",
+        X12.bytes().map(|byte| if byte == b'V' { 0x80 } else { byte }).collect(),
+        Some("windows-1252"),
+    );
+    let controls_as_separators = X12.replace('~', "\u{1c}").replace('*', "\u{1d}").replace(':', "\u{1f}");
+    show("X12, control characters as delimiters", controls_as_separators.into_bytes(), None);
+    let edifact = |set: &str, value: &[u8]| {
+        let head = format!("UNB+{set}:3+A+B+990802:1557+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++").into_bytes();
+        [&head, value, b"'FTX+AAI+++", value, b"'UNT+4+1'UNZ+1+1'"].concat()
+    };
+    show("UNOA, DEL", edifact("UNOA", b"A\x7f"), None);
+    show("UNOC, DEL", edifact("UNOC", b"A\x7f"), None);
+    show("UNOC, 0x85", edifact("UNOC", b"A\x85"), None);
+    show("UNOC, 0xa0", edifact("UNOC", b"A\xa0"), None);
+    show("UNOW, U+009F", edifact("UNOW", "A\u{9f}".as_bytes()), None);
+    expect![[r#"
+        X12, DEL
+        warning EDI-048 2.1 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        X12, BEL
+        warning EDI-048 2.1 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        X12, U+0085 in UTF-8
+        warning EDI-048 2.1 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        X12, U+00A0 in UTF-8
+        X12, 0x80 in Windows-1252
+        X12, control characters as delimiters
+        UNOA, DEL
+        warning EDI-048 2.4 022/-/5/-/21: the text has characters that UNOA does not have, such as small letters or #; here and further on in this message
+        UNOC, DEL
+        warning EDI-048 2.4 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        UNOC, 0x85
+        warning EDI-048 2.4 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        UNOC, 0xa0
+        UNOW, U+009F
+        warning EDI-048 2.4 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+    "#]].assert_eq(&out);
+}
+
 /// A segment without elements was good if no guide was for it.
 #[test]
 fn a_segment_has_an_element() {

@@ -181,6 +181,18 @@ fn a_segment_without_elements() {
     );
 }
 
+/// DEL was printable.
+#[test]
+fn del_is_no_printable_character() {
+    check(
+        "AAA*A\u{7f}~BBB*AB*ZZZ*X\u{1}~",
+        expect![[r#"
+        EDI-116 2.1 8/6 37: AAA01 (Text) has invalid characters, expected printable characters
+        EDI-116 3.3 8/6 37: BBB03 (Period) has invalid characters, expected printable characters
+    "#]],
+    );
+}
+
 #[test]
 fn lengths_count_digits_and_characters() {
     check(
