@@ -195,7 +195,8 @@ fn group(
         _ => None,
     };
     let sent = members.as_ref().map(|(_, members)| members.len() as u64);
-    let contradiction = report.contradiction().map(str::to_owned).or_else(|| missed(report, sent?));
+    let version = members.as_ref().and_then(|(entry, _)| other_version(report, &entry.details.version));
+    let contradiction = report.contradiction().map(str::to_owned).or(version).or_else(|| missed(report, sent?));
     let is_doubtful = contradiction.is_some();
     if let Some(what) = contradiction.filter(|_| state.is_some()) {
         let message = format!("the answer to group {number} contradicts itself or the group: {what}");
@@ -221,6 +222,12 @@ fn missed(report: &GroupReport, sent: u64) -> Option<String> {
     // Without transactions, a purge removed them.
     let received = report.received.filter(|received| *received != sent && sent > 0)?;
     Some(format!("it counts {received} transaction sets, and the group has {sent}"))
+}
+
+/// Compares the version of an answer (AK103, since 005010) with GS08 of the group that was sent.
+fn other_version(report: &GroupReport, sent: &str) -> Option<String> {
+    let version = report.version.as_deref().map(str::trim).filter(|version| !version.is_empty() && *version != sent)?;
+    (!sent.is_empty()).then(|| format!("it names version {version}, and the group was sent as {sent}"))
 }
 
 /// Returns the transactions of a group that was sent.

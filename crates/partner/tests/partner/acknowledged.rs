@@ -70,6 +70,18 @@ fn a_ta1_answers_the_interchange_of_its_date_and_time() {
     assert_eq!(states(&world, Kind::Interchange), [State::Refused]);
 }
 
+/// The version in AK1 was not compared with that of the group.
+#[test]
+fn an_answer_to_a_group_of_another_version_accepts_only_what_it_names() {
+    let world = World::with(EXPECTING, "");
+    world.sent("order", &["A1", "A2"]);
+    let report = world.receive(&answer(1, "AK1*PO*1*004010~AK9*A*2*2*2~"));
+    let text = format!("{:?}", report.findings);
+    assert!(text.contains("PTN-112") && text.contains("it names version 004010"), "{text}");
+    assert_eq!(states(&world, Kind::Transaction), [State::Sent; 2]);
+    assert!(world.receive(&answer(2, "AK1*PO*1*005010~AK9*A*2*2*2~")).findings.is_empty());
+}
+
 /// A partner that answers from another of its identities answered what was "never sent".
 #[test]
 fn an_answer_may_come_from_another_identity() {
