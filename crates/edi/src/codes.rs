@@ -26,7 +26,7 @@ impl EdiError {
                 ..none
             },
             // 18: transaction set not in functional group.
-            EdiError::GroupDiffers { .. } => {
+            EdiError::GroupDiffers { .. } | EdiError::MessageDiffers { .. } => {
                 AcknowledgmentCodes { transaction: Some("18"), contrl: Some("14"), ..none }
             }
             // The checks of the guide report this fault.
@@ -78,6 +78,7 @@ impl EdiError {
             | EdiError::BreakBehind
             | EdiError::Characters
             | EdiError::Repertoire { .. }
+            | EdiError::Controls
             | EdiError::CodeExtension { .. } => AcknowledgmentCodes {
                 interchange_note: Some("022"),
                 transaction: Some("5"),
@@ -88,6 +89,10 @@ impl EdiError {
             },
             EdiError::BinaryLength | EdiError::BinaryTooLong { .. } | EdiError::BinaryEnd => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("12"), ..none }
+            }
+            // 8: segment has data element errors; 13: missing.
+            EdiError::NoElements => {
+                AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("13"), ..none }
             }
             // 1: unrecognised segment identifier.
             EdiError::Tag { .. } | EdiError::Empty => {
@@ -113,7 +118,7 @@ impl EdiError {
             EdiError::Outside { .. } => ta1("024", "33"),
             EdiError::GroupsMixed { .. } => ta1("024", "30"),
             // 28: references do not match.
-            EdiError::ControlDiffers { level, .. } => match level {
+            EdiError::ControlDiffers { level, .. } | EdiError::ControlZeros { level, .. } => match level {
                 Level::Interchange => ta1("001", "28"),
                 Level::Group => AcknowledgmentCodes { group: Some("4"), contrl: Some("28"), ..none },
                 Level::Transaction => AcknowledgmentCodes { transaction: Some("3"), contrl: Some("28"), ..none },
@@ -134,7 +139,7 @@ impl EdiError {
             EdiError::FieldMissing { level, name, .. } => {
                 AcknowledgmentCodes { contrl: Some("13"), ..field(*level, name) }
             }
-            EdiError::FieldFormat { level, name, .. } => {
+            EdiError::FieldFormat { level, name, .. } | EdiError::DateWidth { level, name, .. } => {
                 AcknowledgmentCodes { contrl: Some("12"), ..field(*level, name) }
             }
         }
@@ -181,12 +186,14 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
     match error {
         EdiError::FieldMissing { level, .. }
         | EdiError::FieldFormat { level, .. }
+        | EdiError::DateWidth { level, .. }
         | EdiError::ControlTwice { level, .. }
         | EdiError::EnvelopeElements { level, in_trailer: false, .. }
         | EdiError::Nested { level, .. } => Some((*level, Side::Header)),
         EdiError::TrailerMissing { level, .. }
         | EdiError::TrailerAlone { level, .. }
         | EdiError::ControlDiffers { level, .. }
+        | EdiError::ControlZeros { level, .. }
         | EdiError::CountDiffers { level, .. }
         | EdiError::EnvelopeElements { level, in_trailer: true, .. }
         | EdiError::CountFormat { level, .. } => Some((*level, Side::Trailer)),
@@ -197,7 +204,7 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
         | EdiError::RepetitionKind
         | EdiError::StandardsId
         | EdiError::Syntax { .. } => Some((Level::Interchange, Side::Header)),
-        EdiError::ImplementationDiffers => Some((Level::Transaction, Side::Header)),
+        EdiError::ImplementationDiffers | EdiError::MessageDiffers { .. } => Some((Level::Transaction, Side::Header)),
         _ => None,
     }
 }

@@ -166,6 +166,18 @@ pub enum ContentErrorKind {
     Rule(Box<BrokenRule>),
     /// `EDI-131`: a mandatory text of blanks only.
     Blank,
+    /// `EDI-132`: a number in a form that documents do not keep.
+    NumberForm {
+        /// The number has an exponent; otherwise, superfluous leading zeros.
+        exponent: bool,
+    },
+}
+
+impl ContentErrorKind {
+    /// Returns true if the fault changes no value, so that it is a warning.
+    pub(crate) fn is_warning(&self) -> bool {
+        matches!(self, ContentErrorKind::TrailingSeparators | ContentErrorKind::NumberForm { .. })
+    }
 }
 
 /// A rule that does not hold.
@@ -228,6 +240,7 @@ impl ContentError {
             ContentErrorKind::HlChild { .. } => "EDI-128",
             ContentErrorKind::Rule(_) => "EDI-130",
             ContentErrorKind::Blank => "EDI-131",
+            ContentErrorKind::NumberForm { .. } => "EDI-132",
         }
     }
 
@@ -261,6 +274,7 @@ impl ContentError {
             | ContentErrorKind::Characters { .. }
             | ContentErrorKind::Date { .. }
             | ContentErrorKind::Day { .. }
+            | ContentErrorKind::NumberForm { .. }
             | ContentErrorKind::Time { .. } => {
                 ("X12.6, data element types and lengths", "ISO 9735-1, representation of values")
             }
@@ -323,6 +337,12 @@ impl ContentError {
             }
             ContentErrorKind::RepetitionsTooMany { max, .. } => format!("repeat it at most {max} times"),
             ContentErrorKind::TrailingSeparators => "end the segment after its last value".to_owned(),
+            ContentErrorKind::NumberForm { exponent: true } => {
+                "write the number without an exponent, as documents hold it, such as 10 for 1E1".to_owned()
+            }
+            ContentErrorKind::NumberForm { exponent: false } => {
+                "leave out the leading zeros; documents hold the number without them".to_owned()
+            }
             ContentErrorKind::Required { .. } => format!("write {reference}, or leave out what requires it"),
             ContentErrorKind::Excluded { .. } => format!("leave out {reference}, or the other"),
             ContentErrorKind::HlNumber { .. } => "number all HL segments of the transaction from 1".to_owned(),
@@ -402,6 +422,8 @@ impl ContentError {
             ContentErrorKind::RepetitionsTooMany { .. } => element("12", "35"),
             // A warning; 45 trailing separator.
             ContentErrorKind::TrailingSeparators => AcknowledgmentCodes { contrl: Some("45"), ..none },
+            // A warning; 12 invalid value.
+            ContentErrorKind::NumberForm { .. } => AcknowledgmentCodes { contrl: Some("12"), ..none },
             // 2 conditional required data element missing.
             ContentErrorKind::Required { .. } => element("2", "13"),
             ContentErrorKind::Excluded { .. } => element("10", "15"),
@@ -496,6 +518,10 @@ impl fmt::Display for ContentError {
                 write!(f, " is repeated {found} times, expected at most {max}")
             }
             ContentErrorKind::TrailingSeparators => f.write_str(" has separators after its last value"),
+            ContentErrorKind::NumberForm { exponent: true } => f.write_str(" is a number with an exponent"),
+            ContentErrorKind::NumberForm { exponent: false } => {
+                f.write_str(" has more leading zeros than its minimum length needs")
+            }
             ContentErrorKind::Required { note } => write!(f, " is missing by the note {note}"),
             ContentErrorKind::Excluded { note } => write!(f, " must not be present with the others by the note {note}"),
             ContentErrorKind::HlNumber { expected } => write!(f, " is not the next number, expected {expected}"),

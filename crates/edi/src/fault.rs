@@ -410,6 +410,22 @@ pub enum EdiError {
         /// The level.
         level: SyntaxLevel,
     },
+    /// `EDI-026`: a segment without elements.
+    #[error("the segment has no elements")]
+    NoElements,
+    /// `EDI-048`: control characters.
+    #[error(
+        "the text has control characters, which no character set of the standard has, here and later in this message"
+    )]
+    Controls,
+    /// `EDI-049`: a message that is not of its group.
+    #[error("{message} differs from {group}: all messages of a group are of its type and version")]
+    MessageDiffers {
+        /// Element of UNH.
+        message: &'static str,
+        /// Element of UNG.
+        group: &'static str,
+    },
     /// `EDI-049`: a transaction set in a functional group of another kind.
     #[error("GS01 is not {expected}, the functional group of transaction set {transaction}")]
     GroupDiffers {
@@ -417,6 +433,28 @@ pub enum EdiError {
         transaction: Box<str>,
         /// GS01 of the guide for it.
         expected: Box<str>,
+    },
+    /// `EDI-024`: a date or time with the digits of another version.
+    #[error("{name} has {found} digits, expected {expected} in this version")]
+    DateWidth {
+        /// Standard.
+        standard: Standard,
+        /// Level of the header.
+        level: Level,
+        /// Name in the standard.
+        name: &'static str,
+        /// Digits that the version has.
+        expected: usize,
+        /// Digits found.
+        found: usize,
+    },
+    /// `EDI-025`: control numbers that are equal as numbers, but not as text.
+    #[error("{} and {} have different leading zeros: the control numbers of a header and its trailer must be identical", level.header_control(*standard), level.trailer_control(*standard))]
+    ControlZeros {
+        /// Standard.
+        standard: Standard,
+        /// The level.
+        level: Level,
     },
     /// `EDI-021`: a package (UNO to UNP), which Quayline does not support.
     #[error("a package (UNO to UNP) is not supported")]
@@ -442,7 +480,7 @@ pub enum EdiError {
         /// Tag of the header.
         tag: Box<str>,
     },
-    /// `EDI-101` to `EDI-131`: something that the guide of the transaction does not allow.
+    /// `EDI-101` to `EDI-132`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
 }
@@ -466,6 +504,9 @@ impl EdiError {
             EdiError::Unterminated => "EDI-012",
             EdiError::LineBreakInside => "EDI-013",
             EdiError::Nesting => "EDI-023",
+            EdiError::DateWidth { .. } => "EDI-024",
+            EdiError::NoElements => "EDI-026",
+            EdiError::ControlZeros { .. } => "EDI-025",
             EdiError::BreakBehind => "EDI-014",
             EdiError::BinaryLength => "EDI-015",
             EdiError::BinaryTooLong { .. } => "EDI-016",
@@ -493,8 +534,8 @@ impl EdiError {
             EdiError::NotInDocument { .. } => "EDI-045",
             EdiError::CodeExtension { .. } => "EDI-046",
             EdiError::ImplementationDiffers => "EDI-047",
-            EdiError::Repertoire { .. } => "EDI-048",
-            EdiError::GroupDiffers { .. } => "EDI-049",
+            EdiError::Repertoire { .. } | EdiError::Controls => "EDI-048",
+            EdiError::GroupDiffers { .. } | EdiError::MessageDiffers { .. } => "EDI-049",
             EdiError::Content(error) => error.code(),
         })
     }
@@ -512,8 +553,13 @@ impl EdiError {
                 | EdiError::LineBreakInside
                 | EdiError::Nesting
                 | EdiError::Empty
+                | EdiError::NoElements
+                | EdiError::MessageDiffers { .. }
+                | EdiError::DateWidth { .. }
+                | EdiError::ControlZeros { .. }
                 | EdiError::Characters
                 | EdiError::Repertoire { .. }
+                | EdiError::Controls
                 | EdiError::EnvelopeElements { .. }
         )
     }
@@ -546,12 +592,14 @@ impl EdiError {
             | EdiError::TerminatorMissing { .. }
             | EdiError::TrailerMerged { .. }
             | EdiError::Tag { .. }
-            | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
+            | EdiError::Empty
+            | EdiError::NoElements => Some("X12.6 and ISO 9735-1, segments"),
             EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
             EdiError::ImplementationDiffers => Some("X12.6, ST03 and GS08"),
             EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
+            EdiError::MessageDiffers { .. } => Some("ISO 9735-1, UNG and UNH"),
             EdiError::Repertoire { .. } => Some("ISO 9735-1, character repertoires, levels A and B"),
-            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
+            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters | EdiError::Controls => {
                 Some("X12.6, character set, and ISO 9735-1, character repertoires")
             }
             EdiError::BinaryLength
@@ -567,6 +615,8 @@ impl EdiError {
             | EdiError::Nested { standard, .. }
             | EdiError::FieldMissing { standard, .. }
             | EdiError::FieldFormat { standard, .. }
+            | EdiError::DateWidth { standard, .. }
+            | EdiError::ControlZeros { standard, .. }
             | EdiError::ControlTwice { standard, .. }
             | EdiError::EnvelopeElements { standard, .. }
             | EdiError::GroupsMixed { standard } => Some(match standard {
@@ -641,12 +691,19 @@ impl EdiError {
             EdiError::Tag { .. } => {
                 "write tags in capital letters, or look for a stray or missing segment terminator just before"
             }
+            EdiError::NoElements => "write an element, or leave the segment out",
             EdiError::Empty => "leave out the superfluous segment terminator",
             EdiError::TrailerMissing { .. } => {
                 "look for where the rest went; the file may have been cut off or put together wrongly"
             }
             EdiError::TrailerAlone { .. } => "look for a missing header, or remove the trailer",
-            EdiError::ControlDiffers { .. } => "write the header's control number into the trailer",
+            EdiError::ControlDiffers { .. } | EdiError::ControlZeros { .. } => {
+                "write the header's control number into the trailer"
+            }
+            EdiError::DateWidth { expected: 4, .. } => "write the time as HHMM",
+            EdiError::DateWidth { expected: 6, .. } => "write the date as YYMMDD",
+            EdiError::DateWidth { .. } => "write the date as CCYYMMDD",
+            EdiError::MessageDiffers { .. } => "write the same value in both, or put the message into another group",
             EdiError::CountDiffers { counted, .. } | EdiError::CountFormat { counted, .. } => {
                 return Some(format!("write {counted}, or look for what is missing or superfluous"));
             }
@@ -664,6 +721,7 @@ impl EdiError {
                 "write the value of GS08 into ST03, or put the transaction set into a group of its own guide"
             }
             EdiError::Repertoire { .. } => "name a larger set in UNB, such as UNOC, or leave the characters out",
+            EdiError::Controls => "leave the characters out",
             EdiError::GroupDiffers { expected, .. } => {
                 return Some(format!("put the transaction set into a functional group with {expected} in GS01"));
             }

@@ -2,7 +2,7 @@
 //!
 //! | report | is about | found by |
 //! |---|---|---|
-//! | TA1, UCI | an interchange | its number, between the same parties |
+//! | TA1, UCI | an interchange | its number, between the same parties, and for TA1 its date and time |
 //! | AK1 and AK9, UCF | a group | its number, between the same parties |
 //! | OTI, APERAK | a transaction, or with OTI a group | its number in its group or, for EDIFACT, in its interchange |
 //! | AK2 and AK5, UCM | a transaction | its number in its group or, for EDIFACT, in its interchange |
@@ -15,13 +15,15 @@
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_edi::acknowledge::{
-    AcknowledgmentCode, GroupReport, InterchangeReport, Outcome, Report, TransactionReport,
+    AcknowledgmentCode, GroupReport, InterchangeReport, Outcome, Report, Stamp, TransactionReport,
 };
 
 use crate::codes;
 use crate::desk::Desk;
 use crate::details::Details;
-use crate::entry::{Entry, EntryId, Kind, State, Way, context_of, group_context, kept_number, transaction_context};
+use crate::entry::{
+    Entry, EntryId, Kind, Part, State, Way, context_of, group_context, kept_number, transaction_context,
+};
 use crate::field_key::Prefix;
 use crate::work::Work;
 
@@ -40,9 +42,9 @@ pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]
             Report::Transaction(one) => transaction(desk, work, one, (&standard, &parties))?,
         };
         let (what, number, document) = match report {
-            Report::Interchange(one) => ("interchange", &one.control_number, ""),
-            Report::Group(one) => ("group", &one.control_number, one.functional_id.as_deref().unwrap_or("")),
-            Report::Transaction(one) => ("transaction", &one.control_number, one.transaction.as_str()),
+            Report::Interchange(one) => ("interchange", &one.control_number, time_of(one).unwrap_or_default()),
+            Report::Group(one) => ("group", &one.control_number, one.functional_id.clone().unwrap_or_default()),
+            Report::Transaction(one) => ("transaction", &one.control_number, one.transaction.clone()),
         };
         let (message, hint) = match found {
             Found::Sent { .. } => {
@@ -136,7 +138,8 @@ fn interchange(
         parties.iter().map(|(sender, receiver)| context_of(&[standard, sender, receiver])).collect();
     let number = if standard == "X12" { padded_number(&report.control_number) } else { report.control_number.clone() };
     let state = state_of(Some(&report.outcome));
-    let about = About { kind: Kind::Interchange, contexts: &contexts, number: &number, document: "", advice: None };
+    let time = time_of(report).unwrap_or_default();
+    let about = About { kind: Kind::Interchange, contexts: &contexts, number: &number, document: &time, advice: None };
     let found = settle(desk, work, &about, state, &report.codes)?;
     if let (Found::Sent { id, is_changed: true }, Some(state)) = (&found, state)
         && (standard == "EDIFACT" || state == State::Refused)
@@ -144,6 +147,29 @@ fn interchange(
         children(desk, work, *id, state)?;
     }
     Ok(found)
+}
+
+/// Returns ISA09 and ISA10 as a TA1 names them; `None` if it does not.
+fn time_of(report: &InterchangeReport) -> Option<String> {
+    let (date, time) = (report.date.as_deref()?.trim(), report.time.as_deref()?.trim());
+    // Some partners add the century or seconds.
+    let date = if date.len() == 8 { date.get(2..)? } else { date };
+    Some(format!("{date} {}", time.get(..4)?))
+}
+
+/// Returns the date and time of a sent interchange by the time of its entry, in the form of [`time_of`].
+fn stamp_of(entry: &Entry) -> String {
+    let stamp = Stamp::from_unix(entry.time_ms / 1_000);
+    format!("{} {}", crate::time::text_of(stamp.short_date()), crate::time::text_of(stamp.time()))
+}
+
+/// Returns ISA09 and ISA10 of a sent interchange whose bytes are kept: the clock may differ between its header and its entry.
+fn written_time(desk: &mut Desk<'_>, entry: &Entry) -> Result<Option<String>, Findings> {
+    let ledger = desk.ledger;
+    let bytes = ledger.body(desk.unit()?, entry.id, Part::Document)?;
+    // X12.5: the elements of ISA have fixed lengths.
+    let field = |range| bytes.as_deref().and_then(|bytes| bytes.get(range)).map(crate::time::text_of);
+    Ok(field(70..76).zip(field(77..81)).map(|(date, time)| format!("{date} {time}")))
 }
 
 fn group(
@@ -169,7 +195,8 @@ fn group(
         _ => None,
     };
     let sent = members.as_ref().map(|(_, members)| members.len() as u64);
-    let contradiction = report.contradiction().map(str::to_owned).or_else(|| missed(report, sent?));
+    let version = members.as_ref().and_then(|(entry, _)| other_version(report, &entry.details.version));
+    let contradiction = report.contradiction().map(str::to_owned).or(version).or_else(|| missed(report, sent?));
     let is_doubtful = contradiction.is_some();
     if let Some(what) = contradiction.filter(|_| state.is_some()) {
         let message = format!("the answer to group {number} contradicts itself or the group: {what}");
@@ -195,6 +222,12 @@ fn missed(report: &GroupReport, sent: u64) -> Option<String> {
     // Without transactions, a purge removed them.
     let received = report.received.filter(|received| *received != sent && sent > 0)?;
     Some(format!("it counts {received} transaction sets, and the group has {sent}"))
+}
+
+/// Compares the version of an answer (AK103, since 005010) with GS08 of the group that was sent.
+fn other_version(report: &GroupReport, sent: &str) -> Option<String> {
+    let version = report.version.as_deref().map(str::trim).filter(|version| !version.is_empty() && *version != sent)?;
+    (!sent.is_empty()).then(|| format!("it names version {version}, and the group was sent as {sent}"))
 }
 
 /// Returns the transactions of a group that was sent.
@@ -301,7 +334,7 @@ struct About<'a> {
     /// Contexts of the number, the likeliest first.
     contexts: &'a [u64],
     number: &'a str,
-    /// GS01, ST01 or the message type; empty where the report does not say it.
+    /// GS01, ST01 or the message type, of an interchange ISA09 and ISA10; empty where the report does not say it.
     document: &'a str,
     /// Reasons of an application advice, which may reject a document that an acknowledgment accepted.
     advice: Option<&'a str>,
@@ -332,12 +365,16 @@ fn settle(
 ) -> Result<Found, Findings> {
     let number = kept_number(number);
     let ledger = desk.ledger;
-    let mut newest: Option<Entry> = None;
+    // Numbers recur, so a TA1 also names the date and time of its interchange (X12.5, TA102 and TA103).
+    let has_time = kind == Kind::Interchange && !document.is_empty();
+    let (mut newest, mut is_of_time): (Option<Entry>, bool) = (None, false);
     for (at, context) in contexts.iter().enumerate() {
         let key = Prefix::in_context(kind, Way::Sent, *context, Some(number));
         ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
-            if entry.number == number && newest.as_ref().is_none_or(|newest| newest.id < entry.id) {
-                newest = Some(entry);
+            let is_it = has_time && stamp_of(&entry) == document;
+            let is_newer = newest.as_ref().is_none_or(|newest| (is_of_time, newest.id) < (is_it, entry.id));
+            if entry.number == number && is_newer {
+                (newest, is_of_time) = (Some(entry), is_it);
             }
             Ok(true)
         })?;
@@ -348,9 +385,15 @@ fn settle(
     }
     let Some(entry) = newest else { return Ok(Found::Nothing) };
     // A partner that takes one of our groups for another must not accept or refuse it.
-    let sent = &entry.details.document;
+    let sent = if !has_time {
+        entry.details.document.clone()
+    } else if is_of_time {
+        document.to_owned()
+    } else {
+        written_time(desk, &entry)?.unwrap_or_else(|| stamp_of(&entry))
+    };
     if !document.is_empty() && !sent.is_empty() && document != sent {
-        return Ok(Found::Other(sent.clone()));
+        return Ok(Found::Other(sent));
     }
     let (id, by) = (entry.id, work.id);
     let kept = Ok(Found::Sent { id, is_changed: false });

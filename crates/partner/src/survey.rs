@@ -123,6 +123,8 @@ fn level_of(error: &EdiError) -> Option<Level> {
         EdiError::TrailerMissing { level, .. }
         | EdiError::TrailerAlone { level, .. }
         | EdiError::ControlDiffers { level, .. }
+        | EdiError::ControlZeros { level, .. }
+        | EdiError::DateWidth { level, .. }
         | EdiError::CountDiffers { level, .. }
         | EdiError::CountFormat { level, .. }
         | EdiError::Nested { level, .. }

@@ -33,7 +33,7 @@ impl Desk<'_> {
         let parties = (route.own, route.partner);
         let standard = route.standard;
         let now = self.now_ms();
-        let envelope = self.envelope(route)?;
+        let envelope = self.envelope(route, now)?;
         // Documents of one kind in one group, in the order in which they came.
         documents.sort_by(|a, b| (&a.functional, &a.version, a.id).cmp(&(&b.functional, &b.version, b.id)));
         let number = self.control_number(
@@ -183,7 +183,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    fn envelope(&self, route: &Route) -> Result<Envelope, Findings> {
+    fn envelope(&self, route: &Route, now_ms: u64) -> Result<Envelope, Findings> {
         let book = self.book;
         let shape = &route.shape;
         let party = |number: usize| -> Result<Party, Findings> {
@@ -207,7 +207,7 @@ impl Desk<'_> {
             sender: party(route.own)?,
             receiver: party(route.partner)?,
             test: route.test,
-            stamp: Stamp::from_unix(self.now_ms() / 1_000),
+            stamp: Stamp::from_unix(now_ms / 1_000),
             fields,
             line_breaks: shape.line_breaks,
         };

@@ -191,12 +191,12 @@ fn b10_a_missing_terminator_is_one_finding() {
 #[test]
 fn b11_that_no_guide_is_there_is_told_once_a_group() {
     let world = examples();
-    world.write("in.x12", order("*X*005010~", "*X*003010~"));
+    world.write("in.x12", order("*X*005010~", "*X*004010~"));
     for jobs in ["", " -j 3"] {
         let ran = world.run(&format!("validate in.x12 --guide 850.guide{jobs}"));
         let told = ran.code(1).out();
         assert_eq!(told.matches("error[EDI-044]").count(), 1, "{told}");
-        assert!(told.contains("none of the guides is for 850 003010, so the transaction cannot be read or checked by one; so are 2 more in the group"), "{told}");
+        assert!(told.contains("none of the guides is for 850 004010, so the transaction cannot be read or checked by one; so are 2 more in the group"), "{told}");
         assert!(ran.err().contains("1 error, 0 warnings, 3 of the transactions with errors"), "{}", ran.err());
     }
 }

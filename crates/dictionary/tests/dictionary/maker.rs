@@ -95,7 +95,7 @@ impl<'g> Maker<'g> {
         let mut text = segment.tag.clone();
         let Some(def) = self.guide.dictionary.segments.get(&segment.tag) else { return text };
         // The elements with their components, each with its data element.
-        let mut elements: Vec<Vec<(&str, String)>> = Vec::new();
+        let mut elements: Vec<Vec<(&'g str, String)>> = Vec::new();
         for (usage, number) in def.elements.iter().zip(1u8..) {
             let requirement = requirement(segment, number, 0, usage.requirement);
             let mut parts = Vec::new();
@@ -126,6 +126,9 @@ impl<'g> Maker<'g> {
             }
             elements.push(parts);
         }
+        if elements.iter().flatten().all(|(_, value)| value.is_empty()) {
+            self.one_element(segment, &mut elements);
+        }
         in_the_form_of_its_qualifier(&mut elements);
         for parts in &elements {
             text.push(element);
@@ -134,6 +137,36 @@ impl<'g> Maker<'g> {
         }
         text.truncate(text.trim_end_matches(element).len());
         text
+    }
+
+    /// Gives a segment its first element, with the mandatory components, because a segment without elements is invalid.
+    fn one_element(&self, segment: &SegmentUse, elements: &mut [Vec<(&'g str, String)>]) {
+        let dictionary = &self.guide.dictionary;
+        let usages = dictionary.segments.get(&segment.tag).into_iter().flat_map(|def| &def.elements);
+        for ((usage, number), parts) in usages.zip(1u8..).zip(elements) {
+            if requirement(segment, number, 0, usage.requirement) == Requirement::NotUsed {
+                continue;
+            }
+            let value = |id, at, needed| self.value(segment, (number, at), id, needed, Fill::LeastFirst);
+            match &usage.of {
+                ElementOf::Element(id) => *parts = vec![(id.as_str(), value(id, 0, Requirement::Mandatory))],
+                ElementOf::Composite(id) => {
+                    let components = dictionary.composites.get(id).into_iter().flat_map(|def| &def.components);
+                    parts.clear();
+                    for (usage, at) in components.zip(1u8..) {
+                        let ElementOf::Element(id) = &usage.of else { continue };
+                        let own = requirement(segment, number, at, usage.requirement);
+                        parts.push((id.as_str(), value(id, at, own)));
+                    }
+                    if let Some((id, first)) = parts.first_mut()
+                        && first.is_empty()
+                    {
+                        *first = value(id, 1, Requirement::Mandatory);
+                    }
+                }
+            }
+            return;
+        }
     }
 
     fn value(

@@ -84,7 +84,9 @@ fn law(test: &str, names: &[&str]) {
     let guides = import_all(&folders).unwrap_or_else(|findings| panic!("{findings}")).guides;
     let mut dice = Dice(2026);
     let (mut tried, mut accepted, mut guides_with_output) = (0, 0, 0);
-    for guide in &guides {
+    // The writer checks acknowledgments by the guides that come with Quayline.
+    let is_acknowledgment = |guide: &&Guide| matches!(&*guide.transaction, "997" | "999" | "CONTRL");
+    for guide in guides.iter().filter(|guide| !is_acknowledgment(guide)) {
         let compiled = Arc::new(CompiledGuide::new(guide).unwrap_or_else(|findings| panic!("{findings}")));
         let set = GuideSet::new([guide.clone()]).unwrap_or_else(|findings| panic!("{findings}"));
         let documents = Arc::new(GuideDocuments::new(set, NodeNames::References));

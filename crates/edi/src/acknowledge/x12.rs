@@ -8,7 +8,7 @@ use super::step::EnvelopeStep;
 use super::text::Text;
 use crate::control::ControlMark;
 use crate::delimiters::Standard;
-use crate::envelope::{Check, Header};
+use crate::envelope::{Check, Header, dates_have_century};
 use crate::level::Level;
 
 /// The acknowledging interchange so far.
@@ -192,7 +192,7 @@ impl Acknowledger {
         let control = self.next_number(Standard::X12, Level::Group, &receiver, &sender);
         self.answers.groups += 1;
         let stamp = self.options.stamp;
-        let is_short = header.component(4, 1).len() == 6;
+        let is_short = !dates_have_century(&version).unwrap_or(header.component(4, 1).len() == 8);
         self.head.begin("GS").element(b"FA").element(&sender).element(&receiver);
         self.head.element(if is_short { stamp.short_date() } else { stamp.date() }).element(stamp.time());
         self.head.element(control.as_bytes()).element(&agency).element(&version).end();

@@ -6,8 +6,8 @@ use quayline_core::{Digits, Run, Value};
 /// Room for the digits of a number.
 pub(crate) type Scratch = [u8; 64];
 
-/// Parses the number in an element: an optional minus sign, digits and, without implied places, one decimal mark. `None` for other text, or for more
-/// digits than any number may have.
+/// Parses the number in an element: an optional minus sign, digits and, without implied places, one decimal mark and, in X12, an exponent. `None` for
+/// other text, or for more digits than any number may have.
 #[inline(always)]
 pub(crate) fn number<'a>(
     data: Run<'a>,
@@ -51,7 +51,38 @@ fn any_number<'a>(data: Run<'a>, implied: Option<u8>, marks: Marks, scratch: &'a
     if digits.bytes().iter().all(u8::is_ascii_digit) {
         return Some(Value::Digits(Digits { digits, negative, scale: implied.unwrap_or(0).into() }));
     }
-    if implied.is_some() { None } else { with_mark(digits.bytes(), negative, marks, scratch) }
+    match digits.bytes().iter().position(|byte| *byte == b'E') {
+        _ if implied.is_some() => None,
+        Some(at) if marks == Marks::Point => with_exponent(digits.bytes(), at, negative, scratch),
+        _ => with_mark(digits.bytes(), negative, marks, scratch),
+    }
+}
+
+/// Maximum digits on each side of the decimal mark of a number with an exponent: those of the widest decimals of shapes.
+const EXPONENT_DIGITS_MAX: usize = 38;
+
+/// Parses digits with an exponent after byte `at` (X12.6, decimal data elements) into the number without it.
+fn with_exponent<'a>(text: &[u8], at: usize, negative: bool, scratch: &'a mut Scratch) -> Option<Value<'a>> {
+    let exponent = &text[at + 1..];
+    let unsigned = exponent.strip_prefix(b"-").unwrap_or(exponent);
+    let power: i16 =
+        core::str::from_utf8(exponent).ok().filter(|_| unsigned.iter().all(u8::is_ascii_digit))?.parse().ok()?;
+    let mantissa = &text[..at];
+    let mark = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(at);
+    let mut len = 0;
+    for (_, byte) in mantissa.iter().enumerate().filter(|(i, _)| *i != mark) {
+        *scratch.get_mut(len).filter(|_| byte.is_ascii_digit())? = *byte;
+        len += 1;
+    }
+    let places = i16::try_from(at.saturating_sub(mark + 1)).ok()?;
+    let scale = places.checked_sub(power)?;
+    let zeros = usize::from(scale.min(0).unsigned_abs());
+    scratch.get_mut(len..len + zeros)?.fill(b'0');
+    let (len, scale) = (len + zeros, scale.max(0));
+    if len == zeros || len > EXPONENT_DIGITS_MAX || usize::from(scale.unsigned_abs()) > EXPONENT_DIGITS_MAX {
+        return None;
+    }
+    Some(Value::Digits(Digits { digits: Run::new(&scratch[..], len), negative, scale }))
 }
 
 /// Allowed decimal marks.
@@ -117,7 +148,23 @@ mod tests {
             ("-", None, Marks::Point, None),
             (".", None, Marks::Point, None),
             ("1.2.3", None, Marks::Point, None),
-            ("1E5", None, Marks::Point, None),
+            ("1E5", None, Marks::Point, Some("100000")),
+            ("-12.5E1", None, Marks::Point, Some("-125")),
+            ("12.5E2", None, Marks::Point, Some("1250")),
+            (".5E-1", None, Marks::Point, Some("0.05")),
+            ("1E-3", None, Marks::Point, Some("0.001")),
+            ("1E37", None, Marks::Point, Some("10000000000000000000000000000000000000")),
+            ("1E38", None, Marks::Point, None),
+            ("1E-38", None, Marks::Point, Some("0.00000000000000000000000000000000000001")),
+            ("1E-39", None, Marks::Point, None),
+            ("1E99999", None, Marks::Point, None),
+            ("1E+5", None, Marks::Point, None),
+            ("1E", None, Marks::Point, None),
+            ("1E-", None, Marks::Point, None),
+            ("E5", None, Marks::Point, None),
+            ("1.1.1E5", None, Marks::Point, None),
+            ("1E5", Some(0), Marks::Point, None),
+            ("1E5", None, Marks::Either, None),
             ("", None, Marks::Point, None),
             ("0123456789.12345", None, Marks::Point, Some("123456789.12345")),
             ("01234567890.12345", None, Marks::Point, Some("1234567890.12345")),

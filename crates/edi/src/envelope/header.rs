@@ -142,7 +142,7 @@ fn is_date(digits: &[u8]) -> bool {
 }
 
 fn is_time(digits: &[u8]) -> bool {
-    (4..=8).contains(&digits.len())
+    matches!(digits.len(), 4 | 6..=8)
         && number(&digits[..2]) < 24
         && number(&digits[2..4]) < 60
         && digits.get(4..6).is_none_or(|seconds| number(seconds) < 60)

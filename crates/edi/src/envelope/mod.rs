@@ -1,10 +1,12 @@
 //! Interchanges, groups and transactions: their beginnings and ends, and the checks of their counts and control numbers.
 
+mod agreement;
 mod header;
 mod open;
 mod seen;
 mod state;
 
+pub(crate) use agreement::dates_have_century;
 pub(crate) use header::Check;
 pub use header::{Header, HeaderField, header_fields};
 
@@ -28,7 +30,8 @@ use open::Open;
 /// * Control numbers of header and trailer are equal: ISA13 and IEA02, GS06 and GE02, ST02 and SE02; UNB and UNZ, UNG and UNE, UNH and UNT.
 /// * Counts are correct: IEA01 groups, GE01 transaction sets, SE01 segments; UNZ groups or messages, UNE messages, UNT segments.
 /// * Control numbers are unique within the enclosing level, as far as the last 4,096 runs of numbers show.
-/// * Header fields have the format of the standard ([`header_fields`]).
+/// * Header fields have the format of the standard ([`header_fields`]) and, for dates, of its version.
+/// * A message has the type and version of its group.
 /// * Levels are closed before others open, and no segment is outside of a transaction except those that may be (TA1, ISX).
 #[derive(Clone, Debug)]
 pub struct EnvelopeReader {
@@ -429,12 +432,16 @@ impl EnvelopePass<'_> {
         let at = self.position();
         for field in &header::TA1 {
             let value = self.pass.segment().element(field.element).map_or(&b""[..], |element| element.raw());
-            let Some(expected) = field.check.expected(value) else { continue };
             let name = field.reference;
-            let error = if value.is_empty() {
-                EdiError::FieldMissing { standard, level, name }
-            } else {
-                EdiError::FieldFormat { standard, level, name, expected }
+            let error = match field.check.expected(value) {
+                Some(_) if value.is_empty() => EdiError::FieldMissing { standard, level, name },
+                Some(expected) => EdiError::FieldFormat { standard, level, name, expected },
+                // TA102 is ISA09, and TA103 is ISA10.
+                None => match (name, value.len()) {
+                    ("TA102", found) if found != 6 => EdiError::DateWidth { standard, level, name, expected: 6, found },
+                    ("TA103", found) if found != 4 => EdiError::DateWidth { standard, level, name, expected: 4, found },
+                    _ => continue,
+                },
             };
             self.fault(error, at.element(u32::try_from(field.element).unwrap_or(0)));
         }

@@ -256,8 +256,12 @@ impl EnvelopePass<'_> {
             let at = at.element(place(field.element)).component(component);
             self.fault(error, at);
         }
-        if level == Level::Transaction && standard == Standard::X12 {
-            self.check_implementation(at);
+        self.check_widths(level, standard, at);
+        if level == Level::Transaction && self.envelope.group.is_open {
+            match standard {
+                Standard::X12 => self.check_implementation(at),
+                Standard::Edifact => self.check_message_group(at),
+            }
         }
         let control = {
             let header = &self.envelope.level(level).header;
@@ -283,9 +287,6 @@ impl EnvelopePass<'_> {
     /// Checks ST03, which names the implementation guide of one transaction set and overrides GS08, while all transaction sets of a group have the
     /// same guide. A group that names only the standard (`005010`) allows any guide of that standard.
     fn check_implementation(&mut self, at: Position) {
-        if !self.envelope.group.is_open {
-            return;
-        }
         let transaction = self.envelope.transaction.header.field("implementation");
         let group = self.envelope.group.header.field("version");
         let (transaction, group) = (transaction.trim_ascii_end(), group.trim_ascii_end());
@@ -416,6 +417,7 @@ impl EnvelopePass<'_> {
         };
         let number = open.header.control_number();
         let same = same_control(standard, level, &number, control);
+        let zeros = standard == Standard::X12 && same && number.len() != control.trim_ascii_end().len();
         // If the source ends inside the trailer, its last element may be incomplete.
         let (is_open, counts_last) = (self.pass.is_open_end(), segment.element(2).is_none());
         let control_goes_on = is_open && number.starts_with(control);
@@ -426,6 +428,8 @@ impl EnvelopePass<'_> {
         }
         if !same && !control_goes_on {
             self.fault(EdiError::ControlDiffers { standard, level }, at.element(2));
+        } else if zeros {
+            self.fault(EdiError::ControlZeros { standard, level }, at.element(2));
         }
         if cut && !self.pass.is_cut_off() {
             self.fault(EdiError::Unterminated, at);

@@ -92,6 +92,28 @@ impl Page {
         Page { delimiters, charset, line_break, marked }
     }
 
+    /// Returns the settings for a segment whose text has no release characters.
+    pub(super) fn without_release(&self) -> Self {
+        Page::new(Delimiters { release: None, ..self.delimiters }, self.charset, self.line_break)
+    }
+
+    /// Checks the length in a segment of X12 with binary data, by which readers find the end of the data. `text` is the segment without its terminator.
+    pub(super) fn check_binary_length(&self, text: &[u8]) -> Result<(), EdiWriteError> {
+        let at = match text.first_chunk() {
+            Some(b"BIN") if self.delimiters.standard == Standard::X12 => 1,
+            Some(b"BDS") if self.delimiters.standard == Standard::X12 => 2,
+            _ => return Ok(()),
+        };
+        let mut elements = text.splitn(at + 2, |byte| *byte == self.delimiters.element).skip(at);
+        let declared = elements.next().unwrap_or_default();
+        let found = elements.next().unwrap_or_default().len();
+        let number = core::str::from_utf8(declared).ok().and_then(|text| text.parse::<usize>().ok());
+        if declared.iter().all(u8::is_ascii_digit) && number == Some(found) {
+            return Ok(());
+        }
+        Err(EdiWriteError::BinaryLength { found })
+    }
+
     #[inline(always)]
     fn is_marked(&self, byte: u8) -> bool {
         self.marked[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0

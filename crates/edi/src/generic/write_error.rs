@@ -82,6 +82,12 @@ pub enum EdiWriteError {
         "the page continues a transaction that began before the run was resumed, so the transaction cannot be checked"
     )]
     PageBehindCheckpoint,
+    /// `EDI-065`: a length that is not that of the binary data.
+    #[error("the length of the binary data is not {found}, the number of its bytes")]
+    BinaryLength {
+        /// Bytes of the data.
+        found: usize,
+    },
     /// `EDI-062`: a document of 4 GiB or more.
     #[error("the document holds 4 GiB of text or more")]
     TooLong,
@@ -110,6 +116,7 @@ impl EdiWriteError {
             EdiWriteError::TooLong => "EDI-062",
             EdiWriteError::LineBreak => "EDI-063",
             EdiWriteError::PageBehindCheckpoint => "EDI-064",
+            EdiWriteError::BinaryLength { .. } => "EDI-065",
         })
     }
 
@@ -145,6 +152,9 @@ impl EdiWriteError {
             EdiWriteError::LineBreak => finding
                 .hint("replace line breaks with spaces, for example in the map, or write a segment for each line"),
             EdiWriteError::PageBehindCheckpoint => finding.hint("convert the source again, without `--resume`"),
+            EdiWriteError::BinaryLength { found } => {
+                finding.hint(format!("write {found} into BIN01 or BDS02: readers find the end of the data by it"))
+            }
             EdiWriteError::TooLong => finding.hint("give a transaction in pages, or several transactions"),
         }
     }

@@ -580,16 +580,14 @@ impl EdiWriter {
             return Err(EdiWriteError::Tag);
         }
         // ISX gives the release character, so nothing in it is released.
-        let page = if tag == b"ISX" {
-            Page::new(Delimiters { release: None, ..page.delimiters }, page.charset, page.line_break)
-        } else {
-            page
-        };
+        let page = if tag == b"ISX" { page.without_release() } else { page };
+        let begin = self.out.len();
         self.out.extend_from_slice(tag);
         let mut parts = core::mem::take(&mut self.parts);
         let done = self.parts(draft, tag, draft.parts(segment, &mut parts), page);
         self.parts = parts;
         done?;
+        page.check_binary_length(&self.out[begin..])?;
         self.end_segment(page);
         Ok(())
     }

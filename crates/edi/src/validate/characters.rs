@@ -1,7 +1,7 @@
 //! Check of text against the character set of its interchange.
 
 use quayline_charset::Charset;
-use quayline_core::Run;
+use quayline_core::{Run, Value};
 
 use crate::characters::{Characters, Fit};
 use crate::envelope::EnvelopePass;
@@ -24,6 +24,17 @@ pub enum CharacterRules {
 pub(super) struct CharacterCheck {
     characters: Option<Characters>,
     level: Option<SyntaxLevel>,
+    is_foreign_told: bool,
+    are_controls_told: bool,
+}
+
+/// Check that reports control characters of ASCII.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum AsciiControls {
+    /// This check.
+    Here,
+    /// The check of elements by a guide or of header fields: the element has invalid characters.
+    OfElements,
 }
 
 impl CharacterCheck {
@@ -32,42 +43,77 @@ impl CharacterCheck {
         let header = pass.interchange();
         let identifier = header.field("syntax_identifier");
         let level = if named.is_none() { SyntaxLevel::of(&identifier) } else { None };
-        CharacterCheck { characters: Some(Characters::of(header, named)), level }
+        CharacterCheck { characters: Some(Characters::of(header, named)), level, ..CharacterCheck::default() }
     }
 
     /// Returns the first fault of a segment's characters.
     #[inline(always)]
-    pub(super) fn look(&mut self, segment: &Segment<'_>, at: impl Fn() -> Position) -> Option<(EdiError, Position)> {
+    pub(super) fn look(
+        &mut self,
+        segment: &Segment<'_>,
+        ascii: AsciiControls,
+        at: impl Fn() -> Position,
+    ) -> Option<(EdiError, Position)> {
         if self.level.is_none() && (segment.is_printable() || self.characters.is_none()) {
             return None;
         }
-        self.look_closely(segment, at())
+        self.look_closely(segment, ascii, at())
     }
 
     #[inline(never)]
-    fn look_closely(&mut self, segment: &Segment<'_>, at: Position) -> Option<(EdiError, Position)> {
+    fn look_closely(
+        &mut self,
+        segment: &Segment<'_>,
+        ascii: AsciiControls,
+        at: Position,
+    ) -> Option<(EdiError, Position)> {
         if segment.binary().is_some() {
             return None;
         }
         let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
+        let delimiters = segment.delimiters();
         if let Some(level) = self.level
             && !level.has_all(segment.raw())
         {
-            let delimiters = segment.delimiters();
             let beyond = |raw: &[u8]| raw.iter().any(|byte| !delimiters.is_service(*byte) && !level.has_all(&[*byte]));
             if let Some(found) = segment.raw_elements().position(beyond) {
-                self.level = None;
+                (self.level, self.are_controls_told) = (None, true);
                 return Some((EdiError::Repertoire { level }, at.element(number(found))));
             }
         }
         let characters = self.characters?;
-        if segment.is_printable() || segment.raw().is_ascii() {
+        if segment.is_printable() {
             return None;
         }
         let mut scratch = Vec::new();
-        let found =
-            segment.raw_elements().position(|raw| characters.value(Run::from(raw), &mut scratch).1 == Fit::Foreign)?;
-        self.characters = None;
-        Some((EdiError::Characters, at.element(number(found))))
+        let mut is_foreign = |raw: &[u8]| characters.value(Run::from(raw), &mut scratch).1 == Fit::Foreign;
+        if !self.is_foreign_told
+            && !segment.raw().is_ascii()
+            && let Some(found) = segment.raw_elements().position(&mut is_foreign)
+        {
+            self.is_foreign_told = true;
+            return Some((EdiError::Characters, at.element(number(found))));
+        }
+        if self.are_controls_told {
+            return None;
+        }
+        let is_control =
+            |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n') && !delimiters.is_service(byte);
+        let found = segment.raw_elements().position(|raw| {
+            ascii == AsciiControls::Here && raw.iter().any(|byte| is_control(*byte))
+                || !raw.is_ascii() && has_high_controls(characters, raw, &mut scratch)
+        })?;
+        self.are_controls_told = true;
+        Some((EdiError::Controls, at.element(number(found))))
+    }
+}
+
+/// Returns true if a text has control characters from U+0080 to U+009F (C1), which no repertoire of ISO 9735 has: its sets have graphic characters.
+fn has_high_controls(characters: Characters, raw: &[u8], scratch: &mut Vec<u8>) -> bool {
+    match characters.value(Run::from(raw), scratch) {
+        (Value::Text(text), Fit::Fits) => {
+            text.bytes().windows(2).any(|pair| pair[0] == 0xc2 && (0x80..0xa0).contains(&pair[1]))
+        }
+        _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! Quick check of a value at its place, with the result yes or no.
 
+use crate::content_error::ContentErrorKind;
 use crate::delimiters::Standard;
 use crate::guide::code_set::Key;
 use crate::guide::compile::{Cell, Form};
@@ -47,8 +48,8 @@ pub(super) fn is_of_form(cell: &Cell, key: Key<'_>, numbers: Numbers, format: im
     let fits = cell.fits(key.bytes.len());
     match cell.form {
         Form::Text | Form::Binary => fits,
-        Form::Decimal => decimal_is_right(cell, key, numbers),
-        Form::Integer => integer_is_right(cell, key),
+        Form::Decimal => decimal_is_right(cell, key, numbers) && !has_odd_form(key.bytes, cell.min(), numbers),
+        Form::Integer => integer_is_right(cell, key) && !has_odd_form(key.bytes, cell.min(), numbers),
         Form::Date => fits && is_date(key.bytes),
         Form::Time => fits && is_time(key.bytes),
         Form::Letters => fits && is_letters(key.bytes),
@@ -127,6 +128,31 @@ pub(super) fn decimal_digits(bytes: &[u8], Numbers { mark, standard }: Numbers) 
     }
     let ends = standard == Standard::X12 || rest.last().is_some_and(u8::is_ascii_digit);
     (digits > 0 && ends).then_some(digits)
+}
+
+/// Returns true if a number has an exponent or leading zeros, which documents do not keep; both are rare.
+#[inline(always)]
+fn has_odd_form(bytes: &[u8], min: u32, numbers: Numbers) -> bool {
+    let has_zero = || bytes.strip_prefix(b"-").unwrap_or(bytes).starts_with(b"0");
+    let may_be_odd = bytes.len() > 1 && numbers.standard == Standard::X12 && (has_zero() || bytes.contains(&b'E'));
+    may_be_odd && number_form(bytes, min, numbers).is_some()
+}
+
+/// Returns the fault of a number's form: an exponent, or leading zeros beyond those of the least length. `0.5` has none.
+///
+/// Source: X12.6, numeric (N) and decimal (R) data elements. ISO 9735 allows leading zeros.
+#[cold]
+pub(super) fn number_form(bytes: &[u8], min: u32, numbers: Numbers) -> Option<ContentErrorKind> {
+    if numbers.standard != Standard::X12 {
+        return None;
+    }
+    if bytes.contains(&b'E') {
+        return Some(ContentErrorKind::NumberForm { exponent: true });
+    }
+    let rest = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let is_odd = matches!(rest, [b'0', b'0'..=b'9', ..]) && digits > min.max(1) as usize;
+    is_odd.then_some(ContentErrorKind::NumberForm { exponent: false })
 }
 
 pub(super) fn is_letters(bytes: &[u8]) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Validator;
-use super::characters::CharacterCheck;
+use super::characters::{AsciiControls, CharacterCheck};
 use crate::envelope::{Closed, EnvelopePass, Event};
 use crate::fault::{EdiError, EdiFault};
 use crate::guide::{CompiledGuide, GuideSet};
@@ -34,6 +34,10 @@ impl Validator {
         match event {
             Event::Segment => {
                 self.segment(pass);
+                // With a guide, the check of elements reports it.
+                if !self.active && pass.segment().raw_elements().all(<[u8]>::is_empty) && !pass.is_cut() {
+                    pass.put_segment_fault(EdiError::NoElements, pass.position());
+                }
                 if let Some((error, at)) = self.characters(pass) {
                     pass.put_segment_fault(error, at);
                 }
@@ -79,8 +83,12 @@ impl Validator {
             in_trailer: false,
         });
         let characters = match level {
-            Level::Transaction => self.characters.look(&header.segment(), || at),
-            _ => CharacterCheck::of(self.options.characters, pass).look(&header.segment(), || at),
+            Level::Transaction => self.characters.look(&header.segment(), AsciiControls::OfElements, || at),
+            _ => CharacterCheck::of(self.options.characters, pass).look(
+                &header.segment(),
+                AsciiControls::OfElements,
+                || at,
+            ),
         };
         surplus
             .into_iter()

@@ -61,9 +61,9 @@ impl Explanation<'_, '_> {
         } else if given < segment.len() {
             faults.push(of_segment(Kind::TrailingSeparators, 0));
         }
-        if given == 0
-            && let Some(first_needed) = specs.iter().position(|spec| spec.mandatory)
-        {
+        // A segment has at least one element (X12.6; ISO 9735-1), although none of its elements may be mandatory.
+        if given == 0 && !specs.is_empty() {
+            let first_needed = specs.iter().position(|spec| spec.mandatory).unwrap_or(0);
             let (kind, spec) = (Kind::ElementsMissing, Some(first + count(first_needed)));
             faults.push(ElementFault { spec, ..of_segment(kind, first_needed + 1) });
             return;
@@ -125,14 +125,25 @@ impl Explanation<'_, '_> {
         faults: &mut Vec<ElementFault>,
     ) {
         let repetitions = element.repetitions().count();
+        let given =
+            element.repetitions().enumerate().filter(|(_, one)| !one.is_empty()).last().map_or(0, |(i, _)| i + 1);
         let at = |kind, repetition, component, spec| ElementFault { kind, element: place, repetition, component, spec };
-        if repetitions > spec.repeat as usize {
-            let kind = Kind::RepetitionsTooMany { max: spec.repeat, found: count(repetitions) };
+        // Documents hold an element that occurs once as one text, with any separators in it.
+        let found = if spec.repeat == 1 { repetitions } else { given };
+        if found > spec.repeat as usize {
+            let kind = Kind::RepetitionsTooMany { max: spec.repeat, found: count(found) };
             faults.push(at(kind, 0, 0, Some(number)));
             return;
         }
+        if given < repetitions && repetitions > 1 {
+            faults.push(at(Kind::TrailingSeparators, 0, 0, Some(number)));
+            if given == 0 {
+                faults.extend(spec.mandatory.then(|| at(Kind::ElementMissing, 0, 0, Some(number))));
+                return;
+            }
+        }
         let mut scratch = Vec::new();
-        for (r, repetition) in element.repetitions().enumerate() {
+        for (r, repetition) in element.repetitions().take(given.max(1)).enumerate() {
             let r = if repetitions > 1 { r + 1 } else { 0 };
             if spec.form == Form::Composite {
                 self.composite(spec, number, place, r, &repetition, faults);
@@ -231,7 +242,7 @@ pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, dat
     };
     let wrong = match spec.form {
         Form::Binary | Form::Composite => length(data.len()),
-        Form::Text if data.iter().any(|byte| *byte < b' ') => {
+        Form::Text | Form::X12Period | Form::EdifactPeriod if data.iter().any(u8::is_ascii_control) => {
             Some(Kind::Characters { expected: "printable characters" })
         }
         Form::Text if spec.mandatory && spec.codes == 0 && data.iter().all(|byte| *byte == b' ') => Some(Kind::Blank),
@@ -243,12 +254,12 @@ pub(crate) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, dat
             if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
                 Some(Kind::Characters { expected: "digits, and a minus sign before them where it is negative" })
             } else {
-                length(digits.len())
+                length(digits.len()).or_else(|| element::number_form(data, spec.min, settings.numbers))
             }
         }
         Form::Decimal => match element::decimal_digits(data, settings.numbers) {
             None => Some(Kind::Characters { expected: "a number: digits, a decimal mark, a minus sign before them" }),
-            Some(digits) => length(digits),
+            Some(digits) => length(digits).or_else(|| element::number_form(data, spec.min, settings.numbers)),
         },
         Form::Date => length(data.len()).or_else(|| date_fault(spec, data)),
         Form::Time => length(data.len())

@@ -7,7 +7,7 @@
 use quayline_core::Severity;
 
 use super::explain::{ElementFault, Explanation};
-use super::{ContentErrorKind, ValidationLevel, Validator, count, loop_id};
+use super::{ValidationLevel, Validator, count, loop_id};
 use crate::delimiters::Standard;
 use crate::envelope::EnvelopePass;
 use crate::fault::{EdiError, EdiFault, FaultContext};
@@ -145,7 +145,7 @@ impl Validator {
             notes: self.options.level >= ValidationLevel::Notes,
         };
         explanation.explain(&mut found);
-        found.iter().all(|fault| fault.kind == ContentErrorKind::TrailingSeparators)
+        found.iter().all(|fault| fault.kind.is_warning())
     }
 
     /// Returns true if a segment is valid after the one that was placed last.

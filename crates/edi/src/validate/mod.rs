@@ -28,8 +28,8 @@ use crate::guide::walk::{Mark, StructureFault, StructureKind};
 use crate::guide::{Asked, CompiledGuide, GuideSet, Placement, Walk, acknowledgment_guide};
 use crate::position::Position;
 use crate::segment::Segment;
-use characters::CharacterCheck;
 pub use characters::CharacterRules;
+use characters::{AsciiControls, CharacterCheck};
 pub(crate) use element::{Numbers, Settings};
 pub use event::EventCheck;
 pub(crate) use explain::value_fault;
@@ -200,7 +200,8 @@ impl Validator {
     /// transaction, with a guide or without.
     #[inline(always)]
     pub fn characters(&mut self, pass: &EnvelopePass<'_>) -> Option<(EdiError, Position)> {
-        self.characters.look(&pass.segment(), || pass.position())
+        let ascii = if self.active { AsciiControls::OfElements } else { AsciiControls::Here };
+        self.characters.look(&pass.segment(), ascii, || pass.position())
     }
 
     /// Places the next segment of the transaction; [`Validator::check`] or [`Validator::pass_over`] must follow.
@@ -404,7 +405,7 @@ impl Validator {
             }
         }
         self.told = explained.iter().fold(0, |told, fault| told | 1u64.checked_shl(count(fault.element)).unwrap_or(0));
-        let good = explained.iter().all(|fault| fault.kind == ContentErrorKind::TrailingSeparators);
+        let good = explained.iter().all(|fault| fault.kind.is_warning());
         for fault in explained.drain(..) {
             // The structure reports a wrong qualifier.
             if qualifier != Some((fault.element, fault.component)) && qualifier != Some((fault.element, 1)) {
@@ -623,8 +624,7 @@ impl Validator {
             trigger: None,
         };
         let name = spec.and_then(|spec| guide.layouts.name(spec.name));
-        let severity =
-            if fault.kind == ContentErrorKind::TrailingSeparators { Severity::Warning } else { Severity::Error };
+        let severity = if fault.kind.is_warning() { Severity::Warning } else { Severity::Error };
         let reference = if of_segment { tag.clone() } else { reference.into() };
         self.put(fault.kind, reference, name, guide.path(item).into(), severity, at, context);
     }

@@ -51,8 +51,8 @@ pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<
         bit <<= 1;
         before = (from, end);
     }
-    // Separators at the end separate nothing.
-    (before.0 < before.1 || ends.is_empty()) && row.allows(&tables.cells, present)
+    // Separators at the end separate nothing, and a segment has an element.
+    before.0 < before.1 && row.allows(&tables.cells, present)
 }
 
 /// Context for checking the values of one segment.
@@ -144,17 +144,19 @@ fn is_unusual(text: &[u8], start: usize, end: usize) -> bool {
     while at < end {
         let word = match text[at..].first_chunk::<8>() {
             Some(block) => u64::from_le_bytes(*block),
-            None => return text[at..end].iter().any(|byte| !(0x20..0x80).contains(byte)) || found != 0,
+            None => return text[at..end].iter().any(|byte| !(0x20..0x7f).contains(byte)) || found != 0,
         };
         let left = end - at;
         let word = if left < 8 { (word & (u64::MAX >> (64 - 8 * left))) | (BLANKS << (8 * left)) } else { word };
-        found |= (word.wrapping_sub(BLANKS) | word) & 0x8080_8080_8080_8080;
+        // Adding 1 to each byte finds 0x7f; it carries only out of 0xff, which is found already.
+        found |= (word.wrapping_sub(BLANKS) | word | word.wrapping_add(ONES)) & 0x8080_8080_8080_8080;
         at += 8;
     }
     found != 0
 }
 
 const BLANKS: u64 = 0x2020_2020_2020_2020;
+const ONES: u64 = 0x0101_0101_0101_0101;
 
 #[cfg(test)]
 mod tests {
@@ -167,7 +169,7 @@ mod tests {
             for end in start..text.len() {
                 assert!(!is_unusual(&text, start, end));
                 for at in 0..text.len() {
-                    for byte in [0, 0x1f, 0x80, 0xff] {
+                    for byte in [0, 0x1f, 0x7f, 0x80, 0xff] {
                         let mut text = text.clone();
                         text[at] = byte;
                         assert_eq!(is_unusual(&text, start, end), (start..end).contains(&at), "{at} in {start}..{end}");

@@ -65,6 +65,19 @@ fn errors() -> Vec<(EdiError, &'static str)> {
             EdiError::GroupDiffers { transaction: "".into(), expected: "".into() },
             "transaction set in another functional group",
         ),
+        (EdiError::MessageDiffers { message: "", group: "" }, "UNH and UNG differ"),
+        (EdiError::Controls, "control characters"),
+        (EdiError::NoElements, "segment without elements"),
+        (
+            EdiError::DateWidth { standard, level: Level::Interchange, name: "UNB S004 0017", expected: 6, found: 8 },
+            "digits of the date in UNB",
+        ),
+        (
+            EdiError::DateWidth { standard, level: Level::Group, name: "GS04", expected: 8, found: 6 },
+            "digits of the date in GS or UNG",
+        ),
+        (EdiError::ControlZeros { standard, level: Level::Interchange }, "leading zeros of IEA02"),
+        (EdiError::ControlZeros { standard, level: Level::Group }, "leading zeros of GE02"),
     ];
     let of = |level, words: [&'static str; 3]| match level {
         Level::Interchange => words[0],
@@ -160,6 +173,7 @@ fn content() -> Vec<(ContentErrorKind, &'static str)> {
         (ContentErrorKind::ComponentsTooMany { max: 1, found: 2 }, "too many components"),
         (ContentErrorKind::RepetitionsTooMany { max: 1, found: 2 }, "too many repetitions"),
         (ContentErrorKind::TrailingSeparators, "separators at the end"),
+        (ContentErrorKind::NumberForm { exponent: true }, "number with an exponent or leading zeros"),
         (ContentErrorKind::Required { note: "".into() }, "note requires an element"),
         (ContentErrorKind::Excluded { note: "".into() }, "note excludes an element"),
         (ContentErrorKind::HlNumber { expected: 1 }, "HL01"),

@@ -35,7 +35,11 @@ const EXPLAINED: &[(&str, &[&str], &str)] = &[
     ("005010~X221_HP835_Health_Care_Claim_Payment_Advice~case~2", &["EDI-001 warning"], "prose before ISA"),
     ("pass~admission-request-for-review", &["EDI-033"], "SE01 says 25, there are 26 segments"),
     ("pass~request-for-home-health-care", &["EDI-033"], "SE01 says 19, there are 20 segments"),
-    ("orders-with-group", &["EDI-033"], "UNT says 21, there are 18 segments"),
+    (
+        "orders-with-group",
+        &["EDI-049 warning", "EDI-033"],
+        "UNG says 96A and EAN008A, UNH 96B and EAN008B; UNT says 21, there are 18 segments",
+    ),
 ];
 
 pub(crate) fn corpus(kind: &str) -> Vec<PathBuf> {

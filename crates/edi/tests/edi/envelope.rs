@@ -140,7 +140,7 @@ fn a_good_interchange() {
     "#]],
     );
     check(
-        "TA1*000000001*260401*1200*A*000~IEA*0*1~",
+        "TA1*000000001*260401*1200*A*000~IEA*0*000000001~",
         expect![[r#"
         ISA 000000001 {
           TA1 at interchange 1, segment 2
@@ -187,7 +187,7 @@ fn counts_and_control_numbers_differ() {
     "#]],
     );
     check(
-        &format!("{GS}ST*850*0001~SE**0001~GE*A*1~IEA*99999999999999999999*1~"),
+        &format!("{GS}ST*850*0001~SE**0001~GE*A*1~IEA*99999999999999999999*000000001~"),
         expect![[r#"
         ISA 000000001 {
           GS 1 {
@@ -205,7 +205,7 @@ fn counts_and_control_numbers_differ() {
 #[test]
 fn trailers_are_missing() {
     check(
-        &format!("{GS}ST*850*0001~BEG~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*1~"),
+        &format!("{GS}ST*850*0001~BEG~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*000000001~"),
         expect![[r#"
         ISA 000000001 {
           GS 1 {
@@ -220,7 +220,7 @@ fn trailers_are_missing() {
     "#]],
     );
     check(
-        &format!("{GS}ST*850*0001~BEG~GE*1*1~IEA*1*1~"),
+        &format!("{GS}ST*850*0001~BEG~GE*1*1~IEA*1*000000001~"),
         expect![[r#"
         ISA 000000001 {
           GS 1 {
@@ -233,7 +233,7 @@ fn trailers_are_missing() {
     "#]],
     );
     check(
-        &format!("{GS}ST*850*0001~SE*2*0001~IEA*1*1~"),
+        &format!("{GS}ST*850*0001~SE*2*0001~IEA*1*000000001~"),
         expect![[r#"
         ISA 000000001 {
           GS 1 {
@@ -275,7 +275,7 @@ fn trailers_are_missing() {
 #[test]
 fn headers_are_missing() {
     check(
-        &format!("{GS}BEG~REF~SE*3*0001~GE*1*1~IEA*1*1~"),
+        &format!("{GS}BEG~REF~SE*3*0001~GE*1*1~IEA*1*000000001~"),
         expect![[r#"
             ISA 000000001 {
               GS 1 {
@@ -287,7 +287,7 @@ fn headers_are_missing() {
         "#]],
     );
     check(
-        "ST*850*0001~BEG~SE*3*0001~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*1~",
+        "ST*850*0001~BEG~SE*3*0001~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*000000001~",
         expect![[r#"
         ISA 000000001 {
         error EDI-040 at 106 (interchange 1, transaction 1, segment 1): ST is outside a functional group; TA1=024 CONTRL=30
@@ -300,7 +300,7 @@ fn headers_are_missing() {
     "#]],
     );
     check(
-        "GE*1*1~IEA*0*1~",
+        "GE*1*1~IEA*0*000000001~",
         expect![[r#"
         ISA 000000001 {
         error EDI-031 at 106 (interchange 1, segment 2): GE is here, but no group is open; TA1=024 CONTRL=33
@@ -308,7 +308,7 @@ fn headers_are_missing() {
     "#]],
     );
     check(
-        &format!("{GS}SE*1*1~GE*0*1~IEA*1*1~"),
+        &format!("{GS}SE*1*1~GE*0*1~IEA*1*000000001~"),
         expect![[r#"
             ISA 000000001 {
               GS 1 {
@@ -375,7 +375,7 @@ fn control_numbers_repeat() {
 #[test]
 fn header_fields_are_wrong() {
     check(
-        "GS*P*S**20260230*2560**X*~ST*85*1~SE*2*1~GE*1*~IEA*1*1~",
+        "GS*P*S**20260230*2560**X*~ST*85*1~SE*2*1~GE*1*~IEA*1*000000001~",
         expect![[r#"
         ISA 000000001 {
         error EDI-038 at 106 (interchange 1, group 1, segment 2, element 1): GS01 is not two characters; AK9=1 CONTRL=12
@@ -406,7 +406,7 @@ fn header_fields_are_wrong() {
     "#]],
     );
     check_text(
-        b"ISA*00*          *00*          *ZZ*               *ZZ*RECEIVER       *261301*1260*U*00401*00000000A*2*X*:~IEA*0*1~",
+        b"ISA*00*          *00*          *ZZ*               *ZZ*RECEIVER       *261301*1260*U*00401*00000000A*2*X*:~IEA*0*000000001~",
         &expect![[r#"
             error EDI-037 at 0 (interchange 1, segment 1, element 6): ISA06 is missing; TA1=006 CONTRL=13
             error EDI-038 at 0 (interchange 1, segment 1, element 9): ISA09 is not a date (YYMMDD or CCYYMMDD); TA1=014 CONTRL=12

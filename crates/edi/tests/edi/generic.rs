@@ -134,9 +134,9 @@ fn edifact_documents() {
         "#]],
     );
     check(
-        "UNB+UNOY:4+S+R+20260401:1200+7'UNG+ORDERS+S+R+260401:1200+3+UN+D:96A'UNH+1+ORDERS:D:96A:UN'ALI+M\u{fc}nchen*:B'UNT+3+1'UNE+1+3'UNZ+1+7'",
+        "UNB+UNOY:4+S+R+20260401:1200+7'UNG+ORDERS+S+R+20260401:1200+3+UN+D:96A'UNH+1+ORDERS:D:96A:UN'ALI+M\u{fc}nchen*:B'UNT+3+1'UNE+1+3'UNZ+1+7'",
         expect![[r#"
-            {"standard":"EDIFACT","delimiters":{"element":"+","component":":","repetition":"*","release":"?","terminator":"'","decimal_mark":"."},"interchange":{"position":1,"syntax_identifier":"UNOY","syntax_version":"4","sender":"S","receiver":"R","date":"20260401","time":"1200","control_number":"7"},"group":{"position":1,"functional_id":"ORDERS","sender":"S","receiver":"R","date":"260401","time":"1200","control_number":"3","agency":"UN","version":"D","release":"96A"},"transaction":{"position":1,"control_number":"1","type":"ORDERS","version":"D","release":"96A","agency":"UN"},"segments":[{"tag":"ALI","elements":[{"repetitions":[{"value":"München"},{"components":["","B"]}]}]}]}
+            {"standard":"EDIFACT","delimiters":{"element":"+","component":":","repetition":"*","release":"?","terminator":"'","decimal_mark":"."},"interchange":{"position":1,"syntax_identifier":"UNOY","syntax_version":"4","sender":"S","receiver":"R","date":"20260401","time":"1200","control_number":"7"},"group":{"position":1,"functional_id":"ORDERS","sender":"S","receiver":"R","date":"20260401","time":"1200","control_number":"3","agency":"UN","version":"D","release":"96A"},"transaction":{"position":1,"control_number":"1","type":"ORDERS","version":"D","release":"96A","agency":"UN"},"segments":[{"tag":"ALI","elements":[{"repetitions":[{"value":"München"},{"components":["","B"]}]}]}]}
         "#]],
     );
 }
@@ -173,6 +173,9 @@ fn documents_that_cannot_be_written() {
     let errors = |body: &str| write_json(body.as_bytes()).expect_err("refused");
     let interchange = r#""interchange":{"sender_qualifier":"ZZ","sender":"A","receiver_qualifier":"ZZ","receiver":"B","date":"260401","time":"1200","version":"00401"}"#;
     let delimiters = r##""delimiters":{"element":"*","component":":","terminator":"~","decimal_mark":"."}"##;
+    let binary = |tag: &str, elements: &str| {
+        format!(r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"{tag}","elements":[{elements}]}}]}}"#)
+    };
     let mut out = String::new();
     for body in [
         r#"{"standard":"TRADACOMS"}"#.to_owned(),
@@ -194,6 +197,12 @@ fn documents_that_cannot_be_written() {
         // Regression: both were written, the one without ST01, the other with the usual delimiters.
         format!(r#"{{"standard":"X12",{interchange},"transaction":{{"control_number":"0001"}}}}"#),
         format!(r#"{{"standard":"X12",{interchange},"delimiters":{{"element":"A"}}}}"#),
+        // Regression: a reader takes as many bytes as the length says.
+        binary("BIN", r#"{"value":"3"},{"binary":"00ff"}"#),
+        binary("BIN", r#"{"value":"+2"},{"binary":"00ff"}"#),
+        binary("BIN", r#"{"value":"2"}"#),
+        binary("BIN", r#"{"value":"2"},{"value":"ABC"}"#),
+        binary("BDS", r#"{"value":"ASC"},{"value":"1"},{"binary":"00ff"}"#),
     ] {
         out.push_str(&errors(&body));
         out.push('\n');
@@ -211,7 +220,17 @@ fn documents_that_cannot_be_written() {
         EDI-059: the document has an envelope segment among its `segments`: headers are fields, and trailers are written automatically
         EDI-052: `transaction.type` is missing (ST01)
         EDI-051: `delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different
+        EDI-065: the length of the binary data is not 2, the number of its bytes
+        EDI-065: the length of the binary data is not 2, the number of its bytes
+        EDI-065: the length of the binary data is not 0, the number of its bytes
+        EDI-065: the length of the binary data is not 3, the number of its bytes
+        EDI-065: the length of the binary data is not 2, the number of its bytes
     "#]].assert_eq(&out);
+    for (tag, elements) in
+        [("BIN", r#"{"value":"2"},{"binary":"00ff"}"#), ("BDS", r#"{"value":"ASC"},{"value":"3"},{"binary":"2a7e0a"}"#)]
+    {
+        assert!(write_json(binary(tag, elements).as_bytes()).is_ok(), "{tag}");
+    }
     let one =
         format!(r#"{{"standard":"X12",{interchange},"delimiters":{{"element":"|"}},"segments":[{{"tag":"TA1"}}]}}"#);
     assert!(write_json(one.as_bytes()).expect("written").starts_with("ISA|00|"), "the rest is chosen");
@@ -485,9 +504,8 @@ fn transactions_without_an_interchange_are_an_error() {
 #[test]
 fn the_reserved_character_of_una_comes_back() {
     for una in ["UNA:+.?*'", "UNA:+.? '", "UNA:+,?|'"] {
-        for version in ["3", "4"] {
-            let text =
-                format!("{una}UNB+UNOC:{version}+S+R+260401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX+A+B'UNT+3+1'UNZ+1+7'");
+        for version in ["3+S+R+26", "4+S+R+2026"] {
+            let text = format!("{una}UNB+UNOC:{version}0401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX+A+B'UNT+3+1'UNZ+1+7'");
             assert_eq!(core::str::from_utf8(&rewrite(text.as_bytes())), Ok(&*text));
             let (lines, faults) = json(text.as_bytes(), []);
             assert_eq!((write_json(&lines), faults), (Ok(text.as_bytes().escape_ascii().to_string()), Vec::new()));

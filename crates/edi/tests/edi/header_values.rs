@@ -203,3 +203,222 @@ fn control_characters_in_headers_are_told() {
     "#]]
     .assert_eq(&faults(edifact.as_bytes(), Rules::Lenient, None));
 }
+
+/// GS04 and data element 0017 were dates with six or eight digits in any version.
+#[test]
+fn dates_have_the_digits_of_their_version() {
+    check(
+        &[
+            ("GS*BE*S*R*20260401", "GS*BE*S*R*260401"),
+            ("*20260401*1200*1*X*005010X220A1~", "*20260401*1200*1*X*003060~"),
+            ("*20260401*1200*1*X*005010X220A1~", "*260401*1200*1*X*003060~"),
+            ("*20260401*1200*1*X*005010X220A1~", "*20260401*1200*1*X*004010~"),
+            ("*20260401*1200*1*X*005010X220A1~", "*20260401*12000*1*X*005010X220A1~"),
+        ],
+        expect![[r#"
+            GS*BE*S*R*260401
+            warning EDI-024 2.4 024/-/-/-/12: GS04 has 6 digits, expected 8 in this version
+            *20260401*1200*1*X*003060~
+            warning EDI-024 2.4 024/-/-/-/12: GS04 has 8 digits, expected 6 in this version
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *260401*1200*1*X*003060~
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *20260401*1200*1*X*004010~
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *20260401*12000*1*X*005010X220A1~
+            EDI-038 2.5 024/-/-/-/12: GS05 is not a time (HHMM)
+        "#]],
+    );
+    let check = |unb: &str, ung: &str| {
+        let text = format!(
+            "UNB+{unb}+1'UNG+ORDERS+A+B+{ung}+1+UN+D:96A'UNH+1+ORDERS:D:96A:UN'BGM+220'UNT+3+1'UNE+1+1'UNZ+1+1'"
+        );
+        format!("{unb} {ung}\n{}", faults(text.as_bytes(), Rules::Lenient, None))
+    };
+    let mut out = String::new();
+    for (unb, ung) in [
+        ("UNOA:3+A+B+260401:1200", "260401:1200"),
+        ("UNOA:3+A+B+20260401:1200", "20260401:1200"),
+        ("UNOC:4+A+B+20260401:1200", "20260401:1200"),
+        ("UNOC:4+A+B+260401:1200", ""),
+        ("UNOC:3+A+B+260401:120000", "260401:120000"),
+        ("UNOC:3+A+B+260401:1200", "260431:1260"),
+    ] {
+        out += &check(unb, ung);
+    }
+    expect![[r#"
+        UNOA:3+A+B+260401:1200 260401:1200
+        UNOA:3+A+B+20260401:1200 20260401:1200
+        warning EDI-024 1.4 022/-/-/-/12: UNB S004 0017 has 8 digits, expected 6 in this version
+        warning EDI-024 2.4 024/-/-/-/12: UNG S004 0017 has 8 digits, expected 6 in this version
+        UNOC:4+A+B+20260401:1200 20260401:1200
+        UNOC:4+A+B+260401:1200 
+        warning EDI-024 1.4 022/-/-/-/12: UNB S004 0017 has 6 digits, expected 8 in this version
+        UNOC:3+A+B+260401:120000 260401:120000
+        warning EDI-024 1.4 022/-/-/-/12: UNB S004 0019 has 6 digits, expected 4 in this version
+        warning EDI-024 2.4 024/-/-/-/12: UNG S004 0019 has 6 digits, expected 4 in this version
+        UNOC:3+A+B+260401:1200 260431:1260
+        EDI-038 2.4 024/-/-/-/12: UNG S004 0017 is not a date (YYMMDD or CCYYMMDD)
+        EDI-038 2.4 024/-/-/-/12: UNG S004 0019 is not a time (HHMM)
+    "#]]
+    .assert_eq(&out);
+}
+
+/// TA102 is ISA09, which has six digits, and TA103 is ISA10.
+#[test]
+fn date_and_time_of_a_ta1_have_the_digits_of_isa() {
+    check(
+        &[
+            ("GS*BE*S*R*", "TA1*000000001*260401*1200*A*000~GS*BE*S*R*"),
+            ("GS*BE*S*R*", "TA1*000000001*20260401*120000*A*000~GS*BE*S*R*"),
+        ],
+        expect![[r#"
+            TA1*000000001*260401*1200*A*000~GS*BE*S*R*
+            TA1*000000001*20260401*120000*A*000~GS*BE*S*R*
+            warning EDI-024 2.2 022/-/-/-/12: TA102 has 8 digits, expected 6 in this version
+            warning EDI-024 2.3 022/-/-/-/12: TA103 has 6 digits, expected 4 in this version
+        "#]],
+    );
+}
+
+/// IEA02 `1` was as good as `000000001`, although the trailer repeats the header's number, and documents do not keep the difference.
+#[test]
+fn trailers_repeat_the_leading_zeros_of_headers() {
+    check(
+        &[
+            ("IEA*1*000000001~", "IEA*1*1~"),
+            ("IEA*1*000000001~", "IEA*1*000000002~"),
+            ("GE*1*1~", "GE*1*001~"),
+            ("*1200*1*X*", "*1200*001*X*"),
+        ],
+        expect![[r#"
+            IEA*1*1~
+            warning EDI-025 7.2 001/-/-/-/28: ISA13 and IEA02 have different leading zeros: the control numbers of a header and its trailer must be identical
+            IEA*1*000000002~
+            EDI-032 7.2 001/-/-/-/28: ISA13 and IEA02 differ: the control numbers of a header and its trailer must be equal
+            GE*1*001~
+            warning EDI-025 6.2 -/4/-/-/28: GS06 and GE02 have different leading zeros: the control numbers of a header and its trailer must be identical
+            *1200*001*X*
+            warning EDI-025 6.2 -/4/-/-/28: GS06 and GE02 have different leading zeros: the control numbers of a header and its trailer must be identical
+        "#]],
+    );
+}
+
+/// The type and version of a message contradicted its group without a finding.
+#[test]
+fn a_message_is_of_the_type_and_version_of_its_group() {
+    let check = |ung: &str| {
+        let text = format!(
+            "UNB+UNOA:3+A+B+260401:1200+1'UNG+{ung}'UNH+1+ORDERS:D:96A:UN:EAN008'BGM+220'UNT+3+1'UNE+1+1'UNZ+1+1'"
+        );
+        format!("{ung}\n{}", faults(text.as_bytes(), Rules::Lenient, None))
+    };
+    let mut out = String::new();
+    for ung in [
+        "ORDERS+A+B+260401:1200+1+UN+D:96A:EAN008",
+        "ORDERS+A+B+260401:1200+1+UN+D:96A",
+        "++++1",
+        "INVOIC+A+B+260401:1200+1+UN+D:96A",
+        "ORDERS+A+B+260401:1200+1+UN+D:01B",
+        "ORDERS+A+B+260401:1200+1+UN+S:96A",
+        "ORDERS+A+B+260401:1200+1+XX+D:96A",
+        "ORDERS+A+B+260401:1200+1+UN+D:96A:OTHER",
+    ] {
+        out += &check(ung);
+    }
+    expect![[r#"
+        ORDERS+A+B+260401:1200+1+UN+D:96A:EAN008
+        ORDERS+A+B+260401:1200+1+UN+D:96A
+        ++++1
+        INVOIC+A+B+260401:1200+1+UN+D:96A
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0065 differs from UNG 0038: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+UN+D:01B
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0054 differs from UNG S008 0054: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+UN+S:96A
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0052 differs from UNG S008 0052: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+XX+D:96A
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0051 differs from UNG 0051: all messages of a group are of its type and version
+        ORDERS+A+B+260401:1200+1+UN+D:96A:OTHER
+        warning EDI-049 1.2 -/-/18/-/14: UNH S009 0057 differs from UNG S008 0057: all messages of a group are of its type and version
+    "#]].assert_eq(&out);
+}
+
+/// DEL and the control characters of ISO 8859-1 from 0x80 to 0x9f were in every set, and in X12 so were those of ASCII.
+#[test]
+fn control_characters_are_of_no_character_set() {
+    let mut out = String::new();
+    let mut show = |what: &str, text: Vec<u8>, named: Option<&str>| {
+        let named = named.map(|name| Charset::by_name(name).expect("a set"));
+        let _ = write!(out, "{what}\n{}", faults(&text, Rules::Lenient, named));
+    };
+    let x12 = |value: &str| X12.replacen("REF*A", &format!("REF*{value}"), 1).into_bytes();
+    show("X12, DEL", x12("A\u{7f}"), None);
+    show("X12, BEL", x12("A\u{7}"), None);
+    show("X12, U+0085 in UTF-8", x12("A\u{85}"), Some("utf-8"));
+    show("X12, U+00A0 in UTF-8", x12("A\u{a0}"), Some("utf-8"));
+    show(
+        "X12, 0x80 in Windows-1252",
+        X12.bytes().map(|byte| if byte == b'V' { 0x80 } else { byte }).collect(),
+        Some("windows-1252"),
+    );
+    let controls_as_separators = X12.replace('~', "\u{1c}").replace('*', "\u{1d}").replace(':', "\u{1f}");
+    show("X12, control characters as delimiters", controls_as_separators.into_bytes(), None);
+    let edifact = |set: &str, value: &[u8]| {
+        let head = format!("UNB+{set}:3+A+B+990802:1557+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++").into_bytes();
+        [&head, value, b"'FTX+AAI+++", value, b"'UNT+4+1'UNZ+1+1'"].concat()
+    };
+    show("UNOA, DEL", edifact("UNOA", b"A\x7f"), None);
+    show("UNOC, DEL", edifact("UNOC", b"A\x7f"), None);
+    show("UNOC, 0x85", edifact("UNOC", b"A\x85"), None);
+    show("UNOC, 0xa0", edifact("UNOC", b"A\xa0"), None);
+    show("UNOW, U+009F", edifact("UNOW", "A\u{9f}".as_bytes()), None);
+    expect![[r#"
+        X12, DEL
+        warning EDI-048 2.1 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        X12, BEL
+        warning EDI-048 2.1 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        X12, U+0085 in UTF-8
+        warning EDI-048 2.1 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        X12, U+00A0 in UTF-8
+        X12, 0x80 in Windows-1252
+        X12, control characters as delimiters
+        UNOA, DEL
+        warning EDI-048 2.4 022/-/5/-/21: the text has characters that UNOA does not have, such as small letters or #; here and further on in this message
+        UNOC, DEL
+        warning EDI-048 2.4 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        UNOC, 0x85
+        warning EDI-048 2.4 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+        UNOC, 0xa0
+        UNOW, U+009F
+        warning EDI-048 2.4 022/-/5/-/21: the text has control characters, which no character set of the standard has, here and later in this message
+    "#]].assert_eq(&out);
+}
+
+/// A segment without elements was good if no guide was for it.
+#[test]
+fn a_segment_has_an_element() {
+    let mut out = String::new();
+    for segment in ["REF~", "REF**~", "REF**A~"] {
+        let text = X12.replacen("REF*A~", segment, 1);
+        let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+        let mut validator = Validator::new(ValidatorOptions::default());
+        let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+        let mut found = Vec::new();
+        loop {
+            let event = pass.advance();
+            let check = validator.event(event, |_| None, &mut pass, &mut found);
+            for fault in &found {
+                let _ = writeln!(out, "{segment} {} {}: {}", fault.error.code(), fault.at.segment, fault.error);
+            }
+            check.end(&mut pass);
+            if event == Event::Done {
+                break;
+            }
+        }
+    }
+    expect![[r#"
+        REF~ EDI-026 2: the segment has no elements
+        REF**~ EDI-026 2: the segment has no elements
+    "#]]
+    .assert_eq(&out);
+}

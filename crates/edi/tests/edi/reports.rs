@@ -149,6 +149,7 @@ fn acknowledgments_out_of_order_are_read() {
     let (reports, faults, stray) = read(text.as_bytes());
     assert_eq!(stray, 4);
     expect![[r#"
+        EDI-024 at interchange 1, group 1, segment 2, element 4: GS04 has 8 digits, expected 6 in this version
         EDI-033 at interchange 1, group 1, transaction 1, segment 13, element 1: SE01 declares 2 segments, counted 13
         EDI-103 at interchange 1, group 1, transaction 1, segment 2: AK5 is not expected here
         EDI-108 at interchange 1, group 1, transaction 1, segment 3: AK3 in loop AK2/AK3 is missing
@@ -503,43 +504,43 @@ fn segments_and_elements_are_told() {
         "997",
         &x12_input("003040"),
         expect![[r#"
-        ISA*00*          *00*          *ZZ*RECEIVER       *ZZ*SENDER         *260402*0830*^*00501*000000001*0*P*:~
-        GS*FA*R*S*20260402*0830*1*X*003040~
-        ST*997*0001~
-        AK1*HC*1~
-        AK2*837*0001~
-        AK5*A~
-        AK2*837*0002~
-        AK3*ST*1*2010*8~
-        AK4*3*1705*6~
-        AK3*CLM*2*2010*8~
-        AK4*2*782*6*1O0~
-        AK3*HI*3*2010*8~
-        AK4*1*1271*6~
-        AK4*4**6*ABC~
-        AK3*HI*3*2010*8~
-        AK5*R*5~
-        AK2*837*0003~
-        AK5*A~
-        AK2*837*0004~
-        AK5*A~
-        AK9*P*4*4*3~
-        SE*20*0001~
-        ST*997*0002~
-        AK1*HC*2~
-        AK2*837*0001~
-        AK5*A~
-        AK2*837*0002~
-        AK5*A~
-        AK2*837*0003~
-        AK5*A~
-        AK2*837*0004~
-        AK5*A~
-        AK9*A*4*4*4~
-        SE*12*0002~
-        GE*2*1~
-        IEA*1*000000001~
-    "#]],
+            ISA*00*          *00*          *ZZ*RECEIVER       *ZZ*SENDER         *260402*0830*^*00501*000000001*0*P*:~
+            GS*FA*R*S*260402*0830*1*X*003040~
+            ST*997*0001~
+            AK1*HC*1~
+            AK2*837*0001~
+            AK5*A~
+            AK2*837*0002~
+            AK3*ST*1*2010*8~
+            AK4*3*1705*6~
+            AK3*CLM*2*2010*8~
+            AK4*2*782*6*1O0~
+            AK3*HI*3*2010*8~
+            AK4*1*1271*6~
+            AK4*4**6*ABC~
+            AK3*HI*3*2010*8~
+            AK5*R*5~
+            AK2*837*0003~
+            AK5*A~
+            AK2*837*0004~
+            AK5*A~
+            AK9*P*4*4*3~
+            SE*20*0001~
+            ST*997*0002~
+            AK1*HC*2~
+            AK2*837*0001~
+            AK5*A~
+            AK2*837*0002~
+            AK5*A~
+            AK2*837*0003~
+            AK5*A~
+            AK2*837*0004~
+            AK5*A~
+            AK9*A*4*4*4~
+            SE*12*0002~
+            GE*2*1~
+            IEA*1*000000001~
+        "#]],
     );
     told(
         "contrl",

@@ -54,6 +54,8 @@ segment BBB
 segment CCC
   1 O
   1 O
+segment RRR
+  1 M repeat 3
 segment HL
   1 M
   1 O
@@ -64,6 +66,7 @@ structure
   segment BBB O *
   segment CCC O 2
     02 N
+  segment RRR O *
 "#;
 
 fn compiled(text: &str) -> Arc<CompiledGuide> {
@@ -76,7 +79,7 @@ pub(crate) fn check_with(guide: &str, body: &str, options: &ValidatorOptions) ->
     let guide = compiled(guide);
     let count = body.matches('~').count() + 2;
     let text = format!(
-        "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~GS*ZZ*S*R*20260401*1200*1*X*005010~ST*999*0001~{body}SE*{count}*0001~GE*1*1~IEA*1*1~"
+        "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~GS*ZZ*S*R*20260401*1200*1*X*005010~ST*999*0001~{body}SE*{count}*0001~GE*1*1~IEA*1*000000001~"
     );
     let mut out = String::new();
     for fault in findings(text.as_bytes(), &guide, options) {
@@ -124,6 +127,72 @@ fn good_elements() {
     );
 }
 
+/// A separator of repetitions after the last value was no trailing separator, and separators alone were a value.
+#[test]
+fn separators_of_repetitions_at_the_end() {
+    check(
+        "AAA*A******AB:X:Y^~AAA*A******AB:X:Y^^~AAA*A********^~RRR*^~RRR*A^~RRR*A^^B~RRR*A^B^~RRR*A^B^C^~",
+        expect![[r#"
+            warning EDI-123 2.7 -/- 45: AAA07 (Pair) has separators after its last value
+            warning EDI-123 3.7 -/- 45: AAA07 (Pair) has separators after its last value
+            EDI-124 4.3 8/2 13: AAA03 (Amount) is missing by the note L090304
+            EDI-122 4.9 8/12 35: AAA09 (Text) is repeated 2 times, expected at most 1
+            warning EDI-123 5.1 -/- 45: RRR01 (Text) has separators after its last value
+            EDI-111 5.1 8/1 13: RRR01 (Text) is missing
+            warning EDI-123 6.1 -/- 45: RRR01 (Text) has separators after its last value
+            warning EDI-123 8.1 -/- 45: RRR01 (Text) has separators after its last value
+            warning EDI-123 9.1 -/- 45: RRR01 (Text) has separators after its last value
+        "#]],
+    );
+}
+
+/// The form of a number was lost without a finding: documents have its value.
+#[test]
+fn numbers_with_an_exponent_or_leading_zeros() {
+    check(
+        "AAA*A*AB*1E1~AAA*A*AB*-1E-1~AAA*A*AB*007~AAA*A*AB*-01.5~AAA*A*AB*0.5~AAA*A*AB*0~AAA*A*AB*00~AAA*A***07~AAA*A***0~",
+        expect![[r#"
+            warning EDI-132 2.3 -/- 12: AAA03 (Amount) is a number with an exponent
+            warning EDI-132 3.3 -/- 12: AAA03 (Amount) is a number with an exponent
+            warning EDI-132 4.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+            warning EDI-132 5.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+            warning EDI-132 8.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+            warning EDI-132 9.4 -/- 12: AAA04 (Cents) has more leading zeros than its minimum length needs
+        "#]],
+    );
+    let long = X12.replace("3 R 1..6", "3 R 3..6").replace("4 N2 1..4", "4 N2 2..4");
+    expect![[r#"
+        warning EDI-132 3.3 -/- 12: AAA03 (Amount) has more leading zeros than its minimum length needs
+        warning EDI-132 5.4 -/- 12: AAA04 (Cents) has more leading zeros than its minimum length needs
+    "#]]
+    .assert_eq(&check_with(&long, "AAA*A*AB*007~AAA*A*AB*0007~AAA*A***07~AAA*A***007~", &ValidatorOptions::default()));
+}
+
+/// Segments whose elements are all optional were good without any.
+#[test]
+fn a_segment_without_elements() {
+    check(
+        "CCC~CCC**~",
+        expect![[r#"
+        EDI-111 2.1 8/1 13: CCC01 (Text) is missing, and so is every other element of the segment
+        warning EDI-123 3 -/- 45: CCC has separators after its last value
+        EDI-111 3.1 8/1 13: CCC01 (Text) is missing, and so is every other element of the segment
+    "#]],
+    );
+}
+
+/// DEL was printable.
+#[test]
+fn del_is_no_printable_character() {
+    check(
+        "AAA*A\u{7f}~BBB*AB*ZZZ*X\u{1}~",
+        expect![[r#"
+        EDI-116 2.1 8/6 37: AAA01 (Text) has invalid characters, expected printable characters
+        EDI-116 3.3 8/6 37: BBB03 (Period) has invalid characters, expected printable characters
+    "#]],
+    );
+}
+
 #[test]
 fn lengths_count_digits_and_characters() {
     check(
@@ -143,12 +212,13 @@ fn characters_of_types() {
     check(
         "AAA*A*AB*1,5~AAA*A*AB*1.2.3~AAA*A***1.5~AAA*A*AB*-~AAA*A\u{1}~AAA*A*AB*1E2~",
         expect![[r#"
-        EDI-116 2.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
-        EDI-116 3.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
-        EDI-116 4.4 8/6 37: AAA04 (Cents) has invalid characters, expected digits, and a minus sign before them where it is negative
-        EDI-116 5.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
-        EDI-116 6.1 8/6 37: AAA01 (Text) has invalid characters, expected printable characters
-    "#]],
+            EDI-116 2.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
+            EDI-116 3.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
+            EDI-116 4.4 8/6 37: AAA04 (Cents) has invalid characters, expected digits, and a minus sign before them where it is negative
+            EDI-116 5.3 8/6 37: AAA03 (Amount) has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
+            EDI-116 6.1 8/6 37: AAA01 (Text) has invalid characters, expected printable characters
+            warning EDI-132 7.3 -/- 12: AAA03 (Amount) is a number with an exponent
+        "#]],
     );
 }
 
@@ -319,13 +389,22 @@ fn sums_are_exact_and_by_loop() {
         format!("TOT*1~CLM*A*0.3~{}{}CLM*B*0~CLM*C*-5~{}{}", line("0.1"), line("0.2"), line("-7.5"), line("2.50"));
     check_rule(balance, &good, expect![[""]]);
     // X12 numbers may have exponents (X12.6): regression, a sum of them was not compared.
-    check_rule(balance, &format!("TOT*1~CLM*A*5.1E2~{}{}", line("5E2"), line("100E-1")), expect![[""]]);
+    check_rule(
+        balance,
+        &format!("TOT*1~CLM*A*5.1E2~{}{}", line("5E2"), line("100E-1")),
+        expect![[r#"
+            warning EDI-132 3.2 -/- 12: CLM02 in loop C is a number with an exponent
+            warning EDI-132 5.1 -/- 12: QTY01 in loop C/L is a number with an exponent
+            warning EDI-132 7.1 -/- 12: QTY01 in loop C/L is a number with an exponent
+        "#]],
+    );
     check_rule(
         balance,
         &format!("TOT*1~CLM*A*5~{}", line("5E1")),
         expect![[r#"
-        EDI-130 3.2 8/I12 12: the claim is not the sum of its lines (balance) in loop C
-    "#]],
+            warning EDI-132 5.1 -/- 12: QTY01 in loop C/L is a number with an exponent
+            EDI-130 3.2 8/I12 12: the claim is not the sum of its lines (balance) in loop C
+        "#]],
     );
     let wrong = format!("TOT*1~CLM*A*0.3~{}{}CLM*B*1~{}CLM*C*2~{}", line("0.1"), line("0.21"), line("1"), line("3"));
     check_rule(

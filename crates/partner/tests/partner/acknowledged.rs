@@ -50,6 +50,38 @@ fn a_ta1_beside_a_group_is_matched() {
     assert_eq!(states(&world, Kind::Transaction), [State::Accepted, State::Refused]);
 }
 
+/// A TA1 was matched by its number alone. Numbers recur, so a TA1 also names the date and time of the interchange that it answers.
+#[test]
+fn a_ta1_answers_the_interchange_of_its_date_and_time() {
+    let world = World::with("usage = \"production\"\nexpect = \"ta1\"", "");
+    world.sent("order", &["A1"]);
+    let ta1 = |number: u32, when: &str| format!("{}TA1*000000001*{when}*R*020~IEA*0*{number:09}~", isa("ACME", number));
+    for (number, when) in [(1, "250401*1200"), (2, "260401*1159")] {
+        let report = world.receive(&ta1(number, when));
+        assert_eq!(report.matched, 0, "{report:?}");
+        let text = format!("{:?}", report.findings);
+        let sent = "interchange 000000001 was sent as 260401 1200";
+        assert!(text.contains("PTN-107") && text.contains(sent), "{text}");
+        assert_eq!(states(&world, Kind::Interchange), [State::Expecting]);
+    }
+    // The century and seconds of some partners name the same time.
+    let report = world.receive(&ta1(3, "20260401*120000"));
+    assert_eq!(report.matched, 1, "{report:?}");
+    assert_eq!(states(&world, Kind::Interchange), [State::Refused]);
+}
+
+/// The version in AK1 was not compared with that of the group.
+#[test]
+fn an_answer_to_a_group_of_another_version_accepts_only_what_it_names() {
+    let world = World::with(EXPECTING, "");
+    world.sent("order", &["A1", "A2"]);
+    let report = world.receive(&answer(1, "AK1*PO*1*004010~AK9*A*2*2*2~"));
+    let text = format!("{:?}", report.findings);
+    assert!(text.contains("PTN-112") && text.contains("it names version 004010"), "{text}");
+    assert_eq!(states(&world, Kind::Transaction), [State::Sent; 2]);
+    assert!(world.receive(&answer(2, "AK1*PO*1*005010~AK9*A*2*2*2~")).findings.is_empty());
+}
+
 /// A partner that answers from another of its identities answered what was "never sent".
 #[test]
 fn an_answer_may_come_from_another_identity() {

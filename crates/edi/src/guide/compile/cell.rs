@@ -78,6 +78,12 @@ impl Cell {
         len.wrapping_sub(self.min as usize) <= self.span as usize
     }
 
+    /// Returns the minimum number of characters or digits.
+    #[inline(always)]
+    pub(crate) fn min(&self) -> u32 {
+        self.min
+    }
+
     fn of(spec: &Spec, composites: &mut Vec<Row>, specs: &[Spec]) -> Self {
         let mut cell = Cell {
             min: spec.min,
