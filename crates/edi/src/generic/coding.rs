@@ -98,6 +98,7 @@ impl Page {
     }
 
     /// Checks the length in a segment of X12 with binary data, by which readers find the end of the data. `text` is the segment without its terminator.
+    /// Without data, readers take it like other segments.
     pub(super) fn check_binary_length(&self, text: &[u8]) -> Result<(), EdiWriteError> {
         let at = match text.first_chunk() {
             Some(b"BIN") if self.delimiters.standard == Standard::X12 => 1,
@@ -106,7 +107,7 @@ impl Page {
         };
         let mut elements = text.splitn(at + 2, |byte| *byte == self.delimiters.element).skip(at);
         let declared = elements.next().unwrap_or_default();
-        let found = elements.next().unwrap_or_default().len();
+        let Some(found) = elements.next().map(<[u8]>::len) else { return Ok(()) };
         let number = core::str::from_utf8(declared).ok().and_then(|text| text.parse::<usize>().ok());
         if declared.iter().all(u8::is_ascii_digit) && number == Some(found) {
             return Ok(());
