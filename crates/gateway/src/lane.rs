@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use quayline_cobol::{Absent, FaultKind, RecordDecoder, RecordEncoder};
+use quayline_cobol::{Absent, FaultKind, RecordDecoder, RecordEncoder, RecordFault};
 use quayline_core::{NodeId, Run, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::XmlWriter;
@@ -13,10 +13,11 @@ use crate::parameter::{ParameterPlace, set_parameter};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing, ProviderSpec};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
+use crate::service::Service;
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
 use crate::unread::Unread;
-use crate::{codes, media_type, uri};
+use crate::{codes, media_type, rule, uri};
 
 /// The parts of an HTTP request that an operation uses.
 #[derive(Clone, Copy)]
@@ -99,7 +100,7 @@ impl OperationLane {
                 Numbers::Lenient => JsonReader::new(&request.shape, ReaderOptions::default()),
             },
             gate: GateState::default(),
-            probe: operation.probe.as_ref().map(crate::rule::Probe::decoder),
+            probe: operation.probe.as_ref().map(rule::Probe::decoder),
             length: operation.responses.iter().find_map(|response| match &response.body {
                 ResponseBody::Answer(projection) => {
                     Some((projection.plan.length_front()?, RecordDecoder::new(&projection.plan)))
@@ -324,12 +325,13 @@ impl OperationLane {
         fields: Option<&str>,
         buffer: Vec<u8>,
     ) -> Result<Answer, Box<Problem>> {
-        if let (Some(probe), Some(decoder)) = (&operation.probe, &mut self.probe) {
-            probe.values(decoder, record, &mut self.values);
-        }
-        let fits =
-            |response: &crate::api::Response| response.when.iter().all(|condition| condition.holds(&self.values));
-        let Some(index) = operation.responses.iter().position(fits) else {
+        let unreadable = match (&operation.probe, &mut self.probe) {
+            (Some(probe), Some(decoder)) => probe.values(decoder, record, &mut self.values),
+            _ => Vec::new(),
+        };
+        let conditions = operation.responses.iter().map(|response| &response.when[..]);
+        let chosen = rule::choose(conditions, &self.values, &unreadable);
+        let Some(index) = chosen.map_err(|faults| misfit(&operation.service, &faults))? else {
             return Err(Box::new(Problem::new(
                 502,
                 codes::NO_RULE,
@@ -352,28 +354,7 @@ impl OperationLane {
             Media::Json => lane.json(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
             Media::Xml => lane.xml(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
         };
-        let (mut buffer, mut len) = done.map_err(|faults| {
-            let mut note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            let service = &operation.service;
-            let is_unset = matches!(service.provider, ProviderSpec::Program(_))
-                && service.policies.absent == Absent::LowValues
-                && faults.0.iter().any(|fault| fault.kind == FaultKind::LowValues);
-            if is_unset {
-                note.push_str(UNSET_FIELDS);
-            }
-            let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
-            problem.errors = faults
-                .0
-                .iter()
-                .map(|fault| FieldError {
-                    place: "answer",
-                    field: fault.path.clone(),
-                    rule: fault.kind.code().to_string(),
-                    detail: fault.kind.to_string(),
-                })
-                .collect();
-            Box::new(problem.logged(note))
-        })?;
+        let (mut buffer, mut len) = done.map_err(|faults| misfit(&operation.service, &faults.0))?;
         if let Some((node, min)) = self.shaping.short.take() {
             let path =
                 projection.plan.field_of(node).map(|field| projection.plan.layout().path(field)).unwrap_or_default();
@@ -392,6 +373,27 @@ impl OperationLane {
         }
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
     }
+}
+
+/// Returns the problem of an answer that does not fit its copybook.
+#[cold]
+fn misfit(service: &Service, faults: &[RecordFault]) -> Box<Problem> {
+    let mut note = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let is_unset = matches!(service.provider, ProviderSpec::Program(_))
+        && service.policies.absent == Absent::LowValues
+        && faults.iter().any(|fault| fault.kind == FaultKind::LowValues);
+    if is_unset {
+        note.push_str(UNSET_FIELDS);
+    }
+    let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
+    let entry = |fault: &RecordFault| FieldError {
+        place: "answer",
+        field: fault.path.clone(),
+        rule: fault.kind.code().to_string(),
+        detail: fault.kind.to_string(),
+    };
+    problem.errors = faults.iter().map(entry).collect();
+    Box::new(problem.logged(note))
 }
 
 /// Cause of numbers of low-values in an answer, for the log.

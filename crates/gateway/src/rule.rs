@@ -3,7 +3,8 @@
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
 use quayline_cobol::{
-    FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordPlan, RedefinesPolicy, ShortRecord,
+    FaultKind, FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordFault, RecordPlan,
+    RedefinesPolicy,
 };
 use quayline_core::{Findings, NodeId, Sink, Value};
 
@@ -35,6 +36,36 @@ impl Condition {
             Test::AtMost(text) => number(value).zip(number(text.as_bytes())).is_some_and(|(a, b)| a <= b),
         }
     }
+}
+
+/// Chooses the response of a record: the index of the first whose conditions all hold, if there is one.
+///
+/// A response does not fit if a condition on a field that can be read is false. Otherwise, all its fields are needed.
+///
+/// # Errors
+/// The faults of the fields that the choice needs.
+pub(crate) fn choose<'a>(
+    responses: impl Iterator<Item = &'a [Condition]>,
+    values: &[Vec<u8>],
+    unreadable: &[Unreadable],
+) -> Result<Option<usize>, Vec<RecordFault>> {
+    let fault = |condition: &Condition| unreadable.iter().find(|bad| bad.field == condition.field);
+    for (at, when) in responses.enumerate() {
+        if !when.iter().all(|condition| fault(condition).is_some() || condition.holds(values)) {
+            continue;
+        }
+        let faults: Vec<_> = when.iter().filter_map(fault).map(|bad| bad.fault.clone()).collect();
+        return if faults.is_empty() { Ok(Some(at)) } else { Err(faults) };
+    }
+    Ok(None)
+}
+
+/// A field of a probe that a record does not have, or whose bytes are not of its type.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    /// Index into the probe's fields.
+    field: usize,
+    fault: RecordFault,
 }
 
 /// Returns whether two values are equal: numbers as numbers, others as text without trailing blanks.
@@ -74,8 +105,11 @@ fn number(text: &[u8]) -> Option<i128> {
 #[derive(Debug)]
 pub(crate) struct Probe {
     plan: RecordPlan,
+    fields: Vec<FieldIndex>,
     /// Node of each field.
     nodes: Vec<NodeId>,
+    /// True if a field follows a table of varying length, so that its place depends on a counter.
+    slides: bool,
     /// Bytes of a record that it needs.
     reach: usize,
 }
@@ -106,36 +140,57 @@ impl Probe {
             redefines: RedefinesPolicy::Original,
             ..Interface::default()
         };
-        let policies = Policies {
-            short: Some(ShortRecord::Null),
-            long: LengthMismatch::Accept,
-            invalid: quayline_cobol::BadValue::Null,
-            blank: quayline_cobol::BadValue::Null,
-            low_values: quayline_cobol::BadValue::Null,
-            ..policies.clone()
-        };
+        let policies = Policies { long: LengthMismatch::Accept, ..policies.clone() };
         let plan = RecordPlan::new(layout, &interface, &policies, charset)?;
         let nodes = fields.iter().filter_map(|field| node_of(&plan, *field)).collect();
-        let behind_slide = fields.iter().any(|field| {
+        let slides = fields.iter().any(|field| {
             let at = layout.field(*field).offset;
             layout.fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()) && f.offset < at)
         });
         let end = fields.iter().map(|f| layout.field(*f).offset + layout.field(*f).size).max().unwrap_or(0);
-        let reach = if behind_slide { usize::MAX } else { end };
-        Ok(Probe { plan, nodes, reach })
+        let reach = if slides { usize::MAX } else { end };
+        Ok(Probe { plan, fields: fields.to_vec(), nodes, slides, reach })
     }
 
     pub(crate) fn decoder(&self) -> RecordDecoder {
         RecordDecoder::new(&self.plan)
     }
 
-    /// Reads the values of the fields as text, in the order in which they were named.
-    pub(crate) fn values(&self, decoder: &mut RecordDecoder, record: &[u8], values: &mut Vec<Vec<u8>>) {
+    /// Reads the values of the fields as text, in the order in which they were named. Returns those that cannot be read; their values are empty,
+    /// as are those that the service's options read as null.
+    pub(crate) fn values(
+        &self,
+        decoder: &mut RecordDecoder,
+        record: &[u8],
+        values: &mut Vec<Vec<u8>>,
+    ) -> Vec<Unreadable> {
         values.resize_with(self.nodes.len(), Vec::new);
         values.iter_mut().for_each(Vec::clear);
         let mut sink = Values { nodes: &self.nodes, values };
         // Only the front is read, so counters after it are missing; the fields before them are still valid.
-        let _ = decoder.decode(&record[..record.len().min(self.reach)], &mut sink);
+        match decoder.decode(&record[..record.len().min(self.reach)], &mut sink) {
+            Ok(()) => Vec::new(),
+            Err(faults) => self.unreadable(&faults.0, record.len() < self.reach, values),
+        }
+    }
+
+    /// Finds the fields that the faults concern. `is_whole`: the whole record was read, so a missing end is missing in the record.
+    #[cold]
+    fn unreadable(&self, faults: &[RecordFault], is_whole: bool, values: &mut [Vec<u8>]) -> Vec<Unreadable> {
+        let is_cut = |fault: &RecordFault| {
+            is_whole && matches!(fault.kind, FaultKind::ShortRecord { .. } | FaultKind::CutField { .. })
+        };
+        let is_lost = |fault: &RecordFault| self.slides && matches!(fault.kind, FaultKind::BadCounter(_));
+        let mut found = Vec::new();
+        for (field, index) in self.fields.iter().enumerate() {
+            let own = faults.iter().find(|fault| fault.field == Some(*index));
+            let cut = || faults.iter().find(|fault| is_cut(fault) && values[field].is_empty() || is_lost(fault));
+            let Some(fault) = own.or_else(cut) else { continue };
+            let path = self.plan.layout().path(*index);
+            found.push(Unreadable { field, fault: RecordFault { field: Some(*index), path, ..fault.clone() } });
+            values[field].clear();
+        }
+        found
     }
 }
 
