@@ -226,9 +226,19 @@ impl OperationLane {
         if !errors.is_empty() {
             return Err(Box::new(refused(errors)));
         }
+        if file.action == FileAction::Update {
+            let removed = file.places.iter().filter(|(node, _)| self.gate.removed[node.index()]);
+            let faults = removed.filter_map(|(node, place)| not_removed(operation, *node, &record[place.clone()]));
+            errors.extend(faults.take(50));
+            if !errors.is_empty() {
+                return Err(Box::new(refused(errors)));
+            }
+        }
         let sets = |node: NodeId| {
             let seen = self.gate.seen.get(node.index()).copied().unwrap_or(false);
-            seen || file.action == FileAction::Replace && !operation.gate.closed[node.index()]
+            // RFC 7396: null removes a member. The record holds its initial value.
+            let removed = file.action == FileAction::Update && self.gate.removed[node.index()];
+            seen || removed || file.action == FileAction::Replace && !operation.gate.closed[node.index()]
         };
         let mut changed = (!file.slides && file.action != FileAction::Insert).then(|| {
             let set = file.places.iter().filter(|(node, _)| sets(*node));
@@ -373,6 +383,21 @@ impl OperationLane {
         }
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
     }
+}
+
+/// Returns the error of a member that an update must not remove: the request does not set it, or the service defines no initial value, which is
+/// low-values.
+fn not_removed(operation: &Operation, node: NodeId, initial: &[u8]) -> Option<FieldError> {
+    let service = &operation.service;
+    let detail = if operation.gate.closed[node.index()] {
+        "this member is not part of the request"
+    } else if service.policies.absent == Absent::LowValues && initial.iter().all(|byte| *byte == 0) {
+        "expected a value: the service defines no initial value for this member"
+    } else {
+        return None;
+    };
+    let field = format!("$.{}", service.request.shape.path(node));
+    Some(FieldError { place: "body", field, rule: "null".to_owned(), detail: detail.to_owned() })
 }
 
 /// Returns the problem of an answer that does not fit its copybook.
