@@ -10,7 +10,8 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{
-    Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, asked_fields, check_form, etag, record_tag,
+    Answer, Api, Conditions, FileAction, Media, Operation, Problem, Returned, Routed, asked_fields, check_form, etag,
+    record_tag,
 };
 use quayline_meter::{Phase, interruptions};
 
@@ -301,7 +302,7 @@ async fn respond(
         media,
         taken: if heads.have(Head::AcceptEncoding) { compress::taken(&head.headers) } else { Taken::default() },
         tags_answer,
-        tags: if tags_answer && heads.have(Head::IfNoneMatch) {
+        tags: if (tags_answer || operation.file_action() == Some(FileAction::Read)) && heads.have(Head::IfNoneMatch) {
             head.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect()
         } else {
             Vec::new()
@@ -346,10 +347,6 @@ async fn respond(
                 lane.page(operation, (records, next), client.media, fields.as_deref(), buffer)
             });
             page.and_then(|page| finish(thread, operation, page, client))
-        }
-        Returned::Known(tag) => {
-            let form = if client.media == Media::Xml { "-xml" } else { "" };
-            Ok(not_modified(&format!("\"{tag}{form}\"")))
         }
         Returned::Deleted => {
             let mut response = Response::new(Body::empty());
@@ -442,7 +439,7 @@ struct Client<'a> {
     taken: Taken,
     /// True if the answer has a tag. An answer to POST, which does not represent a resource, has none.
     tags_answer: bool,
-    /// Values of `if-none-match`, where the answer has a tag.
+    /// Values of `if-none-match` of a read whose answer has a tag.
     tags: Vec<HeaderValue>,
     /// Values of `if-match`.
     wanted: Vec<HeaderValue>,
@@ -505,13 +502,17 @@ fn finish(
         thread.buffers.give(answer.buffer);
         return Err(Box::new(Problem::precondition("if-match")));
     }
-    if let Some(tag) = &tag
-        && client.tags.iter().any(|known| matches_etag(known.as_bytes(), tag))
-    {
-        thread.buffers.give(answer.buffer);
-        return Ok(not_modified(tag));
-    }
     let taken = client.taken;
+    // The compressed form of a record has a tag of its own.
+    let coded_tag = client.record_tag.as_ref().map(|record| format!("\"{record}{form}-gzip\""));
+    let acceptable = tag.iter().chain(coded_tag.as_ref().filter(|_| taken.gzip));
+    for tag in acceptable {
+        if client.tags.iter().any(|known| matches_etag(known.as_bytes(), tag)) {
+            let response = not_modified(tag);
+            thread.buffers.give(answer.buffer);
+            return Ok(response);
+        }
+    }
     let zipped = if !taken.gzip {
         None
     } else if !taken.identity || compress::pays(operation.compression, answer.len, client.peer.address.ip()) {
@@ -544,8 +545,8 @@ fn finish(
     match &tag {
         Some(tag) => {
             // The compressed form is another representation; a weak tag says only that the content is the same. That of a record names its form.
-            let tag = match &client.record_tag {
-                Some(record) if coded => format!("\"{record}{form}-gzip\""),
+            let tag = match coded_tag {
+                Some(coded_tag) if coded => coded_tag,
                 _ if coded => format!("W/{tag}"),
                 _ => tag.clone(),
             };
