@@ -200,13 +200,6 @@ impl OperationLane {
                 0
             }
         };
-        let after = after.and_then(|token| {
-            let place = file.place_of(&token);
-            if place.is_none() {
-                wrong(&mut errors, "after", "type", "expected the token of the page before".to_owned());
-            }
-            place
-        });
         let mut record = match self.record(operation, request) {
             Ok(record) => record.to_vec(),
             Err(mut problem) => {
@@ -222,6 +215,14 @@ impl OperationLane {
             let name = parameter.map_or_else(|| file.key.field.clone(), |parameter| parameter.name.clone());
             wrong(&mut errors, &name, "required", "a later part of the key is given, so this one is needed".to_owned());
             Vec::new()
+        });
+        let after = after.filter(|_| errors.is_empty()).and_then(|token| {
+            let place = file.place_of(&key, &token);
+            if place.is_none() {
+                let expected = "expected `next` of the previous page of the same request; to start again, omit `after`";
+                wrong(&mut errors, "after", "type", expected.to_owned());
+            }
+            place
         });
         if !errors.is_empty() {
             return Err(Box::new(refused(errors)));
@@ -277,14 +278,14 @@ impl OperationLane {
         })
     }
 
-    /// Writes a page of records as JSON: `items`, and `next` if another page follows. `buffer` is reused.
+    /// Writes a page of the records of a key as JSON: `items`, and `next` if another page follows. `buffer` is reused.
     ///
     /// # Errors
     /// Those of [`Self::answer`]; 406 for a media type other than JSON.
     pub fn page(
         &mut self,
         operation: &Operation,
-        (records, next): (Vec<Vec<u8>>, Option<Vec<u8>>),
+        (key, records, next): (&[u8], Vec<Vec<u8>>, Option<Vec<u8>>),
         media: Media,
         fields: Option<&str>,
         buffer: Vec<u8>,
@@ -305,7 +306,7 @@ impl OperationLane {
         page.push(b']');
         if let (Some(next), Some(file)) = (next, &operation.file) {
             // Letters and digits: nothing in it needs an escape.
-            page.extend_from_slice(format!(",\"next\":\"{}\"", file.token(&next)).as_bytes());
+            page.extend_from_slice(format!(",\"next\":\"{}\"", file.token(key, &next)).as_bytes());
         }
         page.push(b'}');
         let len = page.len();

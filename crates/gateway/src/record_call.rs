@@ -371,24 +371,31 @@ impl Conditions {
 }
 
 /// Version of the form of continuation tokens.
-const TOKEN_VERSION: u8 = 1;
+const TOKEN_VERSION: u8 = 2;
 
 impl FileOperation {
-    /// A token that continues after a place. It is no secret: it says what the last record of the page says.
-    pub(crate) fn token(&self, place: &[u8]) -> String {
+    /// Returns a token that continues the browse of a key after a place. It is not a secret: it contains the key of the page's last record. Its digest
+    /// binds it to the operation and to the key of the request.
+    pub(crate) fn token(&self, key: &[u8], place: &[u8]) -> String {
         let mut bytes = vec![TOKEN_VERSION];
-        bytes.extend_from_slice(&self.mark.to_be_bytes());
+        bytes.extend_from_slice(&self.digest(key, place));
         bytes.extend_from_slice(place);
         to_base64url(&bytes)
     }
 
-    /// Returns the place in a token of this operation; `None` for any other text.
-    pub(crate) fn place_of(&self, token: &str) -> Option<Vec<u8>> {
+    /// Returns the place in a token of this operation for this key; `None` for any other text.
+    pub(crate) fn place_of(&self, key: &[u8], token: &str) -> Option<Vec<u8>> {
         // A key and a stamp of 8 bytes.
         const PLACE_BYTES_MAX: usize = 255 + 8;
         let bytes = from_base64url(token)?;
-        let place = bytes.strip_prefix(&[TOKEN_VERSION])?.strip_prefix(&self.mark.to_be_bytes())?;
-        (!place.is_empty() && place.len() <= PLACE_BYTES_MAX).then(|| place.to_vec())
+        let (digest, place) = bytes.strip_prefix(&[TOKEN_VERSION])?.split_first_chunk()?;
+        let is_own = (1..=PLACE_BYTES_MAX).contains(&place.len()) && *digest == self.digest(key, place);
+        is_own.then(|| place.to_vec())
+    }
+
+    fn digest(&self, key: &[u8], place: &[u8]) -> [u8; 8] {
+        let text = format!("{:x} {:?} {} ", self.mark, self.matching, key.len());
+        xxhash_rust::xxh3::xxh3_64(&[text.as_bytes(), key, place].concat()).to_be_bytes()
     }
 
     /// Returns the key of a request's record; for a browse, the leading bytes that the request gives.

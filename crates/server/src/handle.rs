@@ -285,11 +285,16 @@ async fn respond(
         quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
     let provider = version.provider(operation.service_index);
     let seen = interruptions();
+    let mut browsed = Vec::new();
     let answered = version.with_lane(index, |lane| {
         if is_of_file {
             let all = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
             let conditions = Conditions::new(all(header::IF_MATCH), all(header::IF_NONE_MATCH));
-            return Ok(provider.act(lane.record_call(operation, &parts, conditions)?));
+            let call = lane.record_call(operation, &parts, conditions)?;
+            if call.action == FileAction::Browse {
+                browsed.clone_from(&call.key);
+            }
+            return Ok(provider.act(call));
         }
         let record = lane.record(operation, &parts)?;
         Ok::<_, Box<Problem>>(provider.call(record, &|| trace.traceparent()))
@@ -344,7 +349,7 @@ async fn respond(
         Returned::Records { records, next } => {
             let (fields, buffer) = (client.fields.take(), thread.buffers.take());
             let page = version.with_lane(index, |lane| {
-                lane.page(operation, (records, next), client.media, fields.as_deref(), buffer)
+                lane.page(operation, (&browsed, records, next), client.media, fields.as_deref(), buffer)
             });
             page.and_then(|page| finish(thread, operation, page, client))
         }

@@ -408,13 +408,57 @@ fn a_browse_is_read_page_by_page() {
     assert_eq!(page, "B11 B13");
     let next = next.unwrap();
     assert_eq!(ids(&format!("/v1/named/SMITH?after={next}")).0, "B21");
-    // A token of one operation says nothing to another, and never leads out of the values that are given.
+    // A token of one operation says nothing to another.
     assert_eq!(world.told("GET", &format!("/v1/c?after={next}"), "", ""), "400 GTW-102");
-    assert_eq!(ids(&format!("/v1/named/AAA?after={next}")).0, "");
     assert_eq!(ids("/v1/named/NOBODY"), (String::new(), None));
     assert_eq!(world.told("GET", "/v1/c?id=3", "", ""), "400 GTW-102", "the first part of the key is missing");
     assert_eq!(world.told("GET", "/v1/c?limit=6", "", ""), "400 GTW-102");
     assert_eq!(world.told("GET", "/v1/c", "accept: application/xml\r\n", ""), "406 GTW-105");
+}
+
+/// A token of one city was a place in another, and a token with other characters at its end was accepted: the page was wrong, without an error.
+#[test]
+fn a_token_continues_the_request_that_it_comes_from_and_no_other() {
+    let world = records();
+    for (branch, id, name) in [("B1", 1, "ADA"), ("B1", 2, "ADA"), ("B2", 1, "BOB"), ("B2", 2, "BOB"), ("B3", 1, "ADA")]
+    {
+        assert!(world.insert(branch, id, name, id + 100 * u32::from(branch.as_bytes()[1])).starts_with("201"));
+    }
+    let token = |target: &str| {
+        let text = world.get(target).text().to_owned();
+        let (_, rest) = text.split_once("\"next\":\"").unwrap_or_else(|| panic!("{target}: {text}"));
+        rest.trim_end_matches("\"}").to_owned()
+    };
+    let told = |target: String| world.told("GET", &target, "", "");
+    let (ada, one, all) = (token("/v1/named/ADA?limit=1"), token("/v1/c?branch=B1&limit=1"), token("/v1/c?limit=1"));
+    assert_eq!(ada.len(), token("/v1/named/BOB?limit=1").len());
+    for (target, token) in [
+        ("/v1/named/BOB?", &ada),
+        ("/v1/beginning/ADA?", &ada),
+        ("/v1/c?branch=B2&", &one),
+        ("/v1/c?", &one),
+        ("/v1/c?branch=B1&id=1&", &one),
+        ("/v1/c?branch=B1&", &all),
+        ("/v1/from?branch=B1&", &one),
+    ] {
+        let refused = world.get(&format!("{target}after={token}"));
+        assert_eq!(refused.status, 400, "{target}");
+        assert!(refused.text().contains("omit `after`"), "{}", refused.text());
+    }
+    for (target, token) in [("/v1/named/ADA?limit=2&", &ada), ("/v1/c?branch=B1&fields=name&", &one), ("/v1/c?", &all)]
+    {
+        assert!(told(format!("{target}after={token}")).starts_with("200 "), "{target}");
+        for at in 0..token.len() {
+            let other = if &token[at..=at] == "A" { "B" } else { "A" };
+            let changed = format!("{}{other}{}", &token[..at], &token[at + 1..]);
+            assert_eq!(told(format!("{target}after={changed}")), "400 GTW-102", "{target} {at}");
+        }
+        for end in ["A", "AAAA", "=", ".", "%20", "-"] {
+            assert_eq!(told(format!("{target}after={token}{end}")), "400 GTW-102", "{target} {end}");
+        }
+        assert_eq!(told(format!("{target}after={}", &token[..token.len() - 4])), "400 GTW-102", "{target}");
+        assert_eq!(told(format!("{target}after=")), "400 GTW-102", "{target}");
+    }
 }
 
 #[test]
