@@ -404,6 +404,9 @@ fn not_removed(operation: &Operation, node: NodeId, initial: &[u8]) -> Option<Fi
 /// Returns the problem of an answer that does not fit its copybook.
 #[cold]
 fn misfit(service: &Service, faults: &[RecordFault]) -> Box<Problem> {
+    // A separate record of requests precedes that of answers.
+    let front = service.request_length.unwrap_or(0);
+    let faults: Vec<_> = faults.iter().cloned().map(|fault| without_front(fault, front)).collect();
     let mut note = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let is_unset = matches!(service.provider, ProviderSpec::Program(_))
         && service.policies.absent == Absent::LowValues
@@ -420,6 +423,18 @@ fn misfit(service: &Service, faults: &[RecordFault]) -> Box<Problem> {
     };
     problem.errors = faults.iter().map(entry).collect();
     Box::new(problem.logged(note))
+}
+
+/// Returns a fault whose lengths and offset count the bytes from `front` on.
+fn without_front(mut fault: RecordFault, front: usize) -> RecordFault {
+    fault.offset = fault.offset.saturating_sub(front);
+    match &mut fault.kind {
+        FaultKind::ShortRecord { found, need: other } | FaultKind::LongRecord { found, expected: other } => {
+            (*found, *other) = (found.saturating_sub(front), other.saturating_sub(front));
+        }
+        _ => {}
+    }
+    fault
 }
 
 /// Cause of numbers of low-values in an answer, for the log.

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use hyper::Request;
 use hyper::client::conn::http1::SendRequest;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::{Request, StatusCode};
 use quayline_gateway::{Answered, HttpSpec, Outgoing, Provider, ProviderFault, Returned};
 
 use crate::outbound::{BodyFault, Endpoint, Whole, read_all};
@@ -87,6 +87,12 @@ impl Upstream {
             }
         };
         let status = response.status();
+        let coding = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity");
+        let misfit = if !status.is_success() || status == StatusCode::PARTIAL_CONTENT {
+            Some(format!("{} answered {status}", self.endpoint.authority()))
+        } else {
+            coding.map(|coding| format!("{} answered with the content coding {coding:?}", self.endpoint.authority()))
+        };
         let mut answer = Vec::new();
         read_all(response.into_body(), self.length, &mut answer).await.map_err(|fault| match fault {
             BodyFault::TooLong => {
@@ -97,12 +103,10 @@ impl Upstream {
         if self.idle.borrow().len() < IDLE_MAX {
             self.idle.borrow_mut().push(send);
         }
-        if !status.is_success() {
-            return Err(ProviderFault::BadAnswer {
-                reason: format!("{} answered {status}", self.endpoint.authority()),
-            });
+        match misfit {
+            Some(reason) => Err(ProviderFault::BadAnswer { reason }),
+            None => Ok(Returned::Bytes(answer)),
         }
-        Ok(Returned::Bytes(answer))
     }
 }
 

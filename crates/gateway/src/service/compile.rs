@@ -66,7 +66,11 @@ impl Service {
             let message = format!("the copybook's record has {} bytes, `length` is {length}", layout.length_max);
             file.find(codes::LENGTH, message, at, hint);
         }
-        let policies = policies(&wire.options);
+        let mut policies = policies(&wire.options);
+        // A program's record is the whole COMMAREA. An answer that is sent has its own length.
+        if matches!(wire.provider.get_ref().kind.get_ref().as_str(), "http" | "queue") && length == layout.length_max {
+            policies.long = quayline_cobol::LengthMismatch::Error;
+        }
         if let (Some(at), false) = (&wire.length, parts.is_empty()) {
             let hint = "leave it out: each record has its own length";
             file.find(codes::RULES, "`length` belongs to a service of one record", at, hint);
