@@ -522,6 +522,24 @@ impl Problem {
         problem
     }
 
+    /// Reports that another server received the request and did not answer in time.
+    #[must_use]
+    pub fn no_answer(limit: Duration) -> Problem {
+        let detail = format!(
+            "the service did not answer within {} ms; it may have performed the request, or may do so later",
+            limit.as_millis()
+        );
+        Problem::new(504, codes::PROVIDER_TIME, detail)
+    }
+
+    /// Reports that another server received the request, and the connection ended before its answer was complete.
+    #[must_use]
+    pub fn cut_answer() -> Problem {
+        let detail =
+            "the connection to the service ended before its answer; the service may have performed the request";
+        Problem::new(504, codes::NO_REPLY, detail)
+    }
+
     /// Reports that the reply did not arrive in time.
     #[must_use]
     pub fn no_reply(limit: Duration) -> Problem {

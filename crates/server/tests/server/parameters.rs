@@ -103,8 +103,8 @@ fn a_program_with_several_parameters_is_served() {
     assert!(document.contains("\"orderIn\"") && document.contains("\"lineOfIt\""), "{document}");
 }
 
-/// An upstream that answers each request with the next of these responses, and a server that calls it. An empty response: the connection ends after
-/// the request.
+/// An upstream that answers each request with the next of these responses, and a server that calls it. With an empty response, the
+/// connection ends after the request.
 fn over_upstream(responses: Vec<Vec<u8>>, provider: &str) -> Server {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -113,9 +113,11 @@ fn over_upstream(responses: Vec<Vec<u8>>, provider: &str) -> Server {
         for response in responses {
             let (mut stream, _) = listener.accept().unwrap();
             read(&mut stream);
-            stream.write_all(&response).unwrap();
             if response == b"wait" {
-                std::thread::sleep(std::time::Duration::from_secs(2));
+                // Open until the server gives up.
+                std::thread::spawn(move || std::io::Read::read_to_end(&mut stream, &mut Vec::new()));
+            } else {
+                stream.write_all(&response).unwrap();
             }
         }
     });
@@ -158,6 +160,32 @@ fn an_answer_with_other_bytes_than_the_record_is_a_502() {
         assert!(shown.contains(expected), "{shown} for {}", sent.escape_ascii());
         assert_eq!(answer.status, if expected == "200" { 200 } else { 502 }, "{shown}");
     }
+}
+
+/// An upstream that received a request and ended the connection was one that cannot be reached, with the advice to repeat the request.
+#[test]
+fn an_upstream_that_has_the_request_may_have_performed_it() {
+    let whole = response("200 OK\r\n", "00", "1one  ");
+    let cases = [
+        (Vec::new(), "GTW-134"),
+        (b"HTTP/1.1 200 OK\r\ncontent-le".to_vec(), "GTW-134"),
+        (whole[..whole.len() - 2].to_vec(), "GTW-134"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n00".to_vec(), "GTW-134"),
+        (b"wait".to_vec(), "GTW-122"),
+        (whole, "\"codeOut\":0"),
+    ];
+    let server = over_upstream(cases.iter().map(|case| case.0.clone()).collect(), "time-limit-ms = 500\n");
+    let post = || server.post("/v1/echo", "", r#"{"orderIn":{"article":"screw","pieces":4}}"#);
+    for (sent, expected) in cases {
+        let answer = post();
+        let shown = format!("{} {}", answer.status, answer.text());
+        assert!(shown.contains(expected), "{shown} for {}", sent.escape_ascii());
+        assert!(answer.status == 200 || shown.starts_with("504 ") && shown.contains("may have performed"), "{shown}");
+        assert_eq!(answer.header("retry-after"), None, "{shown}");
+    }
+    // The listener has ended: the request was not sent.
+    let answer = post();
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")), "{}", answer.text());
 }
 
 /// The request goes out as its own record, and the answer is the other one.
