@@ -1,7 +1,7 @@
 //! Choice of the response for a record: conditions on its fields.
 
 use quayline_charset::Charset;
-use quayline_cobol::layout::{FieldIndex, Layout};
+use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 use quayline_cobol::{
     FaultKind, FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordFault, RecordPlan,
     RedefinesPolicy,
@@ -66,6 +66,97 @@ pub(crate) struct Unreadable {
     /// Index into the probe's fields.
     field: usize,
     fault: RecordFault,
+}
+
+impl Test {
+    /// Returns the reason if the test holds for no value of a field. `has_null`: the field may be null, which equals an empty text.
+    pub(crate) fn never_holds(&self, field: &Field, has_null: bool) -> Option<String> {
+        let FieldKind::Item(encoding) = &field.kind else { return None };
+        let fits = |text: &str| has_null && text.trim_end().is_empty() || equals_some(text, encoding, field.size);
+        let bounds = number_form(encoding, field.size).map(|form| (form.least, form.most));
+        match self {
+            Test::OneOf(texts) if texts.is_empty() => Some("the list of values is empty".to_owned()),
+            Test::OneOf(texts) if texts.iter().any(|text| fits(text)) => None,
+            Test::OneOf(texts) => Some(match texts.as_slice() {
+                [text] => format!("`{text}` is not a value of {}", field.name),
+                _ => format!("none of the values is one of {}", field.name),
+            }),
+            Test::Not(_) => None,
+            Test::AtLeast(text) | Test::AtMost(text) => {
+                let Some(bound) = number(text.as_bytes()) else {
+                    return Some(format!("`{text}` is not a number to compare with"));
+                };
+                let (least, most) = bounds?;
+                let is_over = if matches!(self, Test::AtLeast(_)) { bound > most } else { bound < least };
+                is_over.then(|| format!("`{text}` is beyond the values of {}", field.name))
+            }
+        }
+    }
+}
+
+/// Numbers that a field can hold, in units of 10^-9.
+struct NumberForm {
+    least: i128,
+    most: i128,
+    /// Difference of two numbers.
+    step: i128,
+}
+
+/// Returns the numbers of an encoding; `None` for other encodings, and for those with values that [`number`] does not have. Bytes may hold more
+/// digits than the PICTURE, so the size decides.
+fn number_form(encoding: &Encoding, size: usize) -> Option<NumberForm> {
+    let decimals = |digits: usize, signed: bool| {
+        let most = decimal(digits)? - 1;
+        Some((if signed { -most } else { 0 }, most))
+    };
+    let ((least, most), scale) = match *encoding {
+        Encoding::Zoned { digits, scale, sign, .. } => {
+            (decimals(usize::from(digits), sign != ZonedSign::Unsigned)?, scale)
+        }
+        Encoding::Packed { scale, .. } => (decimals((size * 2).checked_sub(1)?, true)?, scale),
+        Encoding::PackedUnsigned { scale, .. } => (decimals(size * 2, false)?, scale),
+        Encoding::Binary { scale, signed, .. } if (1..=8).contains(&size) => {
+            let half = 1i128 << (size * 8 - 1);
+            (if signed { (-half, half - 1) } else { (0, half * 2 - 1) }, scale)
+        }
+        _ => return None,
+    };
+    let step = decimal(usize::try_from(9 - i32::from(scale)).ok()?)?;
+    Some(NumberForm { least: least.checked_mul(step)?, most: most.checked_mul(step)?, step })
+}
+
+/// Returns a power of ten.
+fn decimal(digits: usize) -> Option<i128> {
+    10i128.checked_pow(u32::try_from(digits).ok()?)
+}
+
+/// Returns whether a value of a field can be equal to `text` as [`same`] compares them.
+fn equals_some(text: &str, encoding: &Encoding, size: usize) -> bool {
+    let number = number(text.as_bytes());
+    let characters = match encoding {
+        Encoding::Text { .. } | Encoding::TextEdited { .. } => size,
+        Encoding::National { .. } => size / 2,
+        Encoding::Zoned { .. }
+        | Encoding::Packed { .. }
+        | Encoding::PackedUnsigned { .. }
+        | Encoding::Binary { .. } => {
+            // Numbers with too many digits are compared as text.
+            let has_digits =
+                text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)) && !text.is_empty();
+            let Some(number) = number else { return has_digits };
+            let form = number_form(encoding, size);
+            return form.is_none_or(|form| (form.least..=form.most).contains(&number) && number % form.step == 0);
+        }
+        _ => return true,
+    };
+    // `1.0` is equal to the text `1`.
+    let shortest = number.map_or(text.trim_end(), |_| match text.split_once('.') {
+        Some((whole, part)) if part.bytes().all(|byte| byte == b'0') => whole,
+        Some(_) => text.trim_end_matches('0'),
+        None => text,
+    });
+    let zeros = shortest.trim_start_matches('-').bytes().take_while(|byte| *byte == b'0').count();
+    shortest.chars().count() - if number.is_some() { zeros } else { 0 } <= characters
 }
 
 /// Returns whether two values are equal: numbers as numbers, others as text without trailing blanks.
