@@ -66,6 +66,8 @@ pub(crate) fn minimum_items(plan: &RecordPlan) -> Vec<u32> {
 pub(crate) struct GateState {
     pub(crate) errors: Vec<FieldError>,
     pub(crate) seen: Vec<bool>,
+    /// Members whose value is null or another form of an absent value, with all members below them.
+    pub(crate) removed: Vec<bool>,
     counts: Vec<u32>,
     text: Vec<u8>,
     number: Vec<u8>,
@@ -77,6 +79,8 @@ impl GateState {
         self.counts.clear();
         self.seen.clear();
         self.seen.resize(nodes, false);
+        self.removed.clear();
+        self.removed.resize(nodes, false);
     }
 }
 
@@ -149,7 +153,10 @@ impl<S: Sink> Gate<'_, S> {
             Numbers::Json => value,
             Numbers::Lenient => match self.lenient(node, value, &mut digits) {
                 Ok(Some(value)) => value,
-                Ok(None) if !self.shape.node(node).is_list() => return true,
+                Ok(None) if !self.shape.node(node).is_list() => {
+                    self.state.removed[node.index()] = true;
+                    return true;
+                }
                 // An element that is left out would move those after it.
                 Ok(None) => match self.shape.node(node).scalar() {
                     Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64) => Value::Int(0, 0),
@@ -243,6 +250,11 @@ impl<S: Sink> Sink for Gate<'_, S> {
             let (rule, expected) = typed.map_or_else(untyped, |typed| (typed.rule(), typed.expected()));
             self.error(node, rule, format!("expected {expected}"));
         }
+    }
+
+    fn null_branch(&mut self, node: NodeId) {
+        let below = node.index()..self.shape.node(node).subtree_end.index();
+        self.state.removed[below].fill(true);
     }
 
     fn discard(&mut self) {

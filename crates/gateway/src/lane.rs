@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use quayline_cobol::{Absent, FaultKind, RecordDecoder, RecordEncoder};
+use quayline_cobol::{Absent, FaultKind, RecordDecoder, RecordEncoder, RecordFault};
 use quayline_core::{NodeId, Run, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::XmlWriter;
@@ -13,10 +13,11 @@ use crate::parameter::{ParameterPlace, set_parameter};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing, ProviderSpec};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
+use crate::service::Service;
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
 use crate::unread::Unread;
-use crate::{codes, media_type, uri};
+use crate::{codes, media_type, rule, uri};
 
 /// The parts of an HTTP request that an operation uses.
 #[derive(Clone, Copy)]
@@ -99,7 +100,7 @@ impl OperationLane {
                 Numbers::Lenient => JsonReader::new(&request.shape, ReaderOptions::default()),
             },
             gate: GateState::default(),
-            probe: operation.probe.as_ref().map(crate::rule::Probe::decoder),
+            probe: operation.probe.as_ref().map(rule::Probe::decoder),
             length: operation.responses.iter().find_map(|response| match &response.body {
                 ResponseBody::Answer(projection) => {
                     Some((projection.plan.length_front()?, RecordDecoder::new(&projection.plan)))
@@ -199,13 +200,6 @@ impl OperationLane {
                 0
             }
         };
-        let after = after.and_then(|token| {
-            let place = file.place_of(&token);
-            if place.is_none() {
-                wrong(&mut errors, "after", "type", "expected the token of the page before".to_owned());
-            }
-            place
-        });
         let mut record = match self.record(operation, request) {
             Ok(record) => record.to_vec(),
             Err(mut problem) => {
@@ -222,12 +216,30 @@ impl OperationLane {
             wrong(&mut errors, &name, "required", "a later part of the key is given, so this one is needed".to_owned());
             Vec::new()
         });
+        let after = after.filter(|_| errors.is_empty()).and_then(|token| {
+            let place = file.place_of(&key, &token);
+            if place.is_none() {
+                let expected = "expected `next` of the previous page of the same request; to start again, omit `after`";
+                wrong(&mut errors, "after", "type", expected.to_owned());
+            }
+            place
+        });
         if !errors.is_empty() {
             return Err(Box::new(refused(errors)));
         }
+        if file.action == FileAction::Update {
+            let removed = file.places.iter().filter(|(node, _)| self.gate.removed[node.index()]);
+            let faults = removed.filter_map(|(node, place)| not_removed(operation, *node, &record[place.clone()]));
+            errors.extend(faults.take(50));
+            if !errors.is_empty() {
+                return Err(Box::new(refused(errors)));
+            }
+        }
         let sets = |node: NodeId| {
             let seen = self.gate.seen.get(node.index()).copied().unwrap_or(false);
-            seen || file.action == FileAction::Replace && !operation.gate.closed[node.index()]
+            // RFC 7396: null removes a member. The record holds its initial value.
+            let removed = file.action == FileAction::Update && self.gate.removed[node.index()];
+            seen || removed || file.action == FileAction::Replace && !operation.gate.closed[node.index()]
         };
         let mut changed = (!file.slides && file.action != FileAction::Insert).then(|| {
             let set = file.places.iter().filter(|(node, _)| sets(*node));
@@ -266,14 +278,14 @@ impl OperationLane {
         })
     }
 
-    /// Writes a page of records as JSON: `items`, and `next` if another page follows. `buffer` is reused.
+    /// Writes a page of the records of a key as JSON: `items`, and `next` if another page follows. `buffer` is reused.
     ///
     /// # Errors
     /// Those of [`Self::answer`]; 406 for a media type other than JSON.
     pub fn page(
         &mut self,
         operation: &Operation,
-        (records, next): (Vec<Vec<u8>>, Option<Vec<u8>>),
+        (key, records, next): (&[u8], Vec<Vec<u8>>, Option<Vec<u8>>),
         media: Media,
         fields: Option<&str>,
         buffer: Vec<u8>,
@@ -294,7 +306,7 @@ impl OperationLane {
         page.push(b']');
         if let (Some(next), Some(file)) = (next, &operation.file) {
             // Letters and digits: nothing in it needs an escape.
-            page.extend_from_slice(format!(",\"next\":\"{}\"", file.token(&next)).as_bytes());
+            page.extend_from_slice(format!(",\"next\":\"{}\"", file.token(key, &next)).as_bytes());
         }
         page.push(b'}');
         let len = page.len();
@@ -324,12 +336,13 @@ impl OperationLane {
         fields: Option<&str>,
         buffer: Vec<u8>,
     ) -> Result<Answer, Box<Problem>> {
-        if let (Some(probe), Some(decoder)) = (&operation.probe, &mut self.probe) {
-            probe.values(decoder, record, &mut self.values);
-        }
-        let fits =
-            |response: &crate::api::Response| response.when.iter().all(|condition| condition.holds(&self.values));
-        let Some(index) = operation.responses.iter().position(fits) else {
+        let unreadable = match (&operation.probe, &mut self.probe) {
+            (Some(probe), Some(decoder)) => probe.values(decoder, record, &mut self.values),
+            _ => Vec::new(),
+        };
+        let conditions = operation.responses.iter().map(|response| &response.when[..]);
+        let chosen = rule::choose(conditions, &self.values, &unreadable);
+        let Some(index) = chosen.map_err(|faults| misfit(&operation.service, &faults))? else {
             return Err(Box::new(Problem::new(
                 502,
                 codes::NO_RULE,
@@ -352,28 +365,7 @@ impl OperationLane {
             Media::Json => lane.json(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
             Media::Xml => lane.xml(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
         };
-        let (mut buffer, mut len) = done.map_err(|faults| {
-            let mut note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            let service = &operation.service;
-            let is_unset = matches!(service.provider, ProviderSpec::Program(_))
-                && service.policies.absent == Absent::LowValues
-                && faults.0.iter().any(|fault| fault.kind == FaultKind::LowValues);
-            if is_unset {
-                note.push_str(UNSET_FIELDS);
-            }
-            let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
-            problem.errors = faults
-                .0
-                .iter()
-                .map(|fault| FieldError {
-                    place: "answer",
-                    field: fault.path.clone(),
-                    rule: fault.kind.code().to_string(),
-                    detail: fault.kind.to_string(),
-                })
-                .collect();
-            Box::new(problem.logged(note))
-        })?;
+        let (mut buffer, mut len) = done.map_err(|faults| misfit(&operation.service, &faults.0))?;
         if let Some((node, min)) = self.shaping.short.take() {
             let path =
                 projection.plan.field_of(node).map(|field| projection.plan.layout().path(field)).unwrap_or_default();
@@ -392,6 +384,57 @@ impl OperationLane {
         }
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
     }
+}
+
+/// Returns the error of a member that an update must not remove: the request does not set it, or the service defines no initial value, which is
+/// low-values.
+fn not_removed(operation: &Operation, node: NodeId, initial: &[u8]) -> Option<FieldError> {
+    let service = &operation.service;
+    let detail = if operation.gate.closed[node.index()] {
+        "this member is not part of the request"
+    } else if service.policies.absent == Absent::LowValues && initial.iter().all(|byte| *byte == 0) {
+        "expected a value: the service defines no initial value for this member"
+    } else {
+        return None;
+    };
+    let field = format!("$.{}", service.request.shape.path(node));
+    Some(FieldError { place: "body", field, rule: "null".to_owned(), detail: detail.to_owned() })
+}
+
+/// Returns the problem of an answer that does not fit its copybook.
+#[cold]
+fn misfit(service: &Service, faults: &[RecordFault]) -> Box<Problem> {
+    // A separate record of requests precedes that of answers.
+    let front = service.request_length.unwrap_or(0);
+    let faults: Vec<_> = faults.iter().cloned().map(|fault| without_front(fault, front)).collect();
+    let mut note = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let is_unset = matches!(service.provider, ProviderSpec::Program(_))
+        && service.policies.absent == Absent::LowValues
+        && faults.iter().any(|fault| fault.kind == FaultKind::LowValues);
+    if is_unset {
+        note.push_str(UNSET_FIELDS);
+    }
+    let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
+    let entry = |fault: &RecordFault| FieldError {
+        place: "answer",
+        field: fault.path.clone(),
+        rule: fault.kind.code().to_string(),
+        detail: fault.kind.to_string(),
+    };
+    problem.errors = faults.iter().map(entry).collect();
+    Box::new(problem.logged(note))
+}
+
+/// Returns a fault whose lengths and offset count the bytes from `front` on.
+fn without_front(mut fault: RecordFault, front: usize) -> RecordFault {
+    fault.offset = fault.offset.saturating_sub(front);
+    match &mut fault.kind {
+        FaultKind::ShortRecord { found, need: other } | FaultKind::LongRecord { found, expected: other } => {
+            (*found, *other) = (found.saturating_sub(front), other.saturating_sub(front));
+        }
+        _ => {}
+    }
+    fault
 }
 
 /// Cause of numbers of low-values in an answer, for the log.

@@ -36,8 +36,6 @@ pub enum Returned {
     Held(Box<dyn Held>),
     /// The current committed record of a file.
     Record(Vec<u8>),
-    /// The client has the record of the file already; its tag.
-    Known(String),
     /// A page of a file's records, and the place after which the next one begins.
     Records {
         /// One after another.
@@ -72,7 +70,6 @@ impl core::fmt::Debug for Returned {
             Returned::Bytes(_) => "Bytes",
             Returned::Held(_) => "Held",
             Returned::Record(_) => "Record",
-            Returned::Known(_) => "Known",
             Returned::Records { .. } => "Records",
             Returned::Deleted => "Deleted",
             Returned::Accepted(_) => "Accepted",

@@ -281,8 +281,8 @@ pub fn record_tag(record: &[u8]) -> String {
 
 /// `If-Match` and `If-None-Match` of a request for a record.
 ///
-/// Tags of a record are strong for each of its forms: `"hash"` is JSON, `"hash-xml"` and so on are others. A condition is about the record, so it
-/// holds for the tag of any form.
+/// Tags of a record are strong for each of its forms: `"hash"` is JSON, `"hash-xml"` and so on are others. A condition of a change is about the
+/// record, so it holds for the tag of any form.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Conditions {
     matches: Option<Tags>,
@@ -358,37 +358,44 @@ impl Conditions {
         Ok(())
     }
 
-    /// Returns true if the client already has the record that a read found, so that the answer is 304.
+    /// Checks `If-Match` of a read. `If-None-Match` needs the form of the answer, which the server knows.
     ///
     /// # Errors
-    /// 412 for `If-Match`.
-    pub fn known(&self, record: &[u8]) -> Result<bool, Box<Problem>> {
+    /// 412.
+    pub fn check_read(&self, record: &[u8]) -> Result<(), Box<Problem>> {
         if self.matches.as_ref().is_some_and(|tags| !tags.hold(Some(record))) {
             return Err(Box::new(Problem::precondition("if-match")));
         }
-        Ok(self.none_match.as_ref().is_some_and(|tags| tags.hold(Some(record))))
+        Ok(())
     }
 }
 
 /// Version of the form of continuation tokens.
-const TOKEN_VERSION: u8 = 1;
+const TOKEN_VERSION: u8 = 2;
 
 impl FileOperation {
-    /// A token that continues after a place. It is no secret: it says what the last record of the page says.
-    pub(crate) fn token(&self, place: &[u8]) -> String {
+    /// Returns a token that continues the browse of a key after a place. It is not a secret: it contains the key of the page's last record. Its digest
+    /// binds it to the operation and to the key of the request.
+    pub(crate) fn token(&self, key: &[u8], place: &[u8]) -> String {
         let mut bytes = vec![TOKEN_VERSION];
-        bytes.extend_from_slice(&self.mark.to_be_bytes());
+        bytes.extend_from_slice(&self.digest(key, place));
         bytes.extend_from_slice(place);
         to_base64url(&bytes)
     }
 
-    /// Returns the place in a token of this operation; `None` for any other text.
-    pub(crate) fn place_of(&self, token: &str) -> Option<Vec<u8>> {
+    /// Returns the place in a token of this operation for this key; `None` for any other text.
+    pub(crate) fn place_of(&self, key: &[u8], token: &str) -> Option<Vec<u8>> {
         // A key and a stamp of 8 bytes.
         const PLACE_BYTES_MAX: usize = 255 + 8;
         let bytes = from_base64url(token)?;
-        let place = bytes.strip_prefix(&[TOKEN_VERSION])?.strip_prefix(&self.mark.to_be_bytes())?;
-        (!place.is_empty() && place.len() <= PLACE_BYTES_MAX).then(|| place.to_vec())
+        let (digest, place) = bytes.strip_prefix(&[TOKEN_VERSION])?.split_first_chunk()?;
+        let is_own = (1..=PLACE_BYTES_MAX).contains(&place.len()) && *digest == self.digest(key, place);
+        is_own.then(|| place.to_vec())
+    }
+
+    fn digest(&self, key: &[u8], place: &[u8]) -> [u8; 8] {
+        let text = format!("{:x} {:?} {} ", self.mark, self.matching, key.len());
+        xxhash_rust::xxh3::xxh3_64(&[text.as_bytes(), key, place].concat()).to_be_bytes()
     }
 
     /// Returns the key of a request's record; for a browse, the leading bytes that the request gives.
@@ -515,6 +522,24 @@ impl Problem {
         problem
     }
 
+    /// Reports that another server received the request and did not answer in time.
+    #[must_use]
+    pub fn no_answer(limit: Duration) -> Problem {
+        let detail = format!(
+            "the service did not answer within {} ms; it may have performed the request, or may do so later",
+            limit.as_millis()
+        );
+        Problem::new(504, codes::PROVIDER_TIME, detail)
+    }
+
+    /// Reports that another server received the request, and the connection ended before its answer was complete.
+    #[must_use]
+    pub fn cut_answer() -> Problem {
+        let detail =
+            "the connection to the service ended before its answer; the service may have performed the request";
+        Problem::new(504, codes::NO_REPLY, detail)
+    }
+
     /// Reports that the reply did not arrive in time.
     #[must_use]
     pub fn no_reply(limit: Duration) -> Problem {
@@ -542,10 +567,11 @@ mod tests {
         for form in ["", "-xml", "-gzip"] {
             assert_eq!(status(conditions(&format!("\"x\", \"{tag}{form}\""), ""), Some(b"one")), None);
             assert_eq!(status(conditions(&format!("\"{tag}{form}\""), ""), Some(b"two")), Some(412));
-            assert_eq!(conditions("", &format!("\"{tag}{form}\"")).known(b"one"), Ok(true));
+            assert_eq!(status(conditions("", &format!("\"{tag}{form}\"")), Some(b"one")), Some(412));
+            assert_eq!(conditions(&format!("\"{tag}{form}\""), "").check_read(b"one"), Ok(()));
         }
-        // Whether a client knows the record is compared weakly: a proxy that compresses has made the tag weak.
-        assert_eq!(conditions("", &format!("W/\"{tag}\"")).known(b"one"), Ok(true));
+        // A proxy that compresses has made the tag weak.
+        assert_eq!(status(conditions("", &format!("W/\"{tag}\"")), Some(b"one")), Some(412));
         assert_eq!(status(conditions("", &format!("W/\"{tag}-xml\"")), Some(b"one")), Some(412));
         // Weak tags never match strongly, and without a record nothing matches.
         assert_eq!(status(conditions(&format!("W/\"{tag}\""), ""), Some(b"one")), Some(412));

@@ -1,9 +1,10 @@
 //! Choice of the response for a record: conditions on its fields.
 
 use quayline_charset::Charset;
-use quayline_cobol::layout::{FieldIndex, Layout};
+use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 use quayline_cobol::{
-    FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordPlan, RedefinesPolicy, ShortRecord,
+    FaultKind, FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordFault, RecordPlan,
+    RedefinesPolicy,
 };
 use quayline_core::{Findings, NodeId, Sink, Value};
 
@@ -35,6 +36,127 @@ impl Condition {
             Test::AtMost(text) => number(value).zip(number(text.as_bytes())).is_some_and(|(a, b)| a <= b),
         }
     }
+}
+
+/// Chooses the response of a record: the index of the first whose conditions all hold, if there is one.
+///
+/// A response does not fit if a condition on a field that can be read is false. Otherwise, all its fields are needed.
+///
+/// # Errors
+/// The faults of the fields that the choice needs.
+pub(crate) fn choose<'a>(
+    responses: impl Iterator<Item = &'a [Condition]>,
+    values: &[Vec<u8>],
+    unreadable: &[Unreadable],
+) -> Result<Option<usize>, Vec<RecordFault>> {
+    let fault = |condition: &Condition| unreadable.iter().find(|bad| bad.field == condition.field);
+    for (at, when) in responses.enumerate() {
+        if !when.iter().all(|condition| fault(condition).is_some() || condition.holds(values)) {
+            continue;
+        }
+        let faults: Vec<_> = when.iter().filter_map(fault).map(|bad| bad.fault.clone()).collect();
+        return if faults.is_empty() { Ok(Some(at)) } else { Err(faults) };
+    }
+    Ok(None)
+}
+
+/// A field of a probe that a record does not have, or whose bytes are not of its type.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    /// Index into the probe's fields.
+    field: usize,
+    fault: RecordFault,
+}
+
+impl Test {
+    /// Returns the reason if the test holds for no value of a field. `has_null`: the field may be null, which equals an empty text.
+    pub(crate) fn never_holds(&self, field: &Field, has_null: bool) -> Option<String> {
+        let FieldKind::Item(encoding) = &field.kind else { return None };
+        let fits = |text: &str| has_null && text.trim_end().is_empty() || equals_some(text, encoding, field.size);
+        let bounds = number_form(encoding, field.size).map(|form| (form.least, form.most));
+        match self {
+            Test::OneOf(texts) if texts.is_empty() => Some("the list of values is empty".to_owned()),
+            Test::OneOf(texts) if texts.iter().any(|text| fits(text)) => None,
+            Test::OneOf(texts) => Some(match texts.as_slice() {
+                [text] => format!("`{text}` is not a value of {}", field.name),
+                _ => format!("none of the values is one of {}", field.name),
+            }),
+            Test::Not(_) => None,
+            Test::AtLeast(text) | Test::AtMost(text) => {
+                let Some(bound) = number(text.as_bytes()) else {
+                    return Some(format!("`{text}` is not a number to compare with"));
+                };
+                let (least, most) = bounds?;
+                let is_over = if matches!(self, Test::AtLeast(_)) { bound > most } else { bound < least };
+                is_over.then(|| format!("`{text}` is beyond the values of {}", field.name))
+            }
+        }
+    }
+}
+
+/// Numbers that a field can hold, in units of 10^-9.
+struct NumberForm {
+    least: i128,
+    most: i128,
+    /// Difference of two numbers.
+    step: i128,
+}
+
+/// Returns the numbers of an encoding; `None` for other encodings, and for those with values that [`number`] does not have. Bytes may hold more
+/// digits than the PICTURE, so the size decides.
+fn number_form(encoding: &Encoding, size: usize) -> Option<NumberForm> {
+    let decimals = |digits: usize, signed: bool| {
+        let most = decimal(digits)? - 1;
+        Some((if signed { -most } else { 0 }, most))
+    };
+    let ((least, most), scale) = match *encoding {
+        Encoding::Zoned { digits, scale, sign, .. } => {
+            (decimals(usize::from(digits), sign != ZonedSign::Unsigned)?, scale)
+        }
+        Encoding::Packed { scale, .. } => (decimals((size * 2).checked_sub(1)?, true)?, scale),
+        Encoding::PackedUnsigned { scale, .. } => (decimals(size * 2, false)?, scale),
+        Encoding::Binary { scale, signed, .. } if (1..=8).contains(&size) => {
+            let half = 1i128 << (size * 8 - 1);
+            (if signed { (-half, half - 1) } else { (0, half * 2 - 1) }, scale)
+        }
+        _ => return None,
+    };
+    let step = decimal(usize::try_from(9 - i32::from(scale)).ok()?)?;
+    Some(NumberForm { least: least.checked_mul(step)?, most: most.checked_mul(step)?, step })
+}
+
+/// Returns a power of ten.
+fn decimal(digits: usize) -> Option<i128> {
+    10i128.checked_pow(u32::try_from(digits).ok()?)
+}
+
+/// Returns whether a value of a field can be equal to `text` as [`same`] compares them.
+fn equals_some(text: &str, encoding: &Encoding, size: usize) -> bool {
+    let number = number(text.as_bytes());
+    let characters = match encoding {
+        Encoding::Text { .. } | Encoding::TextEdited { .. } => size,
+        Encoding::National { .. } => size / 2,
+        Encoding::Zoned { .. }
+        | Encoding::Packed { .. }
+        | Encoding::PackedUnsigned { .. }
+        | Encoding::Binary { .. } => {
+            // Numbers with too many digits are compared as text.
+            let has_digits =
+                text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)) && !text.is_empty();
+            let Some(number) = number else { return has_digits };
+            let form = number_form(encoding, size);
+            return form.is_none_or(|form| (form.least..=form.most).contains(&number) && number % form.step == 0);
+        }
+        _ => return true,
+    };
+    // `1.0` is equal to the text `1`.
+    let shortest = number.map_or(text.trim_end(), |_| match text.split_once('.') {
+        Some((whole, part)) if part.bytes().all(|byte| byte == b'0') => whole,
+        Some(_) => text.trim_end_matches('0'),
+        None => text,
+    });
+    let zeros = shortest.trim_start_matches('-').bytes().take_while(|byte| *byte == b'0').count();
+    shortest.chars().count() - if number.is_some() { zeros } else { 0 } <= characters
 }
 
 /// Returns whether two values are equal: numbers as numbers, others as text without trailing blanks.
@@ -74,8 +196,11 @@ fn number(text: &[u8]) -> Option<i128> {
 #[derive(Debug)]
 pub(crate) struct Probe {
     plan: RecordPlan,
+    fields: Vec<FieldIndex>,
     /// Node of each field.
     nodes: Vec<NodeId>,
+    /// True if a field follows a table of varying length, so that its place depends on a counter.
+    slides: bool,
     /// Bytes of a record that it needs.
     reach: usize,
 }
@@ -106,36 +231,57 @@ impl Probe {
             redefines: RedefinesPolicy::Original,
             ..Interface::default()
         };
-        let policies = Policies {
-            short: Some(ShortRecord::Null),
-            long: LengthMismatch::Accept,
-            invalid: quayline_cobol::BadValue::Null,
-            blank: quayline_cobol::BadValue::Null,
-            low_values: quayline_cobol::BadValue::Null,
-            ..policies.clone()
-        };
+        let policies = Policies { long: LengthMismatch::Accept, ..policies.clone() };
         let plan = RecordPlan::new(layout, &interface, &policies, charset)?;
         let nodes = fields.iter().filter_map(|field| node_of(&plan, *field)).collect();
-        let behind_slide = fields.iter().any(|field| {
+        let slides = fields.iter().any(|field| {
             let at = layout.field(*field).offset;
             layout.fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()) && f.offset < at)
         });
         let end = fields.iter().map(|f| layout.field(*f).offset + layout.field(*f).size).max().unwrap_or(0);
-        let reach = if behind_slide { usize::MAX } else { end };
-        Ok(Probe { plan, nodes, reach })
+        let reach = if slides { usize::MAX } else { end };
+        Ok(Probe { plan, fields: fields.to_vec(), nodes, slides, reach })
     }
 
     pub(crate) fn decoder(&self) -> RecordDecoder {
         RecordDecoder::new(&self.plan)
     }
 
-    /// Reads the values of the fields as text, in the order in which they were named.
-    pub(crate) fn values(&self, decoder: &mut RecordDecoder, record: &[u8], values: &mut Vec<Vec<u8>>) {
+    /// Reads the values of the fields as text, in the order in which they were named. Returns those that cannot be read; their values are empty,
+    /// as are those that the service's options read as null.
+    pub(crate) fn values(
+        &self,
+        decoder: &mut RecordDecoder,
+        record: &[u8],
+        values: &mut Vec<Vec<u8>>,
+    ) -> Vec<Unreadable> {
         values.resize_with(self.nodes.len(), Vec::new);
         values.iter_mut().for_each(Vec::clear);
         let mut sink = Values { nodes: &self.nodes, values };
         // Only the front is read, so counters after it are missing; the fields before them are still valid.
-        let _ = decoder.decode(&record[..record.len().min(self.reach)], &mut sink);
+        match decoder.decode(&record[..record.len().min(self.reach)], &mut sink) {
+            Ok(()) => Vec::new(),
+            Err(faults) => self.unreadable(&faults.0, record.len() < self.reach, values),
+        }
+    }
+
+    /// Finds the fields that the faults concern. `is_whole`: the whole record was read, so a missing end is missing in the record.
+    #[cold]
+    fn unreadable(&self, faults: &[RecordFault], is_whole: bool, values: &mut [Vec<u8>]) -> Vec<Unreadable> {
+        let is_cut = |fault: &RecordFault| {
+            is_whole && matches!(fault.kind, FaultKind::ShortRecord { .. } | FaultKind::CutField { .. })
+        };
+        let is_lost = |fault: &RecordFault| self.slides && matches!(fault.kind, FaultKind::BadCounter(_));
+        let mut found = Vec::new();
+        for (field, index) in self.fields.iter().enumerate() {
+            let own = faults.iter().find(|fault| fault.field == Some(*index));
+            let cut = || faults.iter().find(|fault| is_cut(fault) && values[field].is_empty() || is_lost(fault));
+            let Some(fault) = own.or_else(cut) else { continue };
+            let path = self.plan.layout().path(*index);
+            found.push(Unreadable { field, fault: RecordFault { field: Some(*index), path, ..fault.clone() } });
+            values[field].clear();
+        }
+        found
     }
 }
 

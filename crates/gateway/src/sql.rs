@@ -113,7 +113,8 @@ impl SqlForm {
     #[must_use]
     pub fn parameters(&self, record: &[u8]) -> Vec<Vec<u8>> {
         let mut values = Vec::new();
-        self.probe.values(&mut self.probe.decoder(), record, &mut values);
+        // The value of a field that cannot be read is empty.
+        let _ = self.probe.values(&mut self.probe.decoder(), record, &mut values);
         // Low-values are the initial content of a field that the request does not set. PostgreSQL does not allow the character in a text.
         values.iter_mut().filter(|value| value.iter().all(|byte| *byte == 0)).for_each(Vec::clear);
         values

@@ -73,7 +73,7 @@ impl ProxyHeader {
 /// Returns the address of the client: the last address in the proxies' header that does not belong to a trusted proxy.
 ///
 /// The list is read from its end, because only the entries that trusted proxies added are reliable: a client may send any entries of
-/// its own before them. If an entry is not an address, the proxy that forwarded it counts as the client.
+/// its own before them. If an entry is not an address, or a header line has another form, the proxy that forwarded it counts as the client.
 ///
 /// A proxy writes one header and forwards the other as the client sent it. `header` names the one that the proxy writes. Without it, headers that
 /// name different clients are an error, and the caller treats the proxy as the client.
@@ -114,35 +114,92 @@ fn last_untrusted(
     header: ProxyHeader,
     headers: &HeaderMap,
 ) -> IpAddr {
-    let lines = headers.get_all(header.name()).into_iter().map(|value| value.to_str().unwrap_or("?"));
-    let entries: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
+    let lines: Vec<_> = headers.get_all(header.name()).into_iter().collect();
     let mut client = peer;
-    for entry in entries.into_iter().rev() {
-        let node = match header {
-            ProxyHeader::Forwarded => for_node(entry),
-            ProxyHeader::XForwardedFor => Some(entry.trim()),
-        };
-        let Some(address) = node.and_then(address_of) else { break };
-        client = address;
-        if !is_trusted(address) {
-            break;
+    for line in lines.into_iter().rev() {
+        let nodes = line.to_str().ok().and_then(|line| match header {
+            ProxyHeader::Forwarded => for_nodes(line),
+            ProxyHeader::XForwardedFor => Some(line.split(',').map(|node| Some(node.trim().to_owned())).collect()),
+        });
+        for node in nodes.unwrap_or_else(|| vec![None]).into_iter().rev() {
+            let Some(address) = node.as_deref().and_then(address_of) else { return client };
+            client = address;
+            if !is_trusted(address) {
+                return client;
+            }
         }
     }
     client
 }
 
-/// Returns the node of `for=` in an element of `Forwarded`, without quotation marks.
-fn for_node(element: &str) -> Option<&str> {
-    element.split(';').find_map(|pair| {
-        let (name, value) = pair.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("for").then(|| value.trim().trim_matches('"'))
-    })
+/// Returns the node of `for` of each element of a `Forwarded` line (RFC 7239, section 4), without quotation marks. Returns `None` for a line
+/// that has another form: a proxy may have appended its element to what a client sent.
+fn for_nodes(line: &str) -> Option<Vec<Option<String>>> {
+    let mut nodes = Vec::new();
+    let (mut node, mut is_empty) = (None, true);
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t']);
+        if !rest.starts_with([',', ';']) && !rest.is_empty() {
+            let (name, from_value) = rest.split_once('=')?;
+            if name.is_empty() || !name.bytes().all(is_token) {
+                return None;
+            }
+            let (value, after) = value_of(from_value)?;
+            if name.eq_ignore_ascii_case("for") && node.replace(value).is_some() {
+                return None;
+            }
+            is_empty = false;
+            rest = after.trim_start_matches([' ', '\t']);
+        }
+        let separator = rest.chars().next();
+        if !matches!(separator, Some(';')) {
+            // A list may have empty elements (RFC 9110, section 5.6.1.2).
+            if !is_empty {
+                nodes.push(node.take());
+            }
+            is_empty = true;
+        }
+        match separator {
+            None => return Some(nodes),
+            Some(',' | ';') => rest = &rest[1..],
+            Some(_) => return None,
+        }
+    }
+}
+
+/// Splits a value, a quoted string or the text up to a separator, from what follows. Many proxies write an address with a port, which is not a token,
+/// without quotation marks.
+fn value_of(text: &str) -> Option<(String, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find([',', ';', ' ', '\t']).unwrap_or(text.len());
+        let value = &text[..end];
+        return (!value.is_empty() && !value.contains(['"', '\\', '='])).then(|| (value.to_owned(), &text[end..]));
+    };
+    let mut value = String::new();
+    let mut letters = quoted.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some((value, &quoted[at + 1..])),
+            '\\' => value.push(letters.next()?.1),
+            letter => value.push(letter),
+        }
+    }
+    None
+}
+
+/// Returns true for a character of a token (RFC 9110, section 5.6.2).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Parses the address in `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
 fn address_of(node: &str) -> Option<IpAddr> {
     let bare = match node.strip_prefix('[') {
-        Some(rest) => rest.split_once(']')?.0,
+        Some(rest) => {
+            let (bare, port) = rest.split_once(']')?;
+            (port.is_empty() || port.starts_with(':')).then_some(bare)?
+        }
         None if node.matches(':').count() == 1 => node.split_once(':')?.0,
         None => node,
     };
@@ -237,5 +294,43 @@ mod tests {
         );
         assert_eq!(client("10.0.0.1", &[("forwarded", "for=_hidden")]), ip("10.0.0.1"));
         assert_eq!(client("10.0.0.1", &[("forwarded", "by=10.0.0.1")]), ip("10.0.0.1"));
+    }
+
+    /// A comma in a quoted string ended the element, so that a client chose its own address with `host="x,for=6.6.6.6"`.
+    #[test]
+    fn a_quoted_string_of_the_standard_header_is_one_value() {
+        let of = |line: &str| client("10.0.0.1", &[("forwarded", line)]).to_string();
+        for (line, named) in [
+            ("for=1.1.1.1;host=\"x,for=6.6.6.6\"", "1.1.1.1"),
+            ("for=6.6.6.6, for=1.1.1.1;host=\"x;for=7.7.7.7\"", "1.1.1.1"),
+            ("for=1.1.1.1;host=\"x\\\",for=6.6.6.6\"", "1.1.1.1"),
+            ("host=\"a,b\";for=\"[2001:db8::1]:4711\"", "2001:db8::1"),
+            ("for=\"[2001:db8::1]\"", "2001:db8::1"),
+            ("for=\"1.1.1.1\\:80\"", "1.1.1.1"),
+            ("for=1.1.1.1:80", "1.1.1.1"),
+            ("For = 6.6.6.6", "10.0.0.1"),
+            (",for=1.1.1.1 ; proto=http , ,", "1.1.1.1"),
+            ("for=6.6.6.6, for=_x", "10.0.0.1"),
+            ("for=6.6.6.6, for=unknown", "10.0.0.1"),
+            ("for=6.6.6.6, for=\"_x:80\", for=10.0.0.7", "10.0.0.7"),
+            ("for=6.6.6.6, proto=http", "10.0.0.1"),
+            ("for=6.6.6.6, for=7.7.7.7;for=8.8.8.8", "10.0.0.1"),
+            // What the client left open, and the element of the proxy.
+            ("for=6.6.6.6, a=\", for=1.1.1.1", "10.0.0.1"),
+            ("for=6.6.6.6, a=\", for=\"1.1.1.1\"", "10.0.0.1"),
+            ("for=6.6.6.6, a=\"x\\", "10.0.0.1"),
+            ("for=6.6.6.6, a=\"b\"c", "10.0.0.1"),
+            ("for=6.6.6.6, for", "10.0.0.1"),
+            ("for=6.6.6.6 7.7.7.7", "10.0.0.1"),
+            ("for=\"[2001:db8::1]x\"", "10.0.0.1"),
+            ("", "10.0.0.1"),
+        ] {
+            assert_eq!(of(line), named, "{line}");
+        }
+        // A line that the client left open does not reach into the next, which the proxy added.
+        let lines = [("forwarded", "for=6.6.6.6;a=\""), ("forwarded", "for=1.1.1.1")];
+        assert_eq!(client("10.0.0.1", &lines), ip("1.1.1.1"));
+        let lines = [("forwarded", "for=6.6.6.6"), ("forwarded", "for=10.0.0.2;a=\"")];
+        assert_eq!(client("10.0.0.1", &lines), ip("10.0.0.1"));
     }
 }

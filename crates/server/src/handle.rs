@@ -10,7 +10,8 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{
-    Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, asked_fields, check_form, etag, record_tag,
+    Answer, Api, Conditions, FileAction, Media, Operation, Problem, Returned, Routed, asked_fields, check_form, etag,
+    record_tag,
 };
 use quayline_meter::{Phase, interruptions};
 
@@ -284,11 +285,16 @@ async fn respond(
         quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
     let provider = version.provider(operation.service_index);
     let seen = interruptions();
+    let mut browsed = Vec::new();
     let answered = version.with_lane(index, |lane| {
         if is_of_file {
             let all = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
             let conditions = Conditions::new(all(header::IF_MATCH), all(header::IF_NONE_MATCH));
-            return Ok(provider.act(lane.record_call(operation, &parts, conditions)?));
+            let call = lane.record_call(operation, &parts, conditions)?;
+            if call.action == FileAction::Browse {
+                browsed.clone_from(&call.key);
+            }
+            return Ok(provider.act(call));
         }
         let record = lane.record(operation, &parts)?;
         Ok::<_, Box<Problem>>(provider.call(record, &|| trace.traceparent()))
@@ -301,7 +307,7 @@ async fn respond(
         media,
         taken: if heads.have(Head::AcceptEncoding) { compress::taken(&head.headers) } else { Taken::default() },
         tags_answer,
-        tags: if tags_answer && heads.have(Head::IfNoneMatch) {
+        tags: if (tags_answer || operation.file_action() == Some(FileAction::Read)) && heads.have(Head::IfNoneMatch) {
             head.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect()
         } else {
             Vec::new()
@@ -343,13 +349,9 @@ async fn respond(
         Returned::Records { records, next } => {
             let (fields, buffer) = (client.fields.take(), thread.buffers.take());
             let page = version.with_lane(index, |lane| {
-                lane.page(operation, (records, next), client.media, fields.as_deref(), buffer)
+                lane.page(operation, (&browsed, records, next), client.media, fields.as_deref(), buffer)
             });
             page.and_then(|page| finish(thread, operation, page, client))
-        }
-        Returned::Known(tag) => {
-            let form = if client.media == Media::Xml { "-xml" } else { "" };
-            Ok(not_modified(&format!("\"{tag}{form}\"")))
         }
         Returned::Deleted => {
             let mut response = Response::new(Body::empty());
@@ -442,7 +444,7 @@ struct Client<'a> {
     taken: Taken,
     /// True if the answer has a tag. An answer to POST, which does not represent a resource, has none.
     tags_answer: bool,
-    /// Values of `if-none-match`, where the answer has a tag.
+    /// Values of `if-none-match` of a read whose answer has a tag.
     tags: Vec<HeaderValue>,
     /// Values of `if-match`.
     wanted: Vec<HeaderValue>,
@@ -505,13 +507,17 @@ fn finish(
         thread.buffers.give(answer.buffer);
         return Err(Box::new(Problem::precondition("if-match")));
     }
-    if let Some(tag) = &tag
-        && client.tags.iter().any(|known| matches_etag(known.as_bytes(), tag))
-    {
-        thread.buffers.give(answer.buffer);
-        return Ok(not_modified(tag));
-    }
     let taken = client.taken;
+    // The compressed form of a record has a tag of its own.
+    let coded_tag = client.record_tag.as_ref().map(|record| format!("\"{record}{form}-gzip\""));
+    let acceptable = tag.iter().chain(coded_tag.as_ref().filter(|_| taken.gzip));
+    for tag in acceptable {
+        if client.tags.iter().any(|known| matches_etag(known.as_bytes(), tag)) {
+            let response = not_modified(tag);
+            thread.buffers.give(answer.buffer);
+            return Ok(response);
+        }
+    }
     let zipped = if !taken.gzip {
         None
     } else if !taken.identity || compress::pays(operation.compression, answer.len, client.peer.address.ip()) {
@@ -544,8 +550,8 @@ fn finish(
     match &tag {
         Some(tag) => {
             // The compressed form is another representation; a weak tag says only that the content is the same. That of a record names its form.
-            let tag = match &client.record_tag {
-                Some(record) if coded => format!("\"{record}{form}-gzip\""),
+            let tag = match coded_tag {
+                Some(coded_tag) if coded => coded_tag,
                 _ if coded => format!("W/{tag}"),
                 _ => tag.clone(),
             };

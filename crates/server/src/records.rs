@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use quayline_core::{Code, Fault, Finding, Place, hex};
 use quayline_gateway::{
     Answered, Definitions, FileAction, FileSpec, Matching, Outgoing, PAGE_BYTES_MAX, Problem, Provider, ProviderFault,
-    ProviderSpec, QueueSpec, RecordCall, Returned, record_tag,
+    ProviderSpec, QueueSpec, RecordCall, Returned,
 };
 use quayline_store::queue::{Claim, Claimed, Message, MessageId, Persistence, Queue, QueueKind, Select};
 use quayline_store::record_file::{
@@ -124,9 +124,7 @@ impl Records {
             None => By::Key(&call.key),
         };
         let record = file.read(&unit, by, Relation::Equal)?;
-        if call.conditions.known(&record.bytes)? {
-            return Ok(Returned::Known(record_tag(&record.bytes)));
-        }
+        call.conditions.check_read(&record.bytes)?;
         Ok(Returned::Record(record.bytes.to_vec()))
     }
 

@@ -1,13 +1,13 @@
 //! An HTTP service as provider: the record goes to it as a POST, its answer is the record.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use hyper::Request;
 use hyper::client::conn::http1::SendRequest;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
-use quayline_gateway::{Answered, HttpSpec, Outgoing, Provider, ProviderFault, Returned};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::{Request, StatusCode};
+use quayline_gateway::{Answered, HttpSpec, Outgoing, Problem, Provider, ProviderFault, Returned};
 
 use crate::outbound::{BodyFault, Endpoint, Whole, read_all};
 use crate::tls;
@@ -56,9 +56,12 @@ impl Upstream {
         request.body(Whole(Some(record))).map_err(|error| error.to_string())
     }
 
-    async fn exchange(&self, record: Vec<u8>, trace: String) -> Result<Returned, ProviderFault> {
-        let absent =
-            |reason: String| ProviderFault::Absent { reason: format!("{}: {reason}", self.endpoint.authority()) };
+    /// Sends a record and reads the answer. `sent` is true from the moment at which the other side may have the request.
+    async fn exchange(&self, record: Vec<u8>, trace: String, sent: &Cell<bool>) -> Result<Returned, ProviderFault> {
+        let named = |reason: String| format!("{}: {reason}", self.endpoint.authority());
+        let absent = |reason: String| ProviderFault::Absent { reason: named(reason) };
+        // The request may have been performed, so the client must not repeat it unchecked.
+        let cut = |reason: String| ProviderFault::Refused(Box::new(Problem::cut_answer().logged(named(reason))));
         let record = Bytes::from(record);
         let mut answered = None;
         // The other side may close a kept connection at the moment it is used again. A request that was not sent goes over the next one; one
@@ -70,10 +73,12 @@ impl Upstream {
             if send.is_closed() || send.ready().await.is_err() {
                 continue;
             }
-            match send.try_send_request(self.request(record.clone(), &trace).map_err(absent)?).await {
+            let request = self.request(record.clone(), &trace).map_err(absent)?;
+            sent.set(true);
+            match send.try_send_request(request).await {
                 Ok(response) => answered = Some((send, response)),
-                Err(error) if error.message().is_some() => {}
-                Err(error) => return Err(absent(error.into_error().to_string())),
+                Err(error) if error.message().is_some() => sent.set(false),
+                Err(error) => return Err(cut(error.into_error().to_string())),
             }
         }
         let (send, response) = match answered {
@@ -82,27 +87,35 @@ impl Upstream {
                 let mut send = self.endpoint.connect().await.map_err(absent)?;
                 send.ready().await.map_err(|error| absent(error.to_string()))?;
                 let request = self.request(record, &trace).map_err(absent)?;
-                let response = send.send_request(request).await.map_err(|error| absent(error.to_string()))?;
-                (send, response)
+                sent.set(true);
+                match send.try_send_request(request).await {
+                    Ok(response) => (send, response),
+                    Err(error) if error.message().is_some() => return Err(absent(error.into_error().to_string())),
+                    Err(error) => return Err(cut(error.into_error().to_string())),
+                }
             }
         };
         let status = response.status();
+        let coding = response.headers().get(CONTENT_ENCODING).filter(|coding| *coding != "identity");
+        let misfit = if !status.is_success() || status == StatusCode::PARTIAL_CONTENT {
+            Some(format!("{} answered {status}", self.endpoint.authority()))
+        } else {
+            coding.map(|coding| format!("{} answered with the content coding {coding:?}", self.endpoint.authority()))
+        };
         let mut answer = Vec::new();
         read_all(response.into_body(), self.length, &mut answer).await.map_err(|fault| match fault {
             BodyFault::TooLong => {
                 ProviderFault::BadAnswer { reason: format!("the answer is longer than {} bytes", self.length) }
             }
-            BodyFault::Broken(reason) => absent(reason),
+            BodyFault::Broken(reason) => cut(reason),
         })?;
         if self.idle.borrow().len() < IDLE_MAX {
             self.idle.borrow_mut().push(send);
         }
-        if !status.is_success() {
-            return Err(ProviderFault::BadAnswer {
-                reason: format!("{} answered {status}", self.endpoint.authority()),
-            });
+        match misfit {
+            Some(reason) => Err(ProviderFault::BadAnswer { reason }),
+            None => Ok(Returned::Bytes(answer)),
         }
-        Ok(Returned::Bytes(answer))
     }
 }
 
@@ -112,8 +125,18 @@ impl Provider for Upstream {
         let trace = traceparent();
         Box::pin(async move {
             let limit = self.spec.time_limit;
-            let call = tokio::time::timeout(limit, self.exchange(record, trace));
-            call.await.unwrap_or(Err(ProviderFault::TimeLimit { limit }))
+            let sent = Cell::new(false);
+            let answered = tokio::time::timeout(limit, self.exchange(record, trace, &sent)).await;
+            answered.unwrap_or_else(|_| {
+                let authority = self.endpoint.authority();
+                Err(if sent.get() {
+                    let note = format!("{authority} did not answer within {} ms", limit.as_millis());
+                    ProviderFault::Refused(Box::new(Problem::no_answer(limit).logged(note)))
+                } else {
+                    let reason = format!("{authority}: no connection within {} ms", limit.as_millis());
+                    ProviderFault::Absent { reason }
+                })
+            })
         })
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quayline_cobol::layout::FieldIndex;
-use quayline_cobol::{FieldRule, Interface, RecordPlan};
+use quayline_cobol::{BadValue, FieldRule, Interface, RecordPlan};
 use quayline_core::{Fault, Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::UserFile;
 use toml::Spanned;
@@ -586,6 +586,12 @@ impl Compiler<'_> {
             );
             return None;
         };
+        let policies = &service.policies;
+        let has_null = [policies.invalid, policies.blank, policies.low_values].contains(&BadValue::Null);
+        if let Some(why) = test.never_holds(service.layout.field(field), has_null) {
+            let hint = "write a value that the PICTURE of the field allows, or remove the condition";
+            self.file.find(codes::RULES, format!("the condition never holds: {why}"), at, hint);
+        }
         let field = fields.iter().position(|known| *known == field).unwrap_or_else(|| {
             fields.push(field);
             fields.len() - 1

@@ -69,7 +69,8 @@ impl Location {
     /// Returns the location of a record; `None` if a value of its key cannot be written in a request.
     pub(crate) fn of_record(&self, record: &[u8]) -> Option<String> {
         let mut values = Vec::new();
-        self.probe.values(&mut self.probe.decoder(), record, &mut values);
+        // The value of a field that cannot be read is empty.
+        let _ = self.probe.values(&mut self.probe.decoder(), record, &mut values);
         let mut location = String::new();
         for piece in &self.pieces {
             match piece {

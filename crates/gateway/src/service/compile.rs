@@ -55,7 +55,7 @@ impl Service {
             );
         }
         let mut types = types(&mut file, &wire, &layout);
-        bound_counters(&layout, &mut types);
+        bound_counters(&layout, wire.options.enforce_minimum_items, &mut types);
         let required: Vec<FieldIndex> =
             wire.required.iter().filter_map(|name| one_field(&mut file, &layout, name)).collect();
         let length = wire.length.as_ref().map_or(layout.length_max, |length| *length.get_ref());
@@ -66,7 +66,11 @@ impl Service {
             let message = format!("the copybook's record has {} bytes, `length` is {length}", layout.length_max);
             file.find(codes::LENGTH, message, at, hint);
         }
-        let policies = policies(&wire.options);
+        let mut policies = policies(&wire.options);
+        // A program's record is the whole COMMAREA. An answer that is sent has its own length.
+        if matches!(wire.provider.get_ref().kind.get_ref().as_str(), "http" | "queue") && length == layout.length_max {
+            policies.long = quayline_cobol::LengthMismatch::Error;
+        }
         if let (Some(at), false) = (&wire.length, parts.is_empty()) {
             let hint = "leave it out: each record has its own length";
             file.find(codes::RULES, "`length` belongs to a service of one record", at, hint);
@@ -157,19 +161,28 @@ fn charset(file: &mut UserFile, name: &Spanned<String>) -> Option<Charset> {
     found
 }
 
-/// Limits each counter without an explicit type to the size of its table. A request must not make a program read beyond the table.
-fn bound_counters(layout: &Layout, types: &mut Vec<(FieldIndex, Typed)>) {
-    let mut bounds: Vec<(FieldIndex, u32)> = Vec::new();
+/// Limits each counter to the size of its table: a request must not make a program read beyond the table. With `enforces_minimum`, a counter is
+/// also at least the minimum of its table, because a request may set the counter without the list. Other explicit types remain.
+fn bound_counters(layout: &Layout, enforces_minimum: bool, types: &mut Vec<(FieldIndex, Typed)>) {
+    let mut bounds: Vec<(FieldIndex, i64, i64)> = Vec::new();
     for occurs in layout.fields.iter().filter_map(|field| field.occurs) {
         let Some(counter) = occurs.depending_on else { continue };
-        match bounds.iter_mut().find(|(known, _)| *known == counter) {
-            Some((_, most)) => *most = occurs.max.min(*most),
-            None => bounds.push((counter, occurs.max)),
+        let (least, most) = (if enforces_minimum { i64::from(occurs.min) } else { 0 }, i64::from(occurs.max));
+        match bounds.iter_mut().find(|(known, ..)| *known == counter) {
+            Some((_, low, high)) => (*low, *high) = (least.max(*low), most.min(*high)),
+            None => bounds.push((counter, least, most)),
         }
     }
-    bounds.retain(|(counter, _)| types.iter().all(|(known, _)| known != counter));
-    let range = |most| Typed::Range(Range { minimum: Some(0), maximum: Some(i64::from(most)) });
-    types.extend(bounds.into_iter().map(|(counter, most)| (counter, range(most))));
+    for (counter, least, most) in bounds {
+        match types.iter_mut().find(|(known, _)| *known == counter) {
+            None => {
+                let range = Range { minimum: Some(least), maximum: Some(most) };
+                types.push((counter, Typed::Range(range)));
+            }
+            Some((_, Typed::Range(range))) if enforces_minimum => range.minimum = range.minimum.max(Some(least)),
+            Some(_) => {}
+        }
+    }
 }
 
 /// Applies `counters`: a counter of a plain OCCURS makes it a table whose length varies but whose storage does not.

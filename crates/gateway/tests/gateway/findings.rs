@@ -415,3 +415,83 @@ fn paths_that_no_client_can_send_are_found() {
     }
     finds(SERVICE, &GET.replace("\"orders\"", "\"odrers\""), &["GTW-003", "the services are orders"]);
 }
+
+/// `serve --check` passed conditions that no answer fulfils, so that the response was never sent.
+#[test]
+fn conditions_that_never_hold() {
+    let copybook = "
+       01 A.
+          05 ZONED  PIC S9(4).
+          05 PLAIN  PIC 9(4).
+          05 PACKED PIC S9(3)V99 COMP-3.
+          05 BIN    PIC S9(4) COMP.
+          05 TENS   PIC 9(3)PP.
+          05 LONG   PIC 9(18)V9(9).
+          05 TXT    PIC X(3).
+          05 NAT    PIC N(2).
+          05 FLT    COMP-2.
+";
+    let service = |options: &str| {
+        format!(
+            "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n[options]\n{options}\n"
+        )
+    };
+    let found = |options: &str, field: &str, test: &str| {
+        let api = format!(
+            "{GET}response = [{{ status = 404, when = [{{ field = \"{field}\", {test} }}], body = \"none\" }}, {{ status = 200 }}]\n"
+        );
+        World::over(copybook, &service(options), &api).err()
+    };
+    for (field, test, why) in [
+        ("ZONED", "equals = 99999", "`99999` is not a value of ZONED"),
+        ("ZONED", "equals = \"x\"", "`x` is not a value of ZONED"),
+        ("ZONED", "equals = true", "`true` is not a value"),
+        ("ZONED", "equals = \"\"", "`` is not a value"),
+        ("ZONED", "equals = 1.5", "`1.5` is not a value"),
+        ("ZONED", "one-of = []", "the list of values is empty"),
+        ("ZONED", "one-of = [10000, \"y\"]", "none of the values is one of ZONED"),
+        ("ZONED", "at-least = 10000", "`10000` is beyond the values of ZONED"),
+        ("ZONED", "at-least = \"x\"", "`x` is not a number to compare with"),
+        ("PLAIN", "equals = -1", "`-1` is not a value"),
+        ("PLAIN", "at-most = -1", "`-1` is beyond"),
+        ("PACKED", "equals = 1.234", "`1.234` is not a value"),
+        ("PACKED", "equals = 1000", "`1000` is not a value"),
+        ("BIN", "equals = 99999", "`99999` is not a value"),
+        ("TENS", "equals = 150", "`150` is not a value"),
+        ("TXT", "equals = \"ABCD\"", "`ABCD` is not a value"),
+        ("TXT", "equals = 1234", "`1234` is not a value"),
+        ("NAT", "equals = \"ABC\"", "`ABC` is not a value"),
+    ] {
+        let text = found("", field, test).unwrap_or_else(|| panic!("nothing was found: {field} {test}"));
+        assert!(
+            text.contains("GTW-012") && text.contains("never holds") && text.contains(why),
+            "{field} {test}: {text}"
+        );
+    }
+    for (options, field, test) in [
+        ("", "ZONED", "equals = -9999"),
+        ("", "ZONED", "equals = \"0004\""),
+        ("", "ZONED", "equals = 4.0"),
+        ("", "ZONED", "one-of = [4, 99999]"),
+        ("", "ZONED", "not = 99999"),
+        ("", "ZONED", "at-most = -9999"),
+        ("blank-numbers = \"null\"", "ZONED", "equals = \"\""),
+        ("", "PLAIN", "at-least = 0"),
+        ("", "PACKED", "equals = 999.99"),
+        ("", "PACKED", "equals = \"-1.230\""),
+        ("", "BIN", "equals = 32767"),
+        ("", "TENS", "equals = 99900"),
+        ("", "LONG", "equals = \"999999999999999999.999999999\""),
+        ("", "TXT", "equals = \"ABC  \""),
+        ("", "TXT", "equals = 8"),
+        ("", "TXT", "equals = \"0008\""),
+        ("", "TXT", "equals = \"100.0\""),
+        ("", "TXT", "equals = \"-01\""),
+        ("", "TXT", "at-least = 5"),
+        ("", "TXT", "equals = \"\""),
+        ("", "NAT", "equals = \"AB\""),
+        ("", "FLT", "equals = 1.5"),
+    ] {
+        assert_eq!(found(options, field, test), None, "{field} {test}");
+    }
+}

@@ -249,3 +249,65 @@ fn an_update_of_a_list_sets_its_counter() {
         assert_eq!(made, expected, "{body} over `{old}`, hidden `{hidden}`");
     }
 }
+
+/// A null in an update was a 200 that changed nothing: the member counted as absent, and absent members keep their values.
+#[test]
+fn a_null_in_an_update_sets_the_initial_value_or_is_refused() {
+    const FIXED: &str = "
+       01 R.
+          05 K PIC X(3).
+          05 N PIC 9(2).
+          05 G.
+             10 A PIC X(2).
+             10 B PIC 9(2).
+          05 T PIC X(1) OCCURS 3 TIMES.
+";
+    let old = "K  12xy34abc";
+    for (options, method, body, expected) in [
+        ("initialize = \"initial\"", "PATCH", r#"{"N":null}"#, "K  00xy34abc"),
+        ("initialize = \"initial\"", "PATCH", r#"{"N":""}"#, "K  00xy34abc"),
+        ("initialize = \"initial\"", "PATCH", r#"{"G":{"A":null}}"#, "K  12  34abc"),
+        ("initialize = \"initial\"", "PATCH", r#"{"G":null}"#, "K  12  00abc"),
+        ("initialize = \"initial\"", "PATCH", r#"{"T":null,"N":7}"#, "K  07xy34   "),
+        ("initialize = \"initial\"", "PATCH", r#"{"T":["z",null]}"#, "K  12xy34z  "),
+        ("initialize = \"initial\"", "PATCH", r#"{"K":null}"#, "$.K closed"),
+        // Not a number, without an initial value.
+        ("", "PATCH", r#"{"N":null}"#, "$.N null"),
+        ("", "PATCH", r#"{"G":null}"#, "$.G.A null"),
+        ("", "PATCH", r#"{"T":null}"#, "$.T null"),
+        ("default", "PATCH", r#"{"N":null}"#, "K  05xy34abc"),
+        // A replacement gives each absent member its initial value.
+        ("initialize = \"initial\"", "PUT", r#"{"N":null,"G":{"A":null,"B":1},"T":null}"#, "K  00  01   "),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        for sub in ["services", "apis"] {
+            std::fs::create_dir_all(folder.path().join(sub)).unwrap();
+        }
+        std::fs::write(folder.path().join("a.cpy"), FIXED).unwrap();
+        let (options, default) = if options == "default" { ("", "default = { N = 5 }\n") } else { (options, "") };
+        let service = format!(
+            "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"file\"\nfile = \"F\"\nkey = \"K\"\n[options]\nlenient-requests = true\n{options}\n[request]\n{default}"
+        );
+        std::fs::write(folder.path().join("services/s.toml"), service).unwrap();
+        let api = format!(
+            "base-path = \"/v\"\n[[operation]]\nmethod = \"{method}\"\npath = \"/c/{{k}}\"\nservice = \"s\"\n{}",
+            parameter("k", "path", "K")
+        );
+        std::fs::write(folder.path().join("apis/a.toml"), api).unwrap();
+        let definitions = Definitions::load(folder.path()).unwrap_or_else(|findings| panic!("{findings}"));
+        let operation = &definitions.apis[0].operations[0];
+        let request = Request {
+            path_values: &["K"],
+            query: "",
+            header: &|_| None,
+            body: body.as_bytes(),
+            media_type: Some("application/json"),
+        };
+        let call = OperationLane::new(operation).record_call(operation, &request, Conditions::default());
+        let made = match call {
+            Ok(call) => String::from_utf8(call.merged(old.as_bytes())).unwrap(),
+            Err(problem) => format!("{} {}", problem.errors[0].field, problem.errors[0].rule),
+        };
+        assert_eq!(made, expected, "{body} {method} {options}{default}");
+    }
+}

@@ -674,6 +674,36 @@ fn elements_that_cannot_be_read_count_in_places_and_hide_no_other_element() {
     }
 }
 
+/// A request that sets the counter and no list made a record with fewer elements than the minimum.
+#[test]
+fn a_counter_is_at_least_the_enforced_minimum_of_its_table() {
+    let copybook = "
+       01 ORDER-AREA.
+          05 REQ.
+             10 LINE-COUNT      PIC 9.
+             10 LINE-ITEM OCCURS 2 TO 5 TIMES DEPENDING ON LINE-COUNT.
+                15 LINE-TEXT    PIC X(4).
+          05 RESP               PIC X.
+";
+    let typed = "[[type]]\nfield = \"LINE-COUNT\"\nis = \"range\"\nmaximum = 4\n";
+    for (types, enforced) in [("", "true"), (typed, "true"), ("", "false"), (typed, "false")] {
+        let options = format!("[options]\ninitialize = \"initial\"\nenforce-minimum-items = {enforced}\n");
+        let world = World::over(copybook, &format!("{SERVICE}{options}{types}"), BODY).unwrap();
+        let status = |body: &str| world.record("POST", "/v1/orders", body).err().map(|problem| lines(&problem));
+        for count in [0, 1] {
+            let found = status(&format!(r#"{{"req":{{"lineCount":{count}}}}}"#)).unwrap_or_default();
+            let names = found.starts_with("400 GTW-103")
+                && found.contains("body $.req.lineCount")
+                && found.contains("at least 2");
+            assert_eq!(names, enforced == "true", "{types} {enforced}: {found}");
+        }
+        for body in [r#"{"req":{"lineCount":2}}"#, r#"{"req":{"lineItem":[{},{}]}}"#, "{}"] {
+            assert_eq!(status(body), None, "{types} {enforced} {body}");
+        }
+        assert!(status(r#"{"req":{"lineCount":6}}"#).is_some());
+    }
+}
+
 /// Regression: a misspelt `fields` was refused after the program had run, so a client that tried again had its request performed twice.
 #[test]
 fn fields_are_checked_before_the_call() {

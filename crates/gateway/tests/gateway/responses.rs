@@ -123,6 +123,67 @@ exclude = ["LINE-ITEM", "RAW", "LINE-COUNT", "RESP-DAY"]
     assert_eq!(show(-1, GOOD), r#"200 {"resp":{"respCode":-1,"respState":"O","respNote":"AB","respNumber":7}}"#);
 }
 
+/// A return code of spaces counted as one that is not 4, so that the last response, 200, was sent.
+#[test]
+fn a_response_is_not_chosen_by_a_field_that_cannot_be_read() {
+    let api = format!(
+        "{GET}{}",
+        r#"
+[[operation.response]]
+status = 409
+when = [{ field = "RESP-CODE", equals = 4 }, { field = "LINE-COUNT", equals = 1 }]
+body = "problem"
+detail = "the order is closed"
+[[operation.response]]
+status = 404
+when = [{ field = "RESP-NUMBER", equals = 4 }]
+body = "problem"
+detail = "there is no such order"
+[[operation.response]]
+status = 200
+exclude = ["RESP-NUMBER", "LINE-COUNT"]
+"#
+    );
+    let show = |service: &str, rest: &str| json(service, &api, &record(0, rest), "/v1/orders");
+    let unread = "502 GTW-120 the service's answer does not fit its copybook\nanswer RESP.RESP-NUMBER REC-00";
+    for (number, why) in [("   ", "4: field holds only spaces"), ("\0\0\0", "5: field holds only low-values (0x00)")] {
+        assert_eq!(show(SERVICE, &GOOD.replace("007", number)), format!("{unread}{why}"));
+    }
+    assert!(show(SERVICE, &GOOD.replace("007", "x07")).contains("answer RESP.RESP-NUMBER REC-001"));
+    // An answer that ends before the field does not have it.
+    let cut = show(SERVICE, &GOOD[..16]);
+    assert!(cut.contains("answer RESP.RESP-NUMBER REC-0"), "{cut}");
+    assert!(show(SERVICE, &GOOD.replace("007", "004")).starts_with("404"));
+    // The first response does not fit, whatever the other field of its conditions is; and null is a value if the options say so.
+    assert!(show(SERVICE, &GOOD.replace("00702", "007xx")).starts_with("200"));
+    let null = format!("{SERVICE}[options]\nblank-numbers = \"null\"\n");
+    assert!(show(&null, &GOOD.replace("007", "   ")).starts_with("200"));
+    let packed = "
+       01 ANSWER.
+          05 CNT  PIC 9.
+          05 ROWS PIC X OCCURS 1 TO 3 DEPENDING ON CNT.
+          05 RC   PIC S9(5) COMP-3.
+";
+    let service = SERVICE.replace("exclude = [\"RESP\"]", "").replace("exclude = [\"REQ\"]", "exclude = [\"RC\"]");
+    let api = format!(
+        "{GET}response = [{{ status = 404, when = [{{ field = \"RC\", equals = 4 }}], body = \"none\" }}, {{ status = 200 }}]\n"
+    );
+    let world = World::over(packed, &service, &api).unwrap();
+    for (answer, shown) in [
+        (&b"2ab\x00\x00\x4c"[..], "404"),
+        (b"2ab\x00\x00\x0c", "200"),
+        (b"2ab\xff\xff\xff", "502 GTW-120"),
+        (b"xab\x00\x00\x4c", "502 GTW-120"),
+        (b"2ab\x00", "502 GTW-120"),
+    ] {
+        let found = match world.answer(answer, "/v1/orders", Media::Json) {
+            Ok((status, body)) => format!("{status} {body}"),
+            Err(problem) => lines(&problem),
+        };
+        assert!(found.starts_with(shown) && found.contains(" RC ") == shown.starts_with("502"), "{found}");
+    }
+}
+
 #[test]
 fn fields_select_members() {
     let show = |fields: &str| json(SERVICE, GET, &record(0, GOOD), &format!("/v1/orders?fields={fields}"));

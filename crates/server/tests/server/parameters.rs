@@ -103,6 +103,91 @@ fn a_program_with_several_parameters_is_served() {
     assert!(document.contains("\"orderIn\"") && document.contains("\"lineOfIt\""), "{document}");
 }
 
+/// An upstream that answers each request with the next of these responses, and a server that calls it. With an empty response, the
+/// connection ends after the request.
+fn over_upstream(responses: Vec<Vec<u8>>, provider: &str) -> Server {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for response in responses {
+            let (mut stream, _) = listener.accept().unwrap();
+            read(&mut stream);
+            if response == b"wait" {
+                // Open until the server gives up.
+                std::thread::spawn(move || std::io::Read::read_to_end(&mut stream, &mut Vec::new()));
+            } else {
+                stream.write_all(&response).unwrap();
+            }
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let service = format!(
+        "copybook = \"ORDER.cpy\"\nrecord = \"ORDER-IN\"\nresponse-copybook = \"RESULT.cpy\"\nencoding = \"ascii\"\ndialect = \"ibm\"\n\
+         [provider]\nkind = \"http\"\nurl = \"http://127.0.0.1:{port}/\"\n{provider}\
+         [request]\nkey-style = \"camel\"\n[response]\nkey-style = \"camel\"\n[options]\ninitialize = \"initial\"\n"
+    );
+    write(folder.path(), &service);
+    Server::start(folder)
+}
+
+fn response(head: &str, code: &str, lines: &str) -> Vec<u8> {
+    let body = [code.as_bytes(), &[0, 0, 0x12, 0x34, 0x5c], lines.as_bytes()].concat();
+    let head = format!("HTTP/1.1 {head}connection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    [head.as_bytes(), &body].concat()
+}
+
+/// Bytes after the last occurrence, a part of an answer and a compressed answer were taken for the record.
+#[test]
+fn an_answer_with_other_bytes_than_the_record_is_a_502() {
+    let ok = "200 OK\r\n";
+    let cases = [
+        (response(ok, "00", "1one  "), "200"),
+        (response(ok, "00", "1one            "), "200"),
+        (response(ok, "00", "1one  \0\0\0\0\0\0\0\0\0\0"), "200"),
+        (response(ok, "00", "1one  two  three"), "REC-015"),
+        (response(ok, "00", "1one  t"), "REC-012 record has 14 bytes, its layout 13"),
+        (response(ok, "00", "1on"), "REC-011 record ends before the field: it has 10 bytes, 13 are needed"),
+        (response("206 Partial Content\r\ncontent-range: bytes 0-12/13\r\n", "00", "1one  "), "GTW-120"),
+        (response("200 OK\r\ncontent-encoding: gzip\r\n", "00", "1one  "), "GTW-120"),
+        (response("200 OK\r\ncontent-encoding: identity\r\n", "00", "1one  "), "200"),
+    ];
+    let server = over_upstream(cases.iter().map(|case| case.0.clone()).collect(), "");
+    for (sent, expected) in cases {
+        let answer = server.post("/v1/echo", "", r#"{"orderIn":{"article":"screw","pieces":4}}"#);
+        let text = answer.text().replace("\",\"detail\":\"", " ");
+        let shown = format!("{} {text}", answer.status);
+        assert!(shown.contains(expected), "{shown} for {}", sent.escape_ascii());
+        assert_eq!(answer.status, if expected == "200" { 200 } else { 502 }, "{shown}");
+    }
+}
+
+/// An upstream that received a request and ended the connection was one that cannot be reached, with the advice to repeat the request.
+#[test]
+fn an_upstream_that_has_the_request_may_have_performed_it() {
+    let whole = response("200 OK\r\n", "00", "1one  ");
+    let cases = [
+        (Vec::new(), "GTW-134"),
+        (b"HTTP/1.1 200 OK\r\ncontent-le".to_vec(), "GTW-134"),
+        (whole[..whole.len() - 2].to_vec(), "GTW-134"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n00".to_vec(), "GTW-134"),
+        (b"wait".to_vec(), "GTW-122"),
+        (whole, "\"codeOut\":0"),
+    ];
+    let server = over_upstream(cases.iter().map(|case| case.0.clone()).collect(), "time-limit-ms = 500\n");
+    let post = || server.post("/v1/echo", "", r#"{"orderIn":{"article":"screw","pieces":4}}"#);
+    for (sent, expected) in cases {
+        let answer = post();
+        let shown = format!("{} {}", answer.status, answer.text());
+        assert!(shown.contains(expected), "{shown} for {}", sent.escape_ascii());
+        assert!(answer.status == 200 || shown.starts_with("504 ") && shown.contains("may have performed"), "{shown}");
+        assert_eq!(answer.header("retry-after"), None, "{shown}");
+    }
+    // The listener has ended: the request was not sent.
+    let answer = post();
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")), "{}", answer.text());
+}
+
 /// The request goes out as its own record, and the answer is the other one.
 #[test]
 fn an_upstream_answers_with_another_record() {
