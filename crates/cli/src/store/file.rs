@@ -611,7 +611,8 @@ fn has_others(file: &RecordFile, unit: &Unit, by: By<'_>) -> Result<bool, Stop> 
     let definition = file.definition();
     let (key, place) = match by {
         By::Key(key) => match definition.organisation {
-            Organisation::KeySequenced(place) => (key, Some(place)),
+            // A whole primary key is that of one record.
+            Organisation::KeySequenced(place) => (key, Some(place).filter(|place| key.len() < place.length as usize)),
             _ => (key, None),
         },
         By::Alternate(name, key) => {
