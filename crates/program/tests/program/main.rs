@@ -472,7 +472,7 @@ fn a_call_leaves_nothing_in_record_areas_environment_or_working_directory() {
         let mut spec = spec(folder.path(), "LEAVES");
         spec.working_storage = WorkingStorage::Fresh;
         spec.work_folder = Some(folder.path().to_owned());
-        spec.environment = environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        spec.environment = environment;
         let mut worker = Worker::start(&spec).unwrap();
         for secret in ["ALICE-1234", "BOB-567890", "CAROL-1111"] {
             let mut call = |what: &str| {
