@@ -114,9 +114,13 @@ fn planning_is_linear_in_the_fields_of_a_group() {
             writeln!(lines, " 05 A{i} PIC X.").expect("a string");
         }
         let layout = layout(&lines);
-        let start = std::time::Instant::now();
-        plan_in(&layout, "cp037", &Interface::default(), &Policies::default());
-        start.elapsed()
+        // The shortest of several runs: another process may interrupt one.
+        let run = || {
+            let start = std::time::Instant::now();
+            plan_in(&layout, "cp037", &Interface::default(), &Policies::default());
+            start.elapsed()
+        };
+        (0..4).map(|_| run()).min().expect("four runs")
     };
     let (some, many) = (cost(4_000), cost(16_000));
     assert!(many < some * 5 + std::time::Duration::from_millis(50), "4,000 fields {some:?}, 16,000 fields {many:?}");
