@@ -345,9 +345,8 @@ impl Worker {
                 }
                 None => {
                     self.kill();
-                    // The process is gone soon; what it did meanwhile does not count.
-                    let _ = self.process.wait();
-                    self.reaped = true;
+                    // The process is gone soon; what it did meanwhile does not count. `end` reaps it and settles its account.
+                    let _ = poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], None);
                 }
             }
         }

@@ -9,7 +9,7 @@
 //!  Worker::completions ◀─ done ring     ◀─   puts the slot on the ring with RETURN-CODE
 //! ```
 //!
-//! * **Bells are rung only for sleepers**, and a worker rings once for a queue of calls, so under load a call costs no system call.
+//! * **Bells are rung only for sleepers**, and a worker rings once for a queue of calls, so under load a call rings none.
 //! * **A program sees one COMMAREA**: a private copy that ends at the end of its page, with 4 GiB of unmapped addresses on either side. The
 //!   shared memory with the other calls has guards of the same size, so an overrun ends the process instead of reaching another call.
 //! * **WORKING-STORAGE is fresh for each call** unless [`WorkingStorage::Keep`] is set: after a call every program that it loaded

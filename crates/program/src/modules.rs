@@ -129,11 +129,15 @@ fn counts() -> (u64, u64) {
 /// Returns the first address of each mapping of a file, with the file's absolute name.
 fn mapped() -> HashMap<usize, PathBuf> {
     let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let file = |line: &str| {
-        let (addresses, rest) = line.split_once('-')?;
-        Some((usize::from_str_radix(addresses, 16).ok()?, PathBuf::from(&rest[rest.find('/')?..])))
-    };
-    text.lines().filter_map(file).collect()
+    text.lines().filter_map(mapping).collect()
+}
+
+/// Parses a line of `/proc/PID/maps`: the first address and the name of the file. A module that was compiled again while it is loaded keeps its name.
+fn mapping(line: &str) -> Option<(usize, PathBuf)> {
+    let (address, rest) = line.split_once('-')?;
+    let name = &rest[rest.find('/')?..];
+    let name = name.strip_suffix(" (deleted)").unwrap_or(name);
+    Some((usize::from_str_radix(address, 16).ok()?, PathBuf::from(name)))
 }
 
 /// A loaded object.
@@ -157,10 +161,11 @@ fn objects() -> Vec<Object> {
             if name.contains(&b'/') {
                 let headers = core::slice::from_raw_parts((*info).dlpi_phdr, usize::from((*info).dlpi_phnum));
                 let base = (*info).dlpi_addr;
+                let read_only = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
                 (*data.cast::<Vec<Object>>()).push(Object {
                     path: PathBuf::from(std::ffi::OsStr::from_bytes(name)),
                     first: usize::try_from(base).unwrap_or_default(),
-                    storage: headers.iter().filter_map(|header| without_content(base, header)).collect(),
+                    storage: headers.iter().filter_map(|header| without_content(base, header, read_only)).collect(),
                 });
             }
         }
@@ -178,15 +183,27 @@ fn objects() -> Vec<Object> {
     found
 }
 
-/// Returns the part of a segment that is memory without content in the file (System V ABI, "Program Header").
-fn without_content(base: u64, header: &libc::Elf64_Phdr) -> Option<(usize, usize)> {
-    let length = header.p_memsz.checked_sub(header.p_filesz)?;
-    let is_writable = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
-    if !is_writable || length == 0 {
+/// Returns the part of a segment that is writable memory without content in the file (System V ABI, "Program Header"). The linker makes the pages of
+/// `read_only` read-only when it has set the addresses in them; some linkers fill their last page in a segment with memory of this kind.
+fn without_content(
+    base: u64,
+    header: &libc::Elf64_Phdr,
+    read_only: Option<&libc::Elf64_Phdr>,
+) -> Option<(usize, usize)> {
+    if header.p_type != libc::PT_LOAD || header.p_flags & libc::PF_W == 0 {
         return None;
     }
-    let address = base.checked_add(header.p_vaddr)?.checked_add(header.p_filesz)?;
-    Some((usize::try_from(address).ok()?, usize::try_from(length).ok()?))
+    let end = header.p_vaddr.checked_add(header.p_memsz)?;
+    let mut from = header.p_vaddr.checked_add(header.p_filesz)?;
+    if let Some(read_only) = read_only {
+        let page = rustix::param::page_size() as u64;
+        let writable_from = read_only.p_vaddr.checked_add(read_only.p_memsz)?.checked_next_multiple_of(page)?;
+        if (read_only.p_vaddr..writable_from).contains(&from) {
+            from = writable_from;
+        }
+    }
+    let length = end.checked_sub(from).filter(|length| *length > 0)?;
+    Some((usize::try_from(base.checked_add(from)?).ok()?, usize::try_from(length).ok()?))
 }
 
 /// A dynamic symbol.
@@ -256,6 +273,44 @@ mod tests {
         for (function, program) in [("CARINQ", "CARINQ"), ("MY__PROG", "MY-PROG"), ("_1ST", "1ST"), ("a_b", "a_b")] {
             assert_eq!(program_name(function.as_bytes()), program.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_mapping_has_the_name_of_its_file_also_after_the_file_was_replaced() {
+        let read = |line: &str| mapping(line).map(|(address, path)| (address, path.display().to_string()));
+        let name = Some((0x7f00_1000, "/a b/X.so".to_owned()));
+        assert_eq!(read("7f001000-7f002000 r--p 00000000 08:01 12     /a b/X.so"), name);
+        assert_eq!(read("7f001000-7f002000 r--p 00000000 08:01 12     /a b/X.so (deleted)"), name);
+        assert_eq!(read("7f001000-7f002000 rw-p 00000000 00:00 0"), None);
+    }
+
+    /// lld fills the last page of what becomes read-only with memory without content: writing there would end the worker.
+    #[test]
+    fn memory_that_becomes_read_only_is_no_storage() {
+        let header = |kind, from: u64, in_file: u64, in_memory: u64| libc::Elf64_Phdr {
+            p_type: kind,
+            p_flags: libc::PF_R | libc::PF_W,
+            p_offset: 0,
+            p_vaddr: from,
+            p_paddr: from,
+            p_filesz: in_file,
+            p_memsz: in_memory,
+            p_align: 4096,
+        };
+        let of = |segment, read_only: Option<&libc::Elf64_Phdr>| without_content(0x10_0000, &segment, read_only);
+        let load = |from, in_file, in_memory| header(libc::PT_LOAD, from, in_file, in_memory);
+        assert_eq!(of(load(0x4000, 0x1100, 0x1200), None), Some((0x10_5100, 0x100)));
+        assert_eq!(of(load(0x4000, 0x1100, 0x1100), None), None);
+        assert_eq!(of(header(libc::PT_NOTE, 0x4000, 0, 0x100), None), None);
+        // GNU ld: the begin of the only segment, and the variables after it.
+        let page = rustix::param::page_size() as u64;
+        let (first, second) = (4 * page, 5 * page);
+        let read_only = header(libc::PT_GNU_RELRO, first, page, page);
+        let variables = usize::try_from(0x10_0000 + second + 0x100).unwrap();
+        assert_eq!(of(load(first, page + 0x100, page + 0x180), Some(&read_only)), Some((variables, 0x80)));
+        // lld: two segments, the first of which ends with its page.
+        assert_eq!(of(load(first, 0x300, page), Some(&read_only)), None);
+        assert_eq!(of(load(second, 0x100, 0x180), Some(&read_only)), Some((variables, 0x80)));
     }
 
     #[test]
