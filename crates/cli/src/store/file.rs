@@ -586,7 +586,7 @@ fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, S
         (None, false) => Err(no_key()),
         (Some(by), false) => {
             let (mut unit, file) = open(store, &args.name)?;
-            if has_others(&file, &unit, by)? {
+            if file.has_others(&unit, by).map_err(stop)? {
                 let message = format!("several records of {} have this key or begin with it", args.name);
                 let hint = format!(
                     "give the whole key of one; see them with `quayline file browse {}` and the same key",
@@ -603,35 +603,6 @@ fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, S
             unit.commit().map_err(stop)?;
             Ok(Exit::Done)
         }
-    }
-}
-
-/// Returns true if more than one record has a key, or begins with a shorter one.
-fn has_others(file: &RecordFile, unit: &Unit, by: By<'_>) -> Result<bool, Stop> {
-    let definition = file.definition();
-    let (key, place) = match by {
-        By::Key(key) => match definition.organisation {
-            // A whole primary key is that of one record.
-            Organisation::KeySequenced(place) => (key, Some(place).filter(|place| key.len() < place.length as usize)),
-            _ => (key, None),
-        },
-        By::Alternate(name, key) => {
-            (key, definition.alternates.iter().find(|index| index.name == name).map(|index| index.place))
-        }
-        By::Address(_) | By::Number(_) => return Ok(false),
-    };
-    let Some(place) = place else { return Ok(false) };
-    let mut browse = file.browse();
-    let second =
-        browse.start(unit, by, Relation::Equal).and_then(|()| browse.next(unit)).and_then(|_| browse.next(unit));
-    match second {
-        Ok(record) => {
-            let from = usize::try_from(place.offset).unwrap_or(usize::MAX);
-            Ok(record.bytes.get(from..).is_some_and(|rest| rest.starts_with(key)))
-        }
-        // A missing key is reported by the read that follows.
-        Err(StoreError::NotFound { .. } | StoreError::EndOfFile { .. }) => Ok(false),
-        Err(error) => Err(stop(error)),
     }
 }
 

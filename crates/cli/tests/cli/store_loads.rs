@@ -473,3 +473,18 @@ fn a_deep_queue_reports_itself_once_each_way() {
     }
     world.run("queue get EVENTS").code(7);
 }
+
+/// An unload that failed left an empty file with the final name, and the next step said that the file exists.
+#[test]
+fn an_unload_that_fails_leaves_no_file() {
+    let world = World::with([("in.dat", b"0001\nAA0002BBB".as_slice())]);
+    world.run("file define N --record 7 --key 0:4").code(0);
+    world.run("file load N in.dat").code(0);
+    world.run("file unload N --framing lines -o out.lines").code(2);
+    assert!(!world.path("out.lines").exists() && !world.path("out.lines.partial").exists());
+    world.run("file unload N -o out.lines").code(0);
+    assert!(world.run("file unload N -o out.lines").code(2).err().contains("out.lines exists"));
+    if cfg!(unix) {
+        world.run("file unload N -o /dev/null").code(0);
+    }
+}

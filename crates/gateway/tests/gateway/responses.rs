@@ -99,7 +99,7 @@ fn rules_choose_the_response() {
 status = 404
 when = [{ field = "RESP-CODE", equals = 4 }]
 body = "problem"
-detail = "there is no such order"
+detail = "this order does not exist"
 [[operation.response]]
 status = 202
 when = [{ field = "RESP-CODE", one-of = [8, 12] }, { field = "RESP-STATE", not = "C" }]
@@ -116,7 +116,7 @@ exclude = ["LINE-ITEM", "RAW", "LINE-COUNT", "RESP-DAY"]
 "#
     );
     let show = |code, rest: &str| json(SERVICE, &api, &record(code, rest), "/v1/orders");
-    assert_eq!(show(4, GOOD), "404 GTW-126 there is no such order");
+    assert_eq!(show(4, GOOD), "404 GTW-126 this order does not exist");
     assert_eq!(show(12, GOOD), r#"202 {"resp":{"respNote":"AB"}}"#);
     assert_eq!(show(12, &GOOD.replacen('O', "C", 1)), "502 GTW-125 no response of the API fits the service's answer");
     assert_eq!(show(16, &GOOD.replace("007", "500")), "204 ");
@@ -138,7 +138,7 @@ detail = "the order is closed"
 status = 404
 when = [{ field = "RESP-NUMBER", equals = 4 }]
 body = "problem"
-detail = "there is no such order"
+detail = "this order does not exist"
 [[operation.response]]
 status = 200
 exclude = ["RESP-NUMBER", "LINE-COUNT"]

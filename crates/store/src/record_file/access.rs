@@ -30,6 +30,31 @@ impl Target {
 }
 
 impl RecordFile {
+    /// Returns true if more than one record has a key, or begins with a shorter one. A delete by such a key would take the first of them.
+    ///
+    /// # Errors
+    /// As [`Self::read`], without [`StoreError::NotFound`].
+    pub fn has_others(&self, unit: &Unit, by: By<'_>) -> Result<bool, StoreError> {
+        let definition = &self.stored.definition;
+        let (key, place) = match (by, definition.organisation) {
+            // A whole primary key is that of one record.
+            (By::Key(key), Organisation::KeySequenced(place)) if key.len() < place.length as usize => (key, place),
+            (By::Alternate(name, key), _) => match definition.alternates.iter().find(|index| index.name == name) {
+                Some(index) => (key, index.place),
+                None => return Ok(false),
+            },
+            _ => return Ok(false),
+        };
+        let mut browse = self.browse();
+        let second =
+            browse.start(unit, by, Relation::Equal).and_then(|()| browse.next(unit)).and_then(|_| browse.next(unit));
+        match second {
+            Ok(record) => Ok(place.of(&record.bytes).is_some_and(|found| found.starts_with(key))),
+            Err(StoreError::NotFound { .. } | StoreError::EndOfFile { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads a record. Takes no lock.
     ///
     /// # Errors
