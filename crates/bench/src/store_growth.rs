@@ -282,7 +282,7 @@ pub fn size_child(arguments: &[std::ffi::OsString]) -> Result<String, String> {
     bed.settle();
     let read_us = 1e6 / bed.reads(1, READS)?;
     let browse = bed.browse()?;
-    let unit_us = bed.units(5, Duration::from_secs(5))?.cpu_us;
+    let unit_us = bed.units(5, Duration::from_secs(3))?.cpu_us;
     bed.settle();
     let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
     let bytes: u64 = entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum();

@@ -30,10 +30,10 @@ const BYTES_SLOW: usize = 8 << 20;
 const BYTES_SLOWEST: usize = 4 << 20;
 /// CPU seconds that the largest file may take by the time of a smaller one; else [`BYTES_SLOW`] bytes are the most. Rejecting 64 million records of a
 /// byte is honest work of a minute, and all such shapes together would take half an hour.
-const CPU_SECONDS_WHOLE: f64 = 1.0;
+const CPU_SECONDS_WHOLE: f64 = 0.7;
 /// CPU seconds that a file of [`BYTES_SLOW`] bytes may take by the time of 1 MB; else [`BYTES_SLOWEST`] bytes are the most. Eight million empty lines are
 /// eight million findings; a few such shapes took half of the time of a format, and noise is small beside runs of a second.
-const CPU_SECONDS_SLOW: f64 = 2.0;
+const CPU_SECONDS_SLOW: f64 = 1.0;
 /// Environment variable: with any value, every command reads [`BYTES_MAX`] bytes, however long it takes.
 const WHOLE: &str = "QUAYLINE_BENCH_HOSTILE_WHOLE";
 /// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about twenty on a busy machine.
