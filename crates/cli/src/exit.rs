@@ -168,12 +168,26 @@ pub(crate) const CLI_MEASURE: Code = Code("CLI-006");
 /// A file named as a copybook is not one.
 pub(crate) const CLI_NO_COPYBOOK: Code = Code("CLI-007");
 
+/// Records of a file are shorter than the length of the output's records.
+pub(crate) const CLI_PADDED: Code = Code("CLI-008");
+
 /// A case of a map's tests is not as it should be.
 pub(crate) const CLI_TEST: Code = Code("CLI-010");
 
 /// Creates a finding for an invalid argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {
     Finding::error(CLI_ARGUMENT, Fault::Caller, message)
+}
+
+/// Creates a finding if an option that gives a name a value has the name twice.
+pub(crate) fn once_each<'a>(option: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Finding> {
+    let mut seen = std::collections::HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(argument(format!("{option} gives `{name}` two values")).hint("leave one of them out"));
+        }
+    }
+    Ok(())
 }
 
 /// Prints the output of the argument parser: help and version to standard output, errors to standard error.

@@ -7,6 +7,7 @@ use quayline_core::{Finding, Findings, Severity};
 use quayline_flow::Flow;
 use quayline_gateway::Definitions;
 use quayline_partner::Book;
+use quayline_project::job::{EventSettings, JobSettings};
 use quayline_project::{FileKind, ShapeOptions, check_files, expect_project, project_files, write_starter};
 use quayline_server::ServeConfig;
 use serde::Serialize;
@@ -43,7 +44,8 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
         found.count("job");
         found.add(crate::job::findings_of(&path, root));
     }
-    found.add_result(quayline_project::job::EventSettings::open(root));
+    found.add_result(EventSettings::open(root));
+    found.add_result(JobSettings::open(root));
     let (number, findings) = Book::findings_of(root, store, options);
     (0..number).for_each(|_| found.count("partner"));
     found.add(findings);

@@ -17,6 +17,9 @@ use crate::outbox::Owner;
 use crate::run::{After, Gives, Run, Work};
 use crate::stats::CpuPart;
 
+/// Longest name of a file that Linux file systems accept.
+const FILE_NAME_BYTES_MAX: usize = 255;
+
 /// Maximum number of queues that a message and its successors may pass. Default 100; a higher number indicates an endless loop.
 const HOPS_MAX: u32 = 100;
 /// First and longest pause while an output queue is full.
@@ -295,6 +298,15 @@ impl Run<'_> {
                 codes::FILE_SYSTEM,
                 message,
                 "make the name from letters and digits of the message",
+            ));
+        }
+        // File systems refuse longer ones, and a file that cannot be written waits for ever.
+        if name.len() > FILE_NAME_BYTES_MAX {
+            let message = format!("the name of the file has {} bytes", name.len());
+            return Err(Failure::new(
+                codes::FILE_SYSTEM,
+                message,
+                format!("shorten it: a name has at most {FILE_NAME_BYTES_MAX} bytes"),
             ));
         }
         let path = std::path::absolute(self.flow.root.join(folder).join(name)).map_err(|error| {

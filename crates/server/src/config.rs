@@ -387,6 +387,7 @@ impl ServeConfig {
             ("limits.body-seconds", limits.body_seconds >= 1, "at least 1 second"),
             ("limits.write-seconds", limits.write_seconds >= 1, "at least 1 second"),
             ("limits.connections", limits.connections != Some(0), "at least 1 connection"),
+            ("limits.connections-per-address", limits.connections_per_address != Some(0), "at least 1 connection"),
             ("limits.requests", limits.requests >= 1, "at least 1 request"),
         ];
         for (key, fits, expected) in least {

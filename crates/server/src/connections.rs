@@ -54,7 +54,7 @@ impl Connections {
         Arc::new(Connections {
             open: AtomicUsize::new(0),
             limit,
-            limit_of_address: limits.connections_per_address.unwrap_or(default_of_address(limit)).max(1),
+            limit_of_address: limits.connections_per_address.unwrap_or(default_of_address(limit)),
             by_address: Mutex::default(),
             shed: watch::Sender::new(0),
         })

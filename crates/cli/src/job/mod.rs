@@ -37,7 +37,7 @@ use crate::args::{
     StartArgs,
 };
 use crate::console::{Console, write_stdout};
-use crate::exit::{Exit, Stop, argument};
+use crate::exit::{Exit, Stop, argument, once_each};
 use crate::interrupt;
 use crate::store::{Missing, Opened, alone, unreadable};
 
@@ -255,7 +255,10 @@ fn check(args: &JobCheckArgs, console: &Console) -> Result<Exit, Stop> {
     let given = parameters(&args.parameters)?;
     let given = (!args.parameters.is_empty()).then_some(&given);
     let folder = folder_of(&args.file, args.project.as_deref());
-    let findings = file.check(given, &system_property, &artifacts().in_folder(&folder));
+    let mut findings = file.check(given, &system_property, &artifacts().in_folder(&folder));
+    // A run reads them too.
+    findings.extend(JobSettings::open(&folder).err().into_iter().flat_map(|wrong| wrong.0));
+    findings.extend(EventSettings::open(&folder).err().into_iter().flat_map(|wrong| wrong.0));
     console.findings(&findings);
     if findings.is_empty() {
         console.paragraph("nothing is wrong with the job");
@@ -289,6 +292,7 @@ pub(crate) fn parameters(given: &[String]) -> Result<Parameters, Stop> {
         };
         parameters.insert(name.to_owned(), value.to_owned());
     }
+    once_each("--param", given.iter().filter_map(|text| text.split_once('=')).map(|(name, _)| name))?;
     Ok(parameters)
 }
 

@@ -23,7 +23,7 @@ use crate::args::{
 };
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook;
-use crate::exit::{CLI_INPUT, CLI_PARTIAL, Exit, Stop, argument};
+use crate::exit::{CLI_INPUT, CLI_PADDED, CLI_PARTIAL, Exit, Stop, argument};
 use crate::named::framing_named;
 use crate::progress::Bar;
 
@@ -292,7 +292,7 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
         console.findings(&[finding]);
         let (duplicates, first) = (outcome.duplicates, args.skip + first);
         console
-            .line(&format!("{duplicates} records are not in the file, the first of them record {first} of the input"));
+            .line(&format!("{duplicates} records were not loaded, because the file has their keys already; the first is record {first} of the input"));
     }
     match failed {
         Some(failed) => Err(stopped_load(args, failed, read)),
@@ -371,19 +371,26 @@ struct Output<'a> {
     framer: Framer,
     bytes: Vec<u8>,
     to: &'a mut dyn std::io::Write,
+    /// The one length of all records of the output, if the framing has one.
+    fixed: Option<usize>,
+    /// Records that were shorter, and are padded in the output.
+    padded: u64,
 }
 
 impl<'a> Output<'a> {
     fn new(text: &str, file: &RecordFile, to: &'a mut dyn std::io::Write) -> Result<Self, Stop> {
         let longest = usize::try_from(file.definition().record_bytes_max).ok();
         let options = FramerOptions { record_bytes_max: longest, ..FramerOptions::default() };
-        let framer = Framer::new(&framing(text, file)?, options, &limits_of(file))
-            .map_err(|error| Stop::from(argument(error.to_string())))?;
-        Ok(Output { framer, bytes: Vec::new(), to })
+        let spec = framing(text, file)?;
+        let fixed = if let FramingSpec::Fixed { length } = spec { Some(length) } else { None };
+        let framer =
+            Framer::new(&spec, options, &limits_of(file)).map_err(|error| Stop::from(argument(error.to_string())))?;
+        Ok(Output { framer, bytes: Vec::new(), to, fixed, padded: 0 })
     }
 
     fn record(&mut self, record: &[u8]) -> Result<(), Stop> {
         self.framer.frame(record, &mut self.bytes).map_err(|fault| Stop::from(fault.finding()))?;
+        self.padded += u64::from(self.fixed.is_some_and(|length| record.len() < length));
         if self.bytes.len() >= CHUNK {
             self.to.write_all(&self.bytes)?;
             self.bytes.clear();
@@ -391,10 +398,18 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), Stop> {
+    /// Writes the rest, and returns a finding if records lost their lengths.
+    fn finish(mut self) -> Result<Option<Finding>, Stop> {
         self.framer.finish(&mut self.bytes);
         self.to.write_all(&self.bytes)?;
-        Ok(self.to.flush()?)
+        self.to.flush()?;
+        let (Some(length), 1..) = (self.fixed, self.padded) else { return Ok(None) };
+        let records = if self.padded == 1 { "1 record is".to_owned() } else { format!("{} records are", self.padded) };
+        let message = format!(
+            "{records} shorter than {length} bytes and padded with bytes 40 (EBCDIC spaces): their lengths are lost"
+        );
+        let finding = Finding::warning(CLI_PADDED, Fault::Caller, message);
+        Ok(Some(finding.hint("write the lengths with `--framing rdw`, and load the file with the same framing")))
     }
 }
 
@@ -433,7 +448,8 @@ fn unload_to(
         }
         count += 1;
     }
-    output.finish()?;
+    let padded = output.finish()?;
+    console.findings(padded.as_slice());
     if args.output.is_some() {
         console.line(&format!("{count} records unloaded"));
     }
@@ -465,7 +481,8 @@ fn salvage(file: &RecordFile, mut output: Output<'_>, store: &Store, console: &C
         return Err(stopped);
     }
     let count = salvaged.map_err(stop)?;
-    output.finish()?;
+    let padded = output.finish()?;
+    console.findings(padded.as_slice());
     console.findings(&damage);
     console.line(&format!("{count} records unloaded, {places} damaged places left out"));
     Ok(Exit::of_findings(&damage))
@@ -574,7 +591,8 @@ fn browse(args: &BrowseArgs, store: &Store, console: &Console) -> Result<Exit, S
             Err(error) => return Err(stop(error)),
         }
     }
-    output.finish()?;
+    let padded = output.finish()?;
+    console.findings(padded.as_slice());
     Ok(Exit::Done)
 }
 

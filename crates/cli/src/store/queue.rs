@@ -13,7 +13,7 @@ use crate::args::{
     QueueCommand,
 };
 use crate::console::{Console, write_stdout};
-use crate::exit::{Exit, Stop, argument};
+use crate::exit::{Exit, Stop, argument, once_each};
 
 /// Beginning of the names of properties that hold AMQP's own parts of a message.
 const OF_AMQP: &str = "amqp.";
@@ -210,6 +210,7 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     for text in &args.property {
         message.properties.push(property(text)?);
     }
+    once_each("--property", message.properties.iter().map(|(name, _)| name.as_str()))?;
     message.properties.extend(args.user_id.iter().map(|user| (USER_ID.to_owned(), user.clone().into_bytes())));
     let mut unit = store.begin().map_err(stop)?;
     let id = queue.put(&mut unit, &message).map_err(stop)?;

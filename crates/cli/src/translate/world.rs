@@ -9,7 +9,7 @@ use quayline_pipeline::{CsvTable, FunctionSource, World};
 use quayline_project::LookupTable;
 
 use crate::args::TranslateArgs;
-use crate::exit::{Stop, argument};
+use crate::exit::{Stop, argument, once_each};
 
 /// Encodes time and id seed for checkpoints, so that a resumed run uses those of its beginning.
 pub(super) fn kept(world: &World) -> Vec<u8> {
@@ -66,6 +66,7 @@ pub(super) fn read(args: &TranslateArgs, plan: &MapPlan, kept: Option<&[u8]>) ->
             })?;
         tables.push((name.to_owned(), PathBuf::from(file)));
     }
+    once_each("--lookup", tables.iter().map(|(name, _)| name.as_str()))?;
     let lookups = CsvTable::all(LookupTable::of_map(
         plan,
         &tables,

@@ -147,6 +147,27 @@ fn options_without_an_effect_are_refused() {
     }
 }
 
+/// The last value of a name won, and the others were lost.
+#[test]
+fn a_name_with_two_values_is_refused() {
+    let world = World::new();
+    world
+        .write("m.qmap", "map \"m\"\nsource \"s.shape\"\ntarget \"s.shape\"\na = a\n")
+        .write("s.shape", "s\n  a text(3)\n");
+    world
+        .write("in.json", "{\"a\":\"x\"}\n")
+        .write("j.xml", "<job id=\"j\" version=\"1.0\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\"/>");
+    world.run("queue define Q").code(0);
+    for (arguments, option) in [
+        ("queue put Q in.json --property a=1 --property b=2 --property a=3", "--property"),
+        ("job start j.xml -p a=1 -p a=1", "--param"),
+        ("translate --map m.qmap in.json --lookup a=x.csv --lookup a=y.csv", "--lookup"),
+    ] {
+        let told = world.run(arguments).code(2).err();
+        assert!(told.contains(&format!("error[CLI-003]: {option} gives `a` two values")), "{arguments}: {told}");
+    }
+}
+
 #[test]
 fn nothing_at_all_is_answered_with_help() {
     World::new().run("").check(expect![[r#"

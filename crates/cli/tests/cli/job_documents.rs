@@ -294,6 +294,22 @@ fn the_check_of_a_job_compiles_its_definitions() {
     assert!(update.code(2).err().contains("has nothing to update"), "{}", update.err());
 }
 
+/// The settings of jobs were read at the start of a job only.
+#[test]
+fn checks_read_the_settings_of_jobs() {
+    let world = World::with([("in.txt", b"one\n".as_slice()), ("jobs/settings.toml", b"retain-days = 0\n")]);
+    let reader = artifact("reader", "fileReader", &[("file", "in.txt")]);
+    let writer = artifact("writer", "fileWriter", &[("file", "out.txt")]);
+    world.write("jobs/t.xml", job(4, &[reader, writer]));
+    for command in ["job check jobs/t.xml", "check", "job start jobs/t.xml"] {
+        let told = world.run(command).code(2).err();
+        assert!(told.contains("`retain-days` is 0") && told.contains("jobs/settings.toml:1:15"), "{command}: {told}");
+    }
+    world.write("jobs/settings.toml", "retain-days = 5\n");
+    world.run("job check jobs/t.xml").code(0);
+    world.run("check").code(0);
+}
+
 /// Checkpoint data that is larger than the job says is in the job log.
 #[test]
 fn checkpoint_data_has_a_least_size() {

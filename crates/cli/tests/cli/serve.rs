@@ -54,8 +54,10 @@ fn what_cannot_work_is_found_before_a_server_starts() {
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    world.write("quayline.toml", "[serve.limits]\nbody-bytes = 0\n");
-    assert!(world.run("serve --check").code(2).err().contains("serve.limits.body-bytes: expected at least 1 byte"));
+    world.write("quayline.toml", "[serve.limits]\nbody-bytes = 0\nconnections-per-address = 0\n");
+    let told = world.run("serve --check").code(2).err();
+    assert!(told.contains("serve.limits.body-bytes: expected at least 1 byte"), "{told}");
+    assert!(told.contains("serve.limits.connections-per-address: expected at least 1 connection"), "{told}");
     // If a compiler is installed: a source that it refuses.
     if std::process::Command::new("cobc").arg("--version").output().is_ok() {
         world.write("quayline.toml", "");

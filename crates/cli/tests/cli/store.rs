@@ -80,7 +80,7 @@ fn what_a_file_refuses_is_named_with_its_remedy() {
         error[STO-012]: a record with this key exists in CUST
 
         hint: read the record for update and rewrite it, or use another key
-        10 records are not in the file, the first of them record 1 of the input
+        10 records were not loaded, because the file has their keys already; the first is record 1 of the input
     "#]]);
     world.run("file get CUST --key 99").check(expect![[r#"
         exit 7

@@ -434,7 +434,7 @@ fn an_ebcdic_file_is_loaded_whole_and_its_facts_say_so() {
     world.run("file load INDEXED master.dat --durability buffered").code(0);
     assert_eq!(world.run("file unload INDEXED").code(0).stdout, whole);
     let twice = world.run("file load INDEXED master.dat --durability buffered").code(1).err();
-    assert!(twice.contains("65145 records are not in the file"), "{twice}");
+    assert!(twice.contains("65145 records were not loaded"), "{twice}");
     // The key of EBCDIC digits, and the order of its bytes.
     let found = world.run("file get MASTER --key-hex F0F0F0F4F2F1F9F9").code(0).stdout.clone();
     assert_eq!(found, record(42_199));
@@ -487,4 +487,26 @@ fn an_unload_that_fails_leaves_no_file() {
     if cfg!(unix) {
         world.run("file unload N -o /dev/null").code(0);
     }
+}
+
+/// Records of different lengths were padded to the longest one in silence, and came back longer.
+#[test]
+fn an_unload_that_pads_records_says_so() {
+    let world = World::with([("lines.txt", b"01\n02ab\n03abcd\n".as_slice())]);
+    world.run("file define A --record 2-6 --key 0:2").code(0);
+    world.run("file load A lines.txt --framing lines").code(0);
+    let unloaded = world.run("file unload A");
+    assert_eq!(unloaded.stdout, b"01@@@@02ab@@03abcd");
+    assert_eq!(
+        unloaded.err(),
+        "warning[CLI-008]: 2 records are shorter than 6 bytes and padded with bytes 40 (EBCDIC spaces): their lengths are lost\n\n\
+         hint: write the lengths with `--framing rdw`, and load the file with the same framing\n"
+    );
+    assert!(world.run("file unload A --salvage").err().contains("warning[CLI-008]: 2 records are"));
+    assert!(world.run("file browse A --count 1").err().contains("warning[CLI-008]: 1 record is"));
+    let kept = world.run("file unload A --framing rdw -o all.rdw").code(0).err();
+    assert_eq!(kept, "3 records unloaded\n");
+    world.run("file define B --record 2-6 --key 0:2").code(0);
+    world.run("file load B all.rdw --framing rdw").code(0);
+    assert_eq!(world.run("file unload B --framing lines").code(0).out(), "01\n02ab\n03abcd\n");
 }

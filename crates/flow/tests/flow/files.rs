@@ -217,3 +217,28 @@ fn a_request_that_nobody_answers_is_done_with_204() {
     until("the file that is left is reported", || world.errors().contains("the file is not written yet"));
     assert_eq!(engine.flows()[0].stats.rolled_back.load(Ordering::Relaxed), 0, "the unit of work committed");
 }
+
+/// A name that no file system accepts was kept with the unit of work and waited for ever.
+#[test]
+fn a_file_name_that_is_too_long_fails_the_message() {
+    let world = World::new();
+    let (input, bad, done) = (world.queue("IN"), world.queue("BAD"), world.queue("DONE"));
+    let engine = world.engine(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"file\"\ncatch = \"bad\"\n\
+         [node.file]\ntype = \"file_output\"\nfolder = \"out\"\nname.from = \"envelope.reply_to\"\nout = \"done\"\n\
+         [node.done]\ntype = \"queue_output\"\nqueue = \"DONE\"\n\
+         [node.bad]\ntype = \"queue_output\"\nqueue = \"BAD\"\n",
+    );
+    for length in [256, 255] {
+        let mut message = Message::new(b"content".to_vec());
+        message.reply_to = "n".repeat(length);
+        world.put(&input, &message);
+    }
+    until("both are done", || {
+        let depth = |queue: &quayline_store::queue::Queue| queue.facts().expect("facts").depth;
+        (depth(&bad), depth(&done)) == (1, 1)
+    });
+    engine.drain();
+    assert_eq!(read(&world, &format!("out/{}", "n".repeat(255))), b"content");
+    assert!(world.errors().contains("the name of the file has 256 bytes"), "{}", world.errors());
+}

@@ -456,6 +456,13 @@ impl Compiler<'_> {
                     &wire.status,
                     "write a status from 200 to 599",
                 );
+            } else if matches!(status, 204 | 205) && !matches!(wire.body, wire::BodyKind::None) {
+                self.file.find(
+                    codes::VALUE,
+                    format!("an answer with status {status} has no body"),
+                    &wire.status,
+                    "write `body = \"none\"`, or another status",
+                );
             }
             let when = wire.when.iter().filter_map(|c| self.condition(c, service, &mut fields)).collect();
             let body = match wire.body {

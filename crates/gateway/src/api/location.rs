@@ -77,7 +77,12 @@ impl Location {
                 Piece::Text(text) => location.push_str(text),
                 Piece::Value(index) => {
                     let (text, typed) = (values.get(*index)?, self.typed.get(*index)?);
-                    encode(&written(text, typed.as_deref())?, &mut location);
+                    let value = written(text, typed.as_deref())?;
+                    // A segment of dots names the folder, or the one above it, even if the dots are escaped (RFC 3986, section 5.2.4).
+                    if location.ends_with('/') && matches!(&*value, b"." | b"..") {
+                        return None;
+                    }
+                    encode(&value, &mut location);
                 }
             }
         }

@@ -99,6 +99,10 @@ fn apis() {
         &["GTW-012", "outside of tables"],
     );
     finds(SERVICE, &operation("[[operation.response]]\nstatus = 20\n"), &["GTW-005"]);
+    for body in ["", "body = \"problem\"\n"] {
+        let response = format!("[[operation.response]]\nstatus = 204\n{body}");
+        finds(SERVICE, &operation(&response), &["GTW-005", "an answer with status 204 has no body"]);
+    }
     let both =
         format!("{GET}{}", GET.split_once("[[operation]]").map(|(_, rest)| format!("[[operation]]{rest}")).unwrap());
     finds(SERVICE, &both, &["GTW-004", "getV1Orders"]);

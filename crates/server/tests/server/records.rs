@@ -220,8 +220,11 @@ fn an_added_record_says_where_it_is_read() {
         assert_eq!(world.get(expected).text(), answer.text());
     }
     // A key that no path can say has none.
-    let answer = world.call("POST", "/v1/c", "", r#"{"custKey":{"branch":"","custId":1},"taxNumber":9}"#);
-    assert_eq!((answer.status, answer.header("location")), (201, None));
+    for (branch, tax) in [("", 9), (".", 10), ("..", 11)] {
+        let body = format!("{{\"custKey\":{{\"branch\":\"{branch}\",\"custId\":1}},\"taxNumber\":{tax}}}");
+        let answer = world.call("POST", "/v1/c", "", &body);
+        assert_eq!((answer.status, answer.header("location")), (201, None), "{branch}");
+    }
     assert_eq!(world.get("/v1/c/B1/7").header("location"), None);
     let document = world.get("/v1/openapi.json").text();
     assert_eq!(document.matches("\"Location\"").count(), 1, "the 201 of POST");
