@@ -180,11 +180,11 @@ pub(crate) fn argument(message: impl Into<String>) -> Finding {
 }
 
 /// Creates a finding if an option that gives a name a value has the name twice.
-pub(crate) fn once_each<'a>(option: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Finding> {
+pub(crate) fn once_each<'a>(option: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Stop> {
     let mut seen = std::collections::HashSet::new();
     for name in names {
         if !seen.insert(name) {
-            return Err(argument(format!("{option} gives `{name}` two values")).hint("leave one of them out"));
+            return Err(argument(format!("{option} gives `{name}` two values")).hint("leave one of them out").into());
         }
     }
     Ok(())
