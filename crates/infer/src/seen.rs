@@ -77,6 +77,12 @@ impl Seen {
         leaf.like_days += u64::from(is_day(trimmed));
     }
 
+    /// Records the text of an element. White space around it is not part of a number or a code, but a reader keeps it.
+    pub(crate) fn element_text(&mut self, text: &str) {
+        self.text(text.trim());
+        self.leaf.longest = self.leaf.longest.max(u32::try_from(text.chars().count()).unwrap_or(u32::MAX));
+    }
+
     /// Records a text of a format that has its own truth values.
     pub(crate) fn string(&mut self, text: &str) {
         let before = self.leaf.like_bools;

@@ -81,7 +81,7 @@ fn begin(tag: &BytesStart<'_>) -> (String, Element) {
 
 fn add(element: Element, seen: &mut Seen) {
     if element.attributes.is_empty() && element.children.is_empty() {
-        seen.text(element.text.trim());
+        seen.element_text(&element.text);
         return;
     }
     seen.times += 1;
@@ -90,7 +90,7 @@ fn add(element: Element, seen: &mut Seen) {
         seen.member(&format!("@{name}")).text(value);
     }
     if !element.text.trim().is_empty() {
-        seen.member("$text").text(element.text.trim());
+        seen.member("$text").element_text(&element.text);
     }
     let mut by_name: Vec<(String, Vec<Element>)> = Vec::new();
     for (name, child) in element.children {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use quayline_core::{ByteOffset, Code, Fault, Finding, Findings, PRESERVE_REMEDY, Place};
+use quayline_core::{Breach, ByteOffset, Code, Definition, Fault, Finding, Findings, PRESERVE_REMEDY, Place};
 
 /// Kinds of errors. `Display` writes the message without the place; it never holds a value of the document.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -83,6 +83,14 @@ pub enum JsonError {
     /// `JSON-015`: bytes that are not hexadecimal.
     #[error("expected a string of hexadecimal digits, two for each byte")]
     Hex,
+    /// `JSON-016` to `JSON-019`: the document exceeds a limit of its schema.
+    #[error("{breach}")]
+    Limit {
+        /// The limit.
+        breach: Breach,
+        /// The kind of file that states it.
+        definition: Definition,
+    },
     /// `JSON-020`: a document longer than the limit.
     #[error("the document is longer than {limit} bytes")]
     TooLong {
@@ -128,6 +136,12 @@ impl JsonError {
             JsonError::Digits { .. } => "JSON-013",
             JsonError::Float => "JSON-014",
             JsonError::Hex => "JSON-015",
+            JsonError::Limit { breach, .. } => match breach {
+                Breach::Missing | Breach::Null => "JSON-016",
+                Breach::Characters { .. } | Breach::Bytes { .. } => "JSON-017",
+                Breach::TooFew { .. } | Breach::TooMany { .. } => "JSON-019",
+                _ => "JSON-018",
+            },
             JsonError::TooLong { .. } => "JSON-020",
             JsonError::Array { .. } => "JSON-021",
             JsonError::BehindArray { .. } => "JSON-022",
@@ -165,6 +179,7 @@ impl JsonError {
             JsonError::Digits { .. } => "write the number with fewer digits",
             JsonError::Float => "write a smaller number",
             JsonError::Hex => "write bytes as in \"00ff1a\"",
+            JsonError::Limit { breach, definition } => return Some(breach.hint(*definition)),
             JsonError::TooLong { .. } => {
                 "look for a brace or quote that is not closed, or allow more with `--limit record-bytes=N`"
             }

@@ -150,8 +150,12 @@ impl Expressions {
             names: written.iter().map(|one| one.name.clone()).collect(),
             plan: Arc::new(plan),
             source,
-            schema: shape
-                .map_or_else(|| Arc::new(Schema::of_shape(nothing.clone())), |shape| Arc::clone(shape.schema())),
+            schema: match shape.map(ShapeFile::schema) {
+                // An expression selects the path of a message. Whether the message is valid is for the nodes on that path.
+                Some(schema) if schema.source_limits().is_none() => Arc::clone(schema),
+                Some(schema) => Arc::new(Schema::of_shape(schema.shape().clone())),
+                None => Arc::new(Schema::of_shape(nothing.clone())),
+            },
             target: Arc::new(Schema::of_shape(target)),
             reads_content,
         })

@@ -367,7 +367,7 @@ impl<'c> Ends<'c> {
             }
             (SourceFormat::Json(read), _) => {
                 let unknown = if read.ignore_unknown { Unknown::Ignore } else { Unknown::Error };
-                Box::new(Loop::new(JsonSource::new(self.shape(), unknown, self.limits), target))
+                Box::new(Loop::new(JsonSource::new(self.schema, unknown, self.limits), target))
             }
             (SourceFormat::Csv(style), _) => {
                 let header = head.and_then(SourceHead::csv).map(|header| &header.raw[..]);
@@ -378,7 +378,7 @@ impl<'c> Ends<'c> {
                 Box::new(Loop::new(CsvSource::new(self.schema, *style, self.limits, header)?, target))
             }
             (SourceFormat::Xml(style), _) => {
-                Box::new(Loop::new(XmlSource::new(self.shape(), style, self.limits)?, target))
+                Box::new(Loop::new(XmlSource::new(self.schema, style, self.limits)?, target))
             }
             (SourceFormat::Columns(_), _) => {
                 let Some(SourceHead::Columns(head)) = head else {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use quayline_core::{Code, Fault, Finding, Findings, PRESERVE, PRESERVE_REMEDY, Place};
+use quayline_core::{Breach, Code, Definition, Fault, Finding, Findings, PRESERVE, PRESERVE_REMEDY, Place};
 
 /// A place in the text of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -105,6 +105,13 @@ pub enum XmlFaultKind {
     },
     /// `XML-031`: a group in a list, or the record, is null.
     NilOccurrence,
+    /// `XML-032` to `XML-035`: the record exceeds a limit of its schema.
+    Limit {
+        /// The limit.
+        breach: Breach,
+        /// The kind of file that states it.
+        definition: Definition,
+    },
 }
 
 /// Ways in which text is not well-formed.
@@ -131,7 +138,7 @@ impl XmlFault {
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> Code {
-        Code(match self.kind {
+        Code(match &self.kind {
             XmlFaultKind::Syntax(_) => "XML-010",
             XmlFaultKind::Doctype => "XML-011",
             XmlFaultKind::Encoding => "XML-012",
@@ -150,6 +157,12 @@ impl XmlFault {
             XmlFaultKind::NotBool => "XML-029",
             XmlFaultKind::OtherType { .. } => "XML-030",
             XmlFaultKind::NilOccurrence => "XML-031",
+            XmlFaultKind::Limit { breach, .. } => match breach {
+                Breach::Missing | Breach::Null => "XML-032",
+                Breach::Characters { .. } | Breach::Bytes { .. } => "XML-033",
+                Breach::TooFew { .. } | Breach::TooMany { .. } => "XML-035",
+                _ => "XML-034",
+            },
         })
     }
 
@@ -188,6 +201,7 @@ impl XmlFault {
                 "in a copy of the schema, give the element this type, or declare a separate element for each type in the documents"
             }
             XmlFaultKind::NilOccurrence => "leave the element out: a list has no null groups",
+            XmlFaultKind::Limit { breach, definition } => return breach.hint(*definition),
         }
         .to_owned()
     }
@@ -244,6 +258,10 @@ impl fmt::Display for XmlFault {
                 write!(f, "the element has the type {name} (xsi:type), which the shape does not allow here")
             }
             XmlFaultKind::NilOccurrence => f.write_str("a group in a list, or the record, is null (xsi:nil)"),
+            XmlFaultKind::Limit { breach: Breach::Missing, .. } => {
+                f.write_str("a mandatory element or attribute is missing")
+            }
+            XmlFaultKind::Limit { breach, .. } => breach.fmt(f),
             XmlFaultKind::Hex => {
                 f.write_str("the element holds bytes, but its content is not an even number of hexadecimal digits")
             }

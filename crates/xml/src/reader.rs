@@ -1,9 +1,12 @@
 //! The source that reads record elements.
 
+mod limits;
+
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use quayline_core::{
-    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, Value, read_bool, read_number,
+    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, SourceLimits, Value, read_bool, read_number,
 };
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
@@ -16,6 +19,7 @@ use crate::names::{Part, element_names, parts};
 use crate::splitter::RawRecord;
 use crate::style::{LeafTexts, Namespaces, WhiteSpace, XmlStyle};
 use crate::text;
+use limits::Checks;
 
 /// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
 /// an element of bytes is hexadecimal. All other values are text, which the receiver judges.
@@ -48,6 +52,7 @@ struct Plan {
     /// For each node, true if it is an attribute in the namespace of XML itself, such as `xml:lang`.
     is_of_xml: Vec<bool>,
     leaves: LeafTexts,
+    checks: Option<Checks>,
 }
 
 impl Plan {
@@ -113,8 +118,16 @@ impl XmlReader {
         let of_node = style.namespaces.as_ref().map(|namespaces| namespaces.of_node.as_slice()).unwrap_or_default();
         let is_of_xml = (0..shape.len()).map(|at| of_node.get(at) == Some(&Namespaces::OF_XML)).collect();
         let leaves = style.leaves.clone();
-        let plan = Plan { shape: shape.clone(), names, children, by_name, attributes, text, is_of_xml, leaves };
+        let plan =
+            Plan { shape: shape.clone(), names, children, by_name, attributes, text, is_of_xml, leaves, checks: None };
         Ok(XmlReader { plan, faults_max: limits.findings_max.max(1), seen, stamp: 0, text: String::new() })
+    }
+
+    /// Returns a reader that refuses records beyond these limits of the nodes of its shape.
+    #[must_use]
+    pub fn with_limits(mut self, limits: &Arc<SourceLimits>) -> Self {
+        self.plan.checks = Some(Checks::new(&self.plan.shape, limits));
+        self
     }
 
     /// Sends one record to `sink`.
@@ -192,14 +205,25 @@ struct OpenGroup {
     occurrence: Option<usize>,
     /// Number of the occurrence, among all.
     stamp: u64,
+    /// Byte of the record where its start tag begins.
+    at: usize,
     /// Position of the child that is likely next.
     guess: usize,
-    /// The open list, and the index of its next occurrence.
-    list: Option<(NodeId, usize)>,
+    list: Option<OpenList>,
     /// Text so far if the group has text, and the attributes of the element.
     text: Option<String>,
     nil: bool,
     escaped: bool,
+}
+
+/// A list that is open.
+#[derive(Clone, Copy)]
+struct OpenList {
+    node: NodeId,
+    /// Index of the next occurrence, which is the number of occurrences so far.
+    next: usize,
+    /// Byte of the record where the first occurrence begins.
+    at: usize,
 }
 
 /// The attributes of an element.
@@ -242,10 +266,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             match self.event()? {
                 Event::Start(tag) => self.element(&tag, Form::Open, at)?,
                 Event::Empty(tag) => self.element(&tag, Form::Empty, at)?,
-                Event::End(_) => {
-                    let open = self.open.pop().ok_or(Stopped)?;
-                    self.leave(open);
-                }
+                Event::End(_) => self.end()?,
                 Event::Text(part) if self.holds_text() => self.add_text(&part.xml10_content()),
                 Event::CData(part) if self.holds_text() => self.add_text(&part.xml10_content()),
                 Event::GeneralRef(reference) if self.holds_text() => {
@@ -300,7 +321,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             self.fault(XmlFaultKind::UnknownElement { name: short(name), expected }, at, None);
             return self.skip(tag, form);
         };
-        let occurrence = match self.place(node) {
+        let occurrence = match self.place(node, at) {
             Ok(occurrence) => occurrence,
             Err(kind) => {
                 self.fault(kind, at, Some((node, None)));
@@ -320,7 +341,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
         if marks.nil && occurrence.is_none() && self.plan.text[node.index()].is_none() {
             // XML Schema part 1, clause 3.3.4: no content, but attributes.
-            if marks.own.is_empty() {
+            self.check_null(node, occurrence, at);
+            let has_mandatory = self.plan.checks.as_ref().is_some_and(|checks| checks.has_attributes(node));
+            if marks.own.is_empty() && !has_mandatory {
                 self.sink.null_branch(node);
                 return self.no_content(node, form, at);
             }
@@ -336,12 +359,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return self.skip(tag, form);
         }
         self.enter(node, occurrence, &marks, at);
-        if form == Form::Empty
-            && let Some(open) = self.open.pop()
-        {
-            self.leave(open);
-        }
-        Ok(())
+        if form == Form::Empty { self.end() } else { Ok(()) }
     }
 
     /// Returns the fault for an `xsi:type` that the shape does not allow at a node.
@@ -405,19 +423,14 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             self.fault(kind, at, None);
         }
         self.enter(NodeId::ROOT, None, &marks, at);
-        if form == Form::Empty
-            && let Some(open) = self.open.pop()
-        {
-            self.leave(open);
-        }
-        Ok(())
+        if form == Form::Empty { self.end() } else { Ok(()) }
     }
 
     fn enter(&mut self, node: NodeId, occurrence: Option<usize>, marks: &Marks<'_>, at: usize) {
         *self.stamp += 1;
         let text = self.plan.text[node.index()].is_some().then(String::new);
         let (stamp, nil, escaped) = (*self.stamp, marks.nil, marks.escaped);
-        self.open.push(OpenGroup { node, occurrence, stamp, guess: 0, list: None, text, nil, escaped });
+        self.open.push(OpenGroup { node, occurrence, stamp, at, guess: 0, list: None, text, nil, escaped });
         self.sink.enter(node);
         let mut sent = Vec::new();
         for attribute in &marks.own {
@@ -439,6 +452,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 Err(_) => self.fault(XmlFaultKind::Entity, at, Some((child, None))),
             }
         }
+        self.check_attributes(node, &sent, at);
         let plan = self.plan;
         for child in &plan.attributes[node.index()] {
             if let Some(default) = plan.default_of(*child)
@@ -449,17 +463,31 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
+    /// Ends the innermost group.
+    fn end(&mut self) -> Result<(), Stopped> {
+        if self.plan.checks.is_some() {
+            self.check_elements();
+        }
+        let open = self.open.pop().ok_or(Stopped)?;
+        self.leave(open);
+        Ok(())
+    }
+
     fn leave(&mut self, mut open: OpenGroup) {
-        if let Some((list, _)) = open.list {
-            self.sink.close_list(list);
+        if let Some(list) = open.list {
+            self.sink.close_list(list.node);
         }
         if let (Some(node), Some(text)) = (self.plan.text[open.node.index()], open.text.take()) {
             // Between elements, white space alone is not text.
             let between = !self.plan.children[open.node.index()].is_empty() && text.trim_ascii().is_empty();
             if !between {
                 let marks = Marks { nil: open.nil, escaped: open.escaped, ..Marks::default() };
-                let at = self.at();
+                let at = open.at;
+                // The group is in the path of faults.
+                self.open.push(open);
                 self.send(node, None, &marks, (&text, None), at);
+                let Some(again) = self.open.pop() else { return };
+                open = again;
             }
         }
         // A list without elements is present but empty, if that is allowed.
@@ -505,14 +533,17 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     }
 
     /// Opens or continues the child's list. Returns the number of the occurrence, for a list.
-    fn place(&mut self, node: NodeId) -> Result<Option<usize>, XmlFaultKind> {
+    fn place(&mut self, node: NodeId, at: usize) -> Result<Option<usize>, XmlFaultKind> {
+        if self.plan.checks.is_some() {
+            self.check_list_before(node);
+        }
         let Some(open) = self.open.last_mut() else { return Ok(None) };
-        if let Some((list, next)) = &mut open.list {
-            if *list == node {
-                *next += 1;
-                return Ok(Some(*next - 1));
+        if let Some(list) = &mut open.list {
+            if list.node == node {
+                list.next += 1;
+                return Ok(Some(list.next - 1));
             }
-            self.sink.close_list(*list);
+            self.sink.close_list(list.node);
             open.list = None;
         }
         let is_list = self.plan.shape.node(node).is_list();
@@ -522,7 +553,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         self.seen[node.index()] = open.stamp;
         if is_list {
             self.sink.open_list(node);
-            open.list = Some((node, 1));
+            open.list = Some(OpenList { node, next: 1, at });
         }
         Ok(is_list.then_some(0))
     }
@@ -558,11 +589,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             if !text.is_empty() {
                 self.fault(XmlFaultKind::NilWithContent, at, Some((node, occurrence)));
             }
+            self.check_null(node, occurrence, at);
             return self.sink.value(node, Value::Null);
         }
         if marks.escaped {
             return match text::read_escaped(text) {
-                Some(text) => self.sink.value(node, Value::Text(text.as_bytes().into())),
+                Some(text) => self.value(node, occurrence, Value::Text(text.as_bytes().into()), at),
                 None => self.fault(XmlFaultKind::Escape, at, Some((node, occurrence))),
             };
         }
@@ -592,7 +624,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 _ => number,
             };
             if let Some(number) = read_number(scalar, number.as_bytes(), &mut [0; _]) {
-                return self.sink.value(node, number);
+                return self.value(node, occurrence, number, at);
             }
         }
         // Text that is unchanged in the record can be copied in blocks, because the bytes after it are known.
@@ -601,7 +633,15 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             None => text.as_bytes().into(),
         };
         let ascii = text.bytes().all(|b| (0x20..0x7f).contains(&b));
-        self.sink.value(node, if ascii { Value::Ascii(run) } else { Value::Text(run) });
+        self.value(node, occurrence, if ascii { Value::Ascii(run) } else { Value::Text(run) }, at);
+    }
+
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, occurrence: Option<usize>, value: Value<'_>, at: usize) {
+        if self.plan.checks.is_some() {
+            self.check_value(node, occurrence, value, at);
+        }
+        self.sink.value(node, value);
     }
 
     /// Reads bytes as the writer writes them: hexadecimal digits, after `0x` if they are not a valid value of the node.
@@ -612,7 +652,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         };
         match quayline_core::from_hex(digits) {
             Some(bytes) if is_raw => self.sink.value(node, Value::Raw(&bytes)),
-            Some(bytes) => self.sink.value(node, Value::Bytes(&bytes)),
+            Some(bytes) => self.value(node, occurrence, Value::Bytes(&bytes), at),
             None => self.fault(XmlFaultKind::Hex, at, Some((node, occurrence))),
         }
     }

@@ -50,6 +50,7 @@ mod queue_serve;
 mod record_files;
 mod records_api;
 mod serve;
+mod source_limits;
 mod store;
 mod store_database;
 mod store_loads;

@@ -132,7 +132,7 @@ fn one_name_in_two_namespaces_is_refused() {
 
         hint: give both different names
 
-        note[SHP-006]: `totalDigits of numbers with decimals` is not checked
+        note[SHP-006]: `totalDigits of numbers with decimals` is not checked in documents that are written
           at parts.xsd:4:65
           |
         4 |   <xs:simpleType name="money"><xs:restriction base="xs:decimal"><xs:totalDigits value="9"/><xs:fractionDigits value="2"/></xs:restriction></xs:simpleType>

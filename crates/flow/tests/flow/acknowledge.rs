@@ -122,3 +122,55 @@ fn what_cannot_be_acknowledged_is_found_by_the_check() {
     let told = found(flow().replace("acknowledge = \"997\"\n", "").replace("acknowledgment = \"answer\"\n", ""));
     assert!(told.contains("error[FLO-010]: `control_numbers` are those of acknowledgments"), "{told}");
 }
+
+/// `validate` took a document without its mandatory members. A filter that only reads the document still does.
+#[test]
+fn a_document_beyond_the_limits_of_its_schema_does_not_fit_its_shape() {
+    let world = World::new();
+    let (queue, good, bad) = (world.queue("IN"), world.queue("GOOD"), world.queue("BAD"));
+    world.write(
+        "order.json",
+        r#"{"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "qty": {"type": "integer", "maximum": 9}}}"#,
+    );
+    let _engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+message = "order.json"
+out = "choose"
+[node.choose]
+type = "filter"
+when = 'qty > 5'
+out = "check"
+no_match = "put"
+[node.check]
+type = "validate"
+out = "put"
+no_match = "tell"
+[node.tell]
+type = "trace"
+text.from = 'envelope.error_text'
+out = "put-bad"
+[node.put]
+type = "queue_output"
+queue = "GOOD"
+[node.put-bad]
+type = "queue_output"
+queue = "BAD"
+"#,
+    );
+    for (message, fits) in [
+        (r#"{"qty":5}"#, true),
+        (r#"{"id":"a","qty":9}"#, true),
+        (r#"{"qty":9}"#, false),
+        (r#"{"id":"a","qty":10}"#, false),
+    ] {
+        world.put(&queue, &Message::new(message));
+        assert_eq!(world.get_text(if fits { &good } else { &bad }), message);
+    }
+    let told = world.said.traced.lock().expect("no panic").join("\n");
+    for finding in ["a mandatory member is missing", "the number is greater than 9"] {
+        assert!(told.contains(finding), "{finding}: {told}");
+    }
+}

@@ -27,7 +27,12 @@ impl<S: Sink> Pass<'_, S> {
         };
         if token.form == Form::Ascii && kind == Kind::Text {
             self.at = token.end + 1;
-            self.sink.value(node, Value::Ascii(Run::new(&self.text[start..], token.end - start)));
+            let text = self.text;
+            let value = Value::Ascii(Run::new(&text[start..], token.end - start));
+            if self.reader.checks.is_some() {
+                self.check_value(node, value, start - 1);
+            }
+            self.sink.value(node, value);
             return Ok(());
         }
         self.other_string(node, kind, token)
@@ -83,7 +88,10 @@ impl<S: Sink> Pass<'_, S> {
             _ => Value::Text(content.into()),
         };
         self.sink.value(node, value);
-        Ok(())
+        match self.reader.checks.as_ref().and_then(|checks| checks.value(node, value)) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     #[inline(always)]
@@ -91,10 +99,14 @@ impl<S: Sink> Pass<'_, S> {
         if kind == Kind::Decimal
             && let Some(number) = token::short_number(self.text, self.at)
         {
+            let start = self.at;
             self.at = number.end;
             let digits = Run::new(&number.digits, number.len);
-            let value = Digits { digits, negative: number.negative, scale: number.scale };
-            self.sink.value(node, Value::Digits(value));
+            let value = Value::Digits(Digits { digits, negative: number.negative, scale: number.scale });
+            if self.reader.checks.is_some() {
+                self.check_value(node, value, start);
+            }
+            self.sink.value(node, value);
             return Ok(());
         }
         self.other_number(node, kind)
@@ -109,9 +121,15 @@ impl<S: Sink> Pass<'_, S> {
             Err(lexical) => return self.lexical(lexical, Some(node)),
         };
         self.at = number.end;
-        match number_value(kind, &number, self.text, &mut self.reader.scratch) {
-            Ok(value) => self.sink.value(node, value),
-            Err(error) => self.problem(error, start, Some(node)),
+        let error = match number_value(kind, &number, self.text, &mut self.reader.scratch) {
+            Ok(value) => {
+                self.sink.value(node, value);
+                self.reader.checks.as_ref().and_then(|checks| checks.value(node, value))
+            }
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error {
+            self.problem(error, start, Some(node));
         }
         Ok(())
     }
@@ -121,7 +139,12 @@ impl<S: Sink> Pass<'_, S> {
     fn word(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
         let value = match self.peek() {
             Some(b'n') if !self.reader.strict => {
+                let start = self.at;
                 self.literal(b"null", Some(node))?;
+                // In a list, null is the value of an occurrence and not of the member.
+                if self.reader.checks.is_some() && !self.reader.members.node(node).list {
+                    self.check_null(node, start);
+                }
                 Value::Null
             }
             Some(b't') if kind == Kind::Bool => {

@@ -1,14 +1,18 @@
 //! The source that reads JSON text.
 
 mod leaf;
+mod limits;
 mod problem;
 mod skip;
 mod structure;
 
-use quayline_core::{Limits, NodeId, Shape, Sink};
+use std::sync::Arc;
+
+use quayline_core::{Limits, NodeId, Shape, Sink, SourceLimits};
 
 use crate::fault::{JsonFault, JsonProblem};
 use crate::members::Members;
+use limits::Checks;
 use problem::Problem;
 
 /// Choices of a [`JsonReader`].
@@ -47,8 +51,8 @@ pub enum Unknown {
 ///
 /// # What is refused
 /// In addition to the grammar, these are errors: a member twice in one object (RFC 8259 leaves it open; two values for one field
-/// are never right), an unknown member (see [`Unknown`]), and a value of the wrong kind. All of these in a document are reported at
-/// once; a fault of grammar ends it.
+/// are never right), an unknown member (see [`Unknown`]), and a value of the wrong kind. With [`JsonReader::with_limits`], documents
+/// that exceed the limits of their schema are refused too. All of these in a document are reported at once; a fault of grammar ends it.
 ///
 /// # Leniency
 /// * A byte order mark before the document is passed over: editors write it.
@@ -57,6 +61,7 @@ pub struct JsonReader {
     /// Whether only the node's own type is accepted.
     strict: bool,
     members: Members,
+    checks: Option<Arc<Checks>>,
     options: ReaderOptions,
     visits: Vec<Visit>,
     /// Counts object occurrences over the reader's life, so that each has its own number.
@@ -110,6 +115,7 @@ impl JsonReader {
         JsonReader {
             strict: false,
             members: Members::new(shape),
+            checks: None,
             options,
             visits,
             clock: 0,
@@ -126,6 +132,13 @@ impl JsonReader {
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
+        self
+    }
+
+    /// Returns a reader that refuses documents beyond these limits of the nodes of `shape`.
+    #[must_use]
+    pub fn with_limits(mut self, shape: &Shape, limits: &Arc<SourceLimits>) -> Self {
+        self.checks = Some(Arc::new(Checks::new(shape, limits)));
         self
     }
 

@@ -25,11 +25,15 @@ impl<S: Sink> Pass<'_, S> {
 
     /// Reads an object as one occurrence of `group`.
     fn object(&mut self, group: NodeId) -> Result<(), Stop> {
+        let begin = self.at;
         self.open()?;
         self.reader.clock += 1;
         let occurrence = self.reader.clock;
         if self.peek() == Some(b'}') {
             self.close();
+            if self.reader.checks.is_some() {
+                self.check_members(group, occurrence, begin);
+            }
             return Ok(());
         }
         let mut last = group;
@@ -64,6 +68,9 @@ impl<S: Sink> Pass<'_, S> {
             }
         }
         self.close();
+        if self.reader.checks.is_some() {
+            self.check_members(group, occurrence, begin);
+        }
         Ok(())
     }
 
@@ -108,17 +115,26 @@ impl<S: Sink> Pass<'_, S> {
     fn branch(&mut self, child: NodeId, member: Member) -> Result<(), Stop> {
         match self.peek() {
             Some(b'n') if !self.reader.strict => {
+                let start = self.at;
                 self.literal(b"null", Some(child))?;
+                if self.reader.checks.is_some() {
+                    self.check_null(child, start);
+                }
                 self.sink.null_branch(child);
                 Ok(())
             }
             Some(b'[') if member.list => {
+                let start = self.at;
                 self.reader.steps.push(Step { node: child, index: Some(0) });
                 self.sink.open_list(child);
                 let read = self.list(child, member.kind);
                 self.sink.close_list(child);
                 self.reader.steps.pop();
-                read
+                let count = read?;
+                if self.reader.checks.is_some() {
+                    self.check_count(child, count, start);
+                }
+                Ok(())
             }
             _ if member.list => self.wrong_kind("an array", Some(child)),
             _ => {
@@ -141,13 +157,14 @@ impl<S: Sink> Pass<'_, S> {
         read
     }
 
-    /// Reads an array as the occurrences of `node`.
-    fn list(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+    /// Reads an array as the occurrences of `node`, and returns their number.
+    fn list(&mut self, node: NodeId, kind: Kind) -> Result<u32, Stop> {
         self.open()?;
         if self.peek() == Some(b']') {
             self.close();
-            return Ok(());
+            return Ok(0);
         }
+        let mut count = 1;
         loop {
             if kind == Kind::Group {
                 self.group(node)?;
@@ -160,11 +177,12 @@ impl<S: Sink> Pass<'_, S> {
                 _ => return self.unexpected("`,` or `]`", None),
             }
             if let Some(Step { index: Some(index), .. }) = self.reader.steps.last_mut() {
-                *index += 1;
+                *index = count;
             }
+            count += 1;
         }
         self.close();
-        Ok(())
+        Ok(count)
     }
 
     /// Skips white space and returns the byte after it.

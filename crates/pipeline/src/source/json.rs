@@ -1,7 +1,8 @@
 //! JSON documents.
 
-use quayline_core::{Limits, Shape};
+use quayline_core::Limits;
 use quayline_json::{JsonReader, ReaderOptions, Unknown};
+use quayline_project::Schema;
 
 use crate::block::Block;
 use crate::cut::json_place;
@@ -15,8 +16,13 @@ pub(crate) struct JsonSource {
 }
 
 impl JsonSource {
-    pub(crate) fn new(shape: &Shape, unknown: Unknown, limits: &Limits) -> Self {
-        JsonSource { reader: JsonReader::new(shape, ReaderOptions { limits: limits.clone(), unknown }) }
+    pub(crate) fn new(schema: &Schema, unknown: Unknown, limits: &Limits) -> Self {
+        let shape = schema.shape();
+        let mut reader = JsonReader::new(shape, ReaderOptions { limits: limits.clone(), unknown });
+        if let Some(limits) = schema.source_limits() {
+            reader = reader.with_limits(shape, limits);
+        }
+        JsonSource { reader }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Record elements of XML.
 
-use quayline_core::{Findings, Limits, Shape};
+use quayline_core::{Findings, Limits};
+use quayline_project::Schema;
 use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
 
 use crate::block::Block;
@@ -14,8 +15,12 @@ pub(crate) struct XmlSource {
 }
 
 impl XmlSource {
-    pub(crate) fn new(shape: &Shape, style: &XmlStyle, limits: &Limits) -> Result<Self, Findings> {
-        Ok(XmlSource { reader: XmlReader::new(shape, style, limits)? })
+    pub(crate) fn new(schema: &Schema, style: &XmlStyle, limits: &Limits) -> Result<Self, Findings> {
+        let mut reader = XmlReader::new(schema.shape(), style, limits)?;
+        if let Some(limits) = schema.source_limits() {
+            reader = reader.with_limits(limits);
+        }
+        Ok(XmlSource { reader })
     }
 }
 

@@ -3,5 +3,6 @@
 mod documents;
 mod formats;
 mod revocable;
+mod source_limits;
 mod support;
 mod units;

@@ -636,7 +636,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "name of the numbers of acknowledgments, from 1, without gap or repetition. Nodes may share it. Default `FLOW.NODE`",
             ),
         ],
-        help: "Reads the whole message as its shape, and acknowledges interchanges. Of JSON and XML, it checks syntax and names only; a map checks their values.",
+        help: "Checks the whole message against its shape, and acknowledges interchanges. In JSON and XML, it checks names, mandatory members, lengths, numbers and occurrences of lists.",
     },
     NodeKind {
         name: "partner_receive",

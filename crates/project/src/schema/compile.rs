@@ -114,6 +114,7 @@ impl Compiler<'_> {
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
             has_required: false,
+            source_limits: None,
         })
     }
 

@@ -13,7 +13,7 @@ use crate::{InterfaceFile, SkipBytes};
 use quayline_charset::Charset;
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{Policies, RecordPlan};
-use quayline_core::{Findings, Moment, NodeId, Shape};
+use quayline_core::{Findings, Moment, NodeId, Shape, SourceLimits};
 use quayline_edi::GuideDocuments;
 use quayline_flat::RowFamilies;
 use quayline_frame::{EndOfInput, RecordExtent as _, RecordExtentFound};
@@ -37,6 +37,7 @@ pub struct Schema {
     moment_of: OnceLock<HashMap<NodeId, Moment>>,
     skip_bytes: SkipBytes,
     has_required: bool,
+    source_limits: Option<Arc<SourceLimits>>,
 }
 
 /// The record descriptions of a [`Schema`].
@@ -80,6 +81,7 @@ impl Schema {
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
             has_required: false,
+            source_limits: None,
         }
     }
 
@@ -94,6 +96,7 @@ impl Schema {
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
             has_required: false,
+            source_limits: None,
         }
     }
 
@@ -108,6 +111,7 @@ impl Schema {
             moment_of: OnceLock::new(),
             skip_bytes: SkipBytes::default(),
             has_required: false,
+            source_limits: None,
         }
     }
 
@@ -151,6 +155,18 @@ impl Schema {
     #[must_use]
     pub fn has_required(&self) -> bool {
         self.has_required
+    }
+
+    /// Adds the limits that JSON and XML documents of a source are checked against.
+    #[must_use]
+    pub fn with_source_limits(self, limits: SourceLimits) -> Schema {
+        Schema { source_limits: (!limits.is_empty()).then(|| Arc::new(limits)), ..self }
+    }
+
+    /// Returns the limits of JSON and XML documents of a source.
+    #[must_use]
+    pub fn source_limits(&self) -> Option<&Arc<SourceLimits>> {
+        self.source_limits.as_ref()
     }
 
     /// Adds the text leaves that are dates or timestamps, for formats with types for them.

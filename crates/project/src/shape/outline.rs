@@ -15,7 +15,10 @@
 use core::fmt::Write as _;
 use std::sync::Arc;
 
-use quayline_core::{Finding, Findings, NodeId, NodeKind, Occurs, Scalar, Shape};
+use quayline_core::{
+    Bound, Definition, Finding, Findings, NodeId, NodeKind, NodeLimits, Occurs, Scalar, Shape, SourceLimits,
+    ValueLimits,
+};
 
 use crate::Schema;
 use crate::shape::codes;
@@ -28,11 +31,11 @@ const DEPTH_MAX: usize = 128;
 
 pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile, Findings> {
     let file = SourceFile::read(&reference.path)?;
-    let shape = read(&file)?;
+    let (shape, limits) = read(&file)?;
     Ok(ShapeFile {
         path: reference.path.clone(),
         form: Form::Outline,
-        schema: Arc::new(Schema::of_shape(shape)),
+        schema: Arc::new(Schema::of_shape(shape).with_source_limits(limits)),
         findings: Vec::new(),
         files: vec![reference.path.clone()],
     })
@@ -44,7 +47,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
 /// Every invalid line, with its place in `name`.
 pub fn parse_outline(name: &str, text: &str) -> Result<Shape, Findings> {
     let text = crate::UserText { name: name.into(), text: text.into() };
-    read(&SourceFile { text })
+    Ok(read(&SourceFile { text })?.0)
 }
 
 /// Writes a shape as an outline that [`parse_outline`] can read.
@@ -135,9 +138,11 @@ struct Line {
     name: String,
     occurs: Occurs,
     scalar: Option<Scalar>,
+    /// Limits of the value that the line states.
+    limits: ValueLimits,
 }
 
-fn read(file: &SourceFile) -> Result<Shape, Findings> {
+fn read(file: &SourceFile) -> Result<(Shape, SourceLimits), Findings> {
     let mut findings = Vec::new();
     let mut lines = Vec::new();
     let mut at = 0;
@@ -154,6 +159,7 @@ fn read(file: &SourceFile) -> Result<Shape, Findings> {
         return Err(Findings(findings));
     };
     let mut builder = Shape::builder(root.name);
+    let mut limits = vec![NodeLimits::default()];
     // Indents of the open groups, the root's first, with the names that stand in each.
     let mut open: Vec<(usize, Vec<String>)> = vec![(root.indent, Vec::new())];
     let mut last: Option<(usize, bool)> = None;
@@ -193,6 +199,12 @@ fn read(file: &SourceFile) -> Result<Shape, Findings> {
             names.push(line.name.clone());
         }
         last = Some((line.indent, line.scalar.is_none()));
+        let (required, min, max) = match line.occurs {
+            Occurs::Once => (true, 0, None),
+            Occurs::Optional => (false, 0, None),
+            Occurs::Many { min, max } => (min > 0, min, max),
+        };
+        limits.push(NodeLimits { required, nullable: false, min, max, value: line.limits.boxed() });
         match line.scalar {
             Some(scalar) => {
                 builder.scalar(line.name, scalar, line.occurs);
@@ -203,7 +215,11 @@ fn read(file: &SourceFile) -> Result<Shape, Findings> {
             }
         }
     }
-    if findings.is_empty() { Ok(builder.finish()) } else { Err(Findings(findings)) }
+    if findings.is_empty() {
+        Ok((builder.finish(), SourceLimits::new(Definition::Outline, limits)))
+    } else {
+        Err(Findings(findings))
+    }
 }
 
 fn line(file: &SourceFile, raw: &str, start: usize) -> Result<Option<Line>, Box<Finding>> {
@@ -243,7 +259,29 @@ fn line(file: &SourceFile, raw: &str, start: usize) -> Result<Option<Line>, Box<
             )
         })?),
     };
-    Ok(Some(Line { at, indent: lead.len(), name, occurs, scalar }))
+    let limits = scalar.as_ref().map_or_else(ValueLimits::default, |scalar| limits(scalar, kind));
+    Ok(Some(Line { at, indent: lead.len(), name, occurs, scalar, limits }))
+}
+
+/// Returns the limits that a type states. Without numbers in parentheses, the size of a type is a default and not a limit.
+fn limits(scalar: &Scalar, kind: &str) -> ValueLimits {
+    let none = ValueLimits::default();
+    let is_stated = kind.contains('(');
+    match *scalar {
+        Scalar::Text { chars_max: length_max } | Scalar::Bytes { len_max: length_max } => {
+            ValueLimits { length_max, ..none }
+        }
+        Scalar::Decimal { digits, scale, signed } => {
+            let decimals = u16::try_from(scale).unwrap_or(0);
+            ValueLimits {
+                whole_max: is_stated.then(|| digits.saturating_sub(decimals)),
+                decimals_max: is_stated.then_some(decimals),
+                low: Bound::parse("0").filter(|_| !signed),
+                ..none
+            }
+        }
+        Scalar::Float32 | Scalar::Float64 | Scalar::Bool => none,
+    }
 }
 
 fn occurs(mark: &str) -> Option<Occurs> {

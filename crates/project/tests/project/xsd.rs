@@ -74,7 +74,7 @@ fn elements_types_and_attributes() {
                   Bold? text
                   $text? text
               Note*0..5 text
-            Note SHP-006 order.xsd:31:64: `totalDigits of numbers with decimals` is not checked
+            Note SHP-006 order.xsd:31:64: `totalDigits of numbers with decimals` is not checked in documents that are written
             Note SHP-006 types.xsd:2:61: `enumeration` is not checked
         "#]],
     );

@@ -1,12 +1,13 @@
 //! JSON Schema, drafts 4 to 2020-12: the keywords that determine the structure of documents.
 
+mod limits;
 mod read;
 mod tree;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{Finding, Findings, Occurs, Scalar, Shape, ShapeBuilder};
+use quayline_core::{Definition, Finding, Findings, NodeLimits, Occurs, Scalar, Shape, ShapeBuilder, SourceLimits};
 
 use crate::Schema;
 use crate::shape::codes;
@@ -34,13 +35,20 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         let finding = file.error(codes::NOT_HELD, model.at, "documents are not objects");
         return Err(finding.hint("a document is an object with members; give the schema properties").into());
     };
-    let mut builder = Builder { file: &file, shape: Shape::builder(title), nodes: 0, findings: Vec::new() };
+    let mut builder = Builder {
+        file: &file,
+        shape: Shape::builder(title),
+        limits: vec![NodeLimits::default()],
+        nodes: 0,
+        findings: Vec::new(),
+    };
     builder.members(members);
+    let limits = SourceLimits::new(Definition::JsonSchema, builder.limits);
     findings.extend(builder.findings);
     Ok(ShapeFile {
         path: reference.path.clone(),
         form: Form::Json { array },
-        schema: Arc::new(Schema::of_shape(builder.shape.finish())),
+        schema: Arc::new(Schema::of_shape(builder.shape.finish()).with_source_limits(limits)),
         findings,
         files: documents.files(),
     })
@@ -49,6 +57,8 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
 struct Builder<'f> {
     file: &'f SourceFile,
     shape: ShapeBuilder,
+    /// Limits of each node so far.
+    limits: Vec<NodeLimits>,
     nodes: usize,
     findings: Vec<Finding>,
 }
@@ -57,11 +67,13 @@ impl Builder<'_> {
     fn members(&mut self, members: Vec<read::Member>) {
         for member in members {
             let occurs = if member.required && !member.model.nullable { Occurs::Once } else { Occurs::Optional };
-            self.node(member.name, member.model, occurs, false);
+            let limits =
+                NodeLimits { required: member.required, nullable: member.model.nullable, ..NodeLimits::default() };
+            self.node(member.name, member.model, occurs, limits);
         }
     }
 
-    fn node(&mut self, name: String, model: Model, occurs: Occurs, in_list: bool) {
+    fn node(&mut self, name: String, model: Model, occurs: Occurs, limits: NodeLimits) {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
             if self.nodes == NODES_MAX + 1 {
@@ -76,23 +88,26 @@ impl Builder<'_> {
         }
         match model.kind {
             Kind::Object(members) => {
+                self.limits.push(limits);
                 self.shape.open(name, occurs);
                 self.members(members);
                 self.shape.close();
             }
-            Kind::Scalar(scalar) => {
+            Kind::Scalar(scalar, value) => {
+                self.limits.push(NodeLimits { value: value.boxed(), ..limits });
                 self.shape.scalar(name, scalar, occurs);
             }
             Kind::Array { items, min, max } => {
-                if in_list {
+                if matches!(occurs, Occurs::Many { .. }) {
                     let finding = self.file.error(codes::NOT_HELD, model.at, format!("`{name}` is a list of lists"));
                     self.findings
                         .push(finding.hint("a list holds values or objects; put the inner list into an object"));
                     return;
                 }
+                let limits = NodeLimits { min, max, ..limits };
                 // An absent list and an empty one are told apart by whoever reads; a mandatory one has at least its own minimum.
                 let min = if occurs == Occurs::Once { min } else { 0 };
-                self.node(name, *items, Occurs::Many { min, max }, true);
+                self.node(name, *items, Occurs::Many { min, max }, limits);
             }
         }
     }

@@ -4,12 +4,13 @@ use core::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use quayline_core::{DistinctFindings, Finding, Findings, Scalar};
+use quayline_core::{DistinctFindings, Finding, Findings, Scalar, ValueLimits};
 
+use super::limits;
 use super::tree::{Json, JsonKind};
 use super::{TEXT, beside};
 use crate::shape::codes;
-use crate::shape::notes::Notes;
+use crate::shape::notes::{Notes, Unchecked};
 use crate::shape::source_file::SourceFile;
 
 /// Decimal places of a number whose schema does not restrict them.
@@ -35,7 +36,7 @@ pub(crate) struct Model {
 pub(crate) enum Kind {
     Object(Vec<Member>),
     Array { items: Box<Model>, min: u32, max: Option<u32> },
-    Scalar(Scalar),
+    Scalar(Scalar, ValueLimits),
 }
 
 #[derive(Clone, Debug)]
@@ -205,7 +206,7 @@ impl<'d> Reader<'d> {
             self.notes.push((document, Notes::default()));
             self.notes.len() - 1
         });
-        self.notes[index].1.add(word, at);
+        self.notes[index].1.add(word, Unchecked::All, at);
     }
 
     fn schema(&mut self, document: usize, schema: &Json) -> Option<Model> {
@@ -228,8 +229,13 @@ impl<'d> Reader<'d> {
         }
         let mut drafts = Vec::new();
         let mut required = names_required(schema);
+        // Keywords that restrict the value and do not say its type.
+        let mut restrictions = Vec::new();
+        if !says_a_type(schema) {
+            restrictions.push(schema);
+        }
         if let Some(reference) = schema.get("$ref") {
-            drafts.push(self.follow(document, reference)?);
+            drafts.push((self.follow(document, reference)?, false));
         }
         for part in schema.get("allOf").map(Json::items).unwrap_or_default() {
             // A part that only restricts has no type of its own.
@@ -238,26 +244,34 @@ impl<'d> Reader<'d> {
                 || part.get("allOf").is_some()
                 || alternatives(part).is_some()
             {
-                drafts.push(self.schema(document, part)?);
+                drafts.push((self.schema(document, part)?, allows_null(part)));
             } else {
                 required.extend(names_required(part));
+                restrictions.push(part);
                 self.unknown(document, part);
             }
         }
         if let Some(branches) = alternatives(schema) {
-            drafts.push(self.union(document, schema.at, branches)?);
+            drafts.push((self.union(document, schema.at, branches)?, false));
         }
         self.unknown(document, schema);
         if says_a_type(schema) {
-            drafts.push(self.own(document, schema)?);
+            drafts.push((self.own(document, schema)?, allows_null(schema)));
         }
-        let mut drafts = drafts.into_iter();
+        // A part without a type does not say that null is not allowed.
+        if drafts.iter().any(|(_, open)| !open) {
+            drafts.iter_mut().for_each(|(model, open)| model.nullable |= *open);
+        }
+        let mut drafts = drafts.into_iter().map(|(model, _)| model);
         let Some(mut model) = drafts.next() else {
             self.refuse(document, schema.at, "the schema does not say what this is", "say its type");
             return None;
         };
         for next in drafts {
             model = self.merge(document, model, next)?;
+        }
+        for part in restrictions {
+            model.kind = limits::restricted(model.kind, part);
         }
         model.at = schema.at;
         model.required.extend(required);
@@ -379,13 +393,13 @@ impl<'d> Reader<'d> {
                 let max = max.zip(more).map(|(a, b)| a.max(b));
                 Kind::Array { items: Box::new(items), min: min.min(less), max }
             }
-            (Kind::Scalar(a), Kind::Scalar(b)) => match wider(&a, &b) {
+            (Kind::Scalar(a, limits), Kind::Scalar(b, others)) => match wider(&a, &b) {
                 Some(scalar) => {
                     let is_number = |scalar: &Scalar| matches!(scalar, Scalar::Decimal { .. });
                     if is_number(&a) != is_number(&b) {
                         self.only_text(document, at, "alternatives of text and numbers are text here");
                     }
-                    Kind::Scalar(scalar)
+                    Kind::Scalar(scalar, limits.wider(others))
                 }
                 None => {
                     self.refuse(document, at, "alternatives of types that no field holds both", "choose one of them");
@@ -430,8 +444,8 @@ impl<'d> Reader<'d> {
                 };
                 Kind::Array { items: Box::new(items), min: min.max(more), max }
             }
-            (Kind::Scalar(a), Kind::Scalar(b)) => match narrower(&a, &b) {
-                Some(scalar) => Kind::Scalar(scalar),
+            (Kind::Scalar(a, limits), Kind::Scalar(b, others)) => match narrower(&a, &b) {
+                Some(scalar) => Kind::Scalar(scalar, limits.narrower(others)),
                 None => {
                     self.contradiction(document, at);
                     return None;
@@ -469,10 +483,11 @@ impl<'d> Reader<'d> {
         let kind = match types.as_slice() {
             ["object"] => Kind::Object(self.members(document, schema)?),
             ["array"] => self.array(document, schema)?,
-            ["boolean"] => Kind::Scalar(Scalar::Bool),
-            ["string"] => Kind::Scalar(text_of(schema)),
+            ["boolean"] => Kind::Scalar(Scalar::Bool, ValueLimits::default()),
+            ["string"] => Kind::Scalar(text_of(schema), limits::of_text(schema)),
             ["integer"] | ["number"] | ["number", "integer"] | ["integer", "number"] => {
-                Kind::Scalar(number_of(schema, types == ["integer"]))
+                let integer = types == ["integer"];
+                Kind::Scalar(number_of(schema, integer), limits::of_number(schema, integer))
             }
             [] => {
                 self.refuse(document, schema.at, "nothing but null is allowed here", "say what it may be");
@@ -481,7 +496,7 @@ impl<'d> Reader<'d> {
             several if several.iter().all(|of| matches!(*of, "string" | "integer" | "number")) => {
                 let message = format!("a value that may be {} is text here", several.join(" or "));
                 self.only_text(document, schema.at, message);
-                Kind::Scalar(text_of(schema))
+                Kind::Scalar(text_of(schema), limits::of_text(schema))
             }
             several => {
                 let message = format!("a value that may be {}", several.join(" or "));
@@ -541,6 +556,11 @@ fn says_a_type(schema: &Json) -> bool {
     ["type", "properties", "items", "prefixItems", "enum", "const", "maxLength", "format", "multipleOf"]
         .iter()
         .any(|word| schema.get(word).is_some())
+}
+
+/// Returns whether a schema only has keywords that do not apply to null.
+fn allows_null(schema: &Json) -> bool {
+    ["type", "enum", "const", "$ref", "allOf", "oneOf", "anyOf"].iter().all(|word| schema.get(word).is_none())
 }
 
 fn alternatives(schema: &Json) -> Option<&[Json]> {
@@ -665,7 +685,7 @@ fn number_of(schema: &Json, integer: bool) -> Scalar {
 }
 
 /// Counts the decimal places of a number as written.
-fn decimals(number: &str) -> Option<i16> {
+pub(super) fn decimals(number: &str) -> Option<i16> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let fraction = mantissa.split_once('.').map_or("", |(_, fraction)| fraction.trim_end_matches('0'));
     let exponent: i16 = exponent.trim_start_matches('+').parse().ok()?;

@@ -3,6 +3,7 @@
 //! An attribute is a field `@name`; the text of an element that has attributes, or of mixed content, is a field `$text`.
 
 mod derived;
+mod limits;
 mod members;
 mod simple;
 
@@ -10,13 +11,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{DistinctFindings, Findings, Occurs, Shape, ShapeBuilder};
+use quayline_core::{Definition, DistinctFindings, Findings, NodeLimits, Occurs, Shape, ShapeBuilder, SourceLimits};
 use quayline_dictionary::{SourceText, XmlElement};
 use quayline_xml::{LeafTexts, Namespaces, Spacing, TypeNames, WhiteSpace, XmlStyle};
 
 use crate::Schema;
 use crate::shape::codes;
-use crate::shape::notes::Notes;
+use crate::shape::notes::{Notes, Unchecked};
 use crate::shape::reference::Reference;
 use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
 use crate::shape::source_file::SourceFile;
@@ -63,20 +64,25 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         Some(Model::Leaf(simple)) => vec![text_beside(simple, default_of(root))],
         None => return Err(Findings(findings)),
     };
-    let mut building =
-        Building { builder: Shape::builder(name.clone()), of_node: vec![outermost], leaves: LeafTexts::default() };
+    let mut building = Building {
+        builder: Shape::builder(name.clone()),
+        of_node: vec![outermost],
+        leaves: LeafTexts::default(),
+        limits: vec![NodeLimits::default()],
+    };
     building.leaves.white_space.push(WhiteSpace::default());
     building.leaves.defaults.push(None);
     building.leaves.types.push(root_types);
     building.leaves.complex_types = documents.complex_types();
     members.into_iter().for_each(|member| building.add(member));
-    let Building { builder, of_node, leaves } = building;
+    let Building { builder, of_node, leaves, limits } = building;
+    let limits = SourceLimits::new(Definition::XmlSchema, limits);
     let namespaces = of_node.iter().any(|of| *of != 0).then_some(Namespaces { uris: reader.uris, of_node });
     let style = XmlStyle { root: None, record: name, spacing: Spacing::Compact, namespaces, leaves };
     Ok(ShapeFile {
         path: reference.path.clone(),
         form: Form::Xml(style),
-        schema: Arc::new(Schema::of_shape(builder.finish())),
+        schema: Arc::new(Schema::of_shape(builder.finish()).with_source_limits(limits)),
         findings,
         files: documents.files.iter().map(|document| document.path.clone()).collect(),
     })
@@ -87,6 +93,7 @@ struct Building {
     builder: ShapeBuilder,
     of_node: Vec<u16>,
     leaves: LeafTexts,
+    limits: Vec<NodeLimits>,
 }
 
 impl Building {
@@ -97,11 +104,13 @@ impl Building {
             Model::Leaf(simple) => {
                 self.leaves.white_space.push(simple.white_space);
                 self.leaves.defaults.push(member.default.map(Into::into));
+                self.limits.push(NodeLimits { value: simple.limits.boxed(), ..member.limits });
                 self.builder.scalar(member.name, simple.scalar, member.occurs);
             }
             Model::Group(members) => {
                 self.leaves.white_space.push(WhiteSpace::default());
                 self.leaves.defaults.push(None);
+                self.limits.push(member.limits);
                 self.builder.open(member.name, member.occurs);
                 members.into_iter().for_each(|member| self.add(member));
                 self.builder.close();
@@ -122,6 +131,7 @@ fn text_beside(simple: Simple, default: Option<String>) -> Member {
         name: "$text".to_owned(),
         namespace: 0,
         occurs: Occurs::Optional,
+        limits: NodeLimits::default(),
         model: Model::Leaf(simple),
         default,
         types,
@@ -141,6 +151,8 @@ struct Member {
     /// Namespace number, as in [`Namespaces::of_node`].
     namespace: u16,
     occurs: Occurs,
+    /// Limits apart from those of the value.
+    limits: NodeLimits,
     model: Model,
     /// The value of an attribute that is missing, or of an element that is empty.
     default: Option<String>,
@@ -334,7 +346,7 @@ impl<'d> Reader<'d> {
 
     /// Records a construct that is not checked.
     fn note(&mut self, file: usize, word: &str, at: usize) {
-        self.notes[file].add(word, at);
+        self.notes[file].add(word, Unchecked::All, at);
     }
 
     /// Returns the number of a schema's target namespace.
@@ -622,6 +634,7 @@ impl<'d> Reader<'d> {
             name,
             namespace,
             occurs,
+            limits: NodeLimits { required, ..NodeLimits::default() },
             model: Model::Leaf(simple),
             default,
             types: TypeNames::default(),
@@ -809,6 +822,7 @@ impl<'d> Reader<'d> {
                 max: max.filter(|_| !content.repeats),
             },
         };
+        let limits = limits::of_element(of, element, !(optional || content.is_optional), occurs);
         let mut default = default_of(element);
         if element.attribute("fixed").is_some() {
             self.note(of_file, "fixed", element.at);
@@ -822,7 +836,10 @@ impl<'d> Reader<'d> {
         let is_alone = content.meets(name);
         let types = self.types_of(of_file, element);
         match content.members.get_mut(name) {
-            None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model, default, types }),
+            None => {
+                let name = name.to_owned();
+                content.members.push(Member { name, namespace, occurs, limits, model, default, types });
+            }
             Some(known) if known.namespace != namespace => {
                 let message = format!("`{name}` occurs in two namespaces");
                 self.refuse(file, of.at, codes::NOT_HELD, message, "give both different names");
@@ -833,6 +850,9 @@ impl<'d> Reader<'d> {
                     (true, Occurs::Once | Occurs::Optional, Occurs::Once | Occurs::Optional) => Occurs::Optional,
                     _ => Occurs::Many { min: 0, max: None },
                 };
+                let nullable = known.limits.nullable || limits.nullable;
+                known.limits = NodeLimits { nullable, ..NodeLimits::default() };
+                limits::widen(&mut known.model, model);
                 content.add_types(name, &types);
             }
             Some(_) => {

@@ -1,11 +1,12 @@
 //! Simple types: the content of texts and attributes, and the restrictions by facets.
 
-use quayline_core::Scalar;
+use quayline_core::{Scalar, ValueLimits};
 use quayline_dictionary::XmlElement;
 use quayline_xml::WhiteSpace;
 
-use super::{DEPTH_MAX, Reader, local};
+use super::{DEPTH_MAX, Reader, limits, local};
 use crate::shape::codes;
+use crate::shape::notes::Unchecked;
 
 /// The type of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,8 @@ pub(super) struct Simple {
     pub(super) scalar: Scalar,
     pub(super) white_space: WhiteSpace,
     pub(super) counted: Counted,
+    /// Limits that the type states.
+    pub(super) limits: ValueLimits,
 }
 
 /// Unit that `length` and `maxLength` count.
@@ -28,7 +31,12 @@ pub(super) enum Counted {
 impl Simple {
     /// Creates a text type with an optional maximum of characters.
     pub(super) fn text(chars_max: Option<u32>) -> Simple {
-        Simple { scalar: Scalar::Text { chars_max }, white_space: WhiteSpace::Preserve, counted: Counted::Characters }
+        Simple {
+            scalar: Scalar::Text { chars_max },
+            white_space: WhiteSpace::Preserve,
+            counted: Counted::Characters,
+            limits: ValueLimits::default(),
+        }
     }
 }
 
@@ -79,24 +87,24 @@ impl<'d> Reader<'d> {
             if core::mem::replace(&mut listed, child.name == "enumeration") && listed {
                 continue;
             }
-            let is_unchecked = match child.name.as_str() {
-                "pattern" | "minLength" | "enumeration" | "assertion" => true,
-                "length" | "maxLength" => base.counted == Counted::Unbounded,
-                "maxInclusive" | "maxExclusive" => true,
+            let is_number = matches!(base.scalar, Scalar::Decimal { .. });
+            let unchecked = match child.name.as_str() {
+                "pattern" | "minLength" | "enumeration" | "assertion" => Unchecked::All,
+                "length" | "maxLength" if base.counted == Counted::Unbounded => Unchecked::All,
                 // A number without a sign is not below zero.
-                "minInclusive" => child.attribute("value") != Some("0"),
-                "minExclusive" => true,
-                _ => false,
+                "minInclusive" if child.attribute("value") == Some("0") => continue,
+                "minInclusive" | "minExclusive" | "maxInclusive" | "maxExclusive" if is_number => Unchecked::Written,
+                "minInclusive" | "minExclusive" | "maxInclusive" | "maxExclusive" => Unchecked::All,
+                _ => continue,
             };
-            if is_unchecked {
-                self.note(file, &child.name, child.at);
-            }
+            self.notes[file].add(&child.name, unchecked, child.at);
         }
         let white_space = match facet("whiteSpace") {
             Some("collapse") => WhiteSpace::Collapse,
             Some("replace") => WhiteSpace::Replace,
             _ => base.white_space,
         };
+        let mut limits = base.limits;
         let scalar = match base.scalar {
             Scalar::Text { chars_max } => {
                 let values = of.children_named("enumeration").filter_map(|value| value.attribute("value"));
@@ -108,12 +116,16 @@ impl<'d> Reader<'d> {
                     Counted::HexBytes => said.and_then(|bytes| bytes.checked_mul(2)),
                     Counted::Unbounded => None,
                 };
+                limits = limits.narrower(ValueLimits { length_max: said, ..ValueLimits::default() });
                 Scalar::Text { chars_max: said.or(longest).or(chars_max) }
             }
-            Scalar::Decimal { digits, scale, signed } => self.number(file, of, digits, scale, signed),
+            Scalar::Decimal { digits, scale, signed } => {
+                limits = limits.narrower(limits::of_number(of));
+                self.number(file, of, digits, scale, signed)
+            }
             other => other,
         };
-        Simple { scalar, white_space, counted: base.counted }
+        Simple { scalar, white_space, counted: base.counted, limits }
     }
 
     /// Restricts a number by facets: the result holds every value that they allow.
@@ -129,7 +141,7 @@ impl<'d> Reader<'d> {
             // Digits before and after the point share the total, and either side may have all of them (part 2, clause 4.3.11).
             scale = scale.min(i16::try_from(total).unwrap_or(i16::MAX));
             if let (true, Some(facet)) = (scale > 0, of.child("totalDigits")) {
-                self.note(file, "totalDigits of numbers with decimals", facet.at);
+                self.notes[file].add("totalDigits of numbers with decimals", Unchecked::Written, facet.at);
             }
             let digits = total.saturating_add(scale.unsigned_abs()).clamp(1, 38);
             return Scalar::Decimal { digits, scale, signed };
@@ -161,7 +173,7 @@ pub(super) fn built_in(name: &str) -> Option<Simple> {
         "base64Binary" | "NMTOKENS" | "IDREFS" | "ENTITIES" => Counted::Unbounded,
         _ => Counted::Characters,
     };
-    Some(Simple { scalar, white_space, counted })
+    Some(Simple { scalar, white_space, counted, limits: limits::of_built_in(name) })
 }
 
 fn scalar_of(name: &str) -> Option<Scalar> {
