@@ -171,6 +171,9 @@ impl Program {
         stopped: impl FnOnce(&mut Patience),
     ) -> Answer<(Vec<Field>, Option<Thrown>)> {
         self.start()?;
+        if verb != "hello" {
+            self.nothing_early(verb)?;
+        }
         let mut out = Outgoing::default();
         encode(&mut out.bytes, verb, fields);
         let mut patience = Patience { until: Some(Instant::now() + self.timeout), say: Vec::new() };
@@ -192,8 +195,8 @@ impl Program {
             match running.turn(&mut out) {
                 Ok(Some(frame)) if frame.verb == "say" => {
                     let text = frame.fields.first().cloned().flatten().unwrap_or_default();
-                    // A sign of life: the time begins again.
-                    if patience.until.is_some() {
+                    // A sign of life: the time begins again. A call of a function has its time whatever the program says.
+                    if patience.until.is_some() && self.kind != "function" {
                         patience.until = Some(Instant::now() + self.timeout);
                     }
                     self.say(&text);
@@ -206,6 +209,25 @@ impl Program {
         match outcome {
             Ok(frame) => self.answered(verb, frame),
             Err(ended) => Err(self.failed(verb, ended)),
+        }
+    }
+
+    /// Checks that the program has sent no answer before the request: it would be taken for the answer to this request.
+    fn nothing_early(&mut self, verb: &str) -> Answer<()> {
+        loop {
+            let Some(running) = &mut self.running else { return Ok(()) };
+            match running.early() {
+                Ok(None) => return Ok(()),
+                Ok(Some(frame)) if frame.verb == "say" => {
+                    let text = frame.fields.first().cloned().flatten().unwrap_or_default();
+                    self.say(&text);
+                }
+                Ok(Some(_)) => {
+                    let ended = Ended::Answer(format!("an answer came before the request {verb}"));
+                    return Err(self.failed(verb, ended));
+                }
+                Err(ended) => return Err(self.failed(verb, ended)),
+            }
         }
     }
 
@@ -398,15 +420,10 @@ impl Running {
                 Err(error) => return Err(Ended::System(error)),
             }
         }
-        let mut room = [0; 64 << 10];
-        match self.output.read(&mut room) {
-            Ok(0) => return Err(Ended::Gone(self.exit_status())),
-            Ok(count) => {
-                self.decoder.push(&room[..count]);
-                return Ok(self.decoder.frame()?);
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(error) => return Err(Ended::System(error)),
+        match self.receive()? {
+            Some(0) => return Err(Ended::Gone(self.exit_status())),
+            Some(_) => return Ok(self.decoder.frame()?),
+            None => {}
         }
         let mut wanted = vec![PollFd::from_borrowed_fd(self.output.as_fd(), PollFlags::IN)];
         if let Some(input) = self.input.as_ref().filter(|_| !out.is_empty()) {
@@ -416,6 +433,28 @@ impl Running {
         // The caller's loop repeats an interrupted wait.
         let _ = poll(&mut wanted, Some(&time));
         Ok(None)
+    }
+
+    /// Reads what the program has written. Returns the number of bytes, which is 0 at the end of its output; `None` if there are none yet.
+    fn receive(&mut self) -> Result<Option<usize>, Ended> {
+        let mut room = [0; 64 << 10];
+        match self.output.read(&mut room) {
+            Ok(count) => {
+                self.decoder.push(&room[..count]);
+                Ok(Some(count))
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+            Err(error) => Err(Ended::System(error)),
+        }
+    }
+
+    /// Returns a frame that the program sent before it received a request. The end of its output is found by the request.
+    fn early(&mut self) -> Result<Option<Frame>, Ended> {
+        if let Some(frame) = self.decoder.frame()? {
+            return Ok(Some(frame));
+        }
+        self.receive()?;
+        Ok(self.decoder.frame()?)
     }
 
     /// Returns the exit status of the process, if it ends within a moment.

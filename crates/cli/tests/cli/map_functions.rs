@@ -11,7 +11,7 @@ const MAP: &str = "source \"in.shape\"\ntarget out \"out.shape\"\n\
     fn workday(due: date) -> date cached\n\
     id = id\namount = charge(id, total)\ndue = format(workday(date(due, \"CCYYMMDD\")), \"YYYY-MM-DD\")\n";
 
-/// `charge` adds one to the integer part of its argument, refuses C, ends at E, sleeps at S, and counts its processes and calls in a file.
+/// `charge` adds one to the integer part of its argument, refuses C, answers D twice, ends at E, sleeps at S, says that it works at Y for ever, and counts its processes and calls in a file.
 const PROGRAM: &str = r#"echo start >> "$2"
 while read -r verb count; do
     values=
@@ -30,6 +30,8 @@ while read -r verb count; do
     chargeC) printf 'throw 1\n11\nnot for you\n'; continue ;;
     chargeE) exit 7 ;;
     chargeS) sleep 60 ;;
+    chargeD) printf 'ok 1\n4\n1.00\nok 1\n4\n2.00\n'; continue ;;
+    chargeY) while :; do printf 'say 1\n2\nhi\n'; sleep 0.1; done ;;
     chargeN) printf 'ok 1\n-\n'; continue ;;
     chargeW) answer=much ;;
     workday*) answer=2026-02-02 ;;
@@ -93,6 +95,29 @@ fn what_fails_is_one_finding_that_names_the_function() {
         assert!(found.starts_with(&expected) && found.matches("error[").count() == 1, "{id}: {found}");
         assert!(begin.elapsed() < Duration::from_secs(20), "{id}");
     }
+}
+
+/// The second of two answers was taken for the answer to the next call: a value of another document, without a finding.
+#[test]
+fn an_answer_before_its_call_is_a_failure() {
+    let world = world();
+    let of = |id: &str| format!("{{\"id\":\"{id}\",\"total\":5.00}}\n");
+    let ran = translate(&world, &[of("D"), of("A"), of("A")].concat(), &["--rejects", "r", "-o", "out.jsonl"]);
+    let found = ran.code(1).err();
+    assert!(found.contains("charge: an answer came before the request call"), "{found}");
+    assert_eq!(world.read("out.jsonl"), b"{\"id\":\"D\",\"amount\":1.00}\n{\"id\":\"A\",\"amount\":6.00}\n");
+    assert_eq!(world.read("r"), of("A").into_bytes());
+}
+
+/// `say` began the time limit again, so a call had no end.
+#[test]
+fn a_call_has_its_time_whatever_the_program_says() {
+    let world = world();
+    let begin = Instant::now();
+    let ran = translate(&world, "{\"id\":\"Y\",\"total\":1}\n", &["--function-timeout", "1"]);
+    let found = ran.code(1).err();
+    assert!(found.contains("charge: hi\n") && found.contains("gave no answer to call within 1 s"), "{found}");
+    assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

@@ -109,14 +109,17 @@ fn a_record_is_told_by_a_field() {
         FLAT,
         &FILE,
         expect![[r#"
-        {"CUSTOMER-REC":{"KIND":"C","CUST-ID":1}}
-        {"ORDER-REC":{"KIND":"O","ORDER-NO":1}}
-        {"ORDER-REC":{"KIND":"O","ORDER-NO":2}}
-        {"CUSTOMER-REC":{"KIND":"C","CUST-ID":2}}
-        {"CUSTOMER-REC":{"KIND":"C","CUST-ID":3}}
-        in 12 out 5 rejected 0 skipped 7 documents 5
+            {"CUSTOMER-REC":{"KIND":"C","CUST-ID":1}}
+            {"ORDER-REC":{"KIND":"O","ORDER-NO":1}}
+            {"ORDER-REC":{"KIND":"O","ORDER-NO":2}}
+            {"CUSTOMER-REC":{"KIND":"C","CUST-ID":2}}
+            {"CUSTOMER-REC":{"KIND":"C","CUST-ID":3}}
+            in 12 out 5 rejected 0 skipped 7 documents 5
+            note[CNV-039]: 5 records are of no record type, and are skipped; the first is here
+              at in.dat, record 4, byte 19
 
-    "#]],
+            hint: if such a record is a parent, add a [[records.type]] for it: its children go to the parent before it
+        "#]],
     );
 }
 
@@ -144,8 +147,7 @@ fn records_that_belong_nowhere_are_rejected() {
         NESTED,
         &["O01", "LAAAA", "C001", "LBBBB", "X", "O02", "LCCCC"],
         expect![[r#"
-            {"customer":{"CUST-ID":1}}
-            in 7 out 1 rejected 6 skipped 0 documents 1
+            in 7 out 0 rejected 7 skipped 0 documents 0
             error[CNV-022]: no CUSTOMER-REC precedes this record as its parent
               at in.dat, record 1, byte 0
 
@@ -154,6 +156,10 @@ fn records_that_belong_nowhere_are_rejected() {
               at in.dat, record 2, byte 4
 
             hint: the file is not in order, or a record before it, which may be its parent, is of no known type
+            error[CNV-027]: rejected along with record 4
+              at in.dat, record 3, byte 10
+
+            hint: a record and those nested in it are written or rejected together
             error[CNV-022]: no ORDER-REC precedes this record as its parent
               at in.dat, record 4, byte 15
 
@@ -500,4 +506,42 @@ parent = "CUSTOMER-REC"
 
             hint: give the type another key: rename = "…""#]],
     );
+}
+
+/// Converts records. Returns the documents, and the rejected records.
+fn converted(file: &[String]) -> (Vec<String>, Vec<String>) {
+    let kit = kit(NESTED, &file.iter().map(String::as_str).collect::<Vec<_>>());
+    kit.ok();
+    let character = |byte: &u8| (' '..='z').find(|c| ebcdic(&c.to_string()) == [*byte]).expect("a character");
+    let rejects = if kit.names().iter().any(|name| name == "rejects") { kit.bytes("rejects") } else { Vec::new() };
+    let records = rejects.split(|byte| *byte == 0x25).filter(|record| !record.is_empty());
+    let documents = kit.text("out").lines().map(str::to_owned).collect();
+    (documents, records.map(|record| record.iter().map(character).collect()).collect())
+}
+
+/// Orphans came before the document that they may belong to, or without it, so corrected rejects gave children to the wrong parent.
+#[test]
+fn corrected_rejects_are_the_documents_of_the_corrected_file() {
+    let files: [&[&str]; 4] = [
+        &["C001", "Oxx", "C002", "O22", "X023", "O24", "C003"],
+        &["C001", "Oxx", "C002", "Oxx", "X023", "O24", "C003", "O33"],
+        &["C001", "C002", "O22", "X023", "LAAAA", "C003"],
+        &["C001", "O11", "LAAAA", "X022", "LBBBB", "C002", "C003"],
+    ];
+    for file in files {
+        for fixed in ["C0", "O"] {
+            let correct = |records: Vec<String>| -> Vec<String> {
+                records.iter().map(|record| record.replace("xx", "77").replacen("X0", fixed, 1)).collect()
+            };
+            let source: Vec<String> = file.iter().map(ToString::to_string).collect();
+            let (mut found, rejects) = converted(&source);
+            assert!(!rejects.is_empty(), "{file:?}");
+            let (more, none) = converted(&correct(rejects));
+            found.extend(more);
+            let (mut expected, still) = converted(&correct(source));
+            found.sort();
+            expected.sort();
+            assert_eq!((&found, none.len()), (&expected, still.len()), "{file:?} with {fixed}");
+        }
+    }
 }

@@ -239,6 +239,10 @@ impl EnvelopePass<'_> {
     fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
         for field in header_fields(standard, level) {
             let header = &self.envelope.level(level).header;
+            // A repetition separator may be any character that does not occur in data, a control character too (X12.6, section 3.6).
+            if field.reference == "ISA11" && header.delimiters().repetition.is_some() {
+                continue;
+            }
             if matches!(field.check, Check::Any) && !header.has_controls() {
                 continue;
             }

@@ -178,7 +178,7 @@ fn other_type(types: &RecordTypes, of_type: usize, read_as: Found) -> Finding {
     let name = |index: usize| types.plan(index).map_or("another", |plan| &plan.shape().node(NodeId::ROOT).name);
     let other = match read_as {
         Found::Type(index) => format!("would be read as {}", name(index)),
-        Found::Skip => "would be left out when it is read".to_owned(),
+        Found::Skip | Found::SkipUnknown => "would be left out when it is read".to_owned(),
         Found::Unknown => "would be of no known type".to_owned(),
     };
     let own = name(of_type);

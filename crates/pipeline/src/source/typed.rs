@@ -23,6 +23,8 @@ pub(crate) struct TypedSource<'s> {
     types: &'s RecordTypes,
     decoders: Vec<Option<RecordDecoder>>,
     family: Vec<Member>,
+    /// Records among those of the family that belong to none of them, with what is wrong: their index in the block, in its order.
+    strays: Vec<(usize, Finding)>,
     /// Rank of each type among the children of its parent.
     ranks: Vec<usize>,
     /// The first record of the family that comes before a sibling which documents show first.
@@ -67,12 +69,16 @@ impl<'s> TypedSource<'s> {
         };
         let ranks = (0..types.count()).map(rank).collect();
         let stray = StrayLineEnd::of(framing);
-        TypedSource { types, decoders, family: Vec::new(), ranks, misordered: None, stray }
+        TypedSource { types, decoders, family: Vec::new(), strays: Vec::new(), ranks, misordered: None, stray }
     }
 
-    /// Gathers the records that belong to the one at `at`; skips and rejects orphans. Returns the index after them.
+    /// Gathers the records that belong to the one at `at`. Returns the index after them.
+    ///
+    /// A record of no type, or one without its parent, may be a missing part of the family before it, or the parent of what follows. So it is rejected
+    /// together with the family, and the rejects have all of them in the order of the source. Before the first family it is rejected alone.
     fn gather(&mut self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot) -> usize {
         self.family.clear();
+        self.strays.clear();
         self.misordered = None;
         // The records above the next one, outermost first.
         let mut open: Vec<Above> = Vec::new();
@@ -81,11 +87,15 @@ impl<'s> TypedSource<'s> {
             note_stray(self.stray, lot, block, next, facts);
             match self.types.find(block.body(next)) {
                 Found::Skip => lot.skipped(1),
+                Found::SkipUnknown => {
+                    lot.skipped(1);
+                    Self::note_skipped(facts, block, next, lot);
+                }
                 Found::Unknown => {
                     self.refuse(facts, block, next, lot, None);
                     // The unknown record may be the parent of the following records, so they must not be added to an earlier parent.
                     open.clear();
-                    if facts.stop_at_reject {
+                    if facts.stop_at_reject && self.family.is_empty() {
                         return next + 1;
                     }
                 }
@@ -124,8 +134,22 @@ impl<'s> TypedSource<'s> {
         next
     }
 
+    /// Counts a record of no type that the interface file skips.
+    fn note_skipped(facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot) {
+        let words = || Words {
+            one: "record is of no record type, and is skipped".to_owned(),
+            many: "records are of no record type, and are skipped".to_owned(),
+            hint:
+                "if such a record is a parent, add a [[records.type]] for it: its children go to the parent before it"
+                    .to_owned(),
+            severity: Severity::Note,
+        };
+        let place = || place_of(block, at, &facts.file);
+        lot.repeats.add(codes::SKIPPED_UNKNOWN, RepeatKey::Others, place, words);
+    }
+
     #[cold]
-    fn refuse(&self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot, parent: Option<usize>) {
+    fn refuse(&mut self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot, parent: Option<usize>) {
         let finding = match parent {
             None => {
                 let UnknownType { value, known } = self.types.unknown(block.body(at));
@@ -152,7 +176,11 @@ impl<'s> TypedSource<'s> {
                     )
             }
         };
-        lot.rejected(&facts.reject_form, block, at, locate(vec![finding], &place_of(block, at, &facts.file)));
+        if self.family.is_empty() {
+            lot.rejected(&facts.reject_form, block, at, locate(vec![finding], &place_of(block, at, &facts.file)));
+        } else {
+            self.strays.push((at, finding));
+        }
     }
 
     /// Sends member `range.start` with its descendants, the rest of `range`. Faults are collected; the events stay well formed.
@@ -218,13 +246,16 @@ impl<'s> TypedSource<'s> {
     }
 
     fn reject_family(&self, facts: &LaneFacts, block: &Block, findings: Vec<Finding>, lot: &mut Lot) {
-        let cause = findings.first().and_then(|finding| finding.place.record);
+        let cause = findings.iter().filter_map(|finding| finding.place.record).min();
         let mut by_record: HashMap<_, Vec<Finding>> = HashMap::new();
         for finding in findings {
             by_record.entry(finding.place.record).or_default().push(finding);
         }
-        for member in &self.family {
-            let number = block.number(member.at);
+        let mut records: Vec<usize> = self.family.iter().map(|member| member.at).collect();
+        records.extend(self.strays.iter().map(|(at, _)| *at));
+        records.sort_unstable();
+        for at in records {
+            let number = block.number(at);
             let mut own = by_record.remove(&Some(number)).unwrap_or_default();
             if own.is_empty()
                 && let Some(cause) = cause
@@ -232,9 +263,9 @@ impl<'s> TypedSource<'s> {
                 let finding =
                     Finding::error(codes::REJECTED_WITH, Fault::Sender, format!("rejected along with record {cause}"))
                         .hint("a record and those nested in it are written or rejected together");
-                own = locate(vec![finding], &place_of(block, member.at, &facts.file));
+                own = locate(vec![finding], &place_of(block, at, &facts.file));
             }
-            lot.rejected(&facts.reject_form, block, member.at, own);
+            lot.rejected(&facts.reject_form, block, at, own);
         }
     }
 }
@@ -250,6 +281,9 @@ impl Source for TypedSource<'_> {
         self.send(facts, block, 0..self.family.len(), sink, &mut found);
         sink.leave(NodeId::ROOT);
         let Family { mut findings, mut repeats } = found;
+        for (at, finding) in &self.strays {
+            findings.extend(locate(vec![finding.clone()], &place_of(block, *at, &facts.file)));
+        }
         if findings.is_empty() {
             match target.accept() {
                 Ok(()) => {

@@ -33,7 +33,7 @@ impl RecordExtent for SchemaExtent {
                     Found::Type(index) => {
                         types.plan(index).map_or(RecordExtentFound::Bad(ExtentFault::Type), |plan| of_plan(plan, bytes))
                     }
-                    Found::Skip | Found::Unknown => RecordExtentFound::Bad(ExtentFault::Type),
+                    Found::Skip | Found::SkipUnknown | Found::Unknown => RecordExtentFound::Bad(ExtentFault::Type),
                 }
             }
         }

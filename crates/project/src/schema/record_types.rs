@@ -69,6 +69,8 @@ pub enum Found {
     Type(usize),
     /// A type that is left out.
     Skip,
+    /// The record matches no type, and such records are left out.
+    SkipUnknown,
     /// The record matches no type.
     Unknown,
 }
@@ -121,7 +123,7 @@ impl RecordTypes {
         let fits = |t: &RecordTypePlan| t.tests.iter().any(|test| test.fits(record));
         let index = match (self.types.iter().position(fits), self.unmatched) {
             (Some(index), _) | (None, Unmatched::Type(index)) => index,
-            (None, Unmatched::Skip) => return Found::Skip,
+            (None, Unmatched::Skip) => return Found::SkipUnknown,
             (None, Unmatched::Reject) => return Found::Unknown,
         };
         match self.types[index].kind {
@@ -164,7 +166,7 @@ impl RecordTypes {
     pub fn begins_document(&self, record: &[u8]) -> bool {
         match self.find(record) {
             Found::Type(index) => matches!(self.types[index].kind, TypeKind::Record { parent: None, .. }),
-            Found::Skip | Found::Unknown => false,
+            Found::Skip | Found::SkipUnknown | Found::Unknown => false,
         }
     }
 
