@@ -124,6 +124,12 @@ impl Cells {
         }
     }
 
+    /// Returns the bytes of a cell that has a value. `""` is one only if `has_empty_text`.
+    pub(crate) fn value<'a>(&'a self, raw: &'a [u8], i: usize, has_empty_text: bool) -> Option<&'a [u8]> {
+        let bytes = self.run(raw, i).bytes();
+        (!self.is_empty_cell(i) && (has_empty_text || !bytes.is_empty())).then_some(bytes)
+    }
+
     pub(crate) fn run<'a>(&'a self, raw: &'a [u8], i: usize) -> Run<'a> {
         let Cell { start, len, kind } = self.cells[i];
         let bytes = if kind == Kind::Unfolded { &self.unfolded } else { raw };

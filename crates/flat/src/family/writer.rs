@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quayline_core::{Findings, Moment, NodeId, Shape, Sink, Value};
 
-use super::{ColumnRole, KeyOrder, RowFamilies};
+use super::{ColumnRole, KeyOrder, RowFamilies, push_key};
 use crate::writer::{Moments, put_name, put_value};
 use crate::{CsvStyle, FlatFault, FlatFaultKind, Header};
 
@@ -256,10 +256,12 @@ impl FamilyWriter {
                     self.fault = Some(FlatFault { kind: FlatFaultKind::NoRow, line: None, column: None });
                     return;
                 }
-                let mut key = Vec::new();
+                let (mut key, mut plain) = (Vec::new(), Vec::new());
                 for (number, _) in columns.iter().enumerate().filter(|(_, column)| column.role == ColumnRole::Key) {
-                    put_plain(&mut key, row_text(&self.text, document, number));
-                    key.push(0);
+                    let cell = row_text(&self.text, document, number);
+                    plain.clear();
+                    put_plain(&mut plain, cell);
+                    push_key(&mut key, (!cell.is_empty()).then_some(&plain));
                 }
                 if let Some(kind) = self.keys.last().and_then(|(_, last)| order.fault(last, &key)) {
                     self.fault = Some(FlatFault { kind, line: None, column: None });
