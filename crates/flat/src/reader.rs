@@ -171,14 +171,22 @@ impl CsvReader {
         let cells = &self.cells;
         note(&mut self.filled, &self.header.cells, |cell| !cells.is_empty_cell(cell));
         let cell = |column: usize| self.header.cells[column].filter(|cell| !cells.is_empty_cell(*cell));
+        let mut blanks = Vec::new();
         for (column, check) in &self.checks {
             let Some(cell) = cell(*column) else { continue };
-            if let Some(kind) = check.fault(cells.run(row.raw, cell).bytes()) {
+            let text = cells.run(row.raw, cell).bytes();
+            if let Some(kind) = check.fault(text) {
                 return Err(fault(kind, Some(self.columns.name_of(*column).to_owned())));
+            }
+            if matches!(check, Check::Moment(moment) if moment.has_blank(text)) {
+                blanks.push(cell);
             }
         }
         if let Some(column) = self.required.iter().find(|column| cell(**column).is_none()) {
             return Err(fault(FlatFaultKind::Missing, Some(self.columns.name_of(*column).to_owned())));
+        }
+        for cell in blanks {
+            self.cells.replace_byte(row.raw, cell, Moment::DATE_LEN, b'T');
         }
         let source = Source { reader: self, raw: row.raw, ascii };
         sink.enter(NodeId::ROOT);

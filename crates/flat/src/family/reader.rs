@@ -326,6 +326,11 @@ impl FamilyReader {
             let name = self.shape.path(leaf);
             return self.fault(kind, line, Some(name));
         }
+        if let Some(Check::Moment(moment)) = check
+            && let Some(text) = moment.in_one_form(run.bytes())
+        {
+            return sink.value(leaf, Value::Ascii(text[..].into()));
+        }
         send_cell(sink, leaf, scalar, run, run.bytes().iter().all(|b| (0x20..0x7f).contains(b)));
     }
 }

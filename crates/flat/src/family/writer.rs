@@ -333,7 +333,10 @@ impl Sink for FamilyWriter {
             self.fault.get_or_insert(fault);
         }
         let start = self.text.len();
-        put_value(&mut self.text, value, self.style);
+        match self.moments.in_one_form(node, value) {
+            Some(text) => put_value(&mut self.text, Value::Ascii(text[..].into()), self.style),
+            None => put_value(&mut self.text, value, self.style),
+        }
         row.cells[cell] = Some(start..self.text.len());
     }
 
