@@ -111,6 +111,25 @@ fn timestamps_of_csv_have_one_form() {
     assert_eq!(kit.text("out"), with_t);
 }
 
+/// The hint for a timestamp proposed the format of a date, which is refused again.
+#[test]
+fn the_hint_has_the_format_of_the_type() {
+    let file = load("csv");
+    let (from, to) = (file.source().expect("a source"), file.target().expect("a target"));
+    let rows = b"id,day,at\na,x,\nb,,x\n";
+    let json = b"{\"id\":\"a\",\"day\":\"x\"}\n{\"id\":\"b\",\"at\":\"x\"}\n";
+    for (data, format, target, hints) in [
+        (&rows[..], from, jsonl(), ["date(…, \"DD.MM.YYYY\")", "datetime(…, \"DD.MM.YYYY HH:MM:SS\")"]),
+        (&json[..], JSON, to, ["format(…, \"YYYY-MM-DD\")", "format(…, \"YYYY-MM-DDTHH:MM:SS\")"]),
+    ] {
+        let report = Kit::new(Arc::clone(file.schema()), data, format, target).ok();
+        for (finding, hint) in report.findings.iter().zip(hints) {
+            assert!(finding.hint.as_deref().is_some_and(|said| said.contains(hint)), "{finding}");
+        }
+        assert_eq!(report.findings.len(), 2);
+    }
+}
+
 const DATED: &str = "
        01 HEAD.
           05 KIND PIC X.
