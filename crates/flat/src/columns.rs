@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use quayline_core::{Code, Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Shape};
 
+use crate::header::TWICE;
+
 /// The columns of a shape, in document order: `ID`, `ADDR.CITY`, `CAR[0].MAKE`, `CAR[0].MODEL`, `CAR[1].MAKE`, …
 #[derive(Clone, Debug)]
 pub struct Columns {
@@ -80,7 +82,7 @@ impl Columns {
         let mut seen = HashSet::with_capacity(columns.len());
         if let Some(name) = columns.names().find(|name| !seen.insert(*name)) {
             let message = format!("two fields have the column name {name}");
-            let finding = Finding::error(Code("FLAT-006"), Fault::Config, message);
+            let finding = Finding::error(TWICE, Fault::Config, message);
             return Err(finding
                 .hint("rename one of the fields, or write JSON, which nests the fields of a group")
                 .into());
