@@ -228,11 +228,16 @@ fn without_controls(text: &str) -> String {
 
 /// Installs a hook that prints a useful report for a panic; the process then ends with [`Exit::OurBug`].
 ///
+/// A panic of the library that reads Parquet and Arrow prints nothing: it becomes a finding about the file.
+///
 /// A panic by a damaged file of the store prints nothing if it ends in an error. If it ends the process, the hook reports the damage.
 ///
 /// The message of a panic comes from this program, so it contains no payload (STYLE 3.3); it names the broken invariant.
 pub(crate) fn report_our_bugs() {
     std::panic::set_hook(Box::new(|panic| {
+        if quayline_columnar::is_reading_guarded() {
+            return;
+        }
         if let Some(guarded) = quayline_store::count_guarded_panic(panic.location()) {
             let Some(error) = guarded.fatal() else { return };
             std::process::exit(Stop::from(error.finding()).report(&Console::plain()).code().into());

@@ -79,6 +79,6 @@ pub use parquet::{Codec, ParquetEncoder, ParquetMark, ParquetOptions, ParquetPag
 pub use plan::{ColumnOptions, Nesting, TextStore};
 pub use read::{
     BATCH_BYTES, BATCH_ROWS_MAX, ColumnForm, ColumnInput, ColumnReadError, ColumnReader, RowFault, RowSource, Rows,
-    UnknownColumn, shape_of,
+    UnknownColumn, is_reading_guarded, shape_of,
 };
 pub use sink::ColumnSink;

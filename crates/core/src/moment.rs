@@ -5,7 +5,8 @@
 pub enum Moment {
     /// `2026-01-31`.
     Date,
-    /// `2026-01-31T23:59:59`, with up to six decimals and without a time zone. A blank may be in the place of `T`.
+    /// `2026-01-31T23:59:59`, with up to six decimals and without a time zone. A blank in the place of `T`, as databases write it, is
+    /// read too; readers and writers of text put the `T` there, so that all texts have one form.
     Timestamp,
 }
 
@@ -26,6 +27,26 @@ impl Moment {
             Moment::Date => "a date YYYY-MM-DD",
             Moment::Timestamp => "a timestamp YYYY-MM-DDThh:mm:ss with up to 6 decimals",
         }
+    }
+
+    /// Bytes of the date, before the `T` of a timestamp.
+    pub const DATE_LEN: usize = 10;
+
+    /// Returns true if the text, which is valid, has a blank in the place of `T`.
+    #[must_use]
+    pub fn has_blank(self, text: &[u8]) -> bool {
+        self == Moment::Timestamp && text.get(Moment::DATE_LEN) == Some(&b' ')
+    }
+
+    /// Returns the text with `T` in the place of a blank; `None` if it has no such blank or is not valid.
+    #[must_use]
+    pub fn in_one_form(self, text: &[u8]) -> Option<Vec<u8>> {
+        if !self.has_blank(text) || self.read(text).is_none() {
+            return None;
+        }
+        let mut text = text.to_vec();
+        text[Moment::DATE_LEN] = b'T';
+        Some(text)
     }
 
     /// Days, or microseconds, since 1970-01-01 in the proleptic Gregorian calendar; `None` for text of another form and for days and times that

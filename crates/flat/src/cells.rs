@@ -124,6 +124,24 @@ impl Cells {
         }
     }
 
+    /// Returns the bytes of a cell that has a value. `""` is one only if `has_empty_text`.
+    pub(crate) fn value<'a>(&'a self, raw: &'a [u8], i: usize, has_empty_text: bool) -> Option<&'a [u8]> {
+        let bytes = self.run(raw, i).bytes();
+        (!self.is_empty_cell(i) && (has_empty_text || !bytes.is_empty())).then_some(bytes)
+    }
+
+    /// Changes a byte of a cell.
+    pub(crate) fn replace_byte(&mut self, raw: &[u8], i: usize, at: usize, byte: u8) {
+        let start = self.unfolded.len();
+        let Cell { start: from, len, kind } = self.cells[i];
+        match kind {
+            Kind::Unfolded => self.unfolded.extend_from_within(from..from + len),
+            _ => self.unfolded.extend_from_slice(&raw[from..from + len]),
+        }
+        self.unfolded[start + at] = byte;
+        self.cells[i] = Cell { start, len, kind: Kind::Unfolded };
+    }
+
     pub(crate) fn run<'a>(&'a self, raw: &'a [u8], i: usize) -> Run<'a> {
         let Cell { start, len, kind } = self.cells[i];
         let bytes = if kind == Kind::Unfolded { &self.unfolded } else { raw };

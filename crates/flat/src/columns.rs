@@ -1,6 +1,10 @@
 //! A shape as a table: the column of every leaf occurrence.
 
+use std::collections::HashSet;
+
 use quayline_core::{Code, Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Shape};
+
+use crate::header::TWICE;
 
 /// The columns of a shape, in document order: `ID`, `ADDR.CITY`, `CAR[0].MAKE`, `CAR[0].MODEL`, `CAR[1].MAKE`, …
 #[derive(Clone, Debug)]
@@ -28,7 +32,7 @@ impl Columns {
     ///
     /// # Errors
     /// `FLAT-002` for a list without a maximum, `FLAT-001` for more columns than `Limits::columns_max`; both name the list and a remedy.
-    /// `FLAT-004` for a shape without leaves.
+    /// `FLAT-004` for a shape without leaves, `FLAT-006` for two columns of one name: a field `a.b` beside a group `a` with a field `b`.
     pub fn new(shape: &Shape, limits: &Limits) -> Result<Self, Findings> {
         let mut nodes: Vec<NodeColumns> = Vec::with_capacity(shape.len());
         let mut widths = vec![0u64; shape.len()];
@@ -75,6 +79,14 @@ impl Columns {
             columns.name(shape, child, "");
         }
         debug_assert_eq!(columns.ends.len() as u64, total);
+        let mut seen = HashSet::with_capacity(columns.len());
+        if let Some(name) = columns.names().find(|name| !seen.insert(*name)) {
+            let message = format!("two fields have the column name {name}");
+            let finding = Finding::error(TWICE, Fault::Config, message);
+            return Err(finding
+                .hint("rename one of the fields, or write JSON, which nests the fields of a group")
+                .into());
+        }
         Ok(columns)
     }
 

@@ -210,8 +210,11 @@ impl FlatFault {
             FlatFaultKind::NoRow => {
                 "drop documents without an occurrence of the list in the map: if count(…) = 0 { drop }"
             }
-            FlatFaultKind::NotMoment(_) if self.line.is_some() => {
+            FlatFaultKind::NotMoment(Moment::Date) if self.line.is_some() => {
                 "correct the cell, or make the field text in the layout and convert it in the map: date(…, \"DD.MM.YYYY\")"
+            }
+            FlatFaultKind::NotMoment(Moment::Timestamp) if self.line.is_some() => {
+                "correct the cell, or make the field text in the layout and convert it in the map: datetime(…, \"DD.MM.YYYY HH:MM:SS\")"
             }
             FlatFaultKind::Missing => "fill the cell, or leave `required` out for this field in the layout",
             FlatFaultKind::Exceeds(Bound::Length(_)) => {
@@ -229,7 +232,10 @@ impl FlatFault {
             FlatFaultKind::KeyRepeats { ascending: true } => {
                 "write the documents in ascending order of their keys, or leave `key-order` out of the layout"
             }
-            FlatFaultKind::NotMoment(_) => "write it in this form in the map: format(…, \"YYYY-MM-DD\")",
+            FlatFaultKind::NotMoment(Moment::Date) => "write it in this form in the map: format(…, \"YYYY-MM-DD\")",
+            FlatFaultKind::NotMoment(Moment::Timestamp) => {
+                "write it in this form in the map: format(…, \"YYYY-MM-DDTHH:MM:SS\")"
+            }
         };
         let fault = if self.line.is_some() { Fault::Sender } else { Fault::Config };
         Finding::error(self.code(), fault, self.to_string()).at(self.place()).hint(hint)

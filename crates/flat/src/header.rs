@@ -10,6 +10,9 @@ use crate::cells::Cells;
 use crate::fault::NOT_UTF8;
 use crate::style;
 
+/// Two columns have one name.
+pub(crate) const TWICE: Code = Code("FLAT-006");
+
 /// Findings of one kind that are reported individually; the rest is counted.
 const TOLD_MAX: usize = 20;
 
@@ -66,8 +69,7 @@ impl Header {
                 None => errors.push(at(i, unknown(name, columns))),
                 Some(column) if header.cells[*column].is_some() => {
                     let message = format!("column {name} occurs twice in the header");
-                    errors
-                        .push(at(i, Finding::error(Code("FLAT-006"), Fault::Sender, message).hint("keep one of them")));
+                    errors.push(at(i, Finding::error(TWICE, Fault::Sender, message).hint("keep one of them")));
                 }
                 Some(column) => header.cells[*column] = Some(i),
             }

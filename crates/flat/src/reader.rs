@@ -2,7 +2,7 @@
 
 use quayline_core::{
     Digits, Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink,
-    Value, read_bool, read_number,
+    Value, is_exact_double, read_bool, read_number,
 };
 
 use crate::cells::Cells;
@@ -171,14 +171,22 @@ impl CsvReader {
         let cells = &self.cells;
         note(&mut self.filled, &self.header.cells, |cell| !cells.is_empty_cell(cell));
         let cell = |column: usize| self.header.cells[column].filter(|cell| !cells.is_empty_cell(*cell));
+        let mut blanks = Vec::new();
         for (column, check) in &self.checks {
             let Some(cell) = cell(*column) else { continue };
-            if let Some(kind) = check.fault(cells.run(row.raw, cell).bytes()) {
+            let text = cells.run(row.raw, cell).bytes();
+            if let Some(kind) = check.fault(text) {
                 return Err(fault(kind, Some(self.columns.name_of(*column).to_owned())));
+            }
+            if matches!(check, Check::Moment(moment) if moment.has_blank(text)) {
+                blanks.push(cell);
             }
         }
         if let Some(column) = self.required.iter().find(|column| cell(**column).is_none()) {
             return Err(fault(FlatFaultKind::Missing, Some(self.columns.name_of(*column).to_owned())));
+        }
+        for cell in blanks {
+            self.cells.replace_byte(row.raw, cell, Moment::DATE_LEN, b'T');
         }
         let source = Source { reader: self, raw: row.raw, ascii };
         sink.enter(NodeId::ROOT);
@@ -287,6 +295,11 @@ pub(crate) fn send_cell<S: Sink>(sink: &mut S, node: NodeId, scalar: &Scalar, ru
         Scalar::Bytes { .. } => return send_bytes(sink, node, run.bytes()),
         Scalar::Bool => truth_of(run.bytes()).map(Value::Bool),
         scalar => read_number(scalar, run.bytes(), &mut scratch),
+    };
+    let number = match number {
+        // The sink's floats have more bits than a double.
+        Some(Value::Float64(_)) if S::TAKES_FLOAT_TEXT && !is_exact_double(run.bytes()) => None,
+        number => number,
     };
     let text = if is_ascii { Value::Ascii(run) } else { Value::Text(run) };
     sink.value(node, number.unwrap_or(text));

@@ -224,6 +224,8 @@ impl CsvWriter {
 }
 
 impl Sink for CsvWriter {
+    const TAKES_FLOAT_DIGITS: bool = true;
+
     fn enter(&mut self, node: NodeId) {
         if self.beyond > 0 {
             self.beyond += 1;
@@ -284,7 +286,10 @@ impl Sink for CsvWriter {
             self.fault.get_or_insert(fault);
         }
         let start = self.open_cell(column);
-        put_value(&mut self.out, value, self.style);
+        match self.moments.in_one_form(node, value) {
+            Some(text) => put_value(&mut self.out, Value::Ascii(text[..].into()), self.style),
+            None => put_value(&mut self.out, value, self.style),
+        }
         let end = self.out.len();
         self.row.cells.push(Cell { column, start, end });
     }
@@ -315,6 +320,17 @@ impl Moments {
     #[inline(always)]
     pub(crate) fn fault(&self, node: NodeId, value: Value<'_>) -> Option<FlatFault> {
         if self.0.is_empty() { None } else { self.check(node, value) }
+    }
+
+    /// Returns the text of a timestamp that has a blank in the place of `T`, with `T`.
+    #[inline(always)]
+    pub(crate) fn in_one_form(&self, node: NodeId, value: Value<'_>) -> Option<Vec<u8>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let (moment, _) = self.0.get(node.index())?.as_ref()?;
+        let (Value::Text(run) | Value::Ascii(run)) = value else { return None };
+        moment.in_one_form(run.bytes())
     }
 
     #[inline(never)]

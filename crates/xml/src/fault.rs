@@ -58,6 +58,11 @@ pub enum XmlFaultKind {
     Doctype,
     /// `XML-012`: another encoding than UTF-8.
     Encoding,
+    /// `XML-012`: the declaration names another encoding than UTF-8.
+    Declared {
+        /// The encoding, if it has the form of a name.
+        encoding: Option<String>,
+    },
     /// `XML-013`: the file ends inside an element.
     Truncated,
     /// `XML-014`: an element (with all in it) or other markup longer than `record_bytes_max`.
@@ -141,7 +146,7 @@ impl XmlFault {
         Code(match &self.kind {
             XmlFaultKind::Syntax(_) => "XML-010",
             XmlFaultKind::Doctype => "XML-011",
-            XmlFaultKind::Encoding => "XML-012",
+            XmlFaultKind::Encoding | XmlFaultKind::Declared { .. } => "XML-012",
             XmlFaultKind::Truncated => "XML-013",
             XmlFaultKind::TooLarge { .. } => "XML-014",
             XmlFaultKind::TooDeep { .. } => "XML-015",
@@ -174,6 +179,9 @@ impl XmlFault {
             XmlFaultKind::Syntax(_) => "correct the file with the program that wrote it: it is not well-formed XML",
             XmlFaultKind::Doctype => {
                 "remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end"
+            }
+            XmlFaultKind::Declared { .. } => {
+                "if the file is in UTF-8, change the declaration to encoding=\"UTF-8\"; otherwise convert the file too, for example with `iconv -f NAME -t UTF-8`"
             }
             XmlFaultKind::Encoding => "convert the file to UTF-8, for example with `iconv -t UTF-8`",
             XmlFaultKind::Truncated => "the transfer stopped early: compare the file's size with the sender's",
@@ -238,6 +246,12 @@ impl fmt::Display for XmlFault {
             }),
             XmlFaultKind::Doctype => f.write_str("the file has a document type definition with declarations"),
             XmlFaultKind::Encoding => f.write_str("the file is not in UTF-8"),
+            XmlFaultKind::Declared { encoding: Some(name) } => {
+                write!(f, "the XML declaration names the encoding {name}, and only UTF-8 is read")
+            }
+            XmlFaultKind::Declared { encoding: None } => {
+                f.write_str("the XML declaration names another encoding than UTF-8")
+            }
             XmlFaultKind::Truncated => f.write_str("the file ends inside an element"),
             XmlFaultKind::TooLarge { limit } => write!(f, "an element is longer than {limit} bytes"),
             XmlFaultKind::TooDeep { limit } => write!(f, "elements are nested deeper than {limit}"),

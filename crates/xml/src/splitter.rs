@@ -294,10 +294,13 @@ impl RecordSplitter {
         let Some(stop) = memmem::find(text, b"?>") else {
             return self.short(input, end);
         };
-        if encoding(&text[..stop])
-            .is_some_and(|name| !name.eq_ignore_ascii_case(b"utf-8") && !name.eq_ignore_ascii_case(b"us-ascii"))
+        if let Some(name) = encoding(&text[..stop])
+            .filter(|name| !name.eq_ignore_ascii_case(b"utf-8") && !name.eq_ignore_ascii_case(b"us-ascii"))
         {
-            return Err(self.fault(XmlFaultKind::Encoding, &[]));
+            let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+            let name = Some(name).filter(|name| (1..=40).contains(&name.len()) && name.iter().all(is_plain));
+            let encoding = name.and_then(|name| core::str::from_utf8(name).ok()).map(str::to_owned);
+            return Err(self.fault(XmlFaultKind::Declared { encoding }, &[]));
         }
         self.phase = if self.wrapped { Phase::Prolog } else { Phase::Records };
         self.at = self.at.behind(&text[..stop + 2]);

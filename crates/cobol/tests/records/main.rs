@@ -4,6 +4,7 @@ mod audited;
 mod contradictions;
 mod dates;
 mod found;
+mod hexadecimal;
 mod laws;
 mod names;
 mod null;

@@ -1,5 +1,6 @@
 //! The file: its form, its schema, and its rows in batches.
 
+use core::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -380,8 +381,8 @@ impl ColumnReader {
             let next = guarded(form, || {
                 let next = match batches {
                     Batches::Parquet(reader) => reader.next(),
-                    Batches::Int96 { wide, exact, columns } => match (wide.next(), exact.next()) {
-                        (Some(Ok(wide)), Some(Ok(exact))) => return int96::exact(&wide, &exact, columns).map(Some),
+                    Batches::Int96 { wide, exact, .. } => match (wide.next(), exact.next()) {
+                        (Some(Ok(wide)), Some(Ok(exact))) => return Ok(Some((wide, Some(exact)))),
                         (None, _) => None,
                         (wide, Some(Err(error))) => Some(wide.and_then(Result::err).map_or(Err(error), Err)),
                         (wide, _) => wide,
@@ -390,8 +391,15 @@ impl ColumnReader {
                     Batches::Stream(reader) => reader.next(),
                     Batches::Ended => None,
                 };
-                next.transpose().map_err(|error| damaged(form, &error))
+                let batch = next.transpose().map_err(|error| damaged(form, &error))?;
+                Ok(batch.map(|batch| (batch, None)))
             })?;
+            let next = match (next, &self.batches) {
+                (Some((wide, Some(exact))), Batches::Int96 { columns, .. }) => {
+                    Some(int96::exact(&wide, &exact, columns)?)
+                }
+                (next, _) => next.map(|(batch, _)| batch),
+            };
             match next {
                 Some(batch) if batch.num_rows() == 0 => {}
                 next => return Ok(next),
@@ -406,9 +414,23 @@ pub(super) fn damaged(form: ColumnForm, error: &dyn core::fmt::Display) -> Colum
     ColumnReadError::Damaged { form: form.words(), message }
 }
 
+thread_local! {
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns true if this thread runs the library over untrusted bytes, where a panic is a finding about the file and not a bug. A panic
+/// hook asks it before it reports a bug.
+#[must_use]
+pub fn is_reading_guarded() -> bool {
+    IS_GUARDED.get()
+}
+
 /// Runs the library over untrusted bytes. If it panics, the file is damaged, and the program reports that and continues.
 fn guarded<T>(form: ColumnForm, work: impl FnOnce() -> Result<T, ColumnReadError>) -> Result<T, ColumnReadError> {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    IS_GUARDED.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    IS_GUARDED.set(false);
+    match done {
         Ok(done) => done,
         Err(_) => Err(damaged(form, &"its structure contradicts itself")),
     }

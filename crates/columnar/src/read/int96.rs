@@ -20,7 +20,7 @@ use super::input::{ColumnForm, ColumnInput, damaged};
 pub(super) struct Int96 {
     /// The file's schema with microseconds for them.
     pub(super) schema: SchemaRef,
-    /// Indices of the INT96 columns.
+    /// Indices of those with nanoseconds.
     pub(super) columns: Vec<usize>,
 }
 
@@ -34,11 +34,13 @@ impl Int96 {
         }
         let schema = builder.schema();
         let fields: Fields = schema.fields().iter().map(|field| in_microseconds(field, &mut is_int96)).collect();
-        let is_other = |(new, old): (&FieldRef, &FieldRef)| {
-            matches!(old.data_type(), DataType::Timestamp(..)) && new.data_type() != old.data_type()
+        // If the Arrow schema in the file has another unit, its instants have no nanoseconds.
+        let is_exact = |(new, old): (&FieldRef, &FieldRef)| {
+            matches!(old.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _))
+                && new.data_type() != old.data_type()
         };
-        let changed = fields.iter().zip(schema.fields()).map(is_other).enumerate();
-        let columns = changed.filter_map(|(column, is_other)| is_other.then_some(column)).collect();
+        let changed = fields.iter().zip(schema.fields()).map(is_exact).enumerate();
+        let columns = changed.filter_map(|(column, is_exact)| is_exact.then_some(column)).collect();
         Some(Int96 { schema: Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())), columns })
     }
 }

@@ -41,7 +41,7 @@ mod time;
 mod walk;
 
 pub use error::ColumnReadError;
-pub use input::{ColumnForm, ColumnInput, ColumnReader};
+pub use input::{ColumnForm, ColumnInput, ColumnReader, is_reading_guarded};
 pub use shape::shape_of;
 pub use walk::{RowFault, RowSource, Rows, UnknownColumn};
 

@@ -399,11 +399,15 @@ fn drain(bytes: Vec<u8>) -> Result<usize, String> {
 
 /// A Parquet file with one column of INT96 timestamps: days since the Julian epoch, and nanoseconds in the day.
 fn int96_file(instants: &[(u32, u64)]) -> Vec<u8> {
+    int96_file_with(instants, parquet::file::properties::WriterProperties::default())
+}
+
+fn int96_file_with(instants: &[(u32, u64)], properties: parquet::file::properties::WriterProperties) -> Vec<u8> {
     use parquet::data_type::{Int96, Int96Type};
     let schema =
         parquet::schema::parser::parse_message_type("message m { required int96 T; optional int32 N; }").unwrap();
     let mut writer =
-        parquet::file::writer::SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::default()).unwrap();
+        parquet::file::writer::SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties)).unwrap();
     let mut group = writer.next_row_group().unwrap();
     let mut column = group.next_column().unwrap().unwrap();
     let value = |(day, nanos): &(u32, u64)| {
@@ -459,6 +463,28 @@ fn int96_timestamps_are_exact_in_every_year() {
     );
     let said = texts(int96_file(&[(day(2_932_896), 0), (day(0), 1)])).unwrap_err();
     assert!(said.contains("INT96") && said.contains("1677"), "{said}");
+}
+
+/// INT96 whose stored Arrow schema has seconds or milliseconds ended the program.
+#[test]
+fn int96_timestamps_of_every_stored_unit_are_read() {
+    use arrow_schema::{DataType, Field, Schema, TimeUnit};
+    for unit in [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond] {
+        for (zone, end) in [(None, ""), (Some("UTC".into()), "Z")] {
+            let stored = Schema::new(vec![
+                Field::new("T", DataType::Timestamp(unit, zone), false),
+                Field::new("N", DataType::Int32, true),
+            ]);
+            let entry = parquet::arrow::encode_arrow_schema(&stored);
+            let properties = parquet::file::properties::WriterProperties::builder().set_key_value_metadata(Some(vec![
+                parquet::file::metadata::KeyValue::new("ARROW:schema".to_owned(), entry),
+            ]));
+            let file = int96_file_with(&[(2_440_588, 2_000_000_000)], properties.build());
+            let decimals = if unit == TimeUnit::Nanosecond { "000000000" } else { "000000" };
+            let expected = format!(" row={{ T=\"1970-01-01T00:00:02.{decimals}{end}\" N=0}}");
+            assert_eq!(texts(file), Ok(vec![expected]), "{unit:?}");
+        }
+    }
 }
 
 /// A time outside of a day was written as invalid digits: `00:00:-1.999`.

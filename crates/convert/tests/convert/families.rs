@@ -144,10 +144,12 @@ fn neighbouring_documents_with_equal_keys_are_not_written() {
     let report = kit.ok();
     assert_eq!((report.findings[0].code.0, report.findings.len(), report.tally.records_out), ("FLAT-028", 1, 3));
     assert_eq!(kit.text("out"), "sku,order,customer,quantity\na,1,,\nc,2,,\nd,1,,\n");
-    // Null and empty text are one key for a reader, and so is text in other quotes.
-    let kit = to_rows(KEYED, &(order("\"\"", "a") + "{\"lines\":[{\"sku\":\"b\"}]}\n" + &order("\"a\\\"b\"", "c")));
+    // Null and empty text are two keys for a reader; text in other quotes is one.
+    let quoted = order("\"a\\\"b\"", "c");
+    let empty = order("\"\"", "a") + "{\"order\":null,\"lines\":[{\"sku\":\"b\"}]}\n";
+    let kit = to_rows(KEYED, &(empty + &quoted + &quoted));
     let report = kit.ok();
-    assert_eq!((report.findings[0].code.0, report.tally.records_out), ("FLAT-028", 2));
+    assert_eq!((report.findings[0].code.0, report.findings.len(), report.tally.records_out), ("FLAT-028", 1, 3));
     let ascending = KEYED.replace("[[field]]\nname = \"sku\"", "key-order = \"ascending\"\n[[field]]\nname = \"sku\"");
     let kit = to_rows(&ascending, &json);
     assert_eq!(kit.ok().findings.len(), 2);
@@ -197,6 +199,35 @@ fn rows_that_contradict_each_other_are_rejected_together() {
     let report = kit.ok();
     assert_eq!((report.findings[0].code.0, report.tally.records_out), ("FLAT-025", 1));
     assert_eq!(kit.text("out"), "sku,order,customer,quantity\n,2,,\n");
+}
+
+/// An absent key and an empty text were one document, and in another field they passed as equal.
+#[test]
+fn an_absent_cell_differs_from_an_empty_text() {
+    let layout = KEYED.replace("[\"order\"]", "[\"order\", \"customer\"]").replace("required = true\n", "");
+    let rows = "sku,order,customer,quantity\na,1,,1\nb,1,\"\",1\nc,1,\"\",2\n";
+    let documents = "{\"order\":\"1\",\"lines\":[{\"sku\":\"a\",\"quantity\":1}]}\n\
+                     {\"order\":\"1\",\"customer\":\"\",\"lines\":[{\"sku\":\"b\",\"quantity\":1},{\"sku\":\"c\",\"quantity\":2}]}\n";
+    for (layout, is_ascending) in [(layout.clone(), false), (format!("key-order = \"ascending\"\n{layout}"), true)] {
+        let kit = to_json(&layout, rows);
+        assert_eq!(kit.ok().findings.len(), 0, "{is_ascending}");
+        assert_eq!(kit.text("out"), documents);
+        let back = to_rows(&layout, documents);
+        assert_eq!(back.ok().findings.len(), 0, "{is_ascending}");
+        assert_eq!(back.text("out"), rows);
+    }
+    let kit = to_json(KEYED, "sku,order,customer,quantity\na,1,,1\nb,1,\"\",1\na,2,\"\",1\nb,2,,1\n");
+    let said: Vec<String> = kit.ok().findings.iter().map(|f| format!("{} {:?}", f.code, f.place.line)).collect();
+    assert_eq!(said, ["FLAT-020 Some(3)", "FLAT-020 Some(5)"]);
+    // In a field of another type, both are absent.
+    for field in ["type = \"integer\"", "type = \"date\"", "type = \"timestamp\""] {
+        let layout = layout.replace("name = \"customer\"", &format!("name = \"customer\"\n{field}"));
+        let kit = to_json(&layout, rows);
+        assert_eq!(kit.ok().tally.records_out, 1, "{field}");
+        let layout = KEYED.replace("name = \"customer\"", &format!("name = \"customer\"\n{field}"));
+        let kit = to_json(&layout, rows);
+        assert_eq!((kit.ok().tally.records_out, kit.ok().findings.len()), (1, 0), "{field}");
+    }
 }
 
 #[test]

@@ -80,6 +80,56 @@ fn dates_of_csv_are_checked_both_ways() {
     }
 }
 
+/// A timestamp with a blank in the place of `T` passed on unchanged, in a form that no field has.
+#[test]
+fn timestamps_of_csv_have_one_form() {
+    let file = load("csv");
+    let (from, to) = (file.source().expect("a source"), file.target().expect("a target"));
+    let with_t = "id,day,at\na,,2026-01-31T10:00:00\nb,,2026-01-31T10:00:00.5\n\u{e4},,2026-01-31T10:00:00\n";
+    let with_blank = with_t.replace("1T1", "1 1").replacen("2026-01-31 10:00:00.5", "\"2026-01-31 10:00:00.5\"", 1);
+    let json = |rows: &str| {
+        let kit = Kit::new(Arc::clone(file.schema()), rows.as_bytes(), from.clone(), jsonl());
+        assert_eq!(kit.ok().findings.len(), 0);
+        kit.text("out")
+    };
+    assert_eq!(json(&with_blank), json(with_t));
+    let kit = Kit::new(Arc::clone(file.schema()), json(with_t).replace("1T1", "1 1").as_bytes(), JSON, to);
+    assert_eq!(kit.ok().findings.len(), 0);
+    assert_eq!(kit.text("out"), with_t);
+    // In rows of keys too.
+    let keyed = format!("layout = \"csv\"\ngroup-by = [\"id\"]\n{FIELDS}list = \"lines\"\n");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("rows.toml"), keyed).expect("written");
+    let file = ShapeFile::load(folder.path(), "rows.toml", &ShapeOptions::default()).expect("a layout");
+    let kit = Kit::new(Arc::clone(file.schema()), with_blank.as_bytes(), file.source().expect("a source"), jsonl());
+    assert_eq!(kit.ok().findings.len(), 0);
+    let read = kit.text("out");
+    assert!(read.contains("\"at\":\"2026-01-31T10:00:00.5\"") && !read.contains("31 10"), "{read}");
+    let blank = read.replace("1T1", "1 1");
+    let kit = Kit::new(Arc::clone(file.schema()), blank.as_bytes(), JSON, file.target().expect("a target"));
+    assert_eq!(kit.ok().findings.len(), 0);
+    assert_eq!(kit.text("out"), with_t);
+}
+
+/// The hint for a timestamp proposed the format of a date, which is refused again.
+#[test]
+fn the_hint_has_the_format_of_the_type() {
+    let file = load("csv");
+    let (from, to) = (file.source().expect("a source"), file.target().expect("a target"));
+    let rows = b"id,day,at\na,x,\nb,,x\n";
+    let json = b"{\"id\":\"a\",\"day\":\"x\"}\n{\"id\":\"b\",\"at\":\"x\"}\n";
+    for (data, format, target, hints) in [
+        (&rows[..], from, jsonl(), ["date(…, \"DD.MM.YYYY\")", "datetime(…, \"DD.MM.YYYY HH:MM:SS\")"]),
+        (&json[..], JSON, to, ["format(…, \"YYYY-MM-DD\")", "format(…, \"YYYY-MM-DDTHH:MM:SS\")"]),
+    ] {
+        let report = Kit::new(Arc::clone(file.schema()), data, format, target).ok();
+        for (finding, hint) in report.findings.iter().zip(hints) {
+            assert!(finding.hint.as_deref().is_some_and(|said| said.contains(hint)), "{finding}");
+        }
+        assert_eq!(report.findings.len(), 2);
+    }
+}
+
 const DATED: &str = "
        01 HEAD.
           05 KIND PIC X.

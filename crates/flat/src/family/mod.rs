@@ -72,6 +72,8 @@ pub struct KeyedColumn {
     pub leaf: NodeId,
     /// Role of the column in its document.
     pub role: ColumnRole,
+    /// True if `""` is a value of the column's type. Otherwise it is an empty cell.
+    pub has_empty_text: bool,
 }
 
 /// Role of a column in its document.
@@ -93,6 +95,16 @@ pub enum KeyOrder {
     Together,
     /// Keys ascend, compared as text.
     Ascending,
+}
+
+/// Appends a cell to the key of a row, if it has a value. Keys compare as their cells do, an absent value before an empty text.
+fn push_key(key: &mut Vec<u8>, text: Option<&[u8]>) {
+    if let Some(text) = text {
+        key.push(1);
+        key.extend_from_slice(text);
+    }
+    // A zero after each part sorts before every character of a longer part.
+    key.push(0);
 }
 
 impl RowFamilies {

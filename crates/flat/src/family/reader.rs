@@ -21,7 +21,7 @@ pub struct FamilyReader {
     header: Header,
     cells: Cells,
     /// Cells of the document's first row that all of its rows must share.
-    common: Vec<Vec<u8>>,
+    common: Vec<Option<Vec<u8>>>,
     rows: Vec<Member>,
     faults: Vec<FlatFault>,
     moments: Vec<(NodeId, Moment)>,
@@ -264,7 +264,7 @@ impl FamilyReader {
             } else {
                 for (column, (leaf, role)) in columns.iter().enumerate() {
                     let cell = self.header.cells[column];
-                    let text = cell.map(|cell| self.cells.run(bytes, cell).bytes().to_vec()).unwrap_or_default();
+                    let text = self.value_of(bytes, cell, *leaf).map(<[u8]>::to_vec);
                     self.common.push(text);
                     if *role != ColumnRole::Row {
                         self.cell(bytes, row.line, cell, *leaf, sink);
@@ -289,22 +289,26 @@ impl FamilyReader {
     /// Checks that a row says the same of its document as the first one.
     fn compare(&mut self, bytes: &[u8], line: u64, columns: &[(NodeId, ColumnRole)]) {
         for (column, (leaf, role)) in columns.iter().enumerate() {
-            let Some(cell) = self.header.cells[column] else { continue };
-            if *role != ColumnRole::Row && self.cells.run(bytes, cell).bytes() != self.common[column] {
+            if *role == ColumnRole::Row {
+                continue;
+            }
+            if self.value_of(bytes, self.header.cells[column], *leaf) != self.common[column].as_deref() {
                 let name = self.shape.node(*leaf).name.clone();
                 self.fault(FlatFaultKind::Differs, line, Some(name));
             }
         }
     }
 
+    /// Returns the bytes of a leaf's cell, if it has a value.
+    fn value_of<'a>(&'a self, raw: &'a [u8], cell: Option<usize>, leaf: NodeId) -> Option<&'a [u8]> {
+        let scalar = self.shape.node(leaf).scalar()?;
+        self.cells.value(raw, cell?, has_empty_text(leaf, scalar, &self.moments))
+    }
+
     fn cell<S: Sink>(&mut self, raw: &[u8], line: u64, cell: Option<usize>, leaf: NodeId, sink: &mut S) {
         let node = self.shape.node(leaf);
         let NodeKind::Scalar(scalar) = &node.kind else { return };
-        let has_value = |cell: usize| {
-            let is_empty = self.cells.run(raw, cell).len() == 0 && !has_empty_text(leaf, scalar, &self.moments);
-            !is_empty && !self.cells.is_empty_cell(cell)
-        };
-        let is_there = cell.is_some_and(has_value);
+        let is_there = self.value_of(raw, cell, leaf).is_some();
         if !is_there && node.occurs == Occurs::Once {
             return self.fault(FlatFaultKind::Missing, line, Some(self.shape.path(leaf)));
         }
@@ -321,6 +325,11 @@ impl FamilyReader {
         if let Some(kind) = check.and_then(|check| check.fault(run.bytes())) {
             let name = self.shape.path(leaf);
             return self.fault(kind, line, Some(name));
+        }
+        if let Some(Check::Moment(moment)) = check
+            && let Some(text) = moment.in_one_form(run.bytes())
+        {
+            return sink.value(leaf, Value::Ascii(text[..].into()));
         }
         send_cell(sink, leaf, scalar, run, run.bytes().iter().all(|b| (0x20..0x7f).contains(b)));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quayline_core::{Findings, Limits};
 
-use super::{ColumnRole, KeyOrder, RowFamilies};
+use super::{ColumnRole, KeyOrder, RowFamilies, push_key};
 use crate::cells::Cells;
 use crate::header::Header;
 use crate::{CsvStyle, FlatFault, FlatFaultKind, Row};
@@ -18,8 +18,8 @@ pub struct FamilySplitter {
     families: Arc<RowFamilies>,
     delimiter: u8,
     cells: Cells,
-    /// The cells of keys.
-    keys: Vec<usize>,
+    /// The cells of keys, and whether `""` is a value there.
+    keys: Vec<(usize, bool)>,
     key: Vec<u8>,
     previous: Option<Vec<u8>>,
     seen: HashSet<u64>,
@@ -53,7 +53,8 @@ impl FamilySplitter {
                 }
             };
             let places = columns.iter().zip(&header.cells);
-            keys = places.filter(|(column, _)| column.role == ColumnRole::Key).filter_map(|(_, cell)| *cell).collect();
+            let keys_of = places.filter(|(column, _)| column.role == ColumnRole::Key);
+            keys = keys_of.filter_map(|(column, cell)| Some(((*cell)?, column.has_empty_text))).collect();
         }
         Ok(FamilySplitter {
             families: Arc::clone(families),
@@ -90,14 +91,12 @@ impl FamilySplitter {
             }
             RowFamilies::Keys { order, .. } => *order,
         };
-        if self.keys.iter().any(|cell| *cell >= self.cells.len()) {
+        if self.keys.iter().any(|(cell, _)| *cell >= self.cells.len()) {
             return Ok(false);
         }
         self.key.clear();
-        for cell in &self.keys {
-            // A zero between the parts sorts before every character of a longer part.
-            self.key.extend_from_slice(self.cells.run(row.raw, *cell).bytes());
-            self.key.push(0);
+        for (cell, has_empty_text) in &self.keys {
+            push_key(&mut self.key, self.cells.value(row.raw, *cell, *has_empty_text));
         }
         let Some(previous) = &self.previous else {
             self.remember(row, order)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quayline_core::{Findings, Moment, NodeId, Shape, Sink, Value};
 
-use super::{ColumnRole, KeyOrder, RowFamilies};
+use super::{ColumnRole, KeyOrder, RowFamilies, push_key};
 use crate::writer::{Moments, put_name, put_value};
 use crate::{CsvStyle, FlatFault, FlatFaultKind, Header};
 
@@ -256,10 +256,12 @@ impl FamilyWriter {
                     self.fault = Some(FlatFault { kind: FlatFaultKind::NoRow, line: None, column: None });
                     return;
                 }
-                let mut key = Vec::new();
+                let (mut key, mut plain) = (Vec::new(), Vec::new());
                 for (number, _) in columns.iter().enumerate().filter(|(_, column)| column.role == ColumnRole::Key) {
-                    put_plain(&mut key, row_text(&self.text, document, number));
-                    key.push(0);
+                    let cell = row_text(&self.text, document, number);
+                    plain.clear();
+                    put_plain(&mut plain, cell);
+                    push_key(&mut key, (!cell.is_empty()).then_some(&plain));
                 }
                 if let Some(kind) = self.keys.last().and_then(|(_, last)| order.fault(last, &key)) {
                     self.fault = Some(FlatFault { kind, line: None, column: None });
@@ -294,6 +296,8 @@ fn forms(value: &str, style: CsvStyle) -> [Vec<u8>; 2] {
 }
 
 impl Sink for FamilyWriter {
+    const TAKES_FLOAT_DIGITS: bool = true;
+
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
             self.forget();
@@ -329,7 +333,10 @@ impl Sink for FamilyWriter {
             self.fault.get_or_insert(fault);
         }
         let start = self.text.len();
-        put_value(&mut self.text, value, self.style);
+        match self.moments.in_one_form(node, value) {
+            Some(text) => put_value(&mut self.text, Value::Ascii(text[..].into()), self.style),
+            None => put_value(&mut self.text, value, self.style),
+        }
         row.cells[cell] = Some(start..self.text.len());
     }
 

@@ -179,3 +179,18 @@ fn more_occurrences_than_columns_are_a_fault_and_no_row() {
         hint: raise the list's maximum in the copybook or write JSON, which holds any number"#]]
     .assert_eq(&writer.take_fault().unwrap().finding().to_string());
 }
+
+/// Two columns of one name were written, which no reader accepts.
+#[test]
+fn two_columns_of_one_name_are_refused() {
+    use quayline_core::{Occurs, Scalar, Shape};
+    let text = || Scalar::Text { chars_max: None };
+    let mut shape = Shape::builder("row");
+    shape.scalar("a.b", text(), Occurs::Once);
+    shape.open("a", Occurs::Once);
+    shape.scalar("b", text(), Occurs::Once);
+    shape.close();
+    let found = quayline_flat::Columns::new(&shape.finish(), &quayline_core::Limits::default()).expect_err("twice");
+    assert_eq!(found.0[0].code.0, "FLAT-006", "{found}");
+    assert!(found.to_string().contains("two fields have the column name a.b"), "{found}");
+}

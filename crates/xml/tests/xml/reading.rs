@@ -420,10 +420,10 @@ fn other_encodings_are_refused() {
     check(
         "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><records/>",
         expect![[r#"
-        error[XML-012]: the file is not in UTF-8
+        error[XML-012]: the XML declaration names the encoding ISO-8859-1, and only UTF-8 is read
           at line 1, column 1
 
-        hint: convert the file to UTF-8, for example with `iconv -t UTF-8`
+        hint: if the file is in UTF-8, change the declaration to encoding="UTF-8"; otherwise convert the file too, for example with `iconv -f NAME -t UTF-8`
     "#]],
     );
     check_with(

@@ -1,6 +1,6 @@
 //! CSV whose documents have several rows: kinds of row, and rows with equal keys.
 
-use quayline_core::{Finding, Findings, Moment, NodeId, Occurs, Shape, ShapeBuilder};
+use quayline_core::{Finding, Findings, Moment, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 use quayline_flat::{ColumnRole, KeyOrder, KeyedColumn, RowFamilies, RowKind};
 use toml::Spanned;
 
@@ -63,9 +63,11 @@ pub(super) fn keyed(
     let mut add = |shape: &mut ShapeBuilder, number: usize, role| {
         let field = layout.field[number].get_ref();
         let (scalar, occurs) = leaves[number].clone();
+        let moment = moment_of(field.kind);
+        let has_empty_text = moment.is_none() && matches!(scalar, Scalar::Text { .. } | Scalar::Bytes { .. });
         let node = shape.scalar(field.name.get_ref(), scalar, occurs);
-        moments.extend(moment_of(field.kind).map(|moment| (node, moment)));
-        columns.push(KeyedColumn { name: field.name.get_ref().clone(), leaf: node, role });
+        moments.extend(moment.map(|moment| (node, moment)));
+        columns.push(KeyedColumn { name: field.name.get_ref().clone(), leaf: node, role, has_empty_text });
     };
     let of_rows = |number: &usize| layout.field[*number].get_ref().list.is_some();
     for number in (0..layout.field.len()).filter(|number| !of_rows(number)) {
