@@ -49,6 +49,8 @@ pub struct RecordedEvents {
     places: Vec<(Position, Delimiters)>,
     values: Vec<u8>,
     faults: usize,
+    /// Style of the event that was recorded last. An interchange without a trailer is answered in the style of its last segment.
+    style: Option<(LineBreak, bool)>,
     /// Names the business units of the open transaction.
     unit: Option<&'static BusinessUnit>,
 }
@@ -86,7 +88,7 @@ impl RecordedEvents {
     /// Records an event and the number of faults that were found since the event before.
     #[inline(always)]
     pub fn event(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: usize) {
-        if event == Event::Segment && faults == 0 && pass.in_transaction() {
+        if event == Event::Segment && faults == 0 && pass.in_transaction() && self.style == Some(pass.style()) {
             match self.unit {
                 Some(unit) if pass.segment().tag() == unit.tag => {}
                 _ => return,
@@ -126,9 +128,15 @@ impl RecordedEvents {
                 Kept::Unit { segment, end: self.values.len() }
             }
         };
-        let is_needless = matches!((event, content), (Event::Segment | Event::NeedMore, Kept::Nothing)) && faults == 0;
+        let style = pass.style();
+        let is_needless = match (event, content) {
+            (Event::Segment, Kept::Nothing) => faults == 0 && self.style == Some(style),
+            (Event::NeedMore, Kept::Nothing) => faults == 0,
+            _ => false,
+        };
         if !is_needless {
-            self.events.push(Recorded { event, style: pass.style(), faults: self.faults, content });
+            self.style = Some(style);
+            self.events.push(Recorded { event, style, faults: self.faults, content });
         }
     }
 }

@@ -583,3 +583,14 @@ fn a_caller_decides_about_a_transaction() {
     assert!(answer(OnError::Accept, 9).contains("~AK5*E*4~AK9*E*1*1*1~"), "{}", answer(OnError::Accept, 9));
     assert!(answer(OnError::Accept, 3).contains("~AK5*A~AK9*A*1*1*1~"), "{}", answer(OnError::Accept, 3));
 }
+
+/// A recording left out the segment that showed the line ends, so an interchange without a trailer was answered without them.
+#[test]
+fn a_recording_has_the_line_ends_of_the_last_segment() {
+    let input = b"UNB+UNOA:3+A+B+990802:1557+1'\r\nUNP+3+1'UNA:+.? '";
+    for chunk in 1..input.len() {
+        for name in ["997", "contrl"] {
+            acknowledge(input, chunk, &options(name));
+        }
+    }
+}
