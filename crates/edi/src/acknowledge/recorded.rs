@@ -129,11 +129,9 @@ impl RecordedEvents {
             }
         };
         let style = pass.style();
-        let is_needless = match (event, content) {
-            (Event::Segment, Kept::Nothing) => faults == 0 && self.style == Some(style),
-            (Event::NeedMore, Kept::Nothing) => faults == 0,
-            _ => false,
-        };
+        let is_needless = faults == 0
+            && matches!(content, Kept::Nothing)
+            && (event == Event::NeedMore || event == Event::Segment && self.style == Some(style));
         if !is_needless {
             self.style = Some(style);
             self.events.push(Recorded { event, style, faults: self.faults, content });
