@@ -107,13 +107,6 @@ pub fn read_number<'a>(scalar: &Scalar, text: &[u8], scratch: &'a mut NumberScra
     }
 }
 
-/// Returns true if the text of a number is visibly an integer that a double represents exactly.
-#[must_use]
-#[inline]
-pub fn is_exact_double(text: &[u8]) -> bool {
-    text.len() <= 15 && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-'))
-}
-
 /// Reads `text` as a truth value: `true` or `1`, `false` or `0`. Returns `None` for any other text, `TRUE` and blanks included.
 ///
 /// Source: XML Schema 1.1 part 2, clause 3.3.2.2, lexical mapping of `boolean`.

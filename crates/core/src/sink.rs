@@ -121,14 +121,6 @@ pub trait Sink {
     /// reports the signs that are lost.
     const KEEPS_SIGNED_ZERO: bool = true;
 
-    /// True if the sink takes [`Value::Digits`] for a float leaf and keeps digits that a double does not have. A source whose floats
-    /// have more bits than a double sends them as digits.
-    const TAKES_FLOAT_DIGITS: bool = false;
-
-    /// True if the sink converts the text of a float itself, because its floats have more bits than a double. A source of text sends
-    /// the text of a number that is valid, unless [`is_exact_double`](crate::is_exact_double).
-    const TAKES_FLOAT_TEXT: bool = false;
-
     /// True if the sink takes a number sooner as [`Value::Int`] than as digits. Digits have leading zeros, which such a sink must not need.
     const PREFERS_INTEGERS: bool = false;
 
@@ -235,8 +227,6 @@ impl<S: Sink> Sink for &mut S {
     const TAKES_NOT_FINITE: bool = S::TAKES_NOT_FINITE;
     const KEEPS_SIGNED_ZERO: bool = S::KEEPS_SIGNED_ZERO;
     const PREFERS_INTEGERS: bool = S::PREFERS_INTEGERS;
-    const TAKES_FLOAT_DIGITS: bool = S::TAKES_FLOAT_DIGITS;
-    const TAKES_FLOAT_TEXT: bool = S::TAKES_FLOAT_TEXT;
 
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {

@@ -2,7 +2,7 @@
 
 use quayline_core::{
     Digits, Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink,
-    Value, is_exact_double, read_bool, read_number,
+    Value, read_bool, read_number,
 };
 
 use crate::cells::Cells;
@@ -295,11 +295,6 @@ pub(crate) fn send_cell<S: Sink>(sink: &mut S, node: NodeId, scalar: &Scalar, ru
         Scalar::Bytes { .. } => return send_bytes(sink, node, run.bytes()),
         Scalar::Bool => truth_of(run.bytes()).map(Value::Bool),
         scalar => read_number(scalar, run.bytes(), &mut scratch),
-    };
-    let number = match number {
-        // The sink's floats have more bits than a double.
-        Some(Value::Float64(_)) if S::TAKES_FLOAT_TEXT && !is_exact_double(run.bytes()) => None,
-        number => number,
     };
     let text = if is_ascii { Value::Ascii(run) } else { Value::Text(run) };
     sink.value(node, number.unwrap_or(text));

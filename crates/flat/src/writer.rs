@@ -224,8 +224,6 @@ impl CsvWriter {
 }
 
 impl Sink for CsvWriter {
-    const TAKES_FLOAT_DIGITS: bool = true;
-
     fn enter(&mut self, node: NodeId) {
         if self.beyond > 0 {
             self.beyond += 1;

@@ -165,8 +165,6 @@ impl<S: Sink> Shaping<'_, S> {
 }
 
 impl<S: Sink> Sink for Shaping<'_, S> {
-    const TAKES_FLOAT_DIGITS: bool = S::TAKES_FLOAT_DIGITS;
-
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
             self.state.pending.clear();

@@ -383,8 +383,6 @@ impl JsonWriter {
 }
 
 impl Sink for JsonWriter {
-    const TAKES_FLOAT_DIGITS: bool = true;
-
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {

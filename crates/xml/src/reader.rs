@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use quayline_core::{
-    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, SourceLimits, Value, is_exact_double,
-    read_bool, read_number,
+    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, SourceLimits, Value, read_bool, read_number,
 };
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
@@ -624,13 +623,8 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 (Scalar::Decimal { .. }, Some(whole)) if whole.ends_with(|c: char| c.is_ascii_digit()) => whole,
                 _ => number,
             };
-            match read_number(scalar, number.as_bytes(), &mut [0; _]) {
-                Some(float @ Value::Float64(_)) if S::TAKES_FLOAT_TEXT && !is_exact_double(number.as_bytes()) => {
-                    self.check_value(node, occurrence, float, at);
-                    return self.sink.value(node, Value::Ascii(number.as_bytes().into()));
-                }
-                Some(number) => return self.value(node, occurrence, number, at),
-                None => {}
+            if let Some(number) = read_number(scalar, number.as_bytes(), &mut [0; _]) {
+                return self.value(node, occurrence, number, at);
             }
         }
         // Text that is unchanged in the record can be copied in blocks, because the bytes after it are known.

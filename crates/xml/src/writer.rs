@@ -345,8 +345,6 @@ fn plain(out: &mut Vec<u8>, value: Value<'_>) {
 }
 
 impl Sink for XmlWriter {
-    const TAKES_FLOAT_DIGITS: bool = true;
-
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
             self.start = self.out.len();

@@ -52,7 +52,7 @@ use quayline_charset::scan;
 use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
 use self::fast::PACKED_INTEGER_BYTES;
-use crate::item::{Loaded, Scratch, as_text, decimal_of, fault_of_date, integer, read};
+use crate::item::{Loaded, Scratch, as_text, fault_of_date, integer, read};
 use crate::layout::{ByteOrder, Encoding, FieldIndex, FloatFormat};
 use crate::plan::{Choice, Item, ItemForm, Op, Plan, Table};
 use crate::{
@@ -172,7 +172,6 @@ impl RecordDecoder {
             // The patch keeps the bytes that the notes are about, and a second pass would note them twice.
             state.quiet = true;
             encoder.keep_zero_signs(S::KEEPS_SIGNED_ZERO);
-            state.doubles = !S::TAKES_FLOAT_DIGITS;
             encoder.enter(NodeId::ROOT);
             state.run(plan, 0, plan.ops.len(), 0, &mut **encoder);
             encoder.leave(NodeId::ROOT);
@@ -209,8 +208,6 @@ struct State {
     notes: Vec<RecordNote>,
     /// True if notes are suppressed, because the bytes are read once more or only tested.
     quiet: bool,
-    /// Sends COMP-2 as doubles, as to the sink before.
-    doubles: bool,
 }
 
 /// Runs all operations of a plan over one record.
@@ -270,7 +267,6 @@ impl State {
         self.lost = false;
         self.notes.clear();
         self.quiet = false;
-        self.doubles = false;
     }
 
     /// Runs the operations `start..end` from somewhere that is not hot.
@@ -616,15 +612,8 @@ impl State {
             Ok(value) => {
                 let beyond = is_beyond_picture(plan, item, value);
                 let unsigned = matches!(value, Value::Digits(digits) if loses_sign::<S>(digits));
-                let has_digits = S::TAKES_FLOAT_DIGITS && !self.doubles;
-                match value {
-                    Value::Float64(x) if has_digits => {
-                        let raw = if is_short { &padded.raw[..item.size] } else { &loaded.raw[at..at + item.size] };
-                        send_float(item, raw, x, node, sink);
-                    }
-                    value => sink.value(node, value),
-                }
-                if !has_digits && !is_short && is_rounded(item, &self.loaded.raw[at..at + item.size]) {
+                sink.value(node, value);
+                if !is_short && is_rounded(item, &self.loaded.raw[at..at + item.size]) {
                     self.note(plan, NoteKind::Rounded, Some(item.field), at);
                 }
                 if beyond {
@@ -681,26 +670,6 @@ impl State {
         let path = path(plan, field, &self.indices);
         self.faults.push(RecordFault { kind, field: Some(field), offset, path });
     }
-}
-
-/// Sends a double, or the digits of a hexadecimal COMP-2 if the text of the double would be another number.
-#[inline(never)]
-fn send_float<S: Sink>(item: &Item, raw: &[u8], x: f64, node: NodeId, sink: &mut S) {
-    if let Encoding::Float64(FloatFormat::Hexadecimal) = item.encoding
-        && let Ok(word) = raw.try_into().map(u64::from_be_bytes)
-        && let Some((mut n, scale)) = decimal_of(word, x)
-    {
-        let mut digits = [b'0'; 20];
-        let mut first = digits.len();
-        while n > 0 {
-            first -= 1;
-            digits[first] = b'0' + u8::try_from(n % 10).unwrap_or(0);
-            n /= 10;
-        }
-        let digits = Run::from(&digits[first..]);
-        return sink.value(node, Value::Digits(Digits { digits, negative: x.is_sign_negative(), scale }));
-    }
-    sink.value(node, Value::Float64(x));
 }
 
 /// Returns true if a hexadecimal COMP-2 has a fraction that a double cannot represent.

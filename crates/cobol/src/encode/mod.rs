@@ -498,9 +498,6 @@ impl State {
 }
 
 impl Sink for RecordEncoder {
-    const TAKES_FLOAT_DIGITS: bool = true;
-    const TAKES_FLOAT_TEXT: bool = true;
-
     #[inline]
     fn enter(&mut self, node: NodeId) {
         self.state.enter(&self.plan.0, node);

@@ -2,13 +2,11 @@
 
 mod dated;
 mod edited;
-mod hexfloat;
 mod initial;
 mod read;
 mod write;
 
 pub(crate) use dated::{fault_of_date, plain_date};
-pub(crate) use hexfloat::decimal_of;
 pub(crate) use initial::{initial, initialise, literal};
 pub(crate) use read::{as_text, integer, read};
 pub(crate) use write::{char_byte, encode_item, hex_into, is_raw_text, keeps_raw};

@@ -3,7 +3,7 @@
 use quayline_charset::{Charset, Utf16Order};
 use quayline_core::{Run, Value};
 
-use super::{edited, hexfloat, initial};
+use super::{edited, initial};
 use crate::layout::{ByteOrder, Encoding, FloatFormat, ZonedSign};
 use crate::plan::{Item, Plan};
 use crate::{BadValue, FaultKind, NullAs};
@@ -307,11 +307,6 @@ fn number(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mut [u8]) -> Resul
             {
                 return hex_into(raw, bytes).ok_or(FaultKind::BadHex { bytes: bytes.len() });
             }
-            if text.len() > DIGITS_MAX && matches!(item.encoding, Encoding::Float32(_) | Encoding::Float64(_)) {
-                // A float takes any number of digits.
-                let mut buffer = vec![b'0'; text.len()];
-                return write_number(plan, item, &parse(text, &mut buffer).ok_or(FaultKind::NotANumber)?, bytes);
-            }
             parse(text, &mut buffer).ok_or(FaultKind::NotANumber)?
         }
         Value::Float32(x) => return number_text(plan, item, &format!("{x:e}"), bytes),
@@ -386,18 +381,6 @@ fn write_number(plan: &Plan, item: &Item, number: &Number<'_>, bytes: &mut [u8])
                 let page = plan.charset.name();
                 *to = byte.ok_or(FaultKind::Unmappable { code: u32::from(c), position, page })?;
             }
-            Ok(())
-        }
-        Encoding::Float32(FloatFormat::Hexadecimal) => {
-            let word = hexfloat::from_decimal(negative, number.digits, number.scale, hexfloat::SHORT);
-            let word = word.and_then(|word| u32::try_from(word).ok());
-            let word = word.ok_or(FaultKind::OutOfRange { bytes: bytes.len() })?;
-            bytes.copy_from_slice(&word.to_be_bytes());
-            Ok(())
-        }
-        Encoding::Float64(FloatFormat::Hexadecimal) => {
-            let word = hexfloat::from_decimal(negative, number.digits, number.scale, hexfloat::LONG);
-            bytes.copy_from_slice(&word.ok_or(FaultKind::OutOfRange { bytes: bytes.len() })?.to_be_bytes());
             Ok(())
         }
         Encoding::Float32(_) | Encoding::Float64(_) => {
@@ -558,16 +541,58 @@ fn float(item: &Item, x: f64, bytes: &mut [u8]) -> Result<(), FaultKind> {
         Encoding::Float64(FloatFormat::IeeeBig) => bytes.copy_from_slice(&x.to_be_bytes()),
         Encoding::Float64(FloatFormat::IeeeLittle) => bytes.copy_from_slice(&x.to_le_bytes()),
         Encoding::Float32(FloatFormat::Hexadecimal) => {
-            let word = hexfloat::from_double(x, hexfloat::SHORT).ok_or(out_of_range)?;
+            let word = hexadecimal(x, 24).ok_or(out_of_range)?;
             let word = u32::try_from(word).map_err(|_| FaultKind::OutOfRange { bytes: 4 })?;
             bytes.copy_from_slice(&word.to_be_bytes());
         }
         Encoding::Float64(FloatFormat::Hexadecimal) => {
-            bytes.copy_from_slice(&hexfloat::from_double(x, hexfloat::LONG).ok_or(out_of_range)?.to_be_bytes());
+            bytes.copy_from_slice(&hexadecimal(x, 56).ok_or(out_of_range)?.to_be_bytes());
         }
         _ => return Err(out_of_range),
     }
     Ok(())
+}
+
+/// Returns sign, excess-64 exponent of 16 and `bits` of fraction (24 or 56), rounded half away from zero; `None` beyond 16^63. The
+/// result is normalised, except for values that only an unnormalised fraction can hold.
+fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
+    let sign = u64::from(x.is_sign_negative()) << (bits + 7);
+    if x == 0.0 {
+        return Some(sign);
+    }
+    let word = x.to_bits();
+    let exponent = i32::try_from((word >> 52) & 0x7ff).ok()?;
+    let (mut mantissa, mut power) = match exponent {
+        0 => (word & 0x000f_ffff_ffff_ffff, -1074),
+        _ => (word & 0x000f_ffff_ffff_ffff | 1 << 52, exponent - 1075),
+    };
+    let lead = mantissa.leading_zeros() - 11;
+    mantissa <<= lead;
+    power -= i32::try_from(lead).ok()?;
+    // x = 0.1… × 2^top in binary; the hexadecimal exponent is the next multiple of four.
+    let top = power + 53;
+    let sixteen = top.div_euclid(4) + i32::from(top.rem_euclid(4) != 0);
+    let right = u32::try_from(4 * sixteen - top).ok()?;
+    let mut fraction = (mantissa << 3) >> right;
+    let mut sixteen = sixteen;
+    if bits == 24 {
+        fraction = (fraction + (1 << 31)) >> 32;
+        if fraction >> 24 != 0 {
+            fraction >>= 4;
+            sixteen += 1;
+        }
+    }
+    let biased = sixteen + 64;
+    if biased < 0 {
+        // Below the normalised range the fraction has leading zeros; a value too small for it is zero.
+        return Some(sign | fraction.checked_shr(4 * biased.unsigned_abs()).unwrap_or(0));
+    }
+    if (biased, fraction, bits) == (128, 1 << 52, 56) {
+        // 16^63 itself: the double that is nearest to the largest number, which reads as it.
+        return Some(sign | ((1 << 63) - 1));
+    }
+    let biased = u64::try_from(biased).ok().filter(|b| *b < 128)?;
+    Some(sign | biased << bits | fraction)
 }
 
 /// Writes the decimal digits of `n` at the end of `buffer`.
@@ -584,7 +609,7 @@ fn itoa(mut n: u128, buffer: &mut [u8; DIGITS_MAX]) -> &[u8] {
 }
 
 /// Parses `[+-]digits[.digits][e[+-]digits]`.
-fn parse<'a>(text: &[u8], buffer: &'a mut [u8]) -> Option<Number<'a>> {
+fn parse<'a>(text: &[u8], buffer: &'a mut [u8; DIGITS_MAX]) -> Option<Number<'a>> {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

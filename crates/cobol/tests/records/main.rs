@@ -4,7 +4,6 @@ mod audited;
 mod contradictions;
 mod dates;
 mod found;
-mod hexadecimal;
 mod laws;
 mod names;
 mod null;

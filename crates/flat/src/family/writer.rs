@@ -296,8 +296,6 @@ fn forms(value: &str, style: CsvStyle) -> [Vec<u8>; 2] {
 }
 
 impl Sink for FamilyWriter {
-    const TAKES_FLOAT_DIGITS: bool = true;
-
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
             self.forget();

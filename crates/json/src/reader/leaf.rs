@@ -1,6 +1,6 @@
 //! The values of leaves.
 
-use quayline_core::{Digits, NodeId, Run, Sink, Value, is_exact_double};
+use quayline_core::{Digits, NodeId, Run, Sink, Value};
 
 use super::{Pass, Stop};
 use crate::fault::JsonError;
@@ -87,7 +87,7 @@ impl<S: Sink> Pass<'_, S> {
             _ if form == Form::Ascii => Value::Ascii(content.into()),
             _ => Value::Text(content.into()),
         };
-        self.sink.value(node, float_text::<S>(value, content));
+        self.sink.value(node, value);
         match self.reader.checks.as_ref().and_then(|checks| checks.value(node, value)) {
             Some(error) => Err(error),
             None => Ok(()),
@@ -123,7 +123,7 @@ impl<S: Sink> Pass<'_, S> {
         self.at = number.end;
         let error = match number_value(kind, &number, self.text, &mut self.reader.scratch) {
             Ok(value) => {
-                self.sink.value(node, float_text::<S>(value, &self.text[number.start..number.end]));
+                self.sink.value(node, value);
                 self.reader.checks.as_ref().and_then(|checks| checks.value(node, value))
             }
             Err(error) => Some(error),
@@ -159,15 +159,6 @@ impl<S: Sink> Pass<'_, S> {
         };
         self.sink.value(node, value);
         Ok(())
-    }
-}
-
-/// Returns the text of a float for a sink whose floats have more bits; otherwise the value.
-#[inline]
-fn float_text<'a, S: Sink>(value: Value<'a>, text: &'a [u8]) -> Value<'a> {
-    match value {
-        Value::Float64(_) if S::TAKES_FLOAT_TEXT && !is_exact_double(text) => Value::Ascii(text.into()),
-        value => value,
     }
 }
 

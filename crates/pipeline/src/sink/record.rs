@@ -145,9 +145,6 @@ impl DocumentEncoder for OneRecord {
 }
 
 impl Sink for OneRecord {
-    const TAKES_FLOAT_DIGITS: bool = true;
-    const TAKES_FLOAT_TEXT: bool = true;
-
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         self.encoder.enter(node);

@@ -190,9 +190,6 @@ fn other_type(types: &RecordTypes, of_type: usize, read_as: Found) -> Finding {
 }
 
 impl Sink for TypedEncoder<'_> {
-    const TAKES_FLOAT_DIGITS: bool = true;
-    const TAKES_FLOAT_TEXT: bool = true;
-
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
             self.clear();

@@ -335,8 +335,6 @@ impl<'s, S: Sink> Graft<'s, S> {
 impl<S: Sink> Sink for Graft<'_, S> {
     const KEEPS_SIGNED_ZERO: bool = S::KEEPS_SIGNED_ZERO;
     const PREFERS_INTEGERS: bool = S::PREFERS_INTEGERS;
-    const TAKES_FLOAT_DIGITS: bool = S::TAKES_FLOAT_DIGITS;
-    const TAKES_FLOAT_TEXT: bool = S::TAKES_FLOAT_TEXT;
 
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
