@@ -266,7 +266,7 @@ impl ValueLimits {
     }
 }
 
-/// Combines two limits if there are two; with less, there is no limit.
+/// Combines two limits. If one is missing, the result is unlimited.
 fn both<T>(a: Option<T>, b: Option<T>, of: impl FnOnce(T, T) -> T) -> Option<T> {
     a.zip(b).map(|(a, b)| of(a, b))
 }

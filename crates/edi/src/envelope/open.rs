@@ -239,8 +239,9 @@ impl EnvelopePass<'_> {
     fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
         for field in header_fields(standard, level) {
             let header = &self.envelope.level(level).header;
-            // A repetition separator may be any character that does not occur in data, a control character too (X12.6, section 3.6).
-            if field.reference == "ISA11" && header.delimiters().repetition.is_some() {
+            // A separator may be a control character, as the other three delimiters may. A line end would also end segments.
+            let separates = header.delimiters().repetition.is_some_and(|byte| !matches!(byte, b'\r' | b'\n'));
+            if field.reference == "ISA11" && separates {
                 continue;
             }
             if matches!(field.check, Check::Any) && !header.has_controls() {
