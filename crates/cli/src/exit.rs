@@ -255,9 +255,20 @@ pub(crate) fn report_our_bugs() {
     }));
 }
 
+/// Runs a command. One that panics ends with [`Exit::OurBug`].
+pub(crate) fn or_our_bug(run: fn() -> Exit) -> Exit {
+    std::panic::catch_unwind(run).unwrap_or(Exit::OurBug)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_panic_ends_with_the_exit_code_of_a_bug() {
+        assert_eq!(or_our_bug(|| Exit::Resumable).code(), 3);
+        assert_eq!(or_our_bug(|| panic!("an invariant is broken")).code(), 70);
+    }
 
     #[test]
     fn the_first_fault_decides_unless_it_is_ours() {

@@ -60,8 +60,7 @@ fn main() -> ExitCode {
     }
     exit::report_our_bugs();
     interrupt::survive_file_size_limit();
-    let done = std::panic::catch_unwind(run);
-    ExitCode::from(done.unwrap_or(Exit::OurBug).code())
+    ExitCode::from(exit::or_our_bug(run).code())
 }
 
 /// Runs the command of this process and reports the reason if it stopped.

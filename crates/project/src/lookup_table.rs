@@ -112,9 +112,18 @@ impl LookupTable {
                 .hint("write a column for each key, then one for each field")
                 .into());
         }
+        let mut found: Vec<Finding> = misplaced(declared, &header.cells)
+            .map(|(column, name, at)| {
+                let message =
+                    format!("the map reads `{name}` from column {column}, and the header has it in column {at}");
+                error(message).at(line(header.line)).hint("put the columns in the order of the map's `lookup`")
+            })
+            .collect();
+        if !found.is_empty() {
+            return Err(Findings(found));
+        }
         let mut table = LookupTable { name: name.to_owned(), keys, index: HashMap::new(), rows: Vec::new() };
         let mut lines = Vec::new();
-        let mut found = Vec::new();
         for row in rows {
             let Row { line: at, mut cells } = row?;
             if found.len() == FINDINGS_MAX {
@@ -206,6 +215,21 @@ fn plain_number(text: &str) -> Option<Cow<'_, str>> {
     let mut plain = Vec::new();
     write_number(&mut plain, Value::Digits(Digits { digits: digits[..kept].into(), ..number }))?;
     String::from_utf8(plain).ok().map(Cow::Owned)
+}
+
+/// Iterates over the declared names that the header has in another column: the number of the declared column, the name, that of the other column.
+/// A header may have names that the map does not know; upper case, `-`, `_` and blanks make no difference.
+fn misplaced<'d>(declared: &DeclaredLookup<'d>, header: &[String]) -> impl Iterator<Item = (usize, &'d str, usize)> {
+    let plain = |name: &str| -> String {
+        name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+    };
+    let header: Vec<String> = header.iter().map(|name| plain(name)).collect();
+    let names = declared.keys.iter().chain(declared.fields).map(|(name, _)| name.as_str());
+    names.enumerate().filter_map(move |(at, name)| {
+        let wanted = plain(name);
+        let other = header.iter().position(|column| *column == wanted)?;
+        (header[at] != wanted).then_some((at + 1, name, other + 1))
+    })
 }
 
 /// Most findings about one table.
@@ -408,6 +432,27 @@ mod tests {
                 line 5: the key `c0` is declared as a number, and this row has another text
             "#]],
         );
+    }
+
+    /// The header was not read, so columns in another order gave the values of each other.
+    #[test]
+    fn columns_in_another_order_are_an_error() {
+        check(
+            1,
+            2,
+            "C0,c2,C-1,more\nA,1,2,3\n",
+            &expect![[r#"
+                line 1: the map reads `c1` from column 2, and the header has it in column 3
+                line 1: the map reads `c2` from column 3, and the header has it in column 2
+            "#]],
+        );
+        check(
+            1,
+            2,
+            "id,name,C_2,c1\nA,1,2,3\n",
+            &expect!["line 1: the map reads `c1` from column 2, and the header has it in column 4\n"],
+        );
+        check(1, 2, "c0,c1,name,c1\nA,1,2,3\n", &expect!["\"A\" [\"1\", \"2\", \"3\"]\n"]);
     }
 
     #[test]

@@ -110,6 +110,11 @@ pub enum XmlFaultKind {
     },
     /// `XML-031`: a group in a list, or the record, is null.
     NilOccurrence,
+    /// `XML-036`, a warning: the root element, which is around the records, has attributes.
+    RootAttributes {
+        /// Names of the attributes, at most a few.
+        names: String,
+    },
     /// `XML-032` to `XML-035`: the record exceeds a limit of its schema.
     Limit {
         /// The limit.
@@ -162,6 +167,7 @@ impl XmlFault {
             XmlFaultKind::NotBool => "XML-029",
             XmlFaultKind::OtherType { .. } => "XML-030",
             XmlFaultKind::NilOccurrence => "XML-031",
+            XmlFaultKind::RootAttributes { .. } => "XML-036",
             XmlFaultKind::Limit { breach, .. } => match breach {
                 Breach::Missing | Breach::Null => "XML-032",
                 Breach::Characters { .. } | Breach::Bytes { .. } => "XML-033",
@@ -186,7 +192,7 @@ impl XmlFault {
             XmlFaultKind::Encoding => "convert the file to UTF-8, for example with `iconv -t UTF-8`",
             XmlFaultKind::Truncated => "the transfer stopped early: compare the file's size with the sender's",
             XmlFaultKind::TooLarge { .. } => {
-                "if the file's outermost element is the record, say that there is no root; or allow more with `--limit record-bytes=N`"
+                "look for an element that is not closed, or allow more with `--limit record-bytes=N`"
             },
             XmlFaultKind::TooDeep { .. } => {
                 "look for an element nested by mistake or one that is not closed, or allow more with `--limit depth=N`"
@@ -209,6 +215,9 @@ impl XmlFault {
                 "in a copy of the schema, give the element this type, or declare a separate element for each type in the documents"
             }
             XmlFaultKind::NilOccurrence => "leave the element out: a list has no null groups",
+            XmlFaultKind::RootAttributes { .. } => {
+                "if their values matter, put them into the records, or describe the whole document by an XML schema"
+            }
             XmlFaultKind::Limit { breach, definition } => return breach.hint(*definition),
         }
         .to_owned()
@@ -220,7 +229,11 @@ impl XmlFault {
         let narrow = |n: u64| Some(u32::try_from(n).unwrap_or(u32::MAX));
         let path = (!self.path.is_empty()).then(|| self.path.clone());
         let place = Place { line: narrow(self.at.line), column: narrow(self.at.column), path, ..Place::default() };
-        Finding::error(self.code(), Fault::Sender, self.to_string()).at(place).hint(self.remedy())
+        let of_severity = match self.kind {
+            XmlFaultKind::RootAttributes { .. } => Finding::warning,
+            _ => Finding::error,
+        };
+        of_severity(self.code(), Fault::Sender, self.to_string()).at(place).hint(self.remedy())
     }
 }
 
@@ -270,6 +283,9 @@ impl fmt::Display for XmlFault {
             }
             XmlFaultKind::OtherType { name } => {
                 write!(f, "the element has the type {name} (xsi:type), which the shape does not allow here")
+            }
+            XmlFaultKind::RootAttributes { names } => {
+                write!(f, "attributes of the root element are not read: {names}")
             }
             XmlFaultKind::NilOccurrence => f.write_str("a group in a list, or the record, is null (xsi:nil)"),
             XmlFaultKind::Limit { breach: Breach::Missing, .. } => {

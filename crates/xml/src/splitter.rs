@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memchr3, memmem};
 use quayline_core::Limits;
+use quick_xml::events::attributes::Attributes;
 
 use crate::fault::{Syntax, TextPosition, XmlFault, XmlFaultKind};
 use crate::style::XmlStyle;
@@ -20,6 +21,8 @@ pub struct RecordSplitter {
     phase: Phase,
     /// Name of the root element, once it was seen.
     root: Arc<[u8]>,
+    /// Attributes of the root element that no record holds, until they are taken.
+    unread: Option<Arc<XmlFault>>,
     /// In the current record: the start of the next token, and the number of open elements at that point.
     scanned: usize,
     depth: usize,
@@ -110,6 +113,10 @@ enum Token<'a> {
     },
 }
 
+/// Names of attributes in a finding, and bytes of the longest one in it.
+const NAMES_MAX: usize = 5;
+const NAME_MAX: usize = 40;
+
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl RecordSplitter {
@@ -123,6 +130,7 @@ impl RecordSplitter {
             at: TextPosition::START,
             phase: Phase::Start,
             root: Arc::default(),
+            unread: None,
             scanned: 0,
             depth: 0,
         }
@@ -154,6 +162,11 @@ impl RecordSplitter {
     #[must_use]
     pub fn position(&self) -> TextPosition {
         self.at
+    }
+
+    /// Returns, once, the warning about attributes of the root element that no record holds, after [`RecordSplitter::split`] has skipped it.
+    pub fn take_unread(&mut self) -> Option<Arc<XmlFault>> {
+        self.unread.take()
     }
 
     /// Returns the next record of `input`, which starts at the first unconsumed byte.
@@ -223,6 +236,8 @@ impl RecordSplitter {
             (Token::Start { .. }, Phase::Epilog) => Err(self.fault(fault(Syntax::Root), &[])),
             (Token::Start { name, empty }, Phase::Prolog) if self.wrapped => {
                 self.root = Arc::from(*name);
+                self.unread = unread_attributes(text)
+                    .map(|names| Arc::new(self.fault(XmlFaultKind::RootAttributes { names }, &[])));
                 self.phase = if *empty { Phase::Epilog } else { Phase::Records };
                 Ok(Between::Skip)
             }
@@ -360,6 +375,30 @@ impl RecordSplitter {
     fn fault(&self, kind: XmlFaultKind, before: &[u8]) -> XmlFault {
         XmlFault { kind, at: self.at.behind(before), path: String::new() }
     }
+}
+
+/// Returns the names of the attributes in a start tag of a root element, except declarations of namespaces and those prefixed `xml:` or
+/// `xsi:`; `None` if it has none.
+fn unread_attributes(tag: &[u8]) -> Option<String> {
+    let content = core::str::from_utf8(tag.strip_prefix(b"<")?).ok()?.trim_end_matches(['>', '/']);
+    let mut names: Vec<String> = Vec::new();
+    let mut others = 0;
+    let mut attributes = Attributes::new(content, name(content.as_bytes()).len());
+    // The search for duplicates takes the square of their number.
+    attributes.with_checks(false);
+    for attribute in attributes.flatten() {
+        let name = attribute.key.as_ref();
+        if name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|prefix| name.starts_with(prefix)) {
+            continue;
+        }
+        if names.len() < NAMES_MAX && name.len() <= NAME_MAX {
+            names.push(name.to_owned());
+        } else {
+            others += 1;
+        }
+    }
+    names.extend((others > 0).then(|| format!("{others} more")));
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 enum Between {

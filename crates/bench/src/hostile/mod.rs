@@ -240,20 +240,27 @@ impl Runner<'_> {
             let command = &self.format.commands[column];
             let (bytes, _) = curve.largest();
             // A busy neighbour can only slow a run, and a reader that begins to count findings has a bend: the shortest of
-            // several runs counts, and growth on both sides of a bend.
+            // several runs counts, and growth on both sides of a bend. Memory depends on when threads take a block.
+            let of_memory = |curve: &Curve| memory_exponent(*resting, curve.peak_at_last, curve.peak, bytes / last);
             for _ in 0..REPEATS_MAX {
-                if curve.exponent() <= EXPONENT_MAX {
+                if curve.exponent() <= EXPONENT_MAX && of_memory(&curve) <= EXPONENT_MAX {
                     break;
                 }
                 for size in iter::once(SIZES[0]).chain(repeated_sizes(bytes)) {
                     write(size)?;
-                    curve.repeated(size, own(&self.run(command, &file, &shape.name)?, *start));
+                    let ended = self.run(command, &file, &shape.name)?;
+                    curve.repeated(size, own(&ended, *start));
+                    match size {
+                        _ if size == bytes => curve.peak = curve.peak.min(ended.peak_bytes),
+                        _ if size == last => curve.peak_at_last = curve.peak_at_last.max(ended.peak_bytes),
+                        _ => {}
+                    }
                 }
             }
             found.push(Growth {
                 name: format!("{} {}: {}", self.format.name, command[0], shape.name),
                 exponent: curve.exponent(),
-                memory_exponent: memory_exponent(*resting, curve.peak_at_last, curve.peak, bytes / last),
+                memory_exponent: of_memory(&curve),
                 cpu_s: curve.largest().1 + start,
                 bytes,
                 peak_bytes: curve.peak,

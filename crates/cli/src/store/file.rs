@@ -409,7 +409,10 @@ impl<'a> Output<'a> {
             "{records} shorter than {length} bytes and padded with bytes 40 (EBCDIC spaces): their lengths are lost"
         );
         let finding = Finding::warning(CLI_PADDED, Fault::Caller, message);
-        Ok(Some(finding.hint("write the lengths with `--framing rdw`, and load the file with the same framing")))
+        Ok(Some(
+            finding
+                .hint("`--framing rdw` writes the length of each record; `file load` reads it with the same framing"),
+        ))
     }
 }
 

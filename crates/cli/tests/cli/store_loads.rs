@@ -500,7 +500,7 @@ fn an_unload_that_pads_records_says_so() {
     assert_eq!(
         unloaded.err(),
         "warning[CLI-008]: 2 records are shorter than 6 bytes and padded with bytes 40 (EBCDIC spaces): their lengths are lost\n\n\
-         hint: write the lengths with `--framing rdw`, and load the file with the same framing\n"
+         hint: `--framing rdw` writes the length of each record; `file load` reads it with the same framing\n"
     );
     assert!(world.run("file unload A --salvage").err().contains("warning[CLI-008]: 2 records are"));
     assert!(world.run("file browse A --count 1").err().contains("warning[CLI-008]: 1 record is"));

@@ -553,8 +553,8 @@ fn float(item: &Item, x: f64, bytes: &mut [u8]) -> Result<(), FaultKind> {
     Ok(())
 }
 
-/// Returns sign, excess-64 exponent of 16 and `bits` of fraction (24 or 56), rounded half away from zero; `None` beyond 16^63. The
-/// result is normalised, except for values that only an unnormalised fraction can hold.
+/// Returns sign, excess-64 exponent of 16 and `bits` of fraction (24 or 56), rounded half away from zero; `None` beyond 16^63, and for
+/// values other than zero that would become zero. The result is normalised, except for values that only an unnormalised fraction can hold.
 fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     let sign = u64::from(x.is_sign_negative()) << (bits + 7);
     if x == 0.0 {
@@ -584,8 +584,10 @@ fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     }
     let biased = sixteen + 64;
     if biased < 0 {
-        // Below the normalised range the fraction has leading zeros; a value too small for it is zero.
-        return Some(sign | fraction.checked_shr(4 * biased.unsigned_abs()).unwrap_or(0));
+        // Below the normalised range the fraction has leading zeros.
+        let cut = 4 * biased.unsigned_abs();
+        let rounded = if cut <= bits { (fraction + (1 << (cut - 1))) >> cut } else { 0 };
+        return (rounded != 0).then_some(sign | rounded);
     }
     if (biased, fraction, bits) == (128, 1 << 52, 56) {
         // 16^63 itself: the double that is nearest to the largest number, which reads as it.

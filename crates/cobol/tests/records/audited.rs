@@ -144,6 +144,20 @@ fn rounded_floats_are_counted() {
     }
 }
 
+/// A number below the least hexadecimal float became 0 silently, and the bits of one near it were cut.
+#[test]
+fn hexadecimal_floats_have_a_least_number() {
+    for (usage, least, bytes) in [("COMP-1", "5.2e-85", "000000"), ("COMP-2", "1.2e-94", "00000000000000")] {
+        let plan = plain(&format!("01 R.\n 05 A {usage}."));
+        let written = |number: &str| encode(&plan, &format!("{{\"A\":{number}}}"));
+        for tiny in ["1e-300", "-1e-100", "2e-95"] {
+            assert!(written(tiny).expect_err(tiny).contains("REC-025"), "{usage} {tiny}");
+        }
+        assert_eq!(written(least).map(|r| to_hex(&r)), Ok(format!("{bytes}01")), "{usage}");
+        assert_eq!(written("0").map(|r| to_hex(&r)), Ok(format!("{bytes}00")), "{usage}");
+    }
+}
+
 /// A currency sign beyond ASCII never was the sign of its picture.
 #[test]
 fn a_pound_sign_is_read_and_written() {

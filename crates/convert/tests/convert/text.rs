@@ -119,6 +119,32 @@ fn numbers_of_csv_and_xml_are_numbers() {
     .assert_eq(&kit.text("out"));
 }
 
+/// Attributes of the root around the records were left out silently.
+#[test]
+fn attributes_of_the_root_are_a_warning() {
+    let record = "<record><ID>7</ID><NAME>A</NAME><BALANCE>1</BALANCE></record>";
+    for (root, said) in [
+        ("<a>", None),
+        ("<a xmlns='urn:x' xmlns:y='urn:y' xsi:schemaLocation='z' xml:lang='de'>", None),
+        ("<?xml version='1.0'?>\n <a run='5>4' xml:lang='de' y:state=\"\">", Some("run, y:state")),
+        ("<a b='' c='' d='' e='' f='' g='' h=''>", Some("b, c, d, e, f, 2 more")),
+    ] {
+        for records in [0, 3, 20_000] {
+            let text = format!("{root}{}</a>", record.repeat(records));
+            let kit = Kit::new(schema(PERSON, ""), text.as_bytes(), xml(), jsonl());
+            let report = kit.ok();
+            assert_eq!(report.tally.records_out, records as u64);
+            let found: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+            assert_eq!(found.len(), usize::from(said.is_some()), "{root} {records}: {found:?}");
+            if let Some(names) = said {
+                let message = format!("attributes of the root element are not read: {names}");
+                assert!(found[0].contains("warning[XML-036]") && found[0].contains(&message), "{found:?}");
+                assert_eq!(report.findings[0].place.column, Some(if root.starts_with("<?") { 2 } else { 1 }));
+            }
+        }
+    }
+}
+
 /// Line, column and byte are those of the file, for any blocks and line breaks.
 #[test]
 fn faults_of_json_are_placed_in_the_file() {

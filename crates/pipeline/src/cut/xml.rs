@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{ByteOffset, Limits, RecordNumber};
+use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
 use quayline_xml::{EndOfInput, RecordSplitter, TextPosition, XmlFault, XmlPart, XmlStep, XmlStyle};
 
 use crate::block::{Block, DocumentSpan, Position, Units};
@@ -40,9 +40,15 @@ impl XmlCutter {
         XmlCutter { splitter, offset: from.offset, next: from.next, file: Arc::clone(file) }
     }
 
-    fn lost(&self, fault: &XmlFault, records: usize) -> CutEnd {
+    /// Returns a fault as a finding in the file.
+    fn in_file(&self, fault: &XmlFault) -> Finding {
         let mut finding = fault.finding();
         finding.place.file = Some(Arc::clone(&self.file));
+        finding
+    }
+
+    fn lost(&self, fault: &XmlFault, records: usize) -> CutEnd {
+        let mut finding = self.in_file(fault);
         finding.place.record = Some(RecordNumber(self.next.0 + records as u64));
         CutEnd::Lost(finding)
     }
@@ -81,6 +87,9 @@ impl Cutter for XmlCutter {
                 Err(fault) => break self.lost(&fault, spans.len()),
             }
         };
+        if let Some(unread) = self.splitter.take_unread() {
+            block.warning = Some(self.in_file(&unread));
+        }
         self.offset.0 += pos as u64;
         self.next.0 += spans.len() as u64;
         Cut { consumed: pos, end }

@@ -518,7 +518,7 @@ fn limits_hold() {
             error[XML-014]: an element is longer than 40 bytes
               at line 1, column 10
 
-            hint: if the file's outermost element is the record, say that there is no root; or allow more with `--limit record-bytes=N`
+            hint: look for an element that is not closed, or allow more with `--limit record-bytes=N`
         "#]],
     );
 }
