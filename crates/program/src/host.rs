@@ -47,7 +47,7 @@ pub struct WorkerSpec {
     pub slots: usize,
     /// Treatment of WORKING-STORAGE between calls.
     pub working_storage: WorkingStorage,
-    /// Memory of the worker in bytes: its address space without guards. 512 MiB holds libcob and a program with large tables.
+    /// Memory of the program in bytes: address space beyond that of the worker when it has loaded libcob.
     pub memory_bytes_max: u64,
     /// The executable that accepts [`crate::WORKER_ARGUMENT`].
     pub executable: PathBuf,

@@ -17,7 +17,7 @@
 //!   areas of files and sorts. Files that the program left open are closed; working directory and environment are as at the start.
 //!   EXTERNAL items, memory from ALLOCATE and the seed of FUNCTION RANDOM stay.
 //! * A worker that dies reports which call it was in ([`Worker::end`]); calls that it had not begun may be submitted elsewhere.
-//! * Limits: address space of the worker ([`WorkerSpec::memory_bytes_max`]); time is the caller's to watch ([`Worker::running`],
+//! * Limits: address space of the program ([`WorkerSpec::memory_bytes_max`]); time is the caller's to watch ([`Worker::running`],
 //!   [`Worker::kill`]), since a program in a loop answers to nothing but a kill.
 //!
 //! Everything that the worker can write is treated as untrusted: slot numbers are checked, and bytes are copied out before they are read.

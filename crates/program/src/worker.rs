@@ -57,18 +57,19 @@ pub fn run_worker(arguments: &[OsString]) -> i32 {
         Ok(area) => area,
         Err(error) => return refuse(exit_code::NO_CALLER, &format!("its shared memory cannot be mapped: {error}")),
     };
-    // A limit that the system refuses leaves a stricter one in force.
-    let addresses = memory.saturating_add(area.address_bytes() as u64);
-    for (resource, limit) in [(Resource::As, addresses), (Resource::Core, 0)] {
+    let cobol = match Cobol::load() {
+        Ok(cobol) => cobol,
+        Err(why) => return refuse(exit_code::NO_RUNTIME, &why),
+    };
+    // The limit is the program's own: the size of this executable and of the libraries of libcob is none of its concern. A limit that the
+    // system refuses leaves a stricter one in force.
+    let in_use = address_space().unwrap_or(area.address_bytes() as u64);
+    for (resource, limit) in [(Resource::As, in_use.saturating_add(memory)), (Resource::Core, 0)] {
         let _ = setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
     }
     // The server raises its own limit of open files; programs and libraries that use select() must not see descriptors of 1,024 and more.
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.current.map(|n| n.min(FILES_MAX)), ..files });
-    let cobol = match Cobol::load() {
-        Ok(cobol) => cobol,
-        Err(why) => return refuse(exit_code::NO_RUNTIME, &why),
-    };
     let mut modules = Modules::new();
     let Ok(name) = CString::new(program) else { return refuse(exit_code::NO_PROGRAM, "its name holds a 0x00") };
     if let Err(why) = cobol.find(&name) {
@@ -86,6 +87,13 @@ pub fn run_worker(arguments: &[OsString]) -> i32 {
         }
         return_code
     })
+}
+
+/// Returns the bytes of address space that this process has mapped (proc(5), `statm`: its first number counts pages).
+fn address_space() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_ascii_whitespace().next()?.parse().ok()?;
+    pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
 }
 
 fn refuse(code: i32, why: &str) -> i32 {
@@ -212,6 +220,16 @@ impl Place {
     }
 }
 
+/// Returns the message of the dynamic linker about its last error.
+fn dynamic_error() -> String {
+    // SAFETY: dlerror returns null or a text that is valid until this thread calls the linker again.
+    let message = unsafe {
+        let message = libc::dlerror();
+        if message.is_null() { c"no message" } else { CStr::from_ptr(message) }
+    };
+    message.to_string_lossy().into_owned()
+}
+
 /// The functions of libcob that a call needs (GnuCOBOL 3 Programmer's Guide, "Calling COBOL from C").
 struct Cobol {
     resolve: unsafe extern "C" fn(*const c_char) -> *mut c_void,
@@ -228,7 +246,10 @@ impl Cobol {
             .iter()
             .map(|name| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) })
             .find(|library| !library.is_null())
-            .ok_or("libcob.so.4 is not installed; on Debian it comes with `apt-get install gnucobol3`")?;
+            .ok_or_else(|| {
+                let install = "on Debian it comes with `apt-get install gnucobol3`";
+                format!("libcob.so.4 is not installed, or does not load; {install} ({})", dynamic_error())
+            })?;
         let symbol = |name: &CStr| {
             // SAFETY: `library` is a handle from dlopen, `name` ends with 0x00.
             let address = unsafe { libc::dlsym(library, name.as_ptr()) };

@@ -201,18 +201,49 @@ fn a_program_cannot_shorten_the_shared_memory() {
     }
 }
 
+/// The limit counts the memory of the program: that of the executable and of libcob made the least limit depend on their sizes, and a worker that had
+/// too little said that libcob was not installed.
 #[test]
 fn memory_beyond_the_limit_is_refused_to_the_program() {
     let folder = tempfile::tempdir().unwrap();
-    let body = "    CALL 'CBL_OC_NANOSLEEP' USING BY VALUE 1.";
-    let Some(()) = compile(folder.path(), "SMALL", body) else { return };
-    let mut spec = spec(folder.path(), "SMALL");
-    spec.memory_bytes_max = 4 << 20;
-    let mut worker = Worker::start(&spec).unwrap();
-    worker.submit(&[]).unwrap();
-    worker.ring();
-    let (_, end) = wait(&mut worker, 1, FOREVER);
-    assert!(end.is_some(), "libcob alone needs more than 4 MiB of address space");
+    let source = "IDENTIFICATION DIVISION.
+PROGRAM-ID. TAKES.
+DATA DIVISION.
+WORKING-STORAGE SECTION.
+01 P USAGE POINTER.
+LINKAGE SECTION.
+01 AREA-IN.
+   05 NUMBER-IN PIC 9(8).
+   05 NUMBER-OUT PIC 9(8).
+PROCEDURE DIVISION USING AREA-IN.
+    ALLOCATE NUMBER-IN CHARACTERS RETURNING P.
+    IF P = NULL
+        MOVE 0 TO NUMBER-OUT
+    ELSE
+        MOVE 1 TO NUMBER-OUT
+        FREE P
+    END-IF.
+    GOBACK.
+";
+    let Some(()) = compile_source(folder.path(), "TAKES", source) else { return };
+    let mut spec = spec(folder.path(), "TAKES");
+    spec.memory_bytes_max = 16 << 20;
+    for (bytes, is_given) in [(1 << 20, true), (8 << 20, true), (17 << 20, false), (90 << 20, false)] {
+        let mut worker = Worker::start(&spec).unwrap();
+        worker.submit(&[format!("{bytes:08}").as_bytes()]).unwrap();
+        worker.ring();
+        let (done, end) = wait(&mut worker, 1, FOREVER);
+        // libcob ends the process of a program that it cannot give memory.
+        let mut area = Vec::new();
+        let has_memory = match done.first() {
+            Some((slot, _)) if end.is_none() => {
+                worker.take(*slot, 16, &mut area);
+                area.ends_with(b"1")
+            }
+            _ => false,
+        };
+        assert_eq!(has_memory, is_given, "{bytes}: {end:?}");
+    }
 }
 
 #[test]

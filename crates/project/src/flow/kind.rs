@@ -754,7 +754,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 Form::Time,
                 "longest time of a call, after which Quayline stops the process. Default 5s",
             ),
-            optional("memory_mib", Form::Number(16, 1 << 20), "memory of a process in MiB. Default 512"),
+            optional("memory_mib", Form::Number(16, 1 << 20), "memory of the program in MiB. Default 512"),
             optional(
                 "working_storage",
                 Form::Choice(&["fresh", "keep"]),
