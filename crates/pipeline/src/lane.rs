@@ -45,6 +45,10 @@ impl<S: Source, T: Target> Lane for Loop<S, T> {
         lot.keep(block.warning.iter().cloned().collect());
         let mut at = 0;
         while at < block.len() {
+            if facts.is_cancelled() {
+                lot.is_abandoned = true;
+                return;
+            }
             at = self.source.step(facts, block, at, &mut self.target, lot);
             if facts.stop_at_reject && lot.has_rejects() {
                 break;

@@ -2,6 +2,7 @@
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use quayline_frame::FramingSpec;
 
@@ -23,6 +24,14 @@ pub struct LaneFacts {
     pub spool_folder: SpoolFolder,
     /// Set for a source of records.
     pub records: Option<SourceFacts>,
+    /// Set from outside to stop: a lane then abandons its block before the next document, which a slow function of a map may delay for long.
+    pub cancel: Arc<AtomicBool>,
+}
+
+impl LaneFacts {
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
 }
 
 /// Known properties of a source of records before its first record.

@@ -63,6 +63,8 @@ pub struct Lot {
     pub misfit: Option<Finding>,
     /// Error that ends the run after this lot.
     pub end: Option<PipelineError>,
+    /// True if the run was stopped before the end of the block: the lot is not written.
+    pub(crate) is_abandoned: bool,
 }
 
 /// A lane's own result in a lot.
@@ -171,6 +173,7 @@ impl Lot {
             is_torn: false,
             misfit: None,
             end: None,
+            is_abandoned: false,
         }
     }
 
@@ -194,6 +197,7 @@ impl Lot {
         self.is_torn = false;
         self.misfit = None;
         self.end = None;
+        self.is_abandoned = false;
     }
 
     /// Counts `records` of the block that became one document of the output.

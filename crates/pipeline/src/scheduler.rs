@@ -123,6 +123,11 @@ impl<'r, W: OrderedSink> Scheduler<'r, W> {
                 Ok(taken) => {
                     clock.enter(Phase::Decode);
                     self.convert(lane, &block, taken, &mut lot);
+                    if lot.is_abandoned {
+                        // No lot after this one can be written, so no lane waits for it.
+                        self.stop_all();
+                        break;
+                    }
                     clock.counters.bytes_in += lot.after.offset.0 - block.before.offset.0;
                     clock.counters.batches += 1;
                 }
@@ -148,6 +153,13 @@ impl<'r, W: OrderedSink> Scheduler<'r, W> {
         if let Some(records) = &self.facts.records {
             lot.misfit = misfit::explain(records, block, lot, &self.facts.file);
         }
+    }
+
+    /// Stops the lanes, also those that wait.
+    fn stop_all(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _order = lock(&self.order);
+        self.changed.notify_all();
     }
 
     /// Waits for an empty lot; `None` when the run ends.
@@ -217,9 +229,7 @@ struct PanicFlag<'e, 'r, W: OrderedSink>(&'e Scheduler<'r, W>);
 impl<W: OrderedSink> Drop for PanicFlag<'_, '_, W> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.stop.store(true, Ordering::Relaxed);
-            let _order = lock(&self.0.order);
-            self.0.changed.notify_all();
+            self.0.stop_all();
         }
     }
 }

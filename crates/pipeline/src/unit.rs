@@ -352,6 +352,7 @@ impl<'p> UnitLane<'p> {
             split: false,
             spool_folder: SpoolFolder::clone(&pipeline.spool),
             records: None,
+            cancel: Arc::default(),
         };
         let start = match ends.source {
             SourceFormat::Edi(_) => Some(ends.cutter_for(usize::MAX, &Position::START, None, &facts.file)?.position()),

@@ -1,8 +1,9 @@
 //! Functions of maps that programs compute: commands and COBOL, in `translate`, `map test` and jobs.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::world::World;
+use crate::world::{Ran, World};
 
 const SOURCE: &str = "in\n  id text(5)\n  total decimal(7,2)\n  due? text(8)\n";
 const TARGET: &str = "out\n  id text(5)\n  amount? decimal(9,2)\n  due? text(10)\n";
@@ -51,14 +52,14 @@ fn world() -> World {
 
 const FUNCTIONS: [&str; 2] = ["charge=sh f.sh charge charge.log", "workday=sh f.sh workday workday.log"];
 
-fn translate(world: &World, input: &str, more: &[&str]) -> crate::world::Ran {
+fn translate(world: &World, input: &str, more: &[&str]) -> Ran {
     world.write("in.jsonl", input);
     let mut arguments = vec!["translate", "--map", "m.qmap", "in.jsonl", "--no-progress"];
     for function in FUNCTIONS {
         arguments.extend(["--function", function]);
     }
     arguments.extend(more);
-    crate::world::Ran::of(world.command(arguments).output().expect("quayline runs"))
+    Ran::of(world.command(arguments).output().expect("quayline runs"))
 }
 
 fn lines(world: &World, file: &str) -> (usize, usize) {
@@ -141,7 +142,7 @@ fn functions_and_programs_that_do_not_match_are_found_before_the_run() {
     let run = |functions: &[&str]| {
         let mut arguments = vec!["translate", "--map", "m.qmap", "in.jsonl"];
         functions.iter().for_each(|function| arguments.extend(["--function", function]));
-        crate::world::Ran::of(world.command(arguments).output().expect("quayline runs")).code(2).err()
+        Ran::of(world.command(arguments).output().expect("quayline runs")).code(2).err()
     };
     for (functions, expected) in [
         (&["charge=true"][..], "the function `workday` of the map has no program"),
@@ -192,7 +193,7 @@ fn a_cobol_program_computes_a_function() {
         world.write("in.jsonl", format!("{{\"id\":\"{id}\",\"total\":{total}}}\n"));
         let of = ["--function", "charge=cobol:programs/charge", "--function", FUNCTIONS[1], "--function-timeout", "1"];
         let arguments = ["translate", "--map", "m.qmap", "in.jsonl", "--no-progress"].into_iter().chain(of);
-        crate::world::Ran::of(world.command(arguments).output().expect("quayline runs"))
+        Ran::of(world.command(arguments).output().expect("quayline runs"))
     };
     assert_eq!(run("A", "-12345.67").code(0).out(), "{\"id\":\"A\",\"amount\":37037.01}\n");
     assert_eq!(run("A", "0.01").code(0).out(), "{\"id\":\"A\",\"amount\":-0.03}\n");
@@ -241,7 +242,7 @@ fn the_example_gives_the_same_in_shell_and_cobol() {
     let run = |function: &str| {
         let (map, input) = (format!("{examples}/maps/maps/order-labels.qmap"), format!("{examples}/edi/850.x12"));
         let arguments = ["translate", "--map", &map, &input, "--no-progress", "--function", function];
-        crate::world::Ran::of(world.command(arguments).output().expect("quayline runs")).code(0).out()
+        Ran::of(world.command(arguments).output().expect("quayline runs")).code(0).out()
     };
     let by_shell = run(&format!("check-digit={examples}/maps/functions/gs1-check-digit.sh"));
     let expected =
@@ -256,5 +257,31 @@ fn the_example_gives_the_same_in_shell_and_cobol() {
         assert_eq!(run("check-digit=cobol:CHECKDIG"), by_shell);
     } else {
         eprintln!("skipped in part: the_example_gives_the_same_in_shell_and_cobol: GnuCOBOL is not installed");
+    }
+}
+
+/// After Ctrl-C, a run called the functions of all documents that it had read: 2,000 calls of 0.1 s here.
+#[test]
+fn ctrl_c_does_not_wait_for_the_other_documents_of_a_block() {
+    let world = world();
+    world.write("slow.sh", PROGRAM.replace("    chargeA)", "    charge*) sleep 0.1; answer=1.00 ;;\n    chargeA)"));
+    world.write("in.jsonl", "{\"id\":\"B\",\"total\":1}\n".repeat(2_000));
+    for lanes in ["1", "2"] {
+        let _ = std::fs::remove_file(world.path("slow.log"));
+        let line = "translate --map m.qmap in.jsonl -o out.jsonl --no-progress -j";
+        let functions = ["--function", "charge=sh slow.sh charge slow.log", "--function", FUNCTIONS[1]];
+        let mut command = world.command(line.split(' ').chain([lanes]).chain(functions));
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("quayline runs");
+        let calls = || std::fs::read_to_string(world.path("slow.log")).unwrap_or_default().matches("call").count();
+        let began = Instant::now();
+        while calls() < 3 {
+            assert!(began.elapsed() < Duration::from_secs(60), "no call");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        assert!(ran.code(3).err().contains("CNV-002"), "{}", ran.err());
+        assert!(calls() < 500, "{}", calls());
     }
 }

@@ -378,6 +378,7 @@ impl Run {
                 | SourceFormat::Edi(_)
                 | SourceFormat::Columns(_) => None,
             },
+            cancel: Arc::clone(&conversion.cancel),
         };
         let mut block_reader = match self.columns.take() {
             Some(columns) => BlockReader::of_rows(columns),

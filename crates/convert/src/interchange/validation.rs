@@ -193,6 +193,7 @@ impl Validation {
             stop_at_reject: false,
             split: false,
             records: None,
+            cancel: Arc::clone(&self.cancel),
         };
         let block_reader =
             BlockReader::new(source, Box::new(TransactionCutter::new(self.reader())), BLOCK_BYTES, &self.limits);

@@ -115,6 +115,10 @@ impl EdiSource {
         let mut pass = self.reader.over(&input[piece.clone()], end);
         let mut ended = false;
         loop {
+            if facts.is_cancelled() {
+                lot.is_abandoned = true;
+                return None;
+            }
             if pass.open_since().is_none()
                 && let Err(found) = marks.before(*number, target)
             {
