@@ -78,7 +78,7 @@ pub enum JsonError {
         limit: usize,
     },
     /// `JSON-014`: a number beyond the node's float.
-    #[error("the number is larger than the field's floating-point format holds")]
+    #[error("the number is beyond the range of the field's floating-point format")]
     Float,
     /// `JSON-015`: bytes that are not hexadecimal.
     #[error("expected a string of hexadecimal digits, two for each byte")]
@@ -177,7 +177,9 @@ impl JsonError {
             JsonError::Unknown { nearest: Some(name), .. } => return Some(format!("did you mean `{name}`?")),
             JsonError::Unknown { .. } => "leave it out, or ignore unknown members with `--unknown ignore`",
             JsonError::Digits { .. } => "write the number with fewer digits",
-            JsonError::Float => "write a smaller number",
+            JsonError::Float => {
+                "choose a field with a larger range, or correct the number: its magnitude is too large or too small"
+            }
             JsonError::Hex => "write bytes as in \"00ff1a\"",
             JsonError::Limit { breach, definition } => return Some(breach.hint(*definition)),
             JsonError::TooLong { .. } => {

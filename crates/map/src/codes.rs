@@ -94,3 +94,4 @@ pub(crate) const VARIABLE_RANGE: Code = Code("MAP-221");
 pub(crate) const FLOAT_RANGE: Code = Code("MAP-222");
 pub(crate) const TEXT_SIZE: Code = Code("MAP-223");
 pub(crate) const OWN_FUNCTION: Code = Code("MAP-224");
+pub(crate) const FLOAT_DIGITS: Code = Code("MAP-225");

@@ -404,12 +404,23 @@ pub(crate) struct TargetPlan {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Fit {
-    Text { max: u32 },
-    Decimal { digits: u16, scale: i16, signed: bool },
+    Text {
+        max: u32,
+    },
+    Decimal {
+        digits: u16,
+        scale: i16,
+        signed: bool,
+    },
     Float32,
     Float64,
     Bool,
-    Bytes { max: u32 },
+    Bytes {
+        max: u32,
+    },
+    /// A float for an exact number, which the text of the float must give back.
+    ExactFloat32,
+    ExactFloat64,
 }
 
 /// Key and value of a table row.

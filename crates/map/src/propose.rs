@@ -49,6 +49,8 @@ pub struct Proposed {
     pub sure: usize,
     /// Fields and lists that are set by likeness.
     pub guessed: usize,
+    /// Fields with equal names whose conversion may cut characters or decimals.
+    pub cuts: usize,
     /// Mandatory fields and lists without a similar source.
     pub mandatory_open: usize,
     /// Optional ones.
@@ -57,7 +59,8 @@ pub struct Proposed {
 
 /// Writes a map that sets every target field whose name or path resembles a source field.
 ///
-/// Fields with equal names and matching types are assigned without a mark. Similar names get the mark `# guess`. Fields without a similar source
+/// Fields with equal names and matching types are assigned without a mark, except that a conversion that may cut
+/// characters or decimals gets the mark `# cuts`. Similar names get the mark `# guess`. Fields without a similar source
 /// become comments, which say whether the field is mandatory. The map compiles as soon as the mandatory ones are filled in. For a list that no loop
 /// iterates, the first occurrence is proposed as a guess. A target that is a row gets a loop over the source's lists, a row for each occurrence.
 #[must_use]
@@ -80,6 +83,7 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
         used: Vec::new(),
         chain: vec![NodeId::ROOT],
         out: String::new(),
+        cuts: 0,
         counts: [0; 4],
     };
     let title = format!("{} to {}", ends.source.node(NodeId::ROOT).name, ends.target.node(NodeId::ROOT).name);
@@ -98,7 +102,7 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
         proposal.line(0, "}");
     }
     let [sure, guessed, mandatory_open, optional_open] = proposal.counts;
-    Proposed { text: proposal.out, sure, guessed, mandatory_open, optional_open }
+    Proposed { text: proposal.out, sure, cuts: proposal.cuts, guessed, mandatory_open, optional_open }
 }
 
 struct Proposal<'a> {
@@ -120,6 +124,8 @@ struct Proposal<'a> {
     /// Groups of the source whose fields can be named, innermost last.
     chain: Vec<NodeId>,
     out: String,
+    /// Assignments with the mark `# cuts`.
+    cuts: usize,
     /// Set for sure, guessed, open though mandatory, open.
     counts: [usize; 4],
 }
@@ -205,7 +211,10 @@ impl Proposal<'_> {
                 if best.score < SURE {
                     self.used.push(best.node);
                 }
-                let guess = self.mark(best.score >= SURE);
+                let guess = match (self.mark(best.score >= SURE), from.is_some_and(|from| cuts(&from, scalar))) {
+                    ("", true) => self.cut(),
+                    (mark, _) => mark,
+                };
                 self.line(depth, &format!("{path} = {value}{guess}"));
             }
             None => self.open(node, path, scalar, mandatory, depth),
@@ -224,6 +233,12 @@ impl Proposal<'_> {
     fn mark(&mut self, sure: bool) -> &'static str {
         self.counts[usize::from(!sure)] += 1;
         if sure { "" } else { "  # guess" }
+    }
+
+    /// Counts an assignment that may cut its value, and returns its mark.
+    fn cut(&mut self) -> &'static str {
+        self.cuts += 1;
+        "  # cuts"
     }
 
     /// Writes a comment for a field without a similar source.
@@ -252,6 +267,7 @@ impl Proposal<'_> {
         match (scalar, inner) {
             (Some(scalar), Some(inner)) => {
                 if let Some(value) = converted("it", &inner, scalar) {
+                    let guess = if guess.is_empty() && cuts(&inner, scalar) { self.cut() } else { guess };
                     self.line(depth, &format!("for {over} make {path} = {value}{guess}"));
                 }
             }
@@ -505,6 +521,16 @@ fn converted(path: &str, from: &Scalar, to: &Scalar) -> Option<String> {
         (Scalar::Text { .. }, Scalar::Bool) => Some(format!("{path} = \"Y\"")),
         (Scalar::Bytes { .. }, Scalar::Text { .. }) => Some(format!("hex({path})")),
         _ => None,
+    }
+}
+
+/// Returns whether the conversion of [`converted`] may cut a value.
+fn cuts(from: &Scalar, to: &Scalar) -> bool {
+    match (from, to) {
+        (Scalar::Text { chars_max: own }, Scalar::Text { chars_max: Some(max) }) => own.is_none_or(|own| own > *max),
+        (Scalar::Decimal { scale: own, .. }, Scalar::Decimal { scale, .. }) => own > scale,
+        (Scalar::Float32 | Scalar::Float64, Scalar::Decimal { .. }) => true,
+        _ => false,
     }
 }
 

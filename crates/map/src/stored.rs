@@ -173,7 +173,8 @@ stored!(struct StatementPlan { span, target, sources, raise });
 stored!(struct RaisePlan { severity, message, id, hint });
 stored!(struct TargetPlan { bit, output, node, statement, fit });
 stored!(enum Fit {
-    0 Text { max }, 1 Decimal { digits, scale, signed }, 2 Float32, 3 Float64, 4 Bool, 5 Bytes { max },
+    0 Text { max }, 1 Decimal { digits, scale, signed }, 2 Float32, 3 Float64, 4 Bool, 5 Bytes { max }, 6 ExactFloat32,
+    7 ExactFloat64,
 });
 stored!(struct TablePlan { name, forward, back, otherwise });
 stored!(struct LookupPlan { name, function, keys, fields });

@@ -346,10 +346,10 @@ mod tests {
     }
 
     fn check_types(keys: &[ColumnType], fields: usize, text: &str, expected: &Expect) {
-        let named = |types: &[ColumnType]| -> Vec<(String, ColumnType)> {
-            types.iter().enumerate().map(|(at, column)| (format!("c{at}"), *column)).collect()
+        let named = |start: &str, types: &[ColumnType]| -> Vec<(String, ColumnType)> {
+            types.iter().enumerate().map(|(at, column)| (format!("{start}{at}"), *column)).collect()
         };
-        let (keys, fields) = (named(keys), named(&vec![ColumnType::Text; fields]));
+        let (keys, fields) = (named("c", keys), named("f", &vec![ColumnType::Text; fields]));
         let declared = DeclaredLookup { name: "t", keys: &keys, fields: &fields };
         let shown = match LookupTable::new(&declared, text) {
             Ok(table) => {
@@ -440,19 +440,15 @@ mod tests {
         check(
             1,
             2,
-            "C0,c2,C-1,more\nA,1,2,3\n",
+            "C0,f1,F-0,more\nA,1,2,3\n",
             &expect![[r#"
-                line 1: the map reads `c1` from column 2, and the header has it in column 3
-                line 1: the map reads `c2` from column 3, and the header has it in column 2
+                line 1: the map reads `f0` from column 2, and the header has it in column 3
+                line 1: the map reads `f1` from column 3, and the header has it in column 2
             "#]],
         );
-        check(
-            1,
-            2,
-            "id,name,C_2,c1\nA,1,2,3\n",
-            &expect!["line 1: the map reads `c1` from column 2, and the header has it in column 4\n"],
-        );
-        check(1, 2, "c0,c1,name,c1\nA,1,2,3\n", &expect!["\"A\" [\"1\", \"2\", \"3\"]\n"]);
+        let late = expect!["line 1: the map reads `f0` from column 2, and the header has it in column 4\n"];
+        check(1, 2, "id,name,F_1,f0\nA,1,2,3\n", &late);
+        check(1, 2, "c0,f0,name,f0\nA,1,2,3\n", &expect!["\"A\" [\"1\", \"2\", \"3\"]\n"]);
     }
 
     #[test]

@@ -52,6 +52,7 @@ struct Plan {
     /// For each node, true if it is an attribute in the namespace of XML itself, such as `xml:lang`.
     is_of_xml: Vec<bool>,
     leaves: LeafTexts,
+    ignore_unknown: bool,
     checks: Option<Checks>,
 }
 
@@ -118,8 +119,18 @@ impl XmlReader {
         let of_node = style.namespaces.as_ref().map(|namespaces| namespaces.of_node.as_slice()).unwrap_or_default();
         let is_of_xml = (0..shape.len()).map(|at| of_node.get(at) == Some(&Namespaces::OF_XML)).collect();
         let leaves = style.leaves.clone();
-        let plan =
-            Plan { shape: shape.clone(), names, children, by_name, attributes, text, is_of_xml, leaves, checks: None };
+        let plan = Plan {
+            shape: shape.clone(),
+            names,
+            children,
+            by_name,
+            attributes,
+            text,
+            is_of_xml,
+            leaves,
+            ignore_unknown: style.ignore_unknown,
+            checks: None,
+        };
         Ok(XmlReader { plan, faults_max: limits.findings_max.max(1), seen, stamp: 0, text: String::new() })
     }
 
@@ -317,8 +328,10 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         let node = self.find(name);
         let marks = self.marks(tag, node, at);
         let Some(node) = node else {
-            let expected = self.similar(group, name);
-            self.fault(XmlFaultKind::UnknownElement { name: short(name), expected }, at, None);
+            if !self.plan.ignore_unknown {
+                let expected = self.similar(group, name);
+                self.fault(XmlFaultKind::UnknownElement { name: short(name), expected }, at, None);
+            }
             return self.skip(tag, form);
         };
         let occurrence = match self.place(node, at) {
@@ -333,7 +346,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return self.skip(tag, form);
         }
         if self.plan.shape.node(node).kind != NodeKind::Group {
-            for attribute in &marks.own {
+            for attribute in marks.own.iter().filter(|_| !self.plan.ignore_unknown) {
                 let name = short(attribute.key.as_ref());
                 self.fault(XmlFaultKind::Attribute { name }, at, Some((node, occurrence)));
             }
@@ -436,7 +449,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         for attribute in &marks.own {
             let name = local_name(attribute.key.as_ref());
             let Some(child) = self.plan.attribute(node, name) else {
-                self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None);
+                if !self.plan.ignore_unknown {
+                    self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None);
+                }
                 continue;
             };
             if sent.contains(&child) {

@@ -20,6 +20,8 @@ pub struct XmlStyle {
     pub namespaces: Option<Namespaces>,
     /// Properties of leaf texts from an XML schema, used when reading.
     pub leaves: LeafTexts,
+    /// A reader skips elements and attributes that their group has no field for.
+    pub ignore_unknown: bool,
 }
 
 /// Properties of the leaf texts of one shape, from an XML schema. An empty list has no effect.
@@ -87,6 +89,7 @@ impl Default for XmlStyle {
             spacing: Spacing::Compact,
             namespaces: None,
             leaves: LeafTexts::default(),
+            ignore_unknown: false,
         }
     }
 }

@@ -432,7 +432,7 @@ fn empty_cell(args: &ConvertArgs) -> EmptyCell {
 }
 
 fn xml(args: &ConvertArgs) -> XmlStyle {
-    let mut style = XmlStyle::default();
+    let mut style = XmlStyle { ignore_unknown: args.unknown == Some(UnknownArg::Ignore), ..XmlStyle::default() };
     if let Some(root) = &args.xml_root {
         style.root = Some(root.clone());
     }

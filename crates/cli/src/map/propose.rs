@@ -61,6 +61,9 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let count = |number: usize, what: &str| count_of(number as u64, what);
     let mut told = format!("{} set by name, {} guessed", count(proposed.sure, "field"), proposed.guessed);
+    if proposed.cuts > 0 {
+        told.push_str(&format!("; {} marked `# cuts` may lose characters or decimals", proposed.cuts));
+    }
     let open = proposed.mandatory_open + proposed.optional_open;
     if open > 0 {
         told.push_str(&format!("; {open} left open, {} of them mandatory", proposed.mandatory_open));

@@ -19,6 +19,8 @@ use quayline_core::{Finding, Findings, Severity};
 use quayline_edi::Rules;
 use quayline_map::Coverage;
 use quayline_pipeline::World;
+use quayline_project::csv::{CsvStyle, Header};
+use quayline_project::xml::XmlStyle;
 use quayline_project::{
     ColumnsRead, EdiRead, EnvelopeValue, Form, JsonRead, MapFile, ShapeOptions, SourceFormat, check_envelope,
 };
@@ -386,11 +388,14 @@ impl Shared<'_> {
                         .into())
                 }
                 (_, FromFormat::Json) => Ok(SourceFormat::Json(JsonRead { ignore_unknown })),
-                (_, FromFormat::Csv) => Ok(SourceFormat::Csv(match form {
-                    Form::Csv(style) => *style,
-                    _ => quayline_project::csv::CsvStyle::default(),
-                })),
-                (_, FromFormat::Xml) => Ok(SourceFormat::Xml(outputs::xml_of(form))),
+                (_, FromFormat::Csv) => Ok(csv(
+                    match form {
+                        Form::Csv(style) => *style,
+                        _ => CsvStyle::default(),
+                    },
+                    ignore_unknown,
+                )),
+                (_, FromFormat::Xml) => Ok(SourceFormat::Xml(XmlStyle { ignore_unknown, ..outputs::xml_of(form) })),
             };
         }
         self.of_shape(ignore_unknown)
@@ -408,6 +413,8 @@ impl Shared<'_> {
             }),
             SourceFormat::Json(_) => SourceFormat::Json(JsonRead { ignore_unknown }),
             SourceFormat::Columns(_) => SourceFormat::Columns(ColumnsRead { ignore_unknown }),
+            SourceFormat::Csv(style) => csv(style, ignore_unknown),
+            SourceFormat::Xml(style) => SourceFormat::Xml(XmlStyle { ignore_unknown, ..style }),
             other => other,
         })
     }
@@ -540,4 +547,13 @@ fn with_envelope_hint(finding: &mut Finding) {
         finding.hint =
             Some("set it in the map, or name it with --sender, --receiver or --envelope NAME=VALUE".to_owned());
     }
+}
+
+/// Returns the format of CSV whose header may have columns that the source does not know.
+fn csv(style: CsvStyle, ignore_unknown: bool) -> SourceFormat {
+    let header = match style.header {
+        Header::Present if ignore_unknown => Header::Open,
+        header => header,
+    };
+    SourceFormat::Csv(CsvStyle { header, ..style })
 }

@@ -506,3 +506,38 @@ fn documents_of_several_rows_have_their_required_fields() {
         assert!(err.contains(told), "{told}: {err}");
     }
 }
+
+/// Cases of a map that was renamed stopped running silently, and so did files that are in no case.
+#[test]
+fn cases_without_a_map_and_files_without_a_case_are_errors() {
+    let world = world();
+    world.write("maps/order.qmap", MAP);
+    let input = "{\"id\":\"A\",\"total\":12.50,\"lines\":[{\"sku\":\"x\",\"qty\":2}]}\n";
+    world.write("maps/tests/order/one/input.jsonl", input);
+    world.run("map test --update").code(0);
+    world.write("maps/tests/order/README.md", "cases").write("maps/tests/order/.hidden", "");
+    world.run("map test").code(0);
+    world.write("maps/tests/gone/one/input.jsonl", input);
+    let ran = world.run("map test");
+    let said = "error[CLI-010]: its cases do not run, because maps/gone.qmap does not exist\n  at maps/tests/gone\n";
+    assert!(ran.code(2).err().contains(said), "{}", ran.err());
+    world.run("map test maps/order.qmap").code(0);
+    world.write("maps/tests/order/stray.jsonl", input);
+    let ran = world.run("map test maps/order.qmap");
+    assert!(ran.code(2).err().contains("error[CLI-010]: stray.jsonl is not in a case"), "{}", ran.err());
+}
+
+/// A proposal that cuts values had no mark.
+#[test]
+fn proposals_that_cut_are_marked() {
+    let world = World::with([
+        ("a.shape", b"a\n  number text(22)\n  price decimal(9,4)\n  same decimal(9,2)\n".as_slice()),
+        ("b.shape", b"b\n  number text(5)\n  price decimal(9,2)\n  same decimal(9,2)\n"),
+    ]);
+    let ran = world.run("map new --from a.shape --to b.shape");
+    assert!(ran.code(0).err().contains("3 fields set by name, 0 guessed; 2 marked `# cuts` may lose"), "{}", ran.err());
+    let map = String::from_utf8(ran.stdout.clone()).expect("UTF-8");
+    for line in ["number = left(number, 5)  # cuts\n", "price = round(price, 2)  # cuts\n", "same = same\n"] {
+        assert!(map.contains(line), "{map}");
+    }
+}

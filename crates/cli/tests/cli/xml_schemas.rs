@@ -329,3 +329,26 @@ fn a_derived_type_is_read_where_its_base_has_all_of_it() {
     "#]]
     .assert_eq(&read(body, out, map, &documents));
 }
+
+/// `--unknown ignore` had an effect on JSON and columns only.
+#[test]
+fn unknown_elements_attributes_and_columns_are_ignored_on_request() {
+    let world = World::new();
+    world
+        .write("s.xsd", "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\"><xs:element name=\"r\"><xs:complexType><xs:sequence><xs:element name=\"a\" type=\"xs:string\"/></xs:sequence></xs:complexType></xs:element></xs:schema>")
+        .write("t.shape", "t\n  a? text(9)\n")
+        .write("x.qmap", "source \"s.xsd\"\ntarget t \"t.shape\"\na = a\n")
+        .write("c.qmap", "source \"s.shape\"\ntarget t \"t.shape\"\na = a\n")
+        .write("s.shape", "s\n  a? text(9)\n")
+        .write("in.xml", "<r zz=\"1\"><q><a>n</a></q><a zz=\"2\">x</a><q/></r>")
+        .write("in.csv", "zz,a\n1,x\n");
+    for line in ["translate in.xml -m x.qmap --to jsonl", "translate in.csv -m c.qmap --from csv --to jsonl"] {
+        world.run(line).code(1);
+        assert_eq!(world.run(&format!("{line} --unknown ignore")).code(0).stdout, b"{\"a\":\"x\"}\n", "{line}");
+    }
+    world.write("r.cpy", "       01 R.\n          05 A PIC X(3).\n");
+    world.write("rows.xml", "<rows><record zz=\"1\"><A>x</A><ZZ>1</ZZ></record></rows>");
+    let line = "convert rows.xml -c r.cpy -e ascii --to jsonl";
+    world.run(line).code(1);
+    assert_eq!(world.run(&format!("{line} --unknown ignore")).code(0).stdout, b"{\"A\":\"x\"}\n");
+}

@@ -268,7 +268,11 @@ impl Acknowledger {
         }
         match event {
             Event::InterchangeStart => self.open_interchange(step),
-            Event::GroupStart => self.open_group(step),
+            Event::GroupStart => {
+                // Messages before it are not the group's, and their text must come before its text.
+                self.hold(Level::Interchange, output);
+                self.open_group(step);
+            }
             Event::TransactionStart => self.open_transaction(step),
             Event::Segment => match step.content {
                 Content::InterchangeAcknowledgment => self.interchange.has_ta1 = true,

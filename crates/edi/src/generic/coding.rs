@@ -84,6 +84,18 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// Returns the settings of an interchange that is open. `header` is its ISA or UNB as written.
+    pub(super) fn of_header(
+        named: Option<Charset>,
+        delimiters: Delimiters,
+        line_break: LineBreak,
+        header: &[u8],
+    ) -> Self {
+        let is_end = |byte: &u8| [delimiters.element, delimiters.component].contains(byte);
+        let set = header.get("UNB+".len()..).and_then(|rest| rest.split(is_end).next()).and_then(CharacterSet::of);
+        Page::new(delimiters, Coding::of(named, delimiters.standard, set), line_break)
+    }
+
     pub(super) fn new(delimiters: Delimiters, charset: Coding, line_break: LineBreak) -> Self {
         let mut marked = [0; 4];
         for byte in (0..=u8::MAX).filter(|byte| delimiters.is_service(*byte) || matches!(byte, b'\r' | b'\n')) {
@@ -98,7 +110,7 @@ impl Page {
     }
 
     /// Checks the length in a segment of X12 with binary data, by which readers find the end of the data. `text` is the segment without its terminator.
-    /// Without data, readers take it like other segments.
+    /// Without a length and data, readers take it like other segments.
     pub(super) fn check_binary_length(&self, text: &[u8]) -> Result<(), EdiWriteError> {
         let at = match text.first_chunk() {
             Some(b"BIN") if self.delimiters.standard == Standard::X12 => 1,
@@ -107,7 +119,10 @@ impl Page {
         };
         let mut elements = text.splitn(at + 2, |byte| *byte == self.delimiters.element).skip(at);
         let declared = elements.next().unwrap_or_default();
-        let Some(found) = elements.next().map(<[u8]>::len) else { return Ok(()) };
+        let Some(found) = elements.next().map(<[u8]>::len) else {
+            let is_declared = declared.iter().any(|digit| matches!(digit, b'1'..=b'9'));
+            return if is_declared { Err(EdiWriteError::BinaryLength { found: 0 }) } else { Ok(()) };
+        };
         let number = core::str::from_utf8(declared).ok().and_then(|text| text.parse::<usize>().ok());
         if declared.iter().all(u8::is_ascii_digit) && number == Some(found) {
             return Ok(());

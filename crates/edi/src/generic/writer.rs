@@ -748,39 +748,38 @@ impl EdiWriter {
     fn close_interchange(&mut self) {
         self.close_group();
         if let Some(open) = self.open.interchange.take() {
+            let page = Page::of_header(self.options.charset, open.delimiters, open.line_break, &open.text);
             let control = if open.delimiters.standard == Standard::X12 {
                 [&b"000000000"[open.control.len().min(9)..], &open.control].concat()
             } else {
                 open.control
             };
-            let trailer = Level::Interchange.trailer(open.delimiters.standard);
-            self.trailer(trailer, open.counted, &control, open.delimiters, open.line_break);
+            self.trailer(Level::Interchange, open.counted, &control, page);
         }
     }
 
     fn close_transaction(&mut self) {
         self.check_lost = false;
         if let (Some(open), Some(around)) = (self.open.transaction.take(), &self.open.interchange) {
-            let (delimiters, line_break) = (around.delimiters, around.line_break);
-            let trailer = Level::Transaction.trailer(delimiters.standard);
-            self.trailer(trailer, open.segments + 1, &open.control, delimiters, line_break);
+            let page = Page::of_header(self.options.charset, around.delimiters, around.line_break, &around.text);
+            self.trailer(Level::Transaction, open.segments + 1, &open.control, page);
         }
     }
 
     fn close_group(&mut self) {
         self.close_transaction();
-        if let Some(open) = self.open.group.take() {
-            let trailer = Level::Group.trailer(open.delimiters.standard);
-            self.trailer(trailer, open.counted, &open.control, open.delimiters, open.line_break);
+        if let (Some(open), Some(around)) = (self.open.group.take(), &self.open.interchange) {
+            let page = Page::of_header(self.options.charset, around.delimiters, around.line_break, &around.text);
+            self.trailer(Level::Group, open.counted, &open.control, page);
         }
     }
 
-    fn trailer(&mut self, tag: &str, count: u64, control: &[u8], delimiters: Delimiters, line_break: LineBreak) {
-        let page = Page::new(delimiters, Coding::Charset(Charset::Utf8), line_break);
-        self.out.extend_from_slice(tag.as_bytes());
-        self.out.push(delimiters.element);
+    fn trailer(&mut self, level: Level, count: u64, control: &[u8], page: Page) {
+        let Delimiters { standard, element, .. } = page.delimiters;
+        self.out.extend_from_slice(level.trailer(standard).as_bytes());
+        self.out.push(element);
         self.out.extend_from_slice(count.to_string().as_bytes());
-        self.out.push(delimiters.element);
+        self.out.push(element);
         // The header was written with the same control number.
         let written = page.text(control, &mut self.encoded, &mut self.out);
         debug_assert!(written.is_ok(), "the header holds it");

@@ -42,6 +42,14 @@ impl Pass<'_> {
                 break;
             }
             if *byte == delimiters.terminator {
+                // Without data, it is read like other segments.
+                let is_declared = |digit: &u8| matches!(digit, b'1'..=b'9');
+                if found == count && ends[0] == 3 && text[ends[count - 1] + 1..at].iter().any(is_declared) {
+                    let place = self.upcoming(begin);
+                    if seen == Terminator::Seen {
+                        self.tell_of(EdiError::BinaryEnd, place, begin);
+                    }
+                }
                 return None;
             }
             if *byte == delimiters.element {

@@ -594,3 +594,39 @@ fn a_recording_has_the_line_ends_of_the_last_segment() {
         }
     }
 }
+
+/// The text of rejected messages before a group was dropped with the group, and UNT still counted it.
+#[test]
+fn messages_before_a_group_keep_their_answers() {
+    let message = "UNH+1+ORDERS:D:96A:UN'UNT+3+1'";
+    let good = "UNH+1+ORDERS:D:96A:UN'BGM+220'UNT+3+1'";
+    let text = format!(
+        "UNB+UNOC:3+A+B+260401:1200+26'{message}UNG+ORDERS+A+B+260401:1200+1+UN+D:96A'{good}UNE+2+1'UNG+ORDERS+A+B+260401:1200+2+UN+D:96A'{message}UNE+1+2'UNZ+3+26'"
+    );
+    check(
+        &options("contrl"),
+        &text,
+        expect![[r#"
+        UNB+UNOC:3+B+A+260402:0830+1'
+        UNH+1+CONTRL:D:3:UN'
+        UCI+26+A+B+7'
+        UCM+1+ORDERS:D:96A:UN+4+29+UNT+2'
+        UCF+1+A+B+4+30'
+        UCF+2+A+B+7'
+        UCM+1+ORDERS:D:96A:UN+4+29+UNT+2'
+        UNT+7+1'
+        UNZ+1+1'
+    "#]],
+    );
+}
+
+/// A terminator directly after the tag ended the process.
+#[test]
+fn headers_of_a_tag_alone_are_not_answered() {
+    for text in ["UNB'UNZ+0+26'", "UNB''+UNOC:3+A+B+260401:1200+26'", "UNA:+.? 'UNB'", "UNB\n", "ISA", "ISA~IEA~"] {
+        for kind in ["contrl", "997", "999", "auto"] {
+            let written = acknowledge(text.as_bytes(), text.len(), &options(kind));
+            assert!(written.is_empty(), "{text} {kind}");
+        }
+    }
+}

@@ -224,9 +224,11 @@ fn documents_that_cannot_be_written() {
         EDI-065: the length of the binary data is not 3, the number of its bytes
         EDI-065: the length of the binary data is not 2, the number of its bytes
     "#]].assert_eq(&out);
+    let lacks_data = write_json(binary("BIN", r#"{"value":"2"}"#).as_bytes()).expect_err("two bytes are missing");
+    assert!(lacks_data.to_string().contains("is not 0"), "{lacks_data}");
     // Readers take a segment without the data like any other.
     for (tag, elements) in [
-        ("BIN", r#"{"value":"2"}"#),
+        ("BIN", r#"{"value":"0"}"#),
         ("BIN", r#"{"value":"2"},{"binary":"00ff"}"#),
         ("BDS", r#"{"value":"ASC"},{"value":"3"},{"binary":"2a7e0a"}"#),
     ] {
@@ -535,5 +537,22 @@ fn positions_are_the_same_wherever_a_reader_is_left() {
         let faults: Vec<String> =
             pass.take_faults().map(|fault| format!("{} {}", fault.error.code(), fault.at.segment)).collect();
         assert_eq!(faults, ["EDI-033 79"]);
+    }
+}
+
+/// Trailers were written in UTF-8, so control numbers beyond ASCII were other bytes than those of the header.
+#[test]
+fn trailers_are_in_the_character_set_of_the_header() {
+    for (set, number) in [("UNOC", &b"\xc42"[..]), ("UNOY", "Ä2".as_bytes()), ("UNOD", b"\xb12")] {
+        let number = |text: &[u8]| {
+            text.iter()
+                .flat_map(|byte| if *byte == b'#' { number } else { core::slice::from_ref(byte) })
+                .copied()
+                .collect::<Vec<u8>>()
+        };
+        let text = number(
+            format!("UNB+{set}:4+S+R+20260401:1200+#'UNG+ORDERS+S+R+20260401:1200+#+UN+D:96A'UNH+#+ORDERS:D:96A:UN'UNT+2+#'UNE+1+#'UNZ+1+#'").as_bytes(),
+        );
+        assert_eq!(rewrite(&text).escape_ascii().to_string(), text.escape_ascii().to_string(), "{set}");
     }
 }

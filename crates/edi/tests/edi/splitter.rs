@@ -403,13 +403,14 @@ fn binary_data_is_counted() {
     check(
         &format!("{}BIN*3~REF*1~IEA*0*1~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
-        X12 * : ~ repetition no release no decimal .
-        1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
-        2 BIN@106 |3
-        3 REF@112 |1
-        4 IEA@118 |0 |1
-    "#]],
+            warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
+            X12 * : ~ repetition no release no decimal .
+            1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
+            error EDI-018 at 106 (interchange 1, segment 2): the binary data does not end where its length says
+            2 BIN@106 |3
+            3 REF@112 |1
+            4 IEA@118 |0 |1
+        "#]],
     );
     check(
         &format!("{}BIN*X*abc~BIN*9*abc~IEA*0*000000001~", isa("00401")),

@@ -234,6 +234,8 @@ impl Lower<'_> {
         let fit = match scalar {
             Scalar::Text { chars_max } => Fit::Text { max: chars_max.unwrap_or(u32::MAX) },
             Scalar::Decimal { digits, scale, signed } => Fit::Decimal { digits, scale, signed },
+            Scalar::Float32 if matches!(value.ty.kind, Kind::Decimal(_)) => Fit::ExactFloat32,
+            Scalar::Float64 if matches!(value.ty.kind, Kind::Decimal(_)) => Fit::ExactFloat64,
             Scalar::Float32 => Fit::Float32,
             Scalar::Float64 => Fit::Float64,
             Scalar::Bool => Fit::Bool,
@@ -305,9 +307,20 @@ impl Lower<'_> {
         };
         match (scalar, value.ty.kind) {
             (_, Kind::Bad) => return None,
-            (_, Kind::Absent)
-            | (Scalar::Bool, Kind::Bool)
-            | (Scalar::Float32 | Scalar::Float64, Kind::Float | Kind::Decimal(_)) => {}
+            (_, Kind::Absent) | (Scalar::Bool, Kind::Bool) | (Scalar::Float32 | Scalar::Float64, Kind::Float) => {}
+            (Scalar::Float32 | Scalar::Float64, Kind::Decimal(own)) => {
+                // Any number with so many digits is the shortest text of a float (IEEE 754, clause 5.12.2).
+                let kept = if *scalar == Scalar::Float32 { 6 } else { 15 };
+                let found = own.whole.zip(own.scale).map(|(whole, scale)| i32::from(whole) + i32::from(scale));
+                if let Some(found) = found.filter(|found| *found > kept && constant.is_none()) {
+                    let message =
+                        format!("`{path}` is a float, which keeps {kept} digits, and this number has up to {found}");
+                    self.warning(codes::DIGITS_LOST, span, message).hint = Some(
+                        "round it, or take the nearest float: float(text(…)); as it is, a number that the float changes is a finding of the run"
+                            .to_owned(),
+                    );
+                }
+            }
             (Scalar::Text { chars_max }, Kind::Text(chars)) => match (chars_max, chars) {
                 (Some(max), Some(chars)) if chars > *max => {
                     if constant.is_some() {

@@ -268,10 +268,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let within =
             |node: NodeId| missing.iter().any(|child| node >= *child && node < plan.shape.node(*child).subtree_end);
         let writers = self.plan.targets.iter().filter(|target| target.output == open.output && within(target.node));
-        let culprit = writers.min_by_key(|target| target.statement);
-        if let Some(culprit) = culprit {
-            self.statement = culprit.statement;
-        }
+        // A loop with an empty body writes no leaf.
+        let makes = |op: &Op| matches!(op, Op::Open { what: Opening::Occurrence, output, node } if *output == open.output && within(*node));
+        let makers = self.plan.loops.iter().filter(|each| self.plan.blocks[each.body as usize].code.iter().any(makes));
+        let first = writers.map(|target| target.statement).min();
+        self.statement = first.or_else(|| makers.map(|each| each.statement).min()).unwrap_or(u32::MAX);
         let path = (!path.is_empty()).then_some(path);
         self.fault(What::Missing(names), path, None);
     }
@@ -526,6 +527,15 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let x = self.float(val).ok_or(What::NotANumber)?;
                 if x.is_finite() { Ok(Val::Float64(x)) } else { Err(What::Float) }
             }
+            (Fit::ExactFloat64, _) => {
+                let x = self.float(val).ok_or(What::NotANumber)?;
+                self.gives_back(val, x.is_finite(), || format!("{x:e}")).map(|()| Val::Float64(x))
+            }
+            (Fit::ExactFloat32, _) => {
+                let (n, scale) = self.exact(val)?;
+                let x: f32 = format!("{n}e{}", -i32::from(scale)).parse().map_err(|_| What::NotANumber)?;
+                self.gives_back(val, x.is_finite(), || format!("{x:e}")).map(|()| Val::Float32(x))
+            }
             (Fit::Float32, Val::Float32(x)) => {
                 if x.is_finite() {
                     Ok(val)
@@ -546,6 +556,21 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             (Fit::Bool, _) => Err(What::Kind { wanted: "a truth value" }),
             (Fit::Bytes { .. }, _) => Err(What::Kind { wanted: "bytes" }),
         }
+    }
+
+    /// Checks that the shortest text of a float is the exact number that it was made from.
+    fn gives_back(&self, val: Val, is_finite: bool, text: impl Fn() -> String) -> Result<(), What> {
+        if !is_finite {
+            return Err(What::Float);
+        }
+        let number = self.exact(val)?;
+        let text = text();
+        let back = text.split_once('e').and_then(|(digits, exponent)| {
+            let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            let scale = i32::try_from(decimals).ok()? - exponent.parse::<i32>().ok()?;
+            Some((digits.replace('.', "").parse::<i128>().ok()?, i16::try_from(scale).ok()?))
+        });
+        if back.is_some_and(|back| decimal::compare(back, number).is_eq()) { Ok(()) } else { Err(What::FloatDigits) }
     }
 
     fn fitted_number(&mut self, digits: u16, scale: i16, signed: bool, val: Val) -> Result<Val, What> {

@@ -78,6 +78,8 @@ pub(crate) enum What {
     },
     Variable(u16),
     Float,
+    /// The nearest float is another number.
+    FloatDigits,
 }
 
 impl RunFault {
@@ -262,6 +264,11 @@ impl RunFault {
                     hint("declare it wider"),
                 )
             }
+            What::FloatDigits => (
+                codes::FLOAT_DIGITS,
+                "the number has more digits than the target's float keeps".to_owned(),
+                hint("round it, or take the nearest float: float(text(…))"),
+            ),
             What::Float => (
                 codes::FLOAT_RANGE,
                 "the float is not a finite number, or too large for the target".to_owned(),

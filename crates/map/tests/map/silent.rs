@@ -314,3 +314,29 @@ fn sums_over_lists_without_a_maximum_may_be_too_large() {
         assert_eq!(findings("n = fit(sum(n for a), 11, 2)\n"), "");
     }
 }
+
+/// An exact number became the nearest float silently.
+#[test]
+fn exact_numbers_that_a_float_changes_are_a_finding() {
+    let case = Case::new("s\n  e decimal(20,5)\n  d decimal(6,2)\n  x float\n", "t\n  f? float\n  g? float32\n");
+    let compiled = case.compile("f = e\ng = d\n").expect("it compiles");
+    let said: Vec<String> = compiled.findings.iter().map(ToString::to_string).collect();
+    assert!(said.len() == 1 && said[0].contains("`f` is a float, which keeps 15 digits"), "{said:?}");
+    for (map, document, result) in [
+        ("f = e", r#"{"e":999999999.12345}"#, Ok(r#"{"f":999999999.12345}"#)),
+        ("f = e", r#"{"e":999999999999999.12345}"#, Err("MAP-225")),
+        ("f = e", r#"{"e":100000000000000}"#, Ok(r#"{"f":100000000000000"#)),
+        ("f = e", r#"{"e":-0.00001}"#, Ok(r#"{"f":-0.00001}"#)),
+        ("f = float(text(e))", r#"{"e":999999999999999.12345}"#, Ok(r#"{"f":999999999999999.1}"#)),
+        ("g = d", r#"{"d":9999.99}"#, Ok(r#"{"g":9999.99"#)),
+        ("g = e", r#"{"e":16777217}"#, Err("MAP-225")),
+        ("g = e", r#"{"e":16777216}"#, Ok(r#"{"g":16777216"#)),
+        ("g = x", r#"{"x":0.1}"#, Ok(r#"{"g":0.1"#)),
+    ] {
+        let said = case.run(map, &[document]);
+        match result {
+            Ok(text) => assert!(said.contains(text) && !said.contains("error"), "{map} {document}: {said}"),
+            Err(code) => assert!(said.contains(&format!("error[{code}]")), "{map} {document}: {said}"),
+        }
+    }
+}

@@ -219,7 +219,11 @@ fn a_program_gets_no_more_memory_than_it_may_have() {
     let Some(server) = server("memory-mib = 256") else { return };
     let answer = server.get("/v1/echo/EAT", "");
     let got = serde_json::from_str::<serde_json::Value>(&answer.text()).unwrap()["respCode"].as_u64();
-    assert!(answer.status == 502 || got.is_some_and(|megabytes| megabytes < 256), "{}", answer.text());
+    assert!(
+        answer.status == 502 || got.is_some_and(|megabytes| megabytes * 1_000_000 <= 256 << 20),
+        "{}",
+        answer.text()
+    );
     assert_eq!(server.get("/v1/echo/FINE", "").status, 200);
 }
 

@@ -1,6 +1,6 @@
 //! Test cases of maps: each is a folder with an input and the expected output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,33 @@ pub(super) fn folder_of(map: &Path) -> PathBuf {
     map.with_file_name("tests").join(map.file_stem().unwrap_or_default())
 }
 
+/// Finds folders of cases in `tests` beside these maps that belong to no map: that of a map with another name, for instance.
+pub(super) fn without_map(maps: &[PathBuf]) -> Vec<Finding> {
+    let folders: BTreeSet<PathBuf> = maps.iter().map(|map| map.with_file_name("tests")).collect();
+    let mut findings = Vec::new();
+    for folder in folders {
+        let entries = match fs::read_dir(&folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>()) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                findings.push(unreadable(&folder, &error));
+                continue;
+            }
+        };
+        let mut cases: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
+        cases.sort();
+        for cases in cases {
+            let name = cases.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let map = folder.with_file_name(format!("{name}.qmap"));
+            if !name.starts_with('.') && !map.is_file() {
+                let message = format!("its cases do not run, because {} does not exist", shown(&map));
+                findings.push(*wrong(&cases, message, "give the folder the name of its map, or remove it"));
+            }
+        }
+    }
+    findings
+}
+
 /// Reads all cases of a map, by name.
 ///
 /// # Errors
@@ -82,9 +109,17 @@ pub(super) fn cases_of(map: &MapFile) -> Result<Vec<Case>, Findings> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(cases),
         Err(error) => return Err(unreadable(&folder, &error).into()),
     };
-    let mut folders: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     folders.sort();
     let mut findings = Vec::new();
+    folders.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !path.is_dir() && !name.starts_with('.') && !name.to_ascii_uppercase().starts_with("README") {
+            let message = format!("{name} is not in a case");
+            findings.push(*wrong(&folder, message, "each folder here is a case; move the file into one"));
+        }
+        path.is_dir()
+    });
     for folder in folders {
         match Case::read(&folder, map) {
             Ok(case) => cases.push(case),

@@ -23,7 +23,7 @@ use crate::fmt::maps_of;
 use crate::render::{Paint, diff, finding_text};
 use crate::translate;
 
-use case::{Case, cases_of, folder_of};
+use case::{Case, cases_of, folder_of, without_map};
 use compare::{Reading, as_json, difference, reading};
 use report::{CaseReport, MapReport};
 
@@ -31,7 +31,12 @@ use report::{CaseReport, MapReport};
 pub(crate) fn run(args: &TestArgs, console: &Console) -> Result<Exit, Stop> {
     let mut reports: Vec<MapReport> = Vec::new();
     let mut findings: Vec<Finding> = Vec::new();
-    for path in wanted(args)? {
+    let maps = wanted(args)?;
+    if args.maps.iter().any(|named| named.is_dir()) {
+        findings.extend(without_map(&maps));
+        console.findings(&findings);
+    }
+    for path in maps {
         match test_map(&path, args, console) {
             Ok(report) => {
                 if !console.json() {
