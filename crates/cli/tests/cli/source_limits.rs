@@ -75,6 +75,23 @@ fn json_documents_have_what_their_schema_requires() {
     }
 }
 
+/// Null items of a list were accepted and lost, although the schema of the items does not allow null.
+#[test]
+fn items_of_json_lists_are_null_only_if_the_schema_allows_it() {
+    let schema = r#"{"type": "object", "properties": {"id": {"type": "string"},
+      "tags": {"type": "array", "minItems": 2, "items": {"type": "string"}},
+      "open": {"type": "array", "items": {"type": ["integer", "null"]}},
+      "old": {"type": "array", "items": {"type": "integer", "nullable": true}}}}"#;
+    let input = "{\"id\":\"1\",\"tags\":[\"a\",\"b\"],\"open\":[1,null],\"old\":[null]}\n{\"id\":\"2\",\"tags\":[\"a\",null,\"b\"]}\n";
+    let (out, err) = translate(&[("s.json", schema)], "s.json", input, 1);
+    assert_eq!(out, "{\"id\":\"1\"}\n", "{err}");
+    check(&err, &[("JSON-016]: a mandatory value is null", "in:2:23, record 2, byte 79, $.tags[1]")]);
+    // An outline cannot say whether items are null: an empty repetition of EDIFACT is null.
+    let outline = "order\n  id text\n  tags* text\n";
+    let (out, err) = translate(&[("s.shape", outline)], "s.shape", "{\"id\":\"2\",\"tags\":[\"a\",null]}\n", 0);
+    assert_eq!(out, "{\"id\":\"2\"}\n", "{err}");
+}
+
 /// Parts of `allOf` and keywords next to `$ref` narrow the limits, and alternatives widen them.
 #[test]
 fn combined_schemas_combine_their_limits() {

@@ -104,7 +104,7 @@ impl Builder<'_> {
                         .push(finding.hint("a list holds values or objects; put the inner list into an object"));
                     return;
                 }
-                let limits = NodeLimits { min, max, ..limits };
+                let limits = NodeLimits { min, max, no_null_items: !items.nullable, ..limits };
                 // An absent list and an empty one are told apart by whoever reads; a mandatory one has at least its own minimum.
                 let min = if occurs == Occurs::Once { min } else { 0 };
                 self.node(name, *items, Occurs::Many { min, max }, limits);

@@ -13,7 +13,7 @@ pub(super) fn of_element(of: &XmlElement, element: &XmlElement, required: bool, 
         // In a choice or an optional group, the list has this minimum if it is present.
         Occurs::Many { max, .. } => (of.attribute("minOccurs").map_or(1, |min| min.trim().parse().unwrap_or(0)), max),
     };
-    NodeLimits { required, nullable, min, max, value: None }
+    NodeLimits { required, nullable, min, max, ..NodeLimits::default() }
 }
 
 /// Widens the limits of a model by those of another with the same names, because an element may have either.
