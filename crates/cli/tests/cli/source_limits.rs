@@ -209,3 +209,21 @@ fn documents_have_what_their_outline_states() {
     );
     assert!(err.contains("write `?` or `*` after its name"), "{err}");
 }
+
+/// Occurrences in a group that repeats had no limit.
+#[test]
+fn xml_elements_occur_as_often_as_their_groups_allow() {
+    let schema = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType><xs:sequence>
+      <xs:element name="id" type="xs:string"/>
+      <xs:sequence minOccurs="0" maxOccurs="2"><xs:element name="a" type="xs:string" maxOccurs="2"/></xs:sequence>
+      <xs:element name="b" type="xs:string" minOccurs="0"/><xs:element name="b" type="xs:string" minOccurs="0"/>
+    </xs:sequence></xs:complexType></xs:element></xs:schema>"#;
+    let input = "<r><id>1</id></r>\n<r><id>2</id><a/><a/><a/><a/><b/><b/></r>\n<r><id>3</id><a/><a/><a/><a/><a/><b/><b/><b/></r>\n";
+    let (out, err) = translate(&[("s.xsd", schema)], "s.xsd", input, 1);
+    assert_eq!(out, "{\"id\":\"1\"}\n{\"id\":\"2\"}\n", "{err}");
+    for message in ["XML-035]: the list has more than 4 occurrences", "XML-035]: the list has more than 2 occurrences"]
+    {
+        assert!(err.contains(message), "{message}: {err}");
+    }
+    assert_eq!(err.matches("error[").count(), 2, "{err}");
+}
