@@ -33,6 +33,8 @@ pub struct NodeLimits {
     pub required: bool,
     /// True if null is a value of the node.
     pub nullable: bool,
+    /// True if null is not a value of the occurrences of a list.
+    pub no_null_items: bool,
     /// Fewest occurrences of a list that is present.
     pub min: u32,
     /// Most occurrences of a list; `None` is unbounded.
@@ -171,6 +173,12 @@ impl SourceLimits {
     #[must_use]
     pub fn of_null(&self, node: NodeId) -> Option<Breach> {
         self.node(node).filter(|limits| limits.required && !limits.nullable).map(|_| Breach::Null)
+    }
+
+    /// Returns the breach of an occurrence of a list that is null.
+    #[must_use]
+    pub fn of_null_item(&self, node: NodeId) -> Option<Breach> {
+        self.node(node).filter(|limits| limits.no_null_items).map(|_| Breach::Null)
     }
 
     /// Returns the breach of a list that is present with `count` occurrences.

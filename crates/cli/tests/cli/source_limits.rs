@@ -75,6 +75,23 @@ fn json_documents_have_what_their_schema_requires() {
     }
 }
 
+/// Null items of a list were accepted and lost, although the schema of the items does not allow null.
+#[test]
+fn items_of_json_lists_are_null_only_if_the_schema_allows_it() {
+    let schema = r#"{"type": "object", "properties": {"id": {"type": "string"},
+      "tags": {"type": "array", "minItems": 2, "items": {"type": "string"}},
+      "open": {"type": "array", "items": {"type": ["integer", "null"]}},
+      "old": {"type": "array", "items": {"type": "integer", "nullable": true}}}}"#;
+    let input = "{\"id\":\"1\",\"tags\":[\"a\",\"b\"],\"open\":[1,null],\"old\":[null]}\n{\"id\":\"2\",\"tags\":[\"a\",null,\"b\"]}\n";
+    let (out, err) = translate(&[("s.json", schema)], "s.json", input, 1);
+    assert_eq!(out, "{\"id\":\"1\"}\n", "{err}");
+    check(&err, &[("JSON-016]: a mandatory value is null", "in:2:23, record 2, byte 79, $.tags[1]")]);
+    // An outline cannot say whether items are null: an empty repetition of EDIFACT is null.
+    let outline = "order\n  id text\n  tags* text\n";
+    let (out, err) = translate(&[("s.shape", outline)], "s.shape", "{\"id\":\"2\",\"tags\":[\"a\",null]}\n", 0);
+    assert_eq!(out, "{\"id\":\"2\"}\n", "{err}");
+}
+
 /// Parts of `allOf` and keywords next to `$ref` narrow the limits, and alternatives widen them.
 #[test]
 fn combined_schemas_combine_their_limits() {
@@ -191,4 +208,22 @@ fn documents_have_what_their_outline_states() {
         ],
     );
     assert!(err.contains("write `?` or `*` after its name"), "{err}");
+}
+
+/// Occurrences in a group that repeats had no limit.
+#[test]
+fn xml_elements_occur_as_often_as_their_groups_allow() {
+    let schema = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType><xs:sequence>
+      <xs:element name="id" type="xs:string"/>
+      <xs:sequence minOccurs="0" maxOccurs="2"><xs:element name="a" type="xs:string" maxOccurs="2"/></xs:sequence>
+      <xs:element name="b" type="xs:string" minOccurs="0"/><xs:element name="b" type="xs:string" minOccurs="0"/>
+    </xs:sequence></xs:complexType></xs:element></xs:schema>"#;
+    let input = "<r><id>1</id></r>\n<r><id>2</id><a/><a/><a/><a/><b/><b/></r>\n<r><id>3</id><a/><a/><a/><a/><a/><b/><b/><b/></r>\n";
+    let (out, err) = translate(&[("s.xsd", schema)], "s.xsd", input, 1);
+    assert_eq!(out, "{\"id\":\"1\"}\n{\"id\":\"2\"}\n", "{err}");
+    for message in ["XML-035]: the list has more than 4 occurrences", "XML-035]: the list has more than 2 occurrences"]
+    {
+        assert!(err.contains(message), "{message}: {err}");
+    }
+    assert_eq!(err.matches("error[").count(), 2, "{err}");
 }

@@ -141,9 +141,8 @@ impl<S: Sink> Pass<'_, S> {
             Some(b'n') if !self.reader.strict => {
                 let start = self.at;
                 self.literal(b"null", Some(node))?;
-                // In a list, null is the value of an occurrence and not of the member.
-                if self.reader.checks.is_some() && !self.reader.members.node(node).list {
-                    self.check_null(node, start);
+                if self.reader.checks.is_some() {
+                    self.check_null(node, self.reader.members.node(node).list, start);
                 }
                 Value::Null
             }

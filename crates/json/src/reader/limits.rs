@@ -53,11 +53,12 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Reports a member that is null and must not be.
+    /// Reports a member or an item of a list that is null and must not be.
     #[inline(never)]
-    pub(super) fn check_null(&mut self, node: NodeId, start: usize) {
+    pub(super) fn check_null(&mut self, node: NodeId, is_item: bool, start: usize) {
         let Some(checks) = &self.reader.checks else { return };
-        if let Some(breach) = checks.limits.of_null(node) {
+        let breach = if is_item { checks.limits.of_null_item(node) } else { checks.limits.of_null(node) };
+        if let Some(breach) = breach {
             let error = checks.error(breach);
             self.problem(error, start, Some(node));
         }

@@ -118,7 +118,7 @@ impl<S: Sink> Pass<'_, S> {
                 let start = self.at;
                 self.literal(b"null", Some(child))?;
                 if self.reader.checks.is_some() {
-                    self.check_null(child, start);
+                    self.check_null(child, false, start);
                 }
                 self.sink.null_branch(child);
                 Ok(())

@@ -15,6 +15,10 @@ pub(crate) enum Unchecked {
     All,
     /// Only the documents that it writes.
     Written,
+    /// All documents, but the number of decimals is checked.
+    ButDecimals,
+    /// All documents, but the maximum is checked.
+    ButMaximum,
 }
 
 impl Notes {
@@ -38,6 +42,8 @@ impl Notes {
             };
             let message = match unchecked {
                 Unchecked::All => format!("`{word}` is not checked{times}"),
+                Unchecked::ButDecimals => format!("`{word}` is checked only for the number of decimals{times}"),
+                Unchecked::ButMaximum => format!("`{word}` is checked only as a maximum{times}"),
                 Unchecked::Written => format!("`{word}` is not checked in documents that are written{times}"),
             };
             let mut finding = file.warning(codes::NOT_CHECKED, places[0], message);

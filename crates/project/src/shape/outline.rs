@@ -204,7 +204,9 @@ fn read(file: &SourceFile) -> Result<(Shape, SourceLimits), Findings> {
             Occurs::Optional => (false, 0, None),
             Occurs::Many { min, max } => (min > 0, min, max),
         };
-        limits.push(NodeLimits { required, nullable: false, min, max, value: line.limits.boxed() });
+        // An empty repetition of EDIFACT is null in a list, so occurrences may be null.
+        let value = line.limits.boxed();
+        limits.push(NodeLimits { required, min, max, value, ..NodeLimits::default() });
         match line.scalar {
             Some(scalar) => {
                 builder.scalar(line.name, scalar, line.occurs);

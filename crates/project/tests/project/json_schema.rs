@@ -1,6 +1,6 @@
 use expect_test::{Expect, expect};
 
-use crate::loading::load;
+use crate::loading::{limits, load};
 
 #[expect(clippy::needless_pass_by_value, reason = "expectations are written in place")]
 fn check(schema: &str, expect: Expect) {
@@ -150,6 +150,139 @@ fn required_names_members_of_every_part() {
               g text
               h? text
             Warning SHP-005 order.schema.json:7:54: a value that may be string or integer is text here (a document with a number there is refused when it is read (JSON-012): choose one type)
+        "#]],
+    );
+}
+
+/// Limits were lost without a note: of members without a definition, of the outermost array, and of steps other than decimals.
+#[test]
+fn limits_that_are_not_checked_have_notes() {
+    check(
+        r#"{"type": "array", "minItems": 2, "maxItems": 3, "items": {"type": "object", "required": ["a", "b"], "properties": {
+          "a": {"type": "object", "allOf": [{"required": ["c"]}], "properties": {"d": {"type": "string"}}},
+          "five": {"type": "integer", "multipleOf": 5}, "ten": {"type": "integer", "multipleOf": 10}, "nickel": {"type": "number", "multipleOf": 0.05},
+          "one": {"type": "integer", "multipleOf": 1}, "cent": {"type": "number", "multipleOf": 1e-2}, "tenth": {"type": "number", "multipleOf": 0.10}},
+          "anyOf": [{"required": ["a"]}, {"required": ["five"]}]}}"#,
+        expect![[r#"
+            order
+              a
+                d? text
+              five? decimal(19)
+              ten? decimal(19)
+              nickel? decimal(21,2)
+              one? decimal(19)
+              cent? decimal(21,2)
+              tenth? decimal(20,1)
+            in an array
+            Note SHP-006 order.schema.json:1:95: `required` names `b`, which has no definition: it is not checked (describe it in `properties`; otherwise, documents that have it are refused unless unknown members are ignored)
+            Note SHP-006 order.schema.json:2:59: `required` names `c`, which has no definition: it is not checked (describe it in `properties`; otherwise, documents that have it are refused unless unknown members are ignored)
+            Note SHP-006 order.schema.json:5:20: `anyOf` is not checked
+            Note SHP-006 order.schema.json:3:53: `multipleOf` is checked only for the number of decimals, here and at 2 other places
+            Note SHP-006 order.schema.json:1:1: `minItems of the array of documents` is not checked
+            Note SHP-006 order.schema.json:1:1: `maxItems of the array of documents` is not checked
+        "#]],
+    );
+}
+
+/// Quayline refused a definition that only restricts (SHP-005), although the same keywords are allowed inline.
+#[test]
+fn definitions_that_only_restrict() {
+    let schema = r##"{"properties": {
+          "a": {"$ref": "#/$defs/m", "type": "integer"},
+          "b": {"allOf": [{"$ref": "#/$defs/m"}, {"type": "integer"}]},
+          "c": {"$ref": "#/$defs/n", "type": "array", "items": {"type": "string"}},
+          "d": {"$ref": "#/$defs/o"}},
+        "required": ["b"],
+        "$defs": {"m": {"maximum": 3, "readOnly": true, "x-y": 1}, "n": {"allOf": [{"minItems": 1}, {"$ref": "#/$defs/l"}], "minLength": 3},
+          "l": {"maxItems": 4}, "o": {"type": "object", "properties": {"e": {"type": "string"}}, "$ref": "#/$defs/p"}, "p": {"required": ["e"]}}}"##;
+    check(
+        schema,
+        expect![[r#"
+        order
+          a? decimal(19)
+          b decimal(19)
+          c*0..4 text
+          d?
+            e text
+        Note SHP-006 order.schema.json:7:138: `minLength` is not checked
+    "#]],
+    );
+    expect![[r#"
+        a, length None, decimals Some(0), low false, high true
+        b, required, length None, decimals Some(0), low false, high true
+        c, no null items, 1..4
+        e, required
+    "#]]
+    .assert_eq(&limits("s.json", &[("s.json", schema)]));
+    check(
+        r##"{"properties": {"alone": {"$ref": "#/$defs/m"}, "circle": {"type": "string", "$ref": "#/$defs/c"}, "gone": {"type": "string", "$ref": "#/$defs/g"},
+          "never": {"type": "string", "allOf": [true, false]}}, "$defs": {"m": {"maximum": 3}, "c": {"allOf": [{"$ref": "#/$defs/c"}]}}}"##,
+        expect![[r#"
+            Error SHP-005 order.schema.json:1:26: the schema does not say what this is (say its type)
+            Error SHP-007 order.schema.json:2:121: `#/$defs/c` contains itself (a shape is finite: write down as many levels as documents have)
+            Error SHP-004 order.schema.json:1:135: there is no `#/$defs/g` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
+            Error SHP-005 order.schema.json:2:55: no value is allowed here (say its type)
+        "#]],
+    );
+}
+
+/// A limit of one alternative applied to documents of another that does not name the member.
+#[test]
+fn members_of_one_alternative_are_unlimited_in_the_others() {
+    let schema = r##"{"properties": {"base": {"type": "string", "maxLength": 4}, "open": {"oneOf": [
+            {"properties": {"j": {"type": "string", "maxLength": 1}, "k": {"type": "string", "maxLength": 2},
+              "g": {"type": "object", "required": ["n"], "properties": {"n": {"type": "array", "minItems": 2, "items": {"type": "integer", "maximum": 3}}}}}},
+            {"properties": {"j": {"type": "string", "maxLength": 3}}},
+            {"properties": {"k": {"type": "string", "maxLength": 2}, "l": {"type": "string", "maxLength": 5}}}]},
+          "closed": {"oneOf": [
+            {"properties": {"m": {"type": "string", "maxLength": 2}}, "additionalProperties": false},
+            {"properties": {"o": {"type": "string", "maxLength": 2}}, "additionalProperties": false}]}},
+        "oneOf": [{"properties": {"base": {"type": "string", "maxLength": 2}}}, {"properties": {"open": {"type": "object", "properties": {}}}}]}"##;
+    expect![[r#"
+        base, length Some(4), decimals None, low false, high false
+        m, length Some(2), decimals None, low false, high false
+        o, length Some(2), decimals None, low false, high false
+    "#]]
+    .assert_eq(&limits("s.json", &[("s.json", schema)]));
+    check(
+        schema,
+        expect![[r#"
+        order
+          base? text(2)
+          open?
+            j? text(3)
+            k? text(2)
+            g?
+              n*2.. decimal(19)
+            l? text(5)
+          closed?
+            m? text(2)
+            o? text(2)
+    "#]],
+    );
+}
+
+/// Drafts 4 to 7 ignore keywords next to `$ref`; Quayline applies them in all drafts.
+#[test]
+fn keywords_next_to_a_reference_in_old_drafts() {
+    let schema = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {
+          "a": {"$ref": "#/definitions/a", "maxLength": 2}, "b": {"$ref": "#/definitions/a", "description": "b"}},
+        "definitions": {"a": {"type": "string"}}}"##;
+    check(
+        schema,
+        expect![[r#"
+            order
+              a? text(2)
+              b? text
+            Note SHP-006 order.schema.json:2:57: `maxLength` next to `$ref` applies here, although drafts 4 to 7 ignore it (remove it, or write both as parts of `allOf`)
+        "#]],
+    );
+    check(
+        &schema.replace("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"),
+        expect![[r#"
+            order
+              a? text(2)
+              b? text
         "#]],
     );
 }

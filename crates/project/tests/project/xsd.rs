@@ -1,6 +1,6 @@
 use expect_test::{Expect, expect};
 
-use crate::loading::load;
+use crate::loading::{limits, load};
 
 fn check(body: &str, expect: Expect) {
     check_of("order.xsd", body, expect);
@@ -274,6 +274,7 @@ fn restrictions_repetitions_and_what_repeats_together() {
               K*1.. text
               V*1.. text
               only* text
+            Warning SHP-005 order.xsd:3:107: `X` occurs again after other elements, and all its occurrences become one list (a document with other elements between them is refused when it is read (XML-022); in the schema and in documents, give them different names, or put one of them into an element of its own)
             Warning SHP-005 order.xsd:5:2: elements that repeat together become separate lists: K, V (a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name together; put them into an element that repeats)
         "#]],
     );
@@ -355,4 +356,79 @@ fn large(body: &str) -> String {
     // The squares of these numbers took minutes.
     assert!(begin.elapsed() < std::time::Duration::from_secs(60), "{} bytes in {:?}", schema.len(), begin.elapsed());
     loaded
+}
+
+/// Limits of occurrences were lost for elements in groups that repeat and for elements that occur several times.
+#[test]
+fn occurrences_of_elements_in_groups() {
+    let body = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="A"><xs:complexType><xs:complexContent><xs:extension base="Base"><xs:sequence>
+ <xs:sequence minOccurs="2" maxOccurs="3"><xs:element name="product" type="xs:string" minOccurs="2" maxOccurs="5"/></xs:sequence>
+ <xs:group ref="G" minOccurs="0" maxOccurs="4"/>
+ <xs:choice><xs:element name="widest" type="xs:string" maxOccurs="2"/><xs:element name="widest" type="xs:string" minOccurs="3" maxOccurs="7"/></xs:choice>
+ <xs:choice><xs:annotation/><xs:element name="one" type="xs:string" maxOccurs="2"/><xs:any/></xs:choice>
+ <xs:element name="sum" type="xs:string" minOccurs="0"/><xs:element name="sum" type="xs:string" minOccurs="0" maxOccurs="2"/>
+ <xs:element name="two" type="xs:string"/><xs:element name="two" type="xs:string"/>
+ <xs:element ref="head" minOccurs="2" maxOccurs="3"/>
+ <xs:sequence maxOccurs="unbounded"><xs:element name="free" type="xs:string" maxOccurs="5"/></xs:sequence>
+ <xs:element name="large" type="xs:string" minOccurs="0" maxOccurs="99999999999"/>
+ <xs:element name="base" type="xs:string" minOccurs="0"/>
+</xs:sequence></xs:extension></xs:complexContent></xs:complexType></xs:element>
+<xs:complexType name="Base"><xs:sequence><xs:element name="base" type="xs:string" maxOccurs="2"/></xs:sequence></xs:complexType>
+<xs:group name="G"><xs:sequence><xs:element name="g" type="xs:string" minOccurs="2" maxOccurs="2"/></xs:sequence></xs:group>
+<xs:element name="head" type="xs:string"/><xs:element name="other" type="xs:string" substitutionGroup="head"/></xs:schema>"#;
+    expect![[r#"
+        base, required, 1..3
+        product, required, 4..15
+        g, 2..8
+        widest, required, 1..7
+        one, 0..2
+        sum, 0..3
+        two, required, 2..2
+        head, 0..3
+        other, 0..3
+        free, required, 1..
+    "#]]
+    .assert_eq(&limits("s.xsd#A", &[("s.xsd", body)]));
+}
+
+/// Quayline refused documents with other elements between two occurrences, without a warning about the schema.
+#[test]
+fn elements_that_occur_again_after_others() {
+    check_of(
+        "order.xsd#A",
+        r#"<xs:element name="A"><xs:complexType><xs:sequence>
+ <xs:element name="a" type="xs:string"/><xs:element name="b" type="xs:string" minOccurs="0"/><xs:element name="a" type="xs:string"/>
+ <xs:choice><xs:element name="c" type="xs:string"/><xs:element name="d" type="xs:string"/></xs:choice><xs:element name="c" type="xs:string"/>
+ <xs:choice><xs:sequence><xs:element name="e" type="xs:string"/><xs:element name="f" type="xs:string"/></xs:sequence><xs:element name="g" type="xs:string"/></xs:choice>
+ <xs:choice><xs:element name="e" type="xs:string"/><xs:element name="h" type="xs:string"/></xs:choice>
+</xs:sequence></xs:complexType></xs:element>"#,
+        expect![[r#"
+            A
+              a* text
+              b? text
+              c* text
+              d? text
+              e* text
+              f? text
+              g? text
+              h? text
+            Warning SHP-005 order.xsd:3:94: `a` occurs again after other elements, and all its occurrences become one list (a document with other elements between them is refused when it is read (XML-022); in the schema and in documents, give them different names, or put one of them into an element of its own)
+            Warning SHP-005 order.xsd:6:13: `e` occurs again after other elements, and all its occurrences become one list (a document with other elements between them is refused when it is read (XML-022); in the schema and in documents, give them different names, or put one of them into an element of its own)
+        "#]],
+    );
+}
+
+/// A text may be shorter than its `length`.
+#[test]
+fn the_length_of_a_text_is_only_its_maximum() {
+    check(
+        r#"<xs:element name="A"><xs:complexType><xs:sequence>
+ <xs:element name="T"><xs:simpleType><xs:restriction base="xs:token"><xs:length value="4"/></xs:restriction></xs:simpleType></xs:element>
+</xs:sequence></xs:complexType></xs:element>"#,
+        expect![[r#"
+            A
+              T text(4)
+            Note SHP-006 order.xsd:3:70: `length` is checked only as a maximum
+        "#]],
+    );
 }

@@ -2,8 +2,9 @@
 
 use quayline_core::{Bound, ValueLimits};
 
-use super::read::{Kind, decimals};
+use super::read::Kind;
 use super::tree::Json;
+use super::types::decimals;
 
 /// Returns the limits of a text: `maxLength`. The longest value of an `enum` and the length of a `format` are guesses.
 pub(super) fn of_text(schema: &Json) -> ValueLimits {

@@ -3,6 +3,7 @@
 mod limits;
 mod read;
 mod tree;
+mod types;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +25,12 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     let documents = Documents::new(&reference.path, file.clone())?;
     let mut reader = Reader::new(&documents);
     let root = reader.root(reference.part.as_deref());
+    if let Some(root) = &root {
+        reader.check_required(root);
+        if let Kind::Array { min, max, .. } = root.kind {
+            reader.check_root(root.at, min, max);
+        }
+    }
     let mut findings = reader.findings();
     let Some(root) = root else { return Err(Findings(findings)) };
     let title = reference.part.clone().unwrap_or_else(|| reference.stem());
@@ -42,7 +49,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         nodes: 0,
         findings: Vec::new(),
     };
-    builder.members(members);
+    builder.members(members, model.unlimited);
     let limits = SourceLimits::new(Definition::JsonSchema, builder.limits);
     findings.extend(builder.findings);
     Ok(ShapeFile {
@@ -64,11 +71,13 @@ struct Builder<'f> {
 }
 
 impl Builder<'_> {
-    fn members(&mut self, members: Vec<read::Member>) {
-        for member in members {
+    /// Adds members. `unlimited` is true if no limits apply to them.
+    fn members(&mut self, members: Vec<read::Member>, unlimited: bool) {
+        for mut member in members {
+            member.model.unlimited |= unlimited;
             let occurs = if member.required && !member.model.nullable { Occurs::Once } else { Occurs::Optional };
-            let limits =
-                NodeLimits { required: member.required, nullable: member.model.nullable, ..NodeLimits::default() };
+            let required = member.required && !unlimited;
+            let limits = NodeLimits { required, nullable: member.model.nullable, ..NodeLimits::default() };
             self.node(member.name, member.model, occurs, limits);
         }
     }
@@ -90,21 +99,27 @@ impl Builder<'_> {
             Kind::Object(members) => {
                 self.limits.push(limits);
                 self.shape.open(name, occurs);
-                self.members(members);
+                self.members(members, model.unlimited);
                 self.shape.close();
             }
             Kind::Scalar(scalar, value) => {
-                self.limits.push(NodeLimits { value: value.boxed(), ..limits });
+                let value = value.boxed().filter(|_| !model.unlimited);
+                self.limits.push(NodeLimits { value, ..limits });
                 self.shape.scalar(name, scalar, occurs);
             }
-            Kind::Array { items, min, max } => {
+            Kind::Array { mut items, min, max } => {
                 if matches!(occurs, Occurs::Many { .. }) {
                     let finding = self.file.error(codes::NOT_HELD, model.at, format!("`{name}` is a list of lists"));
                     self.findings
                         .push(finding.hint("a list holds values or objects; put the inner list into an object"));
                     return;
                 }
-                let limits = NodeLimits { min, max, ..limits };
+                let no_null_items = !items.nullable;
+                let limits = match model.unlimited {
+                    true => limits,
+                    false => NodeLimits { min, max, no_null_items, ..limits },
+                };
+                items.unlimited |= model.unlimited;
                 // An absent list and an empty one are told apart by whoever reads; a mandatory one has at least its own minimum.
                 let min = if occurs == Occurs::Once { min } else { 0 };
                 self.node(name, *items, Occurs::Many { min, max }, limits);

@@ -4,23 +4,20 @@ use core::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use quayline_core::{DistinctFindings, Finding, Findings, Scalar, ValueLimits};
+use quayline_core::{DistinctFindings, Finding, Findings, Scalar, Severity, ValueLimits};
 
+use super::beside;
 use super::limits;
 use super::tree::{Json, JsonKind};
-use super::{TEXT, beside};
+use super::types::{is_decimal, narrower, number_of, text_of, types_of, wider};
 use crate::shape::codes;
 use crate::shape::notes::{Notes, Unchecked};
 use crate::shape::source_file::SourceFile;
 
-/// Decimal places of a number whose schema does not restrict them.
-const SCALE: i16 = 12;
-/// Digits of such a number.
-const DIGITS: u16 = 36;
-/// Digits of an integer whose schema does not restrict them.
-const INTEGER_DIGITS: u16 = 19;
 /// References and schemas inside each other.
 const DEPTH_MAX: usize = 64;
+/// Parts of one schema that only restrict its value.
+const PARTS_MAX: usize = 1000;
 
 /// Model of a value: the documents that a schema allows at one place.
 #[derive(Clone, Debug)]
@@ -29,7 +26,19 @@ pub(crate) struct Model {
     pub(crate) kind: Kind,
     pub(crate) nullable: bool,
     /// Names of members that must be there, whichever part describes them.
-    required: Vec<String>,
+    required: Vec<Required>,
+    /// True if members that the schema does not name are not allowed.
+    closed: bool,
+    /// True if an alternative allows any value here. The limits of the model and of its members then do not apply to sources.
+    pub(crate) unlimited: bool,
+}
+
+/// Name in `required`, with its place.
+#[derive(Clone, Debug)]
+struct Required {
+    name: String,
+    document: usize,
+    at: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +64,13 @@ struct Document {
     path: PathBuf,
     file: SourceFile,
     root: Json,
+}
+
+impl Document {
+    /// Finds a definition by JSON pointer or anchor.
+    fn find(&self, pointer: &str) -> Option<&Json> {
+        pointed(&self.root, pointer).or_else(|| anchored(&self.root, pointer))
+    }
 }
 
 impl Documents {
@@ -142,6 +158,30 @@ const KNOWN: &[&str] = &[
     "xml",
 ];
 
+/// Keywords that have an effect next to `$ref`.
+const HAVE_EFFECT: &[&str] = &[
+    "type",
+    "properties",
+    "required",
+    "items",
+    "enum",
+    "const",
+    "format",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "allOf",
+    "oneOf",
+    "anyOf",
+    "nullable",
+    "additionalProperties",
+];
+
 /// Keywords that affect the form of documents in a way that a shape cannot represent.
 const REFUSED: &[&str] = &["patternProperties", "$dynamicRef", "$recursiveRef"];
 
@@ -201,12 +241,16 @@ impl<'d> Reader<'d> {
     }
 
     fn note(&mut self, document: usize, word: &str, at: usize) {
+        self.unchecked(document, word, Unchecked::All, at);
+    }
+
+    fn unchecked(&mut self, document: usize, word: &str, unchecked: Unchecked, at: usize) {
         let known = self.notes.iter().position(|(of, _)| *of == document);
         let index = known.unwrap_or_else(|| {
             self.notes.push((document, Notes::default()));
             self.notes.len() - 1
         });
-        self.notes[index].1.add(word, Unchecked::All, at);
+        self.notes[index].1.add(word, unchecked, at);
     }
 
     fn schema(&mut self, document: usize, schema: &Json) -> Option<Model> {
@@ -228,27 +272,28 @@ impl<'d> Reader<'d> {
             return None;
         }
         let mut drafts = Vec::new();
-        let mut required = names_required(schema);
-        // Keywords that restrict the value and do not say its type.
+        let mut required = names_required(document, schema);
+        // Parts that restrict the value and do not say its type.
         let mut restrictions = Vec::new();
-        if !says_a_type(schema) {
-            restrictions.push(schema);
-        }
         if let Some(reference) = schema.get("$ref") {
-            drafts.push((self.follow(document, reference)?, false));
+            self.beside_reference(document, schema);
+            if !self.refers_to_restrictions(document, reference, &mut restrictions) {
+                drafts.push((self.follow(document, reference)?, false));
+            }
         }
         for part in schema.get("allOf").map(Json::items).unwrap_or_default() {
-            // A part that only restricts has no type of its own.
-            if says_a_type(part)
-                || part.get("$ref").is_some()
-                || part.get("allOf").is_some()
-                || alternatives(part).is_some()
-            {
+            if !self.restricts(document, part, &mut restrictions) {
                 drafts.push((self.schema(document, part)?, allows_null(part)));
-            } else {
-                required.extend(names_required(part));
-                restrictions.push(part);
-                self.unknown(document, part);
+            }
+        }
+        for (document, part) in &restrictions {
+            required.extend(names_required(*document, part));
+            self.unknown(*document, part);
+        }
+        for word in ["oneOf", "anyOf"] {
+            let of = |branches: &Json| alternatives(schema).is_some_and(|used| core::ptr::eq(used, branches.items()));
+            if let Some(unused) = schema.get(word).filter(|branches| !of(branches)) {
+                self.note(document, word, unused.at);
             }
         }
         if let Some(branches) = alternatives(schema) {
@@ -270,7 +315,10 @@ impl<'d> Reader<'d> {
         for next in drafts {
             model = self.merge(document, model, next)?;
         }
-        for part in restrictions {
+        if !says_a_type(schema) {
+            model.kind = limits::restricted(model.kind, schema);
+        }
+        for (_, part) in &restrictions {
             model.kind = limits::restricted(model.kind, part);
         }
         model.at = schema.at;
@@ -278,6 +326,85 @@ impl<'d> Reader<'d> {
         model.require();
         model.nullable |= schema.get("nullable").and_then(Json::bool) == Some(true);
         Some(model)
+    }
+
+    /// Collects the parts of a schema that restricts a value and does not say its type. Returns false if the schema says it.
+    fn restricts(&mut self, document: usize, schema: &Json, parts: &mut Vec<(usize, Json)>) -> bool {
+        if let Some(allowed) = schema.bool() {
+            return allowed;
+        }
+        if self.depth >= DEPTH_MAX || parts.len() >= PARTS_MAX || says_a_type(schema) || alternatives(schema).is_some()
+        {
+            return false;
+        }
+        let known = parts.len();
+        self.depth += 1;
+        let inner = schema.get("allOf").map(Json::items).unwrap_or_default();
+        let restricts =
+            schema.get("$ref").is_none_or(|reference| self.refers_to_restrictions(document, reference, parts))
+                && inner.iter().all(|part| self.restricts(document, part, parts));
+        self.depth -= 1;
+        match restricts {
+            true => parts.push((document, schema.clone())),
+            false => parts.truncate(known),
+        }
+        restricts
+    }
+
+    /// Collects the parts of the definition that a reference names, as [`Reader::restricts`] does.
+    fn refers_to_restrictions(&mut self, document: usize, reference: &Json, parts: &mut Vec<(usize, Json)>) -> bool {
+        let Some((index, pointer)) = self.target(document, reference) else { return false };
+        let there = self.documents.get(index);
+        let Some(schema) = there.find(&pointer) else { return false };
+        self.open.push((index, pointer));
+        let restricts = self.restricts(index, schema, parts);
+        self.open.pop();
+        restricts
+    }
+
+    /// Reports keywords next to `$ref` in a draft that ignores them.
+    fn beside_reference(&mut self, document: usize, schema: &Json) {
+        let Some((word, value)) = schema.members().iter().find(|(word, _)| HAVE_EFFECT.contains(&word.as_str())) else {
+            return;
+        };
+        let own = self.documents.get(document);
+        let draft = own.root.get("$schema").and_then(Json::text).unwrap_or_default();
+        if ["draft-04", "draft-06", "draft-07"].iter().any(|old| draft.contains(old)) {
+            let message = format!("`{word}` next to `$ref` applies here, although drafts 4 to 7 ignore it");
+            self.noted(document, value.at, message, "remove it, or write both as parts of `allOf`");
+        }
+    }
+
+    /// Reports names in `required` that no part of the schema describes.
+    pub(crate) fn check_required(&mut self, model: &Model) {
+        match &model.kind {
+            Kind::Object(members) => {
+                let known: HashSet<&str> = members.iter().map(|member| member.name.as_str()).collect();
+                for missing in model.required.iter().filter(|required| !known.contains(required.name.as_str())) {
+                    let message =
+                        format!("`required` names `{}`, which has no definition: it is not checked", missing.name);
+                    let hint = "describe it in `properties`; otherwise, documents that have it are refused unless unknown members are ignored";
+                    self.noted(missing.document, missing.at, message, hint);
+                }
+                members.iter().for_each(|member| self.check_required(&member.model));
+            }
+            Kind::Array { items, .. } => self.check_required(items),
+            Kind::Scalar(..) => {}
+        }
+    }
+
+    /// Reports the limits of the array that holds all documents, because the documents are a stream.
+    pub(crate) fn check_root(&mut self, at: usize, min: u32, max: Option<u32>) {
+        let words = [("minItems", min > 0), ("maxItems", max.is_some())];
+        for (word, _) in words.iter().filter(|(_, is_limited)| *is_limited) {
+            self.note(0, &format!("{word} of the array of documents"), at);
+        }
+    }
+
+    fn noted(&mut self, document: usize, at: usize, message: String, hint: &str) {
+        let mut finding = self.documents.get(document).file.warning(codes::NOT_CHECKED, at, message).hint(hint);
+        finding.severity = Severity::Note;
+        self.findings.push(finding);
     }
 
     /// Reports keywords that have no effect here, and refuses unsupported ones that would have one.
@@ -297,6 +424,17 @@ impl<'d> Reader<'d> {
     }
 
     fn follow(&mut self, document: usize, reference: &Json) -> Option<Model> {
+        let (index, pointer) = self.target(document, reference)?;
+        let there = self.documents.get(index);
+        let schema = there.find(&pointer)?;
+        self.open.push((index, pointer));
+        let model = self.schema(index, schema);
+        self.open.pop();
+        model
+    }
+
+    /// Returns the file and the place of the definition that a reference names.
+    fn target(&mut self, document: usize, reference: &Json) -> Option<(usize, String)> {
         let Some(target) = reference.text() else {
             self.refuse(
                 document,
@@ -330,17 +468,12 @@ impl<'d> Reader<'d> {
             self.findings.push(finding.hint("a shape is finite: write down as many levels as documents have"));
             return None;
         }
-        let there = self.documents.get(index);
-        let found = pointed(&there.root, pointer).or_else(|| anchored(&there.root, pointer));
-        let Some(schema) = found else {
+        if self.documents.get(index).find(pointer).is_none() {
             let finding = own.file.error(codes::NO_SUCH_PART, reference.at, format!("there is no `{target}`"));
             self.findings.push(finding.hint("check its spelling: `#/$defs/Name` or `#/definitions/Name`"));
             return None;
-        };
-        self.open.push(key);
-        let model = self.schema(index, schema);
-        self.open.pop();
-        model
+        }
+        Some(key)
     }
 
     /// Combines `oneOf` and `anyOf`. Objects become one object with the members of all branches, mandatory only if mandatory in all. Values become one
@@ -369,13 +502,17 @@ impl<'d> Reader<'d> {
 
     fn either(&mut self, document: usize, at: usize, a: Model, b: Model) -> Option<Model> {
         let nullable = a.nullable || b.nullable;
-        let required = a.required.into_iter().filter(|name| b.required.contains(name)).collect();
+        let is_required = |of: &Required| b.required.iter().any(|other| other.name == of.name);
+        let required = a.required.into_iter().filter(is_required).collect();
         let kind = match (a.kind, b.kind) {
             (Kind::Object(mut all), Kind::Object(others)) => {
                 for member in &mut all {
-                    member.required &= others.iter().any(|other| other.name == member.name && other.required);
+                    let other = others.iter().find(|other| other.name == member.name);
+                    member.required &= other.is_some_and(|other| other.required);
+                    // An alternative that does not name the member allows any value of it.
+                    member.model.unlimited |= other.is_none() && !b.closed;
                 }
-                for other in others {
+                for mut other in others {
                     match all.iter().position(|member| member.name == other.name) {
                         Some(known) => {
                             let member = all.remove(known);
@@ -383,7 +520,10 @@ impl<'d> Reader<'d> {
                             let model = self.either(document, at, member.model, other.model)?;
                             all.insert(known, Member { name: other.name, required, model });
                         }
-                        None => all.push(Member { required: false, ..other }),
+                        None => {
+                            other.model.unlimited |= !a.closed;
+                            all.push(Member { required: false, ..other });
+                        }
                     }
                 }
                 Kind::Object(all)
@@ -412,11 +552,17 @@ impl<'d> Reader<'d> {
                 return None;
             }
         };
-        Some(Model { at, kind, nullable, required })
+        let (closed, unlimited) = (a.closed && b.closed, a.unlimited || b.unlimited);
+        Some(Model { at, kind, nullable, required, closed, unlimited })
     }
 
     /// Combines two schemas that must both hold.
-    fn merge(&mut self, document: usize, a: Model, b: Model) -> Option<Model> {
+    fn merge(&mut self, document: usize, mut a: Model, mut b: Model) -> Option<Model> {
+        let (closed, unlimited) = (a.closed || b.closed, a.unlimited && b.unlimited);
+        if a.unlimited != b.unlimited {
+            // Only the limits of the other apply.
+            if a.unlimited { a.free() } else { b.free() }
+        }
         let at = b.at;
         let nullable = a.nullable && b.nullable;
         let mut required = a.required;
@@ -456,7 +602,7 @@ impl<'d> Reader<'d> {
                 return None;
             }
         };
-        let mut model = Model { at, kind, nullable, required };
+        let mut model = Model { at, kind, nullable, required, closed, unlimited };
         model.require();
         Some(model)
     }
@@ -487,6 +633,9 @@ impl<'d> Reader<'d> {
             ["string"] => Kind::Scalar(text_of(schema), limits::of_text(schema)),
             ["integer"] | ["number"] | ["number", "integer"] | ["integer", "number"] => {
                 let integer = types == ["integer"];
+                if let Some(step) = schema.get("multipleOf").filter(|step| !step.number().is_some_and(is_decimal)) {
+                    self.unchecked(document, "multipleOf", Unchecked::ButDecimals, step.at);
+                }
                 Kind::Scalar(number_of(schema, integer), limits::of_number(schema, integer))
             }
             [] => {
@@ -504,7 +653,10 @@ impl<'d> Reader<'d> {
                 return None;
             }
         };
-        let mut model = Model { at: schema.at, kind, nullable, required: names_required(schema) };
+        let is_closed = |word: &str| schema.get(word).and_then(Json::bool) == Some(false);
+        let closed = is_closed("additionalProperties") || is_closed("unevaluatedProperties");
+        let required = names_required(document, schema);
+        let mut model = Model { at: schema.at, kind, nullable, required, closed, unlimited: false };
         model.require();
         Some(model)
     }
@@ -573,170 +725,39 @@ fn alternatives(schema: &Json) -> Option<&[Json]> {
 }
 
 impl Model {
+    /// Removes all limits.
+    fn free(&mut self) {
+        match &mut self.kind {
+            Kind::Object(members) => {
+                self.required.clear();
+                self.closed = false;
+                members.iter_mut().for_each(|member| {
+                    member.required = false;
+                    member.model.free();
+                });
+            }
+            Kind::Array { items, min, max } => {
+                (*min, *max) = (0, None);
+                items.nullable = true;
+                items.free();
+            }
+            Kind::Scalar(_, limits) => *limits = ValueLimits::default(),
+        }
+        self.nullable = true;
+    }
+
     /// Marks the members that must be there.
     fn require(&mut self) {
         let Kind::Object(members) = &mut self.kind else { return };
-        let names: HashSet<&str> = self.required.iter().map(String::as_str).collect();
+        let names: HashSet<&str> = self.required.iter().map(|required| required.name.as_str()).collect();
         members.iter_mut().for_each(|member| member.required |= names.contains(member.name.as_str()));
     }
 }
 
-fn names_required(schema: &Json) -> Vec<String> {
+fn names_required(document: usize, schema: &Json) -> Vec<Required> {
     let names = schema.get("required").map(Json::items).unwrap_or_default();
-    names.iter().filter_map(Json::text).map(str::to_owned).collect()
-}
-
-/// Returns the types that a schema allows except null, and true if it allows null. Without `type`, the other keywords determine the type.
-fn types_of(schema: &Json) -> (Vec<&str>, bool) {
-    let mut nullable = false;
-    let mut types = Vec::new();
-    let said: Vec<&str> = match schema.get("type").map(|of| (of.text(), of.items())) {
-        Some((Some(one), _)) => vec![one],
-        Some((None, several)) => several.iter().filter_map(Json::text).collect(),
-        None => Vec::new(),
-    };
-    for one in said {
-        if one == "null" {
-            nullable = true;
-        } else {
-            types.push(one);
-        }
-    }
-    let listed = schema.get("enum").map(Json::items).unwrap_or_default().iter().chain(schema.get("const"));
-    if schema.get("type").is_none() {
-        if schema.get("properties").is_some() {
-            types.push("object");
-        } else if schema.get("items").is_some() || schema.get("prefixItems").is_some() {
-            types.push("array");
-        } else if schema.get("multipleOf").is_some() {
-            types.push("number");
-        }
-        for value in listed {
-            let of = match value.kind {
-                JsonKind::Text(_) => "string",
-                JsonKind::Number(_) => "number",
-                JsonKind::Bool(_) => "boolean",
-                JsonKind::Object(_) => "object",
-                JsonKind::Array(_) => "array",
-                JsonKind::Null => {
-                    nullable = true;
-                    continue;
-                }
-            };
-            if !types.contains(&of) {
-                types.push(of);
-            }
-        }
-        if types.is_empty() && !nullable {
-            types.push("string");
-        }
-    }
-    (types, nullable)
-}
-
-fn text_of(schema: &Json) -> Scalar {
-    let listed = schema.get("enum").map(Json::items).unwrap_or_default().iter().chain(schema.get("const"));
-    let longest =
-        listed.filter_map(|value| value.text().or_else(|| value.number())).map(|text| text.chars().count()).max();
-    let longest = longest.and_then(|longest| u32::try_from(longest).ok());
-    let of_format = match schema.get("format").and_then(Json::text) {
-        Some("date") => Some(10),
-        Some("uuid") => Some(36),
-        _ => None,
-    };
-    let max = schema.get("maxLength").and_then(Json::count).or(longest).or(of_format);
-    Scalar::Text { chars_max: max }
-}
-
-fn number_of(schema: &Json, integer: bool) -> Scalar {
-    let listed: Vec<&str> = schema
-        .get("enum")
-        .map(Json::items)
-        .unwrap_or_default()
-        .iter()
-        .chain(schema.get("const"))
-        .filter_map(Json::number)
-        .collect();
-    let step = schema.get("multipleOf").and_then(Json::number).and_then(decimals);
-    let scale = if integer {
-        0
-    } else if !listed.is_empty() {
-        listed.iter().filter_map(|number| decimals(number)).max().unwrap_or(0)
-    } else {
-        step.unwrap_or(SCALE)
-    };
-    let bound = |names: [&str; 2]| {
-        names.iter().filter_map(|name| schema.get(name)).filter_map(Json::number).map(str::to_owned).next()
-    };
-    let (low, high) = (bound(["minimum", "exclusiveMinimum"]), bound(["maximum", "exclusiveMaximum"]));
-    let bounds: Vec<&str> =
-        if listed.is_empty() { low.iter().chain(&high).map(String::as_str).collect() } else { listed.clone() };
-    let signed = if listed.is_empty() {
-        low.as_deref().is_none_or(|low| low.starts_with('-'))
-    } else {
-        listed.iter().any(|number| number.starts_with('-'))
-    };
-    let whole = bounds.iter().map(|bound| whole_digits(bound)).max();
-    let bounded = !listed.is_empty() || (high.is_some() && low.is_some());
-    let whole = whole.filter(|_| bounded);
-    let unbounded = if integer || step.is_some() { INTEGER_DIGITS } else { DIGITS - SCALE.unsigned_abs() };
-    let digits = whole.unwrap_or(unbounded).saturating_add(scale.unsigned_abs()).clamp(1, 38);
-    Scalar::Decimal { digits, scale, signed }
-}
-
-/// Counts the decimal places of a number as written.
-pub(super) fn decimals(number: &str) -> Option<i16> {
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let fraction = mantissa.split_once('.').map_or("", |(_, fraction)| fraction.trim_end_matches('0'));
-    let exponent: i16 = exponent.trim_start_matches('+').parse().ok()?;
-    let scale = i16::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
-    Some(scale.clamp(0, 30))
-}
-
-/// Digits in front of the point of a number as written.
-fn whole_digits(number: &str) -> u16 {
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let whole = mantissa.trim_start_matches('-').split('.').next().unwrap_or("").trim_start_matches('0');
-    let exponent: u16 = exponent.trim_start_matches('+').parse().unwrap_or(0);
-    u16::try_from(whole.len()).unwrap_or(38).saturating_add(exponent)
-}
-
-/// Returns the type that holds the values of both types.
-fn wider(a: &Scalar, b: &Scalar) -> Option<Scalar> {
-    Some(match (a, b) {
-        (Scalar::Text { chars_max: a }, Scalar::Text { chars_max: b }) => {
-            Scalar::Text { chars_max: a.zip(*b).map(|(a, b)| a.max(b)) }
-        }
-        (Scalar::Decimal { digits: a, scale: s, signed: x }, Scalar::Decimal { digits: b, scale: t, signed: y }) => {
-            let scale = (*s).max(*t);
-            let whole = (i32::from(*a) - i32::from(*s)).max(i32::from(*b) - i32::from(*t));
-            let digits = u16::try_from(whole + i32::from(scale)).ok()?.clamp(1, 38);
-            Scalar::Decimal { digits, scale, signed: *x || *y }
-        }
-        (a, b) if a == b => a.clone(),
-        (Scalar::Text { .. }, Scalar::Decimal { .. }) | (Scalar::Decimal { .. }, Scalar::Text { .. }) => TEXT,
-        _ => return None,
-    })
-}
-
-/// Returns the type of the values that fit both types.
-fn narrower(a: &Scalar, b: &Scalar) -> Option<Scalar> {
-    Some(match (a, b) {
-        (Scalar::Text { chars_max: a }, Scalar::Text { chars_max: b }) => Scalar::Text {
-            chars_max: match (a, b) {
-                (Some(a), Some(b)) => Some(*a.min(b)),
-                (a, b) => a.or(*b),
-            },
-        },
-        (Scalar::Decimal { digits: a, scale: s, signed: x }, Scalar::Decimal { digits: b, scale: t, signed: y }) => {
-            let scale = (*s).min(*t);
-            let whole = (i32::from(*a) - i32::from(*s)).min(i32::from(*b) - i32::from(*t));
-            let digits = u16::try_from(whole + i32::from(scale)).ok()?.clamp(1, 38);
-            Scalar::Decimal { digits, scale, signed: *x && *y }
-        }
-        (a, b) if a == b => a.clone(),
-        _ => return None,
-    })
+    let required = |name: &Json| Some(Required { name: name.text()?.to_owned(), document, at: name.at });
+    names.iter().filter_map(required).collect()
 }
 
 /// Resolves a JSON pointer.

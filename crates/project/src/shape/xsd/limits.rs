@@ -1,20 +1,9 @@
 //! The limits that a schema states for elements and values.
 
-use quayline_core::{Bound, NodeLimits, Occurs, ValueLimits};
+use quayline_core::{Bound, NodeLimits, ValueLimits};
 use quayline_dictionary::XmlElement;
 
 use super::{Model, local};
-
-/// Returns the limits of an element apart from those of its value. `of` is the particle, and `element` its definition.
-pub(super) fn of_element(of: &XmlElement, element: &XmlElement, required: bool, occurs: Occurs) -> NodeLimits {
-    let nullable = matches!(element.attribute("nillable"), Some("true" | "1"));
-    let (min, max) = match occurs {
-        Occurs::Once | Occurs::Optional => (0, None),
-        // In a choice or an optional group, the list has this minimum if it is present.
-        Occurs::Many { max, .. } => (of.attribute("minOccurs").map_or(1, |min| min.trim().parse().unwrap_or(0)), max),
-    };
-    NodeLimits { required, nullable, min, max, value: None }
-}
 
 /// Widens the limits of a model by those of another with the same names, because an element may have either.
 pub(super) fn widen(known: &mut Model, other: Model) {

@@ -5,6 +5,10 @@ use std::collections::{HashMap, HashSet};
 use quayline_xml::TypeNames;
 
 use super::Member;
+use super::counts::Counts;
+
+/// Elements that Quayline examines between two occurrences of another.
+const BETWEEN_MAX: usize = 1000;
 
 /// Members in sequence, each with its own name.
 #[derive(Default)]
@@ -57,10 +61,17 @@ pub(super) struct Content {
     /// True if the content is in a repeated group of particles.
     pub(super) repeats: bool,
     /// Open branches, from the outermost to the innermost.
-    pub(super) branches: Vec<Branch>,
+    branches: Vec<Branch>,
+    /// All branches so far, each with the branch around it, and the number of the innermost open one.
+    tree: Vec<(Branch, Option<usize>)>,
+    innermost: Option<usize>,
+    /// Occurrences of the elements of the open group.
+    pub(super) counts: Counts,
     pub(super) choices: usize,
-    /// Names of the elements found so far.
-    pub(super) met: Vec<String>,
+    /// Names of the elements found so far, with their innermost branch in `tree`.
+    pub(super) met: Vec<(String, Option<usize>)>,
+    /// Last place of each name in `met`.
+    last: HashMap<String, usize>,
     /// Place of the elements of each name inside each branch. The key `None` is for the whole content.
     behind: HashMap<String, HashMap<Option<Branch>, Behind>>,
     /// Types of elements that occur more than once, by name.
@@ -98,13 +109,60 @@ impl Types {
 }
 
 impl Content {
+    /// Begins with the members of a base, whose elements are in a sequence with those that follow.
     pub(super) fn of(members: Members) -> Self {
-        Content { members, ..Content::default() }
+        let mut content = Content { members: Members::default(), ..Content::default() };
+        let is_element = |member: &&Member| !member.name.starts_with(['@', '$']);
+        let elements = || members.all.iter().flatten().filter(is_element);
+        elements().for_each(|member| {
+            content.meets(&member.name);
+        });
+        content.counts = Counts::of_members(elements());
+        Content { members, ..content }
+    }
+
+    /// Enters a branch of a choice.
+    pub(super) fn enter(&mut self, branch: Branch) {
+        self.branches.push(branch);
+        self.tree.push((branch, self.innermost));
+        self.innermost = Some(self.tree.len() - 1);
+    }
+
+    /// Leaves the innermost branch.
+    pub(super) fn leave(&mut self) {
+        self.branches.pop();
+        self.innermost = self.innermost.and_then(|innermost| self.tree[innermost].1);
+    }
+
+    /// Returns the names of the elements from a place on.
+    pub(super) fn met_from(&self, from: usize) -> Vec<&str> {
+        self.met[from..].iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Returns whether a document may have other elements between an element and its last occurrence. Call it before [`Content::meets`].
+    pub(super) fn is_divided(&self, name: &str) -> bool {
+        let Some(last) = self.last.get(name) else { return false };
+        let around = |at: Option<usize>| {
+            core::iter::successors(at, |at| self.tree[*at].1).map(|at| self.tree[at].0).collect::<HashMap<_, _>>()
+        };
+        // Two elements exclude each other if they are in different branches of one choice.
+        let excludes = |a: &HashMap<usize, usize>, b: &HashMap<usize, usize>| {
+            a.iter().any(|(choice, branch)| b.get(choice).is_some_and(|other| other != branch))
+        };
+        let (here, before) = (around(self.innermost), around(self.met[*last].1));
+        if excludes(&here, &before) {
+            return false;
+        }
+        self.met[*last + 1..].iter().take(BETWEEN_MAX).any(|(_, between)| {
+            let between = around(*between);
+            !excludes(&between, &here) && !excludes(&between, &before)
+        })
     }
 
     /// Records an element. Returns whether each earlier element of the name is in another branch of a choice.
     pub(super) fn meets(&mut self, name: &str) -> bool {
-        self.met.push(name.to_owned());
+        self.last.insert(name.to_owned(), self.met.len());
+        self.met.push((name.to_owned(), self.innermost));
         let behind = self.behind.entry(name.to_owned()).or_default();
         let mut is_alone = true;
         let mut from = None;
@@ -145,6 +203,12 @@ impl Content {
                 member.types = types.names.into();
             }
         }
-        self.members.into_vec()
+        let mut members = self.members.into_vec();
+        for member in &mut members {
+            if let Some(count) = self.counts.get(&member.name) {
+                count.limit(member);
+            }
+        }
+        members
     }
 }

@@ -91,6 +91,7 @@ impl<'d> Reader<'d> {
             let unchecked = match child.name.as_str() {
                 "pattern" | "minLength" | "enumeration" | "assertion" => Unchecked::All,
                 "length" | "maxLength" if base.counted == Counted::Unbounded => Unchecked::All,
+                "length" if matches!(base.scalar, Scalar::Text { .. }) => Unchecked::ButMaximum,
                 // A number without a sign is not below zero.
                 "minInclusive" if child.attribute("value") == Some("0") => continue,
                 "minInclusive" | "minExclusive" | "maxInclusive" | "maxExclusive" if is_number => Unchecked::Written,
