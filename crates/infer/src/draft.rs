@@ -25,6 +25,8 @@ pub struct Draft {
     pub shape: Shape,
     /// Notes for the reader, by node id; empty without a note.
     pub notes: Vec<String>,
+    /// By node id, true for a list of values some of which were null. Readers refuse null in a list of groups.
+    pub null_items: Vec<bool>,
     /// Documents that it was guessed from.
     pub documents: u64,
     /// The sign between cells, if the samples are CSV.
@@ -68,17 +70,19 @@ impl Samples {
     pub fn draft(self, name: &str) -> Draft {
         let is_xml = self.element.is_some();
         let name = self.element.as_deref().unwrap_or(name);
-        let mut draft = Drafting { shape: Shape::builder(name), notes: vec![String::new()], is_xml };
+        let mut draft =
+            Drafting { shape: Shape::builder(name), notes: vec![String::new()], null_items: vec![false], is_xml };
         draft.members(&self.root);
         let shape = draft.shape.finish();
         let delimiter = self.delimiter.map(char::from);
-        Draft { shape, notes: draft.notes, documents: self.documents, delimiter }
+        Draft { shape, notes: draft.notes, null_items: draft.null_items, documents: self.documents, delimiter }
     }
 }
 
 struct Drafting {
     shape: ShapeBuilder,
     notes: Vec<String>,
+    null_items: Vec<bool>,
     is_xml: bool,
 }
 
@@ -104,6 +108,7 @@ impl Drafting {
             } else if always && group.groups < FEW {
                 notes.push("always there? few samples".to_owned());
             }
+            self.null_items.push(list && seen.item.as_ref().is_some_and(|item| item.nulls > 0));
             let merged;
             let item = match (&seen.item, list) {
                 (Some(item), true) => {

@@ -64,7 +64,14 @@ fn members(draft: &Draft, group: NodeId, depth: usize, out: &mut String) {
         match &node.kind {
             NodeKind::Group => members(draft, *child, inner, out),
             NodeKind::Scalar(scalar) => {
-                let _ = writeln!(out, "{}{}", "  ".repeat(inner), scalar_schema(scalar));
+                let schema = scalar_schema(scalar);
+                let of_type = schema.strip_prefix("\"type\": ").and_then(|rest| rest.split(',').next());
+                let nullable = draft.null_items.get(child.index()).copied().unwrap_or_default();
+                let schema = match of_type.filter(|_| nullable) {
+                    Some(of_type) => schema.replacen(of_type, &format!("[{of_type}, \"null\"]"), 1),
+                    None => schema,
+                };
+                let _ = writeln!(out, "{}{schema}", "  ".repeat(inner));
             }
         }
         if node.is_list() {

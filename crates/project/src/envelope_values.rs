@@ -96,10 +96,20 @@ fn value_of(
     refusal: fn(String) -> Finding,
 ) -> Result<bool, Findings> {
     let mut known = false;
-    for (_, field) in standards.iter().filter_map(|standard| HeaderField::named(*standard, name)) {
+    let named = |standard: &Standard| Some((*standard, HeaderField::named(*standard, name)?));
+    for (standard, (level, field)) in standards.iter().filter_map(named) {
         known = true;
-        let zero = field.name == "control_number" && !value.is_empty() && value.bytes().all(|byte| byte == b'0');
+        let is_number = field.name == "control_number" && value.bytes().all(|byte| byte.is_ascii_digit());
+        let zero = is_number && !value.is_empty() && value.bytes().all(|byte| byte == b'0');
+        // ISA13 always has nine digits, and ST02 at least four.
+        let digits = match (standard, level) {
+            (Standard::X12, Level::Interchange) => usize::MAX,
+            (Standard::X12, Level::Transaction) => 4,
+            _ => 1,
+        };
+        let is_padded = is_number && value.starts_with('0') && value.len() > digits;
         let expected = field.expected(value.as_bytes()).or(zero.then_some("greater than zero"));
+        let expected = expected.or(is_padded.then_some("a number without leading zeros, from which Quayline counts"));
         if let Some(expected) = expected {
             return Err(refusal(format!(
                 "the value of {option} does not fit {}: it is not {expected}",

@@ -72,10 +72,11 @@ pub(crate) struct MapCheckArgs {
 }
 
 const NEW_EXAMPLES: &str = "\
-Quayline sets fields with equal names. It sets fields with similar names and marks them `# guess`. The
-mark `# cuts` is for a conversion that may lose characters or decimals. Fields without a match become
-comments, with mandatory ones marked. Quayline also compares the names of elements in guides, so `price`
-finds PO104. Decide on each mark, then run `quayline map check`.
+Quayline sets fields with equal names. It sets fields with similar names and marks them
+`# guess`. The mark `# cuts` is for a conversion that may lose characters or decimals. Fields
+without a match become comments, with mandatory ones marked. Quayline also compares the names
+of elements in guides, so `price` finds PO104. Decide on each mark, then run
+`quayline map check`.
 
 Examples:
   quayline map new --from guides/850.guide --to shapes/order.json -o maps/order.qmap

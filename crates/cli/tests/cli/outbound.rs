@@ -267,6 +267,8 @@ fn envelope_values_that_nobody_takes_or_that_are_wrong_are_refused() {
         "--envelope foo.bar=1",
         "--envelope interchange.test=X",
         "--control-number INV1",
+        "--envelope group.control_number=007",
+        "--envelope transaction.control_number=00402",
         "--receiver ZZ:A-NAME-OF-17-CHARS",
     ] {
         let ran = world.run(
@@ -292,11 +294,19 @@ fn envelope_values_that_nobody_takes_or_that_are_wrong_are_refused() {
         error[CLI-003]: the value of --control-number does not fit ISA13: it is not one to nine digits
 
         hint: correct the value
+        error[CLI-003]: the value of --envelope group.control_number does not fit GS06: it is not a number without leading zeros, from which Quayline counts
+
+        hint: correct the value
+        error[CLI-003]: the value of --envelope transaction.control_number does not fit ST02: it is not a number without leading zeros, from which Quayline counts
+
+        hint: correct the value
         error[CLI-003]: the value of --receiver does not fit ISA08: it is not at most 15 characters
 
         hint: correct the value
     "#]].assert_eq(&said);
-    world.run(&format!("{TRANSLATE} --envelope interchange.test=T")).code(0);
+    for options in ["interchange.test=T", "transaction.control_number=0402", "control_number=000000007"] {
+        world.run(&format!("{TRANSLATE} --envelope {options}")).code(0);
+    }
 }
 
 #[test]

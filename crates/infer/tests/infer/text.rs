@@ -149,3 +149,16 @@ proptest! {
         accepts(&sample, "shape", |_| SourceFormat::Xml(style.clone()));
     }
 }
+
+/// Items that were null in a sample may be null, now that a JSON Schema can refuse them.
+#[test]
+fn null_items_are_allowed_where_a_sample_has_them() {
+    let sample = "{\"a\":[1,null,2],\"d\":[\"y\"]}\n";
+    let mut samples = Samples::new();
+    samples.add("sample", sample).expect("JSON");
+    let text = json_schema(&samples.draft("doc"));
+    assert!(text.contains("\"type\": [\"integer\", \"null\"], \"minimum\""), "{text}");
+    assert_eq!(text.matches("\"null\"").count(), 1, "{text}");
+    accepts(sample, "json", json);
+    accepts(sample, "shape", json);
+}
