@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_core::{Code, Fault, Finding, Findings, PRESERVE, PRESERVE_REMEDY, Place};
+use quayline_core::{Code, Fault, Finding, Findings, PRESERVE, PRESERVE_REMEDY, Place, Severity};
 
 use crate::Columns;
 use crate::FlatFaultKind;
@@ -53,6 +53,7 @@ impl Header {
         let mut header = Header { cells: vec![None; columns.len()], width: row.len(), warnings: Vec::new() };
         let mut errors = Vec::new();
         let mut more = row.more();
+        let mut ignored = 0usize;
         for i in 0..row.len() {
             if errors.len() > TOLD_MAX {
                 // They are counted, and a header of commas has millions.
@@ -65,7 +66,7 @@ impl Header {
                 continue;
             };
             match by_name.get(name) {
-                None if style == style::Header::Open => {}
+                None if style == style::Header::Open => ignored += 1,
                 None => errors.push(at(i, unknown(name, columns))),
                 Some(column) if header.cells[*column].is_some() => {
                     let message = format!("column {name} occurs twice in the header");
@@ -78,6 +79,19 @@ impl Header {
             return Err(Findings(cut(errors, more)));
         }
         header.warnings = header.missing(columns).into_iter().collect();
+        if ignored > 0 {
+            let are = if ignored == 1 {
+                "1 column of the header is"
+            } else {
+                &format!("{ignored} columns of the header are")
+            };
+            let message = format!("{are} left out: the record has no field for them");
+            let mut note = Finding::warning(Code("FLAT-005"), Fault::Sender, message);
+            note.severity = Severity::Note;
+            header
+                .warnings
+                .push(note.hint("describe them to keep them; without `--unknown ignore`, a finding names each"));
+        }
         Ok(header)
     }
 

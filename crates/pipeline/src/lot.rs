@@ -10,11 +10,12 @@ use quayline_edi::Surroundings;
 
 use crate::block::{Block, Position, Units};
 use crate::block_reader::BlockRead;
+use crate::codes;
 use crate::error::PipelineError;
 use crate::lane_facts::LaneFacts;
 use crate::payload::Payload;
 use crate::reject::RejectForm;
-use crate::repeats::Repeats;
+use crate::repeats::{RepeatKey, Repeats, Words};
 use crate::spool::Spool;
 use crate::target::{MapExtras, OutputExtent, Target};
 
@@ -148,6 +149,18 @@ impl Default for Lot {
 }
 
 impl Lot {
+    /// Counts a document with parts that the source does not have and the user chose to ignore.
+    #[cold]
+    pub(crate) fn note_ignored(&mut self, place: impl FnOnce() -> Place) {
+        let words = || Words {
+            one: "document has parts that the source does not describe; they are left out".to_owned(),
+            many: "documents have parts that the source does not describe; they are left out".to_owned(),
+            hint: "describe them to keep them; without `--unknown ignore`, a finding names each".to_owned(),
+            severity: Severity::Note,
+        };
+        self.repeats.add(codes::IGNORED, RepeatKey::Others, place, words);
+    }
+
     /// Creates an empty lot.
     #[must_use]
     pub fn new() -> Self {

@@ -18,7 +18,7 @@ use crate::fault::{Syntax, XmlFault, XmlFaultKind, XmlFaults};
 use crate::names::{Part, element_names, parts};
 use crate::splitter::RawRecord;
 use crate::style::{LeafTexts, Namespaces, WhiteSpace, XmlStyle};
-use crate::text;
+use crate::text::{self, local_name, short};
 use limits::Checks;
 
 /// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
@@ -36,6 +36,8 @@ pub struct XmlReader {
     stamp: u64,
     /// The text of the current leaf, if it comes in parts.
     text: String,
+    /// True if something was ignored since the last [`XmlReader::take_ignored`].
+    ignored: bool,
 }
 
 /// Data that does not change from record to record.
@@ -131,7 +133,14 @@ impl XmlReader {
             ignore_unknown: style.ignore_unknown,
             checks: None,
         };
-        Ok(XmlReader { plan, faults_max: limits.findings_max.max(1), seen, stamp: 0, text: String::new() })
+        Ok(XmlReader {
+            plan,
+            faults_max: limits.findings_max.max(1),
+            seen,
+            stamp: 0,
+            text: String::new(),
+            ignored: false,
+        })
     }
 
     /// Returns a reader that refuses records beyond these limits of the nodes of its shape.
@@ -169,9 +178,11 @@ impl XmlReader {
             faults: Vec::new(),
             sent: false,
             instance: Vec::new(),
+            ignored: false,
         };
         run.document();
         let (faults, sent) = (run.faults, run.sent);
+        self.ignored |= run.ignored;
         if faults.is_empty() { Ok(()) } else { Err(XmlFaults { faults, sent }) }
     }
 }
@@ -191,6 +202,7 @@ struct Running<'r, 'x, S> {
     sent: bool,
     /// Prefixes in scope that the record declares for the namespace of `xsi:type`, and those that hide one of them.
     instance: Vec<Declared>,
+    ignored: bool,
 }
 
 /// A prefix that an element declares.
@@ -328,7 +340,8 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         let node = self.find(name);
         let marks = self.marks(tag, node, at);
         let Some(node) = node else {
-            if !self.plan.ignore_unknown {
+            self.ignored |= self.plan.ignore_unknown;
+            if !self.ignored {
                 let expected = self.similar(group, name);
                 self.fault(XmlFaultKind::UnknownElement { name: short(name), expected }, at, None);
             }
@@ -346,6 +359,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return self.skip(tag, form);
         }
         if self.plan.shape.node(node).kind != NodeKind::Group {
+            self.ignored |= self.plan.ignore_unknown && !marks.own.is_empty();
             for attribute in marks.own.iter().filter(|_| !self.plan.ignore_unknown) {
                 let name = short(attribute.key.as_ref());
                 self.fault(XmlFaultKind::Attribute { name }, at, Some((node, occurrence)));
@@ -449,7 +463,8 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         for attribute in &marks.own {
             let name = local_name(attribute.key.as_ref());
             let Some(child) = self.plan.attribute(node, name) else {
-                if !self.plan.ignore_unknown {
+                self.ignored |= self.plan.ignore_unknown;
+                if !self.ignored {
                     self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None);
                 }
                 continue;
@@ -882,14 +897,4 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         let before = &self.record.raw[..at.min(self.record.raw.len())];
         self.faults.push(XmlFault { kind, at: self.record.at.behind(before), path });
     }
-}
-
-/// Returns the name of an attribute without its prefix.
-fn local_name(name: &str) -> &str {
-    name.split_once(':').map_or(name, |(_, local)| local)
-}
-
-/// Returns a name as messages may show it: a long one is rather data.
-fn short(name: &str) -> String {
-    if name.chars().count() <= 60 { name.to_owned() } else { String::new() }
 }

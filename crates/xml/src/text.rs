@@ -141,6 +141,16 @@ pub(crate) fn find_forbidden(raw: &str) -> Option<usize> {
     raw.char_indices().find(|(_, c)| !is_allowed(*c)).map(|(at, _)| at)
 }
 
+/// Returns the name of an attribute without its prefix.
+pub(crate) fn local_name(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(_, local)| local)
+}
+
+/// Returns a name as messages may show it: a long one is rather data.
+pub(crate) fn short(name: &str) -> String {
+    if name.chars().count() <= 60 { name.to_owned() } else { String::new() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

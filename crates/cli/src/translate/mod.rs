@@ -520,6 +520,8 @@ impl Shared<'_> {
         let mut findings: Vec<Finding> = report.findings.iter().filter(worth).take(shown_max).cloned().collect();
         findings.iter_mut().for_each(with_envelope_hint);
         self.console.findings(&findings);
+        let repeated: Vec<Finding> = report.repeated.iter().filter(worth).take(shown_max).cloned().collect();
+        self.console.findings(&repeated);
         if let Some(misfit) = &report.misfit {
             self.console.findings(std::slice::from_ref(misfit));
         }

@@ -71,6 +71,8 @@ pub struct JsonReader {
     brackets: Vec<u8>,
     problems: Vec<Problem>,
     more: usize,
+    /// True if a member was ignored since the last [`JsonReader::take_ignored`].
+    ignored: bool,
 }
 
 /// State of a node that is kept from one member to the next.
@@ -124,6 +126,7 @@ impl JsonReader {
             brackets: Vec::new(),
             problems: Vec::new(),
             more: 0,
+            ignored: false,
         }
     }
 
@@ -133,6 +136,11 @@ impl JsonReader {
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
+    }
+
+    /// Returns whether the documents since the last call had members that the option [`Unknown::Ignore`] left out.
+    pub fn take_ignored(&mut self) -> bool {
+        core::mem::take(&mut self.ignored)
     }
 
     /// Returns a reader that refuses documents beyond these limits of the nodes of `shape`.

@@ -98,6 +98,8 @@ impl<S: Sink> Pass<'_, S> {
             let preserves = name == PRESERVE.as_bytes();
             let name = super::problem::shown(name);
             self.problem_named(JsonError::Unknown { nearest, preserves }, start, &name);
+        } else {
+            self.reader.ignored = true;
         }
         Ok(child)
     }

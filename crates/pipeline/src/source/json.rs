@@ -36,7 +36,11 @@ impl Source for JsonSource {
             place
         };
         target.begin(block.number(at), block.offset(at), block);
-        let findings = match self.reader.read(block.body(at), target.sink()) {
+        let read = self.reader.read(block.body(at), target.sink());
+        if self.reader.take_ignored() {
+            lot.note_ignored(place);
+        }
+        let findings = match read {
             Ok(()) => match target.accept() {
                 Ok(()) => {
                     lot.accepted(facts, block, core::iter::once(at), target, place);

@@ -28,7 +28,11 @@ impl Source for XmlSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let position = TextPosition { line: block.line(at), column: block.column(at) };
         target.begin(block.number(at), block.offset(at), block);
-        let findings = match self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink()) {
+        let read = self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink());
+        if self.reader.take_ignored() {
+            lot.note_ignored(|| place_of(block, at, &facts.file));
+        }
+        let findings = match read {
             Ok(()) => match target.accept() {
                 Ok(()) => {
                     lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));

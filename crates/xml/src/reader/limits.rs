@@ -107,3 +107,10 @@ impl<S: Sink> Running<'_, '_, S> {
         }
     }
 }
+
+impl super::XmlReader {
+    /// Returns whether the records since the last call had elements or attributes that [`crate::XmlStyle::ignore_unknown`] left out.
+    pub fn take_ignored(&mut self) -> bool {
+        core::mem::take(&mut self.ignored)
+    }
+}
