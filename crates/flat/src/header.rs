@@ -80,12 +80,10 @@ impl Header {
         }
         header.warnings = header.missing(columns).into_iter().collect();
         if ignored > 0 {
-            let are = if ignored == 1 {
-                "1 column of the header is"
-            } else {
-                &format!("{ignored} columns of the header are")
+            let message = match ignored {
+                1 => "1 column of the header is left out: the record has no field for it".to_owned(),
+                many => format!("{many} columns of the header are left out: the record has no field for them"),
             };
-            let message = format!("{are} left out: the record has no field for them");
             let mut note = Finding::warning(Code("FLAT-005"), Fault::Sender, message);
             note.severity = Severity::Note;
             header

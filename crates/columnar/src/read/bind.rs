@@ -2,7 +2,8 @@
 
 use arrow_schema::{DataType, Field, Fields, Schema};
 use quayline_core::{
-    Code, Fault, Finding, Findings, NodeId, NodeKind, Occurs, PRESERVE, PRESERVE_REMEDY, Place, Shape, nearest,
+    Code, Fault, Finding, Findings, NodeId, NodeKind, Occurs, PRESERVE, PRESERVE_REMEDY, Place, Severity, Shape,
+    nearest,
 };
 
 use super::shape::{ELEMENT, Kind, kind, not_read, same_name};
@@ -46,7 +47,7 @@ pub(super) struct Bound {
 }
 
 pub(super) fn bind(schema: &Schema, shape: &Shape, unknown: UnknownColumn) -> Result<Bound, Findings> {
-    let mut binder = Binder { shape, unknown, errors: Vec::new(), missing: Vec::new() };
+    let mut binder = Binder { shape, unknown, errors: Vec::new(), missing: Vec::new(), ignored: 0 };
     let members = binder.members(schema.fields(), NodeId::ROOT);
     if !binder.errors.is_empty() {
         return Err(Findings(binder.errors));
@@ -56,6 +57,15 @@ pub(super) fn bind(schema: &Schema, shape: &Shape, unknown: UnknownColumn) -> Re
         return Err(finding.hint("compare the names; --key-style writes those of a copybook another way").into());
     }
     let mut warnings = Vec::new();
+    if binder.ignored > 0 {
+        let message = match binder.ignored {
+            1 => "1 column is left out: the record has no field for it".to_owned(),
+            many => format!("{many} columns are left out: the record has no field for them"),
+        };
+        let mut note = Finding::warning(Code("COL-037"), Fault::Config, message);
+        note.severity = Severity::Note;
+        warnings.push(note.hint("describe them to keep them; without `--unknown ignore`, a finding names each"));
+    }
     if !binder.missing.is_empty() {
         const SHOWN: usize = 10;
         let more = binder.missing.len().saturating_sub(SHOWN);
@@ -74,14 +84,17 @@ struct Binder<'s> {
     unknown: UnknownColumn,
     errors: Vec<Finding>,
     missing: Vec<String>,
+    /// Columns that are left out.
+    ignored: usize,
 }
 
 impl Binder<'_> {
     /// Binds the members of a group that have columns, in the order of the shape.
     fn members(&mut self, fields: &Fields, group: NodeId) -> Vec<Bind> {
-        if self.unknown == UnknownColumn::Error {
-            for field in fields.iter().filter(|field| self.shape.child(group, field.name()).is_none()) {
-                self.unknown(group, field);
+        for field in fields.iter().filter(|field| self.shape.child(group, field.name()).is_none()) {
+            match self.unknown {
+                UnknownColumn::Error => self.unknown(group, field),
+                UnknownColumn::Ignore => self.ignored += 1,
             }
         }
         let children: Vec<NodeId> = self.shape.children(group).collect();

@@ -148,7 +148,7 @@ impl<'a> UnbFields<'a> {
         let terminator = una.map_or(b'\'', |una| una[5]);
         let ends = |byte: &u8| *byte == terminator || matches!(byte, b'\'' | b'\r' | b'\n' | 0x1c);
         let end = text.iter().position(ends).unwrap_or(text.len());
-        // A terminator that follows the tag is no separator.
+        // A terminator directly after the tag does not separate elements.
         let mut elements = text.get(1..end)?.split(|byte| *byte == element);
         let mut next = || elements.next();
         let components = |element: &'a [u8], most: usize| -> Vec<&'a [u8]> {

@@ -108,7 +108,7 @@ fn what_no_shape_holds_is_refused() {
             Error SHP-005 order.schema.json:4:52: a list whose places differ in meaning (describe it as an object)
             Error SHP-005 order.schema.json:5:18: alternatives of which one is a value and another an object or list (a node is a value, an object or a list; describe the one that your partner sends)
             Error SHP-007 order.schema.json:6:28: `#` contains itself (a shape is finite: write down as many levels as documents have)
-            Error SHP-004 order.schema.json:6:51: there is no `#/$defs/gone` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
+            Error SHP-004 order.schema.json:6:51: the schema does not define `#/$defs/gone` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
             Error SHP-005 order.schema.json:6:84: a schema on the network: https://example.com/x.json (Quayline downloads nothing: put a copy next to the schema, and refer to its file)
             Error SHP-005 order.schema.json:7:59: `patternProperties`: members without names of their own (list them as `properties`)
             Error SHP-008 order.schema.json:8:50: the parts of `allOf` are of different types (no value fits them all: correct one)
@@ -220,7 +220,7 @@ fn definitions_that_only_restrict() {
         expect![[r#"
             Error SHP-005 order.schema.json:1:26: the schema does not say what this is (say its type)
             Error SHP-007 order.schema.json:2:121: `#/$defs/c` contains itself (a shape is finite: write down as many levels as documents have)
-            Error SHP-004 order.schema.json:1:135: there is no `#/$defs/g` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
+            Error SHP-004 order.schema.json:1:135: the schema does not define `#/$defs/g` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
             Error SHP-005 order.schema.json:2:55: no value is allowed here (say its type)
         "#]],
     );

@@ -112,7 +112,7 @@ fn groups_circles_and_what_is_missing() {
         r#"<xs:element name="A"><xs:complexType><xs:sequence><xs:element name="B" type="Gone"/><xs:element ref="C"/><xs:element name="D" type="xs:string"/><xs:element name="D" type="xs:int"/></xs:sequence></xs:complexType></xs:element>"#,
         expect![[r#"
             Error SHP-004 order.xsd:2:51: there is no type `Gone` (define it, or include the schema that does from a file next to this one)
-            Error SHP-004 order.xsd:2:85: there is no element `C` (define it, or include or import its schema from a file next to this one)
+            Error SHP-004 order.xsd:2:85: the schema does not define the element `C` (define it, or include or import its schema from a file next to this one)
             Error SHP-005 order.xsd:2:145: `D` has two types (give both the same type, or different names)
         "#]],
     );

@@ -469,7 +469,8 @@ impl<'d> Reader<'d> {
             return None;
         }
         if self.documents.get(index).find(pointer).is_none() {
-            let finding = own.file.error(codes::NO_SUCH_PART, reference.at, format!("there is no `{target}`"));
+            let finding =
+                own.file.error(codes::NO_SUCH_PART, reference.at, format!("the schema does not define `{target}`"));
             self.findings.push(finding.hint("check its spelling: `#/$defs/Name` or `#/definitions/Name`"));
             return None;
         }

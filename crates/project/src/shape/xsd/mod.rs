@@ -532,7 +532,7 @@ impl<'d> Reader<'d> {
                             }
                         }
                         None => {
-                            let message = format!("there is no group of attributes `{name}`");
+                            let message = format!("the schema does not define the group of attributes `{name}`");
                             self.refuse(
                                 file,
                                 child.at,

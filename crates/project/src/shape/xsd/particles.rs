@@ -55,7 +55,7 @@ impl<'d> Reader<'d> {
                         }
                     }
                     None => {
-                        let message = format!("there is no group `{name}`");
+                        let message = format!("the schema does not define the group `{name}`");
                         self.refuse(file, of.at, codes::NO_SUCH_PART, message, "define it, or include its schema");
                     }
                 }
@@ -103,7 +103,7 @@ impl<'d> Reader<'d> {
             Some(reference) => match self.documents.global("element", reference, file) {
                 Some(found) => found,
                 None => {
-                    let message = format!("there is no element `{reference}`");
+                    let message = format!("the schema does not define the element `{reference}`");
                     let hint = "define it, or include or import its schema from a file next to this one";
                     return self.refuse(file, of.at, codes::NO_SUCH_PART, message, hint);
                 }
