@@ -2,8 +2,8 @@
 
 use quayline_core::Code;
 
-use crate::RecordPlan;
 use crate::layout::FieldIndex;
+use crate::{RecordPlan, ShortRecord};
 
 /// Reason for a note. A note refuses nothing; it reports content of the record that is not in the document, or that contradicts the
 /// copybook.
@@ -24,6 +24,8 @@ pub enum NoteKind {
     NotRestored,
     /// Occurrences of a table beyond its count hold bytes, where tables do not slide.
     Stale,
+    /// A record is shorter than its layout, as [`crate::Policies::short`] allows. Lines are not noted: editors cut the blanks at their ends.
+    Short,
 }
 
 impl NoteKind {
@@ -38,6 +40,7 @@ impl NoteKind {
             NoteKind::Rounded => "REC-045",
             NoteKind::NotRestored => "REC-046",
             NoteKind::Stale => "REC-047",
+            NoteKind::Short => "REC-048",
         })
     }
 
@@ -66,6 +69,13 @@ impl NoteKind {
                 let what = format!("bytes in occurrences of {name} beyond its count, which are not in the document");
                 both("record has", "records have", what)
             }
+            NoteKind::Short => {
+                let what = match plan.0.policies.short {
+                    Some(ShortRecord::Null) => "shorter than the layout; fields after the end are null",
+                    _ => "shorter than the layout; blanks are added",
+                };
+                both("record is", "records are", what.to_owned())
+            }
             NoteKind::NotRestored => {
                 let what = "other values than the bytes in `_preserve`: the values were written";
                 both("document has", "documents have", what.to_owned())
@@ -79,6 +89,7 @@ impl NoteKind {
         match self {
             NoteKind::Nulled => "`--invalid raw` keeps such bytes, and `--preserve` keeps them beside the null",
             NoteKind::Ignored => "`--preserve` keeps these bytes",
+            NoteKind::Short => "`--short error` rejects such records: the file may have been cut",
             NoteKind::Stale => "programs leave old data there; `--preserve` keeps these bytes",
             NoteKind::Rounded => "`--preserve` keeps the bytes beside the number",
             NoteKind::NotRestored => {

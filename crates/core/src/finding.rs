@@ -249,6 +249,15 @@ impl fmt::Display for Finding {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Findings(pub Vec<Finding>);
 
+impl Findings {
+    /// Returns the first error, for a caller that can name only one finding. Warnings may precede it.
+    #[must_use]
+    pub fn first_error(&self) -> Option<&Finding> {
+        let error = self.0.iter().find(|finding| finding.severity == Severity::Error);
+        error.or(self.0.first())
+    }
+}
+
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, finding) in self.0.iter().enumerate() {

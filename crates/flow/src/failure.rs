@@ -38,7 +38,8 @@ impl Failure {
     /// Creates the failure of a conversion that refused a message.
     pub(crate) fn unreadable(code: Code, report: UnitReport, what: &str) -> Self {
         let lost = report.lost.map(|findings| findings.0).unwrap_or_default();
-        let first = report.findings.into_iter().chain(lost).next();
+        let found = Findings(report.findings.into_iter().chain(lost).collect());
+        let first = found.first_error().cloned();
         let message = match &first {
             Some(first) => format!("{what}: {} ({})", first.message, first.code),
             None => what.to_owned(),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use quayline_core::{Finding, Findings, Limits, Severity};
+use quayline_core::{Finding, Findings, Limits};
 use quayline_pipeline::{Lookup, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
 use quayline_project::{JsonWrite, TargetFormat};
 use xxhash_rust::xxh3::xxh3_64;
@@ -143,9 +143,7 @@ impl<'p> Lanes<'p> {
                     content.pop();
                 }
             }
-            let mut warnings = report.findings;
-            warnings.retain(|finding| finding.severity == Severity::Warning);
-            Ok((made, warnings))
+            Ok((made, report.warnings().cloned().collect()))
         })
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use quayline_columnar::{
     ColumnInput, ColumnReader, ColumnSink, ParquetEncoder, ParquetOptions, ParquetPages, ParquetWriter,
 };
-use quayline_core::{Code, Fault, Finding, Findings, Limits, Tally};
+use quayline_core::{Code, Fault, Finding, Findings, Limits, Severity, Tally};
 use quayline_edi::{EdiMark, EdiWriter, ExcerptWriter};
 use quayline_flat::Header;
 use quayline_map::MapPlan;
@@ -298,6 +298,8 @@ pub struct UnitReport {
     /// Number of findings by code, including those beyond the limit.
     pub findings_by_code: Vec<(Code, u64)>,
     repeats: Repeats,
+    /// Number of findings before those that begin with a count.
+    counted_from: Option<usize>,
     /// Set if the rest of the unit could not be read. The documents before it are written.
     pub lost: Option<Findings>,
 }
@@ -307,6 +309,15 @@ impl UnitReport {
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.lost.is_none() && self.tally.records_rejected == 0
+    }
+
+    /// Returns what a log contains about accepted documents: warnings, and the findings with a count, such as the number of records that an interface
+    /// file skips. Notes of a map are not among them.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        let counted_from = self.counted_from.unwrap_or(self.findings.len());
+        let all = self.findings.iter().enumerate();
+        all.filter(move |(at, finding)| *at >= counted_from || finding.severity == Severity::Warning)
+            .map(|(_, finding)| finding)
     }
 }
 
@@ -518,6 +529,7 @@ impl<'p> UnitLane<'p> {
         settle_end(outputs, &mut self.lot, unsettled);
         outputs.iter_mut().for_each(OutputBuffer::flush);
         report.add(&mut self.lot, &self.facts.reject_form, excerpt)?;
+        report.counted_from = Some(report.findings.len());
         report.findings.extend(report.repeats.findings());
         if !report.rejects.is_empty() {
             excerpt.finish(&mut report.rejects);

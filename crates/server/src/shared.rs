@@ -236,7 +236,7 @@ impl Shared {
                 lock(&self.reload_fault)[0] = None;
             }
             Err(findings) => {
-                let first = findings.0.first().map_or_else(String::new, |finding| finding.message.to_string());
+                let first = findings.first_error().map_or_else(String::new, |finding| finding.message.to_string());
                 self.reload_failed(0, first);
             }
         }

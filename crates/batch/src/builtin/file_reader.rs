@@ -407,9 +407,9 @@ pub(super) fn damaged() -> Thrown {
         .hint("the step had another reader or writer: restore the job XML, or start a new instance of the job")
 }
 
-/// Converts the first finding to an exception.
+/// Converts the first error to an exception.
 pub(super) fn of_findings(findings: &Findings) -> Thrown {
-    let first = findings.0.first().map(Thrown::from_finding);
+    let first = findings.first_error().map(Thrown::from_finding);
     let thrown = first.unwrap_or_else(|| Thrown::new("quayline.Internal", "an error without a finding"));
     let message = match findings.0.len() {
         0 | 1 => thrown.message,

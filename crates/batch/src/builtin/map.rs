@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quayline_cache::{Lease, Pool};
-use quayline_core::{Fault, Finding, Findings, Limits, Severity};
+use quayline_core::{Fault, Finding, Findings, Limits};
 use quayline_edi::EdiWriteError;
 use quayline_pipeline::{CsvTable, FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
 use quayline_project::{
@@ -181,7 +181,7 @@ impl Processor for MapProcessor {
             return Err(of_findings(&Findings(found)));
         }
         if let Some(step) = &self.step {
-            for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Warning) {
+            for finding in report.warnings() {
                 step.note(finding.code.0, || {
                     let hint = finding.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
                     format!("item {number}: {}: {}{hint}", finding.code.0, finding.message)

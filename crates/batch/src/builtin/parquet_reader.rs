@@ -7,20 +7,23 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quayline_columnar::{ColumnInput, ColumnReader, RowSource, UnknownColumn, shape_of};
 use quayline_core::{Limits, Shape, Sink as _, system_error_text};
 use quayline_json::{JsonStyle, JsonWriter};
 use quayline_project::{ShapeFile, ShapeOptions};
 
-use super::file_reader::{damaged, numbers, of_findings};
+use super::file_reader::{damaged, note, numbers, of_findings};
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
+use crate::context::StepContext;
 use crate::error::Thrown;
 use crate::work::Work;
 
 pub(super) struct ParquetReader {
     path: PathBuf,
+    step: Option<Arc<StepContext>>,
     /// The shape that the columns fill; `None` takes that of the columns.
     shape: Option<ShapeFile>,
     /// Handling of columns that the shape does not have.
@@ -59,6 +62,7 @@ impl ParquetReader {
         };
         Ok(ParquetReader {
             path: with.path("file")?,
+            step: with.step.clone(),
             shape,
             unknown: match with.property("unknown") {
                 Some("ignore") => UnknownColumn::Ignore,
@@ -170,6 +174,13 @@ impl Reader for ParquetReader {
             None => shape_of(columns.schema(), &self.limits).map_err(|findings| of_findings(&findings))?,
         };
         let rows = RowSource::new(columns.schema(), &shape, self.unknown).map_err(|findings| of_findings(&findings))?;
+        // Once for all ranges of a file.
+        if checkpoint.is_none()
+            && self.from == 0
+            && let Some(step) = &self.step
+        {
+            rows.warnings().iter().for_each(|finding| note(step, &self.path, finding));
+        }
         let writer = JsonWriter::new(&shape, JsonStyle::default());
         self.open = Some(Open { columns, rows, shape, writer, items: VecDeque::new() });
         Ok(())

@@ -21,19 +21,20 @@ use std::sync::Arc;
 use quayline_columnar::{
     ColumnError, ColumnSink, ParquetOptions, ParquetPages, ParquetState, ParquetWriter as Columns,
 };
-use quayline_core::{Findings, Limits};
+use quayline_core::{Finding, Findings, Limits};
 use quayline_frame::{Framer, FramerOptions, FramingSpec};
 use quayline_meter::{WaitFor, waiting};
 use quayline_pipeline::{OutputBuffer, Pipeline, Revocable as _};
 use quayline_project::{Form, JsonRead, SourceFormat};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::file_reader::{damaged, numbers, of_findings};
+use super::file_reader::{damaged, note, numbers, of_findings};
 use super::file_writer::framing_of;
 use super::limits::limits;
 use super::parquet_reader::shape_file;
 use super::partial::{Ends, Partial, changed, io, too_short};
 use crate::artifact::{Answer, Injected, Item, Lent, Writer};
+use crate::context::StepContext;
 use crate::error::Thrown;
 use crate::work::Work;
 
@@ -45,6 +46,7 @@ const PAGE_ROWS: usize = 1_000;
 
 pub(super) struct ParquetWriter {
     to: Partial,
+    step: Option<Arc<StepContext>>,
     /// Items to pages.
     pipeline: Pipeline,
     buffers: Vec<OutputBuffer>,
@@ -202,6 +204,7 @@ impl ParquetWriter {
         let (sink, options) = pipeline.columns().map_err(told)?;
         Ok(ParquetWriter {
             to: Partial::new(with, with.path("file")?),
+            step: with.step.clone(),
             buffers: pipeline.buffers().map_err(told)?,
             pipeline,
             schema: xxh3_64(format!("{:?}", sink.schema()).as_bytes()),
@@ -317,8 +320,8 @@ impl ParquetWriter {
         Ok(bytes)
     }
 
-    /// Encodes rows as pages.
-    fn encode(&mut self, bytes: &[u8], rows: u64) -> Answer<Vec<ParquetPages>> {
+    /// Encodes rows as pages, and returns the warnings about them too.
+    fn encode(&mut self, bytes: &[u8], rows: u64) -> Answer<(Vec<ParquetPages>, Vec<Finding>)> {
         let Some(open) = &self.open else { return Err(damaged()) };
         let mut lane = self.pipeline.page_lane(open.columns.encoder()).map_err(|findings| of_findings(&findings))?;
         let [buffer] = self.buffers.as_mut_slice() else { return Err(damaged()) };
@@ -336,7 +339,7 @@ impl ParquetWriter {
             return Err(Thrown::of(&["quayline.Rejected"], message)
                 .hint("read or map the data so that each item is one document"));
         }
-        Ok(pages)
+        Ok((pages, report.warnings().cloned().collect()))
     }
 
     /// Writes the pending rows as a row group.
@@ -349,7 +352,8 @@ impl ParquetWriter {
             Some(pages) => pages,
             None => {
                 let (content, count) = (open.rows.content()?, open.rows_count);
-                self.encode(&content, count)?
+                // The warnings about these rows were noted with their chunks.
+                self.encode(&content, count)?.0
             }
         };
         let Some(open) = &mut self.open else { return Err(damaged()) };
@@ -430,7 +434,10 @@ impl Writer for ParquetWriter {
             return Ok(());
         }
         let bytes = self.framed(items)?;
-        let pages = self.encode(&bytes, items.len() as u64)?;
+        let (pages, warnings) = self.encode(&bytes, items.len() as u64)?;
+        if let Some(step) = &self.step {
+            warnings.iter().for_each(|finding| note(step, &self.to.path, finding));
+        }
         let Some(open) = &mut self.open else { return Err(damaged()) };
         open.rows.append(&bytes)?;
         open.rows_count += items.len() as u64;

@@ -460,7 +460,7 @@ impl Run<'_> {
         state.execution = self.held.execution;
         let of_step = |properties: &BTreeMap<String, String>| {
             step.of_partition(properties).map_err(|findings| {
-                let found = findings.0.first().map(Thrown::from_finding);
+                let found = findings.first_error().map(Thrown::from_finding);
                 found.unwrap_or_else(|| Thrown::new("quayline.Configuration", "a partition's properties"))
             })
         };

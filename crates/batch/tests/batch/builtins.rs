@@ -350,7 +350,8 @@ fn every_framing_is_split_into_ranges() {
 }
 
 /// Text of the job logs.
-struct Log(parking_lot::Mutex<String>);
+#[derive(Default)]
+pub(crate) struct Log(pub(crate) parking_lot::Mutex<String>);
 
 impl Observer for Log {
     fn event(&self, event: &Event) {

@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use quayline_batch::BatchStatus;
+use quayline_batch::event::Observer;
 use quayline_batch::record::Execution;
 
+use crate::builtins::Log;
 use crate::kit::{Process, backend, ended, medium, properties};
 
 const SHAPE: &str = "row\n  id decimal(9)\n  name? text\n  tags* text\n";
@@ -169,4 +172,32 @@ fn wrong_files_and_shapes_are_told() {
     let told = process.start(&step("s", "", 2, &inside), &[]);
     assert_eq!(ended(&told), "FAILED FAILED");
     assert!(told.cause.unwrap().contains("nowhere.shape"));
+}
+
+/// Values that columns change and columns that the shape leaves out are in the job log, as a conversion reports them.
+#[test]
+fn what_columns_change_or_lose_is_in_the_job_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut process = prepare(folder.path(), 0);
+    let log = Arc::new(Log::default());
+    process.engine.observers.push(Arc::clone(&log) as Arc<dyn Observer>);
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write("r.cpy", b"       01 R.\n          05 A PIC S9(3) COMP-3.\n          05 B PIC S9(3) COMP-3.\n");
+    write("r.toml", b"layout = \"record\"\ncopybook = \"r.cpy\"\nframing = \"fixed\"\nencoding = \"ascii\"\n");
+    // B is -0 in the second and the fourth record.
+    write("in.dat", b"\x00\x1c\x00\x0c\x00\x1c\x00\x0d\x00\x1c\x00\x0c\x00\x1c\x00\x0d");
+    write("a.shape", b"row\n  A decimal(3)\n  C? text\n");
+    let there = artifact("reader", "fileReader", &[("file", "in.dat"), ("framing", "fixed:4")])
+        + &artifact("writer", "parquetWriter", &[("file", "t.parquet"), ("shape", "r.toml"), ("group-bytes", "1")]);
+    completed(&process.start(&step("s", "", 3, &there), &[]));
+    let said = std::mem::take(&mut *log.0.lock());
+    assert!(said.contains("REC-044") && said.contains("t.parquet"), "{said}");
+    // A note for each chunk that has such values, and none for a row group.
+    assert_eq!(said.matches("REC-044: 1 ").count(), 2, "{said}");
+
+    let from = [("file", "t.parquet"), ("shape", "a.shape"), ("unknown", "ignore")];
+    let back = artifact("reader", "parquetReader", &from) + &artifact("writer", "fileWriter", &[("file", "out.json")]);
+    completed(&process.start(&step("s", "", 3, &back), &[]));
+    let said = std::mem::take(&mut *log.0.lock());
+    assert!(said.contains("COL-037: 1 column is left out"), "{said}");
 }

@@ -1,10 +1,13 @@
 //! Built-in processors without external dependencies.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use quayline_batch::BatchStatus;
+use quayline_batch::event::Observer;
 use quayline_batch::record::{Counts, Execution};
 
+use crate::builtins::Log;
 use crate::kit::{Process, backend, medium, properties};
 
 /// Runs a job with one processor over a file. Returns its execution and the counts of the step.
@@ -113,4 +116,53 @@ fn items_are_filtered_by_a_condition() {
     write("in.jsonl", "{\"id\":\"many\"}\n");
     let (execution, _) = run("id = 1");
     assert_eq!(execution.status, BatchStatus::Failed, "{execution:?}");
+}
+
+/// A warning before the error was the cause of a failed step, and its code the class of the exception.
+#[test]
+fn the_cause_of_a_refused_item_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("in.shape", "row\n  id text\n");
+    write(
+        "m.qmap",
+        "source \"in.shape\"\ntarget row \"in.shape\"\n\nid = id\nwarning \"odd\" code \"ODD-1\"\nif id = \"b\" {\n  error \"bad\" code \"BAD-1\"\n}\n",
+    );
+    write("in.txt", "{\"id\":\"a\"}\n{\"id\":\"b\"}\n");
+    let (execution, _) = run(folder.path(), "in.txt", "mapProcessor", &[("map", "m.qmap")]);
+    let cause = execution.cause.unwrap_or_default();
+    assert!(cause.starts_with("MAP-200: BAD-1: bad") && cause.ends_with("; and 1 more"), "{cause}");
+}
+
+/// Records that an interface file skips vanished in jobs: only `convert` and `translate` counted them.
+#[test]
+fn records_that_a_map_skips_are_in_the_job_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("r.cpy", "       01 R.\n          05 K PIC X.\n          05 A PIC X(2).\n");
+    write(
+        "r.iface",
+        "[records]\nby = \"K\"\notherwise = \"skip\"\n[[records.type]]\nrecord = \"R\"\nvalues = [\"1\"]\n",
+    );
+    write(
+        "r.toml",
+        "layout = \"record\"\ncopybook = \"r.cpy\"\ninterface = \"r.iface\"\nframing = \"fixed\"\nencoding = \"ascii\"\n",
+    );
+    write("row.shape", "row\n  a text\n");
+    write("m.qmap", "source \"r.toml\"\ntarget row \"row.shape\"\n\na = R.A\n");
+    write("in.txt", "1aa\n9bb\n1cc\n9dd\n");
+    let mut process = Process::new(backend(&medium()), folder.path().to_owned());
+    let log = Arc::new(Log::default());
+    process.engine.observers.push(Arc::clone(&log) as Arc<dyn Observer>);
+    let xml = format!(
+        "<step id=\"s\"><chunk><reader ref=\"quayline.fileReader\">{}</reader><processor ref=\"quayline.mapProcessor\">{}</processor><writer ref=\"quayline.fileWriter\">{}</writer></chunk></step>",
+        properties(&[("file", "in.txt")]),
+        properties(&[("map", "m.qmap")]),
+        properties(&[("file", "out.txt")]),
+    );
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("out.txt")).unwrap(), "{\"a\":\"aa\"}\n{\"a\":\"cc\"}\n");
+    let said = log.0.lock().clone();
+    assert_eq!(said.matches("CNV-039: 1 record is of no record type").count(), 2, "{said}");
 }

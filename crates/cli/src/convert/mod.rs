@@ -5,6 +5,7 @@ mod jobs;
 mod recognise;
 mod show_data;
 mod stats;
+mod summary;
 mod unused;
 
 use std::path::{Path, PathBuf};
@@ -30,12 +31,10 @@ pub(crate) use definitions::output_check;
 pub(crate) use jobs::{check_compression, check_interchanges, foreign, no_folder};
 pub(crate) use recognise::{extension_of, source_format, target_format};
 use stats::{stats_json, stats_text};
+pub(crate) use summary::Summary;
 
 use definitions::Definitions;
 use jobs::{Job, jobs};
-
-/// Maximum number of printed findings of one run; the rest is counted, and all are in a file beside the rejects.
-const FINDINGS_SHOWN: usize = 10;
 
 /// Converts each input in turn; the first that cannot be converted ends it.
 pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
@@ -204,7 +203,9 @@ fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &Conve
         ConvertError::Io { .. } if resumable => {
             finding.hint("after the fix, the same command with --resume continues from the last checkpoint")
         }
-        ConvertError::Refused(findings) if args.rejects.is_none() && findings.0.first().is_some_and(is_of_a_record) => {
+        ConvertError::Refused(findings)
+            if args.rejects.is_none() && findings.first_error().is_some_and(is_of_a_record) =>
+        {
             finding
                 .hint("to continue past records that do not convert, run again with --rejects FILE, without --resume")
         }
@@ -227,17 +228,14 @@ fn tell(
     definitions: &Definitions,
     console: &Console,
 ) -> Exit {
-    let shown_max = if console.json() { usize::MAX } else { FINDINGS_SHOWN };
-    let mut findings = if console.json() { report.findings.clone() } else { without_repeats(&report.findings) };
-    findings.truncate(shown_max);
+    let mut summary = Summary::of(report, console, |_| true);
     if let Some(file) = shows {
-        show_data::add(&mut findings, file, definitions);
+        show_data::add(&mut summary.findings, file, definitions);
     }
     if unit == "transaction" {
-        without_records(&mut findings);
+        without_records(&mut summary.findings);
     }
-    console.findings(&findings);
-    console.findings(&report.repeated[..report.repeated.len().min(shown_max)]);
+    summary.tell(console);
     if let Some(misfit) = &report.misfit {
         console.findings(std::slice::from_ref(misfit));
     }
@@ -270,23 +268,6 @@ pub(crate) fn keep_profile(
     let exit = Exit::of_findings(std::slice::from_ref(&*finding));
     console.findings(std::slice::from_ref(&*finding));
     Some(exit)
-}
-
-/// Returns each finding once, with the number of equal findings of the same field.
-fn without_repeats(findings: &[Finding]) -> Vec<Finding> {
-    let key = |of: &Finding| (of.code, of.message.clone(), of.place.file.clone(), of.place.path.clone());
-    let mut once: Vec<(Finding, u64)> = Vec::new();
-    for finding in findings {
-        match once.iter().position(|(first, _)| key(first) == key(finding)) {
-            Some(at) => once[at].1 += 1,
-            None if once.len() < FINDINGS_SHOWN => once.push((finding.clone(), 0)),
-            None => {}
-        }
-    }
-    for (finding, more) in once.iter_mut().filter(|(_, more)| *more > 0) {
-        finding.message += &format!(" ({} more like this one)", grouped(*more));
-    }
-    once.into_iter().map(|(finding, _)| finding).collect()
 }
 
 /// Interchanges have places of their own; the number of the document stands in the findings beside the rejects.

@@ -483,7 +483,7 @@ const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
 /// Formats findings with the status for the responsible party.
 fn failure(findings: &Findings) -> AdminAnswer {
-    let first = findings.0.first();
+    let first = findings.first_error();
     let status = match first.map(|finding| (finding.code, finding.fault)) {
         Some((NO_ENTRY, _)) => 404,
         Some((VERSION, _)) => 412,

@@ -29,7 +29,7 @@ use crate::apart::Apart;
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, foreign, keep_profile, partial_note, tell_rejected, tell_stats};
+use crate::convert::{Bar, Summary, foreign, keep_profile, partial_note, tell_rejected, tell_stats};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::input::with_suffix;
@@ -41,9 +41,6 @@ use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 
 use acknowledge::Acknowledging;
 use outputs::{Outputs, Wanted};
-
-/// Maximum number of printed findings of one run; the rest is counted, and all are in a file beside the rejects.
-const FINDINGS_SHOWN: usize = 10;
 
 /// Translates each input in turn; the first that cannot be translated ends it.
 pub(crate) fn run(args: &TranslateArgs, console: &Console) -> Result<Exit, Stop> {
@@ -515,13 +512,10 @@ impl Shared<'_> {
 
     /// Prints the summary of a completed run.
     fn tell(&self, name: &str, report: &Report) -> Exit {
-        let shown_max = if self.console.json() { usize::MAX } else { FINDINGS_SHOWN };
-        let worth = |finding: &&Finding| !self.args.quiet || finding.severity == Severity::Error;
-        let mut findings: Vec<Finding> = report.findings.iter().filter(worth).take(shown_max).cloned().collect();
-        findings.iter_mut().for_each(with_envelope_hint);
-        self.console.findings(&findings);
-        let repeated: Vec<Finding> = report.repeated.iter().filter(worth).take(shown_max).cloned().collect();
-        self.console.findings(&repeated);
+        let is_worth = |finding: &Finding| !self.args.quiet || finding.severity == Severity::Error;
+        let mut summary = Summary::of(report, self.console, is_worth);
+        summary.findings.iter_mut().for_each(with_envelope_hint);
+        summary.tell(self.console);
         if let Some(misfit) = &report.misfit {
             self.console.findings(std::slice::from_ref(misfit));
         }

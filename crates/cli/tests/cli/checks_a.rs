@@ -180,6 +180,33 @@ fn a_repeated_finding_is_told_once_with_its_count() {
     assert_eq!(String::from_utf8(world.read("bad.dat.findings.jsonl")).expect("UTF-8").lines().count(), 51);
 }
 
+/// Standard error ended after ten findings. The others are counted, and `--json` shows them.
+#[test]
+fn findings_that_are_not_shown_are_counted() {
+    let world = world("       01 R.\n          05 A PIC 9(3).\n");
+    world.write("in.dat", ('a'..='o').map(|letter| format!("1{letter}3\n")).collect::<String>());
+    let ran = world.run("convert in.dat -c c.cpy -e ascii -f lines --rejects bad.dat");
+    let told = ran.code(1).err();
+    assert_eq!(told.matches("error[REC-00").count(), 10, "{told}");
+    assert!(told.contains("\n\n5 more findings not shown: 5 REC-00"), "{told}");
+    let ran = world.run("convert in.dat -c c.cpy -e ascii -f lines --rejects bad.dat --json");
+    assert_eq!(ran.code(1).err().matches("\"REC-00").count(), 15, "{}", ran.err());
+    assert!(!ran.err().contains("not shown"), "{}", ran.err());
+
+    // The same in `translate`, whose equal findings are one.
+    world.write("in.shape", "row\n  id? text\n");
+    world.write("m.qmap", "source \"in.shape\"\ntarget row \"in.shape\"\n\nid = id\n");
+    let documents =
+        |count: usize| (0..count).map(|number| format!("{{\"id\":\"1\",\"m{number:02}\":1}}\n")).collect::<String>();
+    world.write("in.jsonl", documents(12) + &documents(1).repeat(30));
+    let ran = world.run("translate in.jsonl -m m.qmap -o out.jsonl --rejects bad.jsonl");
+    let told = ran.code(1).err();
+    assert_eq!(told.matches("error[JSON-").count(), 10, "{told}");
+    assert!(told.contains("(30 more like this one)") && told.contains("2 more findings not shown: 2 JSON-"), "{told}");
+    let told = world.run("translate in.jsonl -m m.qmap -o out.jsonl").code(1).err().to_owned();
+    assert!(!told.contains("not shown"), "{told}");
+}
+
 #[test]
 fn a12_all_errors_of_a_copybook_come_at_once() {
     let world = world(

@@ -46,9 +46,8 @@ fn json_documents_have_what_their_schema_requires() {
         &[
             ("JSON-016]: a mandatory member is missing", "in:4:1, record 4, byte 205, $.id"),
             ("JSON-016]: a mandatory member is missing", "in:4:1, record 4, byte 205, $.ship"),
-            ("JSON-018]: the number is greater than 99", "in:4:8, record 4, byte 212, $.qty"),
+            ("JSON-018]: the number is greater than 99 (1 more like this one)", "in:4:8, record 4, byte 212, $.qty"),
             ("JSON-017]: the text has more than 3 characters", "in:5:7, record 5, byte 225, $.id"),
-            ("JSON-018]: the number is greater than 99", "in:5:20, record 5, byte 238, $.qty"),
             ("JSON-018]: the number is not greater than 0", "in:5:32, record 5, byte 250, $.price"),
             ("JSON-016]: a mandatory member is missing", "in:5:41, record 5, byte 259, $.ship.city"),
             ("JSON-019]: the list has fewer than 1 occurrence", "in:5:51, record 5, byte 269, $.tags"),

@@ -34,6 +34,8 @@ impl State {
                 let path = field.map_or_else(String::new, |field| super::path(plan, field, &[]));
                 let kind = FaultKind::ShortRecord { found, need: expected };
                 self.faults.push(RecordFault { kind, field, offset: found, path });
+            } else if !self.is_line {
+                self.note(plan, NoteKind::Short, None, found);
             }
             return;
         }

@@ -91,7 +91,8 @@ impl RecordDecoder {
     fn with_short(plan: &RecordPlan, default: ShortRecord) -> Self {
         let canonical = plan.0.preserve_node.map(|_| Box::new(RecordEncoder::lenient(plan)));
         let short = plan.0.policies.short.unwrap_or(default);
-        let state = State { slots: vec![0; plan.0.captures.len()], short, ..State::default() };
+        let is_line = default == ShortRecord::Pad;
+        let state = State { slots: vec![0; plan.0.captures.len()], short, is_line, ..State::default() };
         RecordDecoder { plan: plan.clone(), state, canonical, origin: None }
     }
 
@@ -203,6 +204,8 @@ struct State {
     /// A counter was bad, so the places of later fields are unknown and their faults meaningless.
     lost: bool,
     short: ShortRecord,
+    /// Records are lines, which are often short.
+    is_line: bool,
     /// An item that the record's end cuts, padded.
     padded: Loaded,
     notes: Vec<RecordNote>,

@@ -154,6 +154,27 @@ fn hidden(field: &str) -> Interface {
     Interface { fields: vec![rule], ..Interface::default() }
 }
 
+/// Short records were accepted without a note. Lines have none, because editors cut the blanks at their ends.
+#[test]
+fn accepted_short_records_are_noted() {
+    for (policy, words) in [
+        (ShortRecord::Pad, "shorter than the layout; blanks are added"),
+        (ShortRecord::Null, "shorter than the layout; fields after the end are null"),
+    ] {
+        let plan =
+            ascii("01 R.\n 05 A PIC X(2).\n 05 B PIC X(2).", &Policies { short: Some(policy), ..Policies::default() });
+        let noted = |mut decoder: RecordDecoder, record: &[u8]| {
+            let mut writer = JsonWriter::new(plan.shape(), JsonStyle::default());
+            decoder.decode(record, &mut writer).expect("accepted");
+            decoder.notes().iter().map(|note| (note.kind, note.offset)).collect::<Vec<_>>()
+        };
+        assert_eq!(noted(RecordDecoder::new(&plan), b"aa"), [(NoteKind::Short, 2)]);
+        assert_eq!(noted(RecordDecoder::new(&plan), b"aabb"), []);
+        assert_eq!(noted(RecordDecoder::of_lines(&plan), b"aa"), []);
+        assert_eq!(NoteKind::Short.words(&plan, None), (format!("record is {words}"), format!("records are {words}")));
+    }
+}
+
 /// A COMP item with more digits than its picture was read without a note.
 #[test]
 fn binaries_beyond_their_pictures_are_noted() {

@@ -122,7 +122,8 @@ impl Acknowledger {
             b"" => b"UNKNOWN".to_vec(),
             id => id[..id.len().min(PARTNER_BYTES_MAX)].to_vec(),
         });
-        let agency = fit(&header.component(7, 1), Check::Text(1, 2), b"X").to_vec();
+        // Another agency is a fault of the received group, and would be one of ours.
+        let agency = if header.component(7, 1)[..] == *b"T" { b"T".to_vec() } else { b"X".to_vec() };
         let acknowledged_as = if is_999 { version_of_999(&received) } else { version_of_997(&received) };
         self.open_answering_group(header, ids, agency, acknowledged_as);
         let Some(group) = &mut self.answers.group else { return };

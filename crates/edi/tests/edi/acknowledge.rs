@@ -263,6 +263,19 @@ fn headers_are_wrong() {
     );
 }
 
+/// A GS07 that is not a code made our own group wrong: `validate` refused the answer.
+#[test]
+fn the_agency_of_an_answer_is_a_code() {
+    for (received, answered) in [("X", "X"), ("T", "T"), ("ZZ", "X"), ("x", "X"), ("", "X")] {
+        let input = format!(
+            "{ISA}GS*PO*S*R*20260401*1200*7*{received}*004010~ST*850*0001~BEG~SE*3*0001~GE*1*7~IEA*1*000000001~"
+        );
+        let answer = acknowledge(input.as_bytes(), input.len(), &options("997"));
+        let answer = shown(&answer);
+        assert!(answer.contains(&format!("\nGS*FA*R*S*20260402*0830*1*{answered}*004010~")), "{received}: {answer}");
+    }
+}
+
 #[test]
 fn acknowledgments_are_not_acknowledged() {
     let mixed = "GS*FA*S*R*20260401*1200*6*X*005010~ST*997*0001~AK1*PO*1~AK9*A*1*1*1~SE*4*0001~GE*1*6~GS*PO*S*R*20260401*1200*7*X*005010~ST*850*0001~BEG~SE*3*0001~GE*1*7~IEA*2*000000001~";
