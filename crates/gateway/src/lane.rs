@@ -65,6 +65,9 @@ pub struct Answer {
     pub buffer: Vec<u8>,
     /// Length of the body.
     pub len: usize,
+    /// Values that the body shows otherwise than the record has them: null for a set text that is not a value of the field's type, or spaces for control
+    /// characters, as `control-characters` asks.
+    pub replaced: u64,
 }
 
 /// The state of one operation on one thread.
@@ -294,7 +297,7 @@ impl OperationLane {
             return Err(Box::new(no_form("a page of records has no XML form")));
         }
         let mut page = b"{\"items\":[".to_vec();
-        let (mut status, mut buffer) = (200, buffer);
+        let (mut status, mut buffer, mut replaced) = (200, buffer, 0);
         for (at, mut record) in records.into_iter().enumerate() {
             if at > 0 {
                 page.push(b',');
@@ -302,6 +305,7 @@ impl OperationLane {
             let answer = self.answer(operation, &mut record, media, fields, buffer)?;
             page.extend_from_slice(&answer.buffer[..answer.len]);
             (status, buffer) = (answer.status, answer.buffer);
+            replaced += answer.replaced;
         }
         page.push(b']');
         if let (Some(next), Some(file)) = (next, &operation.file) {
@@ -310,7 +314,7 @@ impl OperationLane {
         }
         page.push(b'}');
         let len = page.len();
-        Ok(Answer { status, media: Some(media), buffer: page, len })
+        Ok(Answer { status, media: Some(media), buffer: page, len, replaced })
     }
 
     /// Takes the record that a provider holds, limited to the length that its counts give.
@@ -351,7 +355,9 @@ impl OperationLane {
         };
         let response = &operation.responses[index];
         let projection = match &response.body {
-            ResponseBody::None => return Ok(Answer { status: response.status, media: None, buffer, len: 0 }),
+            ResponseBody::None => {
+                return Ok(Answer { status: response.status, media: None, buffer, len: 0, replaced: 0 });
+            }
             ResponseBody::Problem { detail } => {
                 return Err(Box::new(Problem::new(response.status, codes::ANSWERED, detail.clone())));
             }
@@ -382,7 +388,8 @@ impl OperationLane {
         if let Some(array) = &projection.array {
             len = array.unwrapped(&mut buffer, len);
         }
-        Ok(Answer { status: response.status, media: Some(media), buffer, len })
+        let replaced = core::mem::take(&mut self.shaping.replaced);
+        Ok(Answer { status: response.status, media: Some(media), buffer, len, replaced })
     }
 }
 

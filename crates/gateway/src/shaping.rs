@@ -62,6 +62,8 @@ pub(crate) struct ShapingState {
     counts: Vec<u32>,
     /// The first list that has fewer elements than it must have, and how many those are.
     pub(crate) short: Option<(NodeId, u32)>,
+    /// Values that the answer shows otherwise than the record has them: null for a text that is not of the field's type, or spaces for control characters.
+    pub(crate) replaced: u64,
     text: Vec<u8>,
     number: Vec<u8>,
 }
@@ -122,6 +124,10 @@ impl<S: Sink> Shaping<'_, S> {
             Shown::Text => Value::Text(Run::from(self.state.text.as_slice())),
             Shown::Bool(value) => Value::Bool(value),
             Shown::Null => Value::Null,
+            Shown::Replaced => {
+                self.state.replaced += 1;
+                Value::Null
+            }
             Shown::Same => Value::Text(Run::from(text)),
         };
         self.sink.value(node, shown);
@@ -155,6 +161,7 @@ impl<S: Sink> Shaping<'_, S> {
             && let Value::Text(run) = &value
             && run.bytes().iter().any(|byte| *byte < 0x20)
         {
+            self.state.replaced += 1;
             self.state.text.clear();
             self.state.text.extend(run.bytes().iter().map(|byte| if *byte < 0x20 { b' ' } else { *byte }));
             let end = self.state.text.trim_ascii_end().len();
@@ -171,6 +178,7 @@ impl<S: Sink> Sink for Shaping<'_, S> {
             self.state.skip = 0;
             self.state.counts.clear();
             self.state.short = None;
+            self.state.replaced = 0;
         } else if self.unwanted(node) {
             return;
         }

@@ -65,10 +65,18 @@ pub(crate) enum Shown {
     /// The text in the scratch buffer.
     Text,
     Bool(bool),
-    /// The text is not a value of the type: blank, zero or another text.
+    /// The text is not set: it has only blanks, zeros, low-values and separators.
     Null,
+    /// The text is set, but is not a value of the type. It is shown as null.
+    Replaced,
     /// Unchanged.
     Same,
+}
+
+/// Returns whether a text without a value of its type is only not set.
+fn no_value(text: &[u8]) -> Shown {
+    let is_unset = text.iter().all(|byte| matches!(byte, b' ' | b'0' | 0 | b'-' | b'/' | b'.' | b':'));
+    if is_unset { Shown::Null } else { Shown::Replaced }
 }
 
 impl Typed {
@@ -78,8 +86,8 @@ impl Typed {
         match self {
             Typed::Boolean { yes, .. } if text == yes.as_bytes() => Shown::Bool(true),
             Typed::Boolean { no, .. } if text == no.as_bytes() => Shown::Bool(false),
-            Typed::Boolean { .. } => Shown::Null,
-            Typed::Date(pattern) => pattern.iso(text, out).map_or(Shown::Null, |()| Shown::Text),
+            Typed::Boolean { .. } => no_value(text),
+            Typed::Date(pattern) => pattern.iso(text, out).map_or_else(|| no_value(text), |()| Shown::Text),
             // Blanks at the end are there where the service keeps them.
             Typed::Codes(codes) => match codes.iter().find(|(code, _)| code.as_bytes() == text.trim_ascii_end()) {
                 Some((_, name)) => {

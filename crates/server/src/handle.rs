@@ -26,6 +26,7 @@ use crate::guard::{Panicked, caught};
 use crate::headers::{insert, text};
 use crate::heads::{Head, Heads};
 use crate::journal::Journal;
+use crate::metrics::OperationMetrics;
 use crate::negotiate::accepted;
 use crate::otlp;
 use crate::pages;
@@ -329,16 +330,16 @@ async fn respond(
     metrics.phase(Phase::Call, back - called);
     let seen = interruptions();
     let response = match returned {
-        Returned::Bytes(mut record) => answer(thread, &version, index, operation, &mut record, client),
+        Returned::Bytes(mut record) => answer(thread, &version, index, &metrics, &mut record, client),
         Returned::Held(held) => {
             let mut record = thread.record.borrow_mut();
             version.with_lane(index, |lane| lane.take(held, &mut record));
-            answer(thread, &version, index, operation, &mut record, client)
+            answer(thread, &version, index, &metrics, &mut record, client)
         }
         Returned::Record(mut record) => {
             client.record_tag = Some(record_tag(&record));
             let location = operation.location_of(&record);
-            let mut answered = answer(thread, &version, index, operation, &mut record, client);
+            let mut answered = answer(thread, &version, index, &metrics, &mut record, client);
             if let (Ok(response), Some(location)) = (&mut answered, location)
                 && response.status() == StatusCode::CREATED
             {
@@ -351,7 +352,7 @@ async fn respond(
             let page = version.with_lane(index, |lane| {
                 lane.page(operation, (&browsed, records, next), client.media, fields.as_deref(), buffer)
             });
-            page.and_then(|page| finish(thread, operation, page, client))
+            page.and_then(|page| finish(thread, operation, &metrics, page, client))
         }
         Returned::Deleted => {
             let mut response = Response::new(Body::empty());
@@ -459,14 +460,15 @@ fn answer(
     thread: &Rc<Thread>,
     version: &Version,
     index: usize,
-    operation: &Operation,
+    metrics: &OperationMetrics,
     record: &mut Vec<u8>,
     client: Client<'_>,
 ) -> Result<Response<Body>, Box<Problem>> {
+    let operation = &version.definitions.operations[index];
     let buffer = thread.buffers.take();
     let answer = version
         .with_lane(index, |lane| lane.answer(operation, record, client.media, client.fields.as_deref(), buffer))?;
-    finish(thread, operation, answer, client)
+    finish(thread, operation, metrics, answer, client)
 }
 
 /// Answers 304, since the client has the answer already.
@@ -484,9 +486,11 @@ fn not_modified(tag: &str) -> Response<Body> {
 fn finish(
     thread: &Rc<Thread>,
     operation: &Operation,
+    metrics: &OperationMetrics,
     answer: Answer,
     client: Client<'_>,
 ) -> Result<Response<Body>, Box<Problem>> {
+    metrics.replaced(answer.replaced);
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
     let Some(media) = answer.media else {
         thread.buffers.give(answer.buffer);

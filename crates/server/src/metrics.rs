@@ -116,6 +116,8 @@ pub(crate) type Counted = Rc<Arc<OperationMetrics>>;
 pub(crate) struct OperationMetrics {
     answers: [AtomicU64; CLASSES],
     bytes: AtomicU64,
+    /// Values that answers show otherwise than their records have them.
+    replaced: AtomicU64,
     /// TLS handshakes of connections whose first request was for it: full, resumed.
     handshakes: [AtomicU64; 2],
     total: Times,
@@ -166,6 +168,13 @@ impl OperationMetrics {
         add(&self.answers[class], 1);
         add(&self.bytes, bytes as u64);
         self.total.record(time);
+    }
+
+    /// Counts values that an answer shows otherwise than its record has them.
+    pub(crate) fn replaced(&self, values: u64) {
+        if values > 0 {
+            add(&self.replaced, values);
+        }
     }
 
     /// Counts the handshake of the connection of which this is the first request.
@@ -219,6 +228,7 @@ impl OperationMetrics {
             add(to, from.load(Ordering::Relaxed));
         }
         add(&self.bytes, other.bytes.load(Ordering::Relaxed));
+        add(&self.replaced, other.replaced.load(Ordering::Relaxed));
         self.total.merge(&other.total);
         for (phase, from) in other.phases.iter() {
             self.phases[phase].merge(from);
@@ -408,6 +418,9 @@ impl Metrics {
         family("quayline_answers_total", Kind::Counter, "Answers by class of status.", answers);
         let bytes = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), value(&metrics.bytes)));
         family("quayline_answer_bytes_total", Kind::Counter, "Bytes of answers' bodies.", bytes.collect());
+        let replaced = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), value(&metrics.replaced)));
+        let help = "Values of answers that became null or lost control characters.";
+        family("quayline_answer_values_replaced_total", Kind::Counter, help, replaced.collect());
         let totals = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), Sample::Times(&metrics.total)));
         let help = "From a request's headers to its answer.";
         family("quayline_request_seconds", Kind::Histogram, help, totals.collect());

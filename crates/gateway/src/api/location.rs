@@ -97,7 +97,7 @@ fn written(text: &[u8], typed: Option<&Typed>) -> Option<Vec<u8>> {
         None | Some((_, Shown::Same)) => text.to_vec(),
         Some((_, Shown::Text)) => shown,
         Some((_, Shown::Bool(is_true))) => is_true.to_string().into_bytes(),
-        Some((_, Shown::Null)) => return None,
+        Some((_, Shown::Null | Shown::Replaced)) => return None,
     };
     let is_read = typed.is_none_or(|typed| typed.read(&written, &mut back).is_some());
     (is_read && !written.is_empty()).then_some(written)

@@ -1,6 +1,6 @@
 //! Records to answers: rules, types, options, `fields`, XML, bad records.
 
-use quayline_gateway::Media;
+use quayline_gateway::{Media, OperationLane};
 
 use crate::world::{GET, SERVICE, World, lines};
 
@@ -232,6 +232,31 @@ fn blanks_and_control_characters_are_shown_as_the_options_say() {
             json(&format!("{SERVICE}[options]\n{options}\n"), GET, &record(0, &text), "/v1/orders?fields=respNote");
         assert_eq!(shown, format!(r#"200 {{"resp":{{"respNote":{note}}}}}"#), "{options}");
     }
+}
+
+/// Values that a response shows as null or with spaces were counted nowhere.
+#[test]
+fn replaced_values_are_counted() {
+    let service = format!(
+        "{SERVICE}[options]\ncontrol-characters = \"space\"\n\
+         [[type]]\nfield = \"RESP-DAY\"\nis = \"date\"\npattern = \"yyyyMMdd\"\n\
+         [[type]]\nfield = \"RESP-STATE\"\nis = \"boolean\"\ntrue = \"O\"\nfalse = \"C\"\n"
+    );
+    let world = World::new(&service, GET);
+    let (operation, _) = world.operation("GET", "/v1/orders");
+    let mut lane = OperationLane::new(operation);
+    let mut replaced = |text: &str| {
+        let answer = lane.answer(operation, &mut record(0, text), Media::Json, None, Vec::new()).expect("an answer");
+        (answer.replaced, String::from_utf8(answer.buffer[..answer.len].to_vec()).expect("UTF-8"))
+    };
+    let (count, shown) = replaced(GOOD);
+    assert!(count == 0 && shown.contains("\"respState\":true,\"respDay\":\"2026-01-31\""), "{shown}");
+    // A date that is not set is null, and that is its value.
+    let (count, shown) = replaced(&GOOD.replace("20260131", "00000000"));
+    assert!(count == 0 && shown.contains("\"respDay\":null"), "{shown}");
+    let (count, shown) = replaced(&GOOD.replace("O20260131", "X20260231").replace("AB ", "A\u{1} "));
+    assert!(count == 3 && shown.contains("\"respState\":null,\"respDay\":null"), "{count} {shown}");
+    assert_eq!(replaced(GOOD).0, 0);
 }
 
 #[test]

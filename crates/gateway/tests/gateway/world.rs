@@ -72,7 +72,7 @@ impl World {
         Ok(World { definitions })
     }
 
-    fn operation<'a>(&'a self, method: &str, path: &'a str) -> (&'a Arc<Operation>, Vec<&'a str>) {
+    pub(crate) fn operation<'a>(&'a self, method: &str, path: &'a str) -> (&'a Arc<Operation>, Vec<&'a str>) {
         match self.definitions.find(method, path) {
             Routed::To(index, values) => (&self.definitions.operations[index], values),
             other => panic!("{method} {path}: {other:?}"),

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use crate::world::{Server, canned, project, read, wait_for};
+use crate::world::{RECORDS, Server, canned, project, read, wait_for};
 
 const OPEN: &str = "[serve.authentication]\nrequired = false";
 
@@ -55,8 +55,15 @@ fn a_request_in_progress_is_answered_when_the_server_stops() {
 #[test]
 fn operators_see_health_readiness_and_metrics() {
     let port = free_port();
-    let server = Server::new(&format!("{OPEN}\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""), "");
-    assert_eq!(server.get("/v1/echo/x", "").status, 200);
+    let folder = tempfile::tempdir().unwrap();
+    project(folder.path(), &format!("{OPEN}\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""), RECORDS, "");
+    // The record has 7, which is neither, so the response has null.
+    let typed = "[[type]]\nfield = \"RESP-CODE\"\nis = \"boolean\"\ntrue = \"1\"\nfalse = \"2\"\n";
+    let service = folder.path().join("services/echo.toml");
+    std::fs::write(&service, std::fs::read_to_string(&service).unwrap() + typed).unwrap();
+    let server = Server::start(folder);
+    let shown = server.get("/v1/echo/x", "");
+    assert!(shown.status == 200 && shown.text().contains("\"respCode\":null"), "{}", shown.text());
     assert_eq!(server.get("/nowhere", "").status, 404);
     let admin = |request: &str| {
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -78,6 +85,7 @@ fn operators_see_health_readiness_and_metrics() {
     for line in [
         "quayline_answers_total{operation=\"show\",status=\"2xx\"} 1",
         "quayline_phase_seconds_count{operation=\"show\",phase=\"call\"} 1",
+        "quayline_answer_values_replaced_total{operation=\"show\"} 1",
         "quayline_unrouted_total 1",
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
