@@ -7,7 +7,7 @@ use std::sync::Arc;
 use quayline_core::{Digits, NodeId, Run, Value, write_number};
 
 use super::number::{self as numbers, Marks};
-use super::{GuideDocuments, Kind};
+use super::{GuideDocuments, ItemPlan, Kind};
 use crate::delimiters::Standard;
 use crate::generic::{Content, Draft, DraftSegment, EdiWriteError, Form, Slot, Span, number};
 
@@ -27,6 +27,8 @@ pub(crate) struct GuideDraft {
     /// Levels that can be parents, for consecutive HL loops. They include those of the preceding page. Each has its index in the guide, its index in
     /// `levels` of this document, and otherwise HL01.
     open_levels: Vec<(usize, Option<usize>, u64)>,
+    /// Occurrences of loops without their first segment: number of the segments before, and the node of the first one.
+    headless: Vec<(usize, NodeId)>,
     /// Positions of the tags of items in the text, once they were written.
     tags: Vec<Span>,
     /// Number of the last HL segment of the transaction.
@@ -119,6 +121,7 @@ impl GuideDraft {
             slots: Vec::new(),
             levels: Vec::new(),
             open_levels: Vec::new(),
+            headless: Vec::new(),
             tags: Vec::new(),
             last_level: 0,
             element: 0,
@@ -135,6 +138,7 @@ impl GuideDraft {
         self.segments.clear();
         self.slots.clear();
         self.levels.clear();
+        self.headless.clear();
         self.frames.push(Frame { segments: 0, children: 0, level: None });
     }
 
@@ -169,15 +173,62 @@ impl GuideDraft {
         self.children.push((rank, number(self.segments.len())));
     }
 
-    pub(crate) fn leave(&mut self, node: NodeId, text: &mut Vec<u8>) {
+    pub(crate) fn leave(&mut self, node: NodeId, text: &mut Vec<u8>) -> Result<(), EdiWriteError> {
         match self.roles[node.index()] {
-            Role::Loop { .. } => {
-                if let Some(frame) = self.frames.pop() {
-                    self.put_in_order(frame);
-                }
+            Role::Loop { guide, item } => {
+                let Some(frame) = self.frames.pop() else { return Ok(()) };
+                self.put_in_order(frame);
+                self.check_start(guide, item, frame.segments);
+                Ok(())
             }
-            Role::Segment { guide, item } => self.end_segment(guide, item, text),
-            Role::Guide(_) | Role::Composite { .. } | Role::Leaf { .. } | Role::Other => {}
+            Role::Segment { guide, item } => {
+                self.end_segment(guide, item, text);
+                self.check_place(guide, item, text)
+            }
+            Role::Guide(_) | Role::Composite { .. } | Role::Leaf { .. } | Role::Other => Ok(()),
+        }
+    }
+
+    /// Checks that an occurrence of a loop begins with its first segment. Otherwise, readers would add its segments to the occurrence before.
+    fn check_start(&mut self, guide: usize, item: usize, from: usize) {
+        // A loop begins with a segment, and items precede their contents.
+        let start = item + 1;
+        let node = self.documents.plans[guide].items[start].node;
+        if node != NodeId::ROOT && self.segments.get(from).is_some_and(|first| first.item as usize != start) {
+            self.headless.push((from, node));
+        }
+    }
+
+    /// Checks that a segment does not have the qualifier of another place of the guide, where readers would put it.
+    fn check_place(&self, guide: usize, item: usize, text: &[u8]) -> Result<(), EdiWriteError> {
+        let plan = &self.documents.plans[guide];
+        let own = &plan.items[item];
+        let (Some(qualifier), Some(segment)) = (&own.qualifier, self.segments.last()) else { return Ok(()) };
+        let is_it = |slot: &&Slot| is_at(slot, qualifier.element, qualifier.component);
+        let Some(slot) = self.slots[segment.slots()].iter().find(is_it) else { return Ok(()) };
+        let has = |values: &[String]| values.iter().any(|value| value.as_bytes() == slot.text.of(text));
+        if has(&qualifier.values) {
+            return Ok(());
+        }
+        let items = self.documents.guides().compiled(guide).items();
+        let takes = |(at, other): (usize, &ItemPlan)| {
+            at != item
+                && !other.is_loop
+                && other.tag == own.tag
+                && match &other.qualifier {
+                    Some(theirs) => {
+                        (theirs.element, theirs.component) == (qualifier.element, qualifier.component)
+                            && has(&theirs.values)
+                    }
+                    None => items[at].parent == items[item].parent,
+                }
+        };
+        match plan.items.iter().enumerate().find(|one| takes(*one)) {
+            Some((_, other)) if other.node != NodeId::ROOT => {
+                let shape = self.documents.shape();
+                Err(EdiWriteError::OtherPlace { path: shape.path(own.node), other: shape.path(other.node) })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -198,14 +249,14 @@ impl GuideDraft {
 
     fn end_segment(&mut self, guide: usize, item: usize, text: &mut Vec<u8>) {
         let Some(segment) = self.segments.last_mut() else { return };
-        if let Some((element, component, value)) = &self.documents.plans[guide].items[item].qualifier {
-            // A composite of one component may be sent as such.
-            let same = |slot: &Slot| slot.element == *element && slot.component.max(1) == (*component).max(1);
-            if !self.slots[segment.slots.0 as usize..].iter().any(same) {
+        if let Some(qualifier) = &self.documents.plans[guide].items[item].qualifier
+            && let [value] = &qualifier.values[..]
+        {
+            let (element, component) = (qualifier.element, qualifier.component);
+            if !self.slots[segment.slots.0 as usize..].iter().any(|slot| is_at(slot, element, component)) {
                 let from = text.len();
                 text.extend_from_slice(value.as_bytes());
                 let text = Span::behind(from, text);
-                let (element, component) = (*element, *component);
                 self.slots.push(Slot { element, repetition: 0, component, form: Form::Text, text });
             }
         }
@@ -270,7 +321,7 @@ impl GuideDraft {
     }
 
     /// Completes the document: adds its segments, and the fields of the head that the guide determines.
-    pub(crate) fn finish(&mut self, draft: &mut Draft) -> Result<(), EdiWriteError> {
+    pub(crate) fn finish(&mut self, draft: &mut Draft, errors: &mut Vec<EdiWriteError>) -> Result<(), EdiWriteError> {
         if let Some(frame) = self.frames.pop() {
             self.put_in_order(frame);
         }
@@ -278,7 +329,8 @@ impl GuideDraft {
         let documents = Arc::clone(&self.documents);
         let nodes = &documents.nodes.head;
         nodes.fill(documents.guides().compiled(guide), draft);
-        if draft.page(nodes.page())? == 1 {
+        let page = draft.page(nodes.page())?;
+        if page == 1 {
             self.last_level = 0;
             self.open_levels.clear();
         }
@@ -286,6 +338,12 @@ impl GuideDraft {
             b"" => 0,
             text => core::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0),
         };
+        for (from, node) in &self.headless {
+            // A page may begin inside a loop.
+            if page == 1 || *from > repeated {
+                errors.push(EdiWriteError::LoopStart { path: documents.shape().path(*node) });
+            }
+        }
         self.stack_levels(guide, &draft.text);
         self.number_levels(guide, &mut draft.text);
         draft.segments.reserve_exact(self.segments.len().saturating_sub(repeated));
@@ -427,6 +485,11 @@ impl GuideDraft {
             }
         }
     }
+}
+
+/// Returns whether a slot is an element or component. A composite of one component may be sent as a simple element.
+fn is_at(slot: &Slot, element: u8, component: u8) -> bool {
+    slot.element == element && slot.component.max(1) == component.max(1)
 }
 
 /// Minimum digits of a number.

@@ -6,7 +6,7 @@ use quayline_core::{NodeId, Occurs, Scalar, ShapeBuilder, stored};
 
 use super::{NodeNames, ranks};
 use crate::guide::compile::{effective, small};
-use crate::guide::{DataType, ElementOf, Guide, Item, LoopUse, Requirement, SegmentUse, item_names};
+use crate::guide::{DataType, ElementOf, Guide, Item, LoopUse, Qualifier, Requirement, SegmentUse, item_names};
 
 /// The nodes of one guide.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ pub(crate) struct ItemPlan {
     pub(crate) elements: Range<usize>,
     /// For a segment: its tag.
     pub(crate) tag: Box<str>,
-    /// For a segment: element, component and its only possible value there.
-    pub(crate) qualifier: Option<(u8, u8, Box<str>)>,
+    /// For a segment: the element or component that distinguishes it from others with its tag, and its possible values there.
+    pub(crate) qualifier: Option<Qualifier>,
 }
 
 impl ItemPlan {
@@ -226,10 +226,7 @@ impl Builder<'_, '_> {
             has_loops: false,
             elements,
             tag: segment.tag.as_str().into(),
-            qualifier: segment.qualifier.as_ref().and_then(|qualifier| match &qualifier.values[..] {
-                [value] => Some((qualifier.element, qualifier.component, value.as_str().into())),
-                _ => None,
-            }),
+            qualifier: segment.qualifier.clone(),
         });
         node
     }

@@ -196,7 +196,10 @@ impl Sink for EdiDrafter {
         if node > self.last
             && let Some(guide) = &mut self.guide
         {
-            return guide.leave(node, &mut self.draft.text);
+            if let Err(error) = guide.leave(node, &mut self.draft.text) {
+                self.errors.push(error);
+            }
+            return;
         }
         if node == self.nodes.segments {
             let parts = Content::Parts(self.parts_from, number(self.draft.parts.len()));
@@ -209,7 +212,7 @@ impl Sink for EdiDrafter {
             }
         } else if node == NodeId::ROOT {
             if let Some(guide) = &mut self.guide
-                && let Err(error) = guide.finish(&mut self.draft)
+                && let Err(error) = guide.finish(&mut self.draft, &mut self.errors)
             {
                 self.errors.push(error);
             }

@@ -88,6 +88,20 @@ pub enum EdiWriteError {
         /// Bytes of the data.
         found: usize,
     },
+    /// `EDI-066`: an occurrence of a loop without its first segment.
+    #[error("`{path}` is missing, and each occurrence of its loop begins with it")]
+    LoopStart {
+        /// Path of the segment in documents.
+        path: String,
+    },
+    /// `EDI-067`: a segment with the qualifier of another place.
+    #[error("`{path}` has a code by which readers take it for `{other}`")]
+    OtherPlace {
+        /// Path of the segment in documents.
+        path: String,
+        /// Path of the other segment.
+        other: String,
+    },
     /// `EDI-062`: a document of 4 GiB or more.
     #[error("the document holds 4 GiB of text or more")]
     TooLong,
@@ -117,6 +131,8 @@ impl EdiWriteError {
             EdiWriteError::LineBreak => "EDI-063",
             EdiWriteError::PageBehindCheckpoint => "EDI-064",
             EdiWriteError::BinaryLength { .. } => "EDI-065",
+            EdiWriteError::LoopStart { .. } => "EDI-066",
+            EdiWriteError::OtherPlace { .. } => "EDI-067",
         })
     }
 
@@ -154,6 +170,11 @@ impl EdiWriteError {
             EdiWriteError::PageBehindCheckpoint => finding.hint("convert the source again, without `--resume`"),
             EdiWriteError::BinaryLength { found } => {
                 finding.hint(format!("write {found} into BIN01 or BDS02: readers find the end of the data by it"))
+            }
+            EdiWriteError::LoopStart { .. } => finding
+                .hint("write it, or leave the occurrence out: readers would add its segments to the occurrence before"),
+            EdiWriteError::OtherPlace { .. } => {
+                finding.hint("write a code that the guide has for this place, or put the data into the other place")
             }
             EdiWriteError::TooLong => finding.hint("give a transaction in pages, or several transactions"),
         }

@@ -265,6 +265,29 @@ fn what_has_no_place_is_told() {
     assert_eq!(faults, ["EDI-045 at segment 23, element 5", "EDI-033 at segment 27, element 1"]);
 }
 
+/// An occurrence without its first segment went to the occurrence before, and a segment with the code of another place to that place.
+#[test]
+fn data_is_written_at_the_place_that_its_document_says() {
+    let order =
+        ORDER.replace(":.25", ":0.25").replace("UNS+S", "LIN+2++99:EN'QTY+21:5'UNS+S").replace("UNT+13", "UNT+15");
+    let line = json(&orders(), None, order.as_bytes());
+    assert_eq!(write_json(&orders(), &line), Ok(order));
+    let (before, rest) = line.split_once(r#"{"LIN":{"LIN01":2,"#).expect("the second line");
+    let (_, rest) = rest.split_once("\"QTY\"").expect("its quantity");
+    let headless = format!("{before}{{\"QTY\"{rest}");
+    let told = write_json(&orders(), &headless).expect_err("line 2 has no LIN");
+    assert!(told.starts_with("EDI-066: `") && told.contains("LIN` is missing"), "{told}");
+    // An empty occurrence has nothing to write.
+    let empty = line.replacen(r#"{"LIN":{"LIN01":2,"#, r#"{},{"LIN":{"LIN01":2,"#, 1);
+    assert!(write_json(&orders(), &empty).is_ok());
+
+    let line = json(&claims(), None, CLAIM.as_bytes());
+    let other = line.replacen(r#""REF_D9":{"REF01":"D9""#, r#""REF_D9":{"REF01":"EA""#, 1);
+    assert_ne!(line, other);
+    let told = write_json(&claims(), &other).expect_err("EA is the code of another REF");
+    assert!(told.starts_with("EDI-067: `") && told.contains("REF_EA"), "{told}");
+}
+
 #[test]
 fn several_guides_have_groups_of_their_own() {
     let both = documents_of(vec![example("837p.guide"), example("orders.guide")], NodeNames::References);
