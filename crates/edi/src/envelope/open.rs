@@ -3,6 +3,7 @@
 use super::header::{Check, Header, header_fields};
 use super::seen::Seen;
 use super::{Closed, Envelope, EnvelopePass, Event, Held};
+use crate::characters::declared_text;
 use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::level::{Level, Side};
@@ -238,7 +239,13 @@ impl EnvelopePass<'_> {
 
     fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
         for field in header_fields(standard, level) {
-            let header = &self.envelope.level(level).header;
+            let envelope = &*self.envelope;
+            let interchange = &envelope.interchange.header;
+            let header = match level {
+                Level::Interchange => interchange,
+                Level::Group => &envelope.group.header,
+                Level::Transaction => &envelope.transaction.header,
+            };
             // A separator may be a control character, as the other three delimiters may. A line end would also end segments.
             let separates = header.delimiters().repetition.is_some_and(|byte| !matches!(byte, b'\r' | b'\n'));
             if field.reference == "ISA11" && separates {
@@ -249,7 +256,14 @@ impl EnvelopePass<'_> {
             }
             let value = header.component(field.element, field.component);
             let controls = value.iter().any(u8::is_ascii_control).then_some("text without control characters");
-            let Some(expected) = field.check.expected(&value).or(controls) else { continue };
+            let check = match standard {
+                Standard::X12 => field.check,
+                Standard::Edifact => field.check.in_syntax(&interchange.component(1, 2)),
+            };
+            // Lengths count characters.
+            let text = if value.is_ascii() { None } else { declared_text(interchange, &value) };
+            let measured = text.as_ref().map_or(&value[..], |text| text.as_bytes());
+            let Some(expected) = check.expected(measured).or(controls) else { continue };
             let name = field.reference;
             let error = if value.is_empty() {
                 EdiError::FieldMissing { standard, level, name }
