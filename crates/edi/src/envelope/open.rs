@@ -3,11 +3,11 @@
 use super::header::{Check, Header, header_fields};
 use super::seen::Seen;
 use super::{Closed, Envelope, EnvelopePass, Event, Held};
-use crate::characters::declared_text;
 use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::level::{Level, Side};
 use crate::position::Position;
+use crate::start::CharacterSet;
 use crate::state::{StateReader, StateWriter};
 
 /// One level of the envelope.
@@ -261,7 +261,10 @@ impl EnvelopePass<'_> {
                 Standard::Edifact => field.check.in_syntax(&interchange.component(1, 2)),
             };
             // Lengths count characters.
-            let text = if value.is_ascii() { None } else { declared_text(interchange, &value) };
+            let has_byte_characters = standard == Standard::Edifact
+                && matches!(CharacterSet::of(&interchange.component(1, 1)), Some(CharacterSet::Iso8859(_)));
+            let text: Option<String> = (has_byte_characters && !value.is_ascii())
+                .then(|| value.iter().map(|byte| char::from(*byte)).collect());
             let measured = text.as_ref().map_or(&value[..], |text| text.as_bytes());
             let Some(expected) = check.expected(measured).or(controls) else { continue };
             let name = field.reference;
