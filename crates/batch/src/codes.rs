@@ -15,3 +15,4 @@ pub(crate) const LOST: Code = Code("JOB-030");
 pub(crate) const DATABASE: Code = Code("JOB-031");
 pub(crate) const DATABASE_VERSION: Code = Code("JOB-032");
 pub(crate) const NOT_ABANDONABLE: Code = Code("JOB-033");
+pub(crate) const SAME_VARIABLE: Code = Code("JOB-034");

@@ -1,7 +1,7 @@
 //! Contexts of artifacts: the job, the step, their metrics, and the wish to stop.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use quayline_core::{Fault, Finding, Findings};
+use quayline_project::job::Parameters;
 
+use crate::codes;
 use crate::error::Thrown;
 use crate::record::{Counts, ExecutionId, InstanceId, Times};
 use crate::status::BatchStatus;
@@ -132,12 +135,9 @@ impl JobContext {
             ("QUAYLINE_JOB_EXECUTION".to_owned(), self.execution.to_string()),
         ];
         all.extend(step.map(|step| ("QUAYLINE_JOB_STEP".to_owned(), step.step.clone())));
-        let variable = |name: &str| -> String {
-            name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
-        };
         // A zero byte cannot be in an environment.
         let given = self.parameters.iter().filter(|(_, value)| !value.contains('\0'));
-        all.extend(given.map(|(name, value)| (format!("QUAYLINE_JOB_PARAM_{}", variable(name)), value.clone())));
+        all.extend(given.map(|(name, value)| (parameter_variable(name), value.clone())));
         all
     }
 
@@ -386,4 +386,30 @@ impl StepContext {
         let more = notes.into_iter().filter(|(_, note)| note.told > NOTES_TOLD);
         more.map(|(code, note)| format!("{code} was noted {} times more", note.told - NOTES_TOLD)).collect()
     }
+}
+
+/// Returns the environment variable of a job parameter.
+fn parameter_variable(name: &str) -> String {
+    let upper = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+    "QUAYLINE_JOB_PARAM_".chars().chain(upper).collect()
+}
+
+/// Checks that each parameter has its own environment variable: commands of the job would get only one of two values.
+///
+/// # Errors
+/// The first two parameters with the same variable.
+pub(crate) fn check_parameters(parameters: &Parameters) -> Result<(), Findings> {
+    let mut names: HashMap<String, &str> = HashMap::with_capacity(parameters.len());
+    for name in parameters.keys() {
+        let variable = parameter_variable(name);
+        if let Some(other) = names.get(&variable) {
+            let message =
+                format!("the parameters `{other}` and `{name}` have the same environment variable {variable}");
+            let hint =
+                "give only one of them, or rename one in the job XML, so that the names differ in letters or digits";
+            return Err(Finding::error(codes::SAME_VARIABLE, Fault::Caller, message).hint(hint).into());
+        }
+        names.insert(variable, name);
+    }
+    Ok(())
 }

@@ -16,12 +16,14 @@ use quayline_edi::acknowledge::Stamp;
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Header, Rules, Segment, Standard};
 use quayline_project::partner::{AdviceKind, Settings};
 
+use crate::advice_text::{AdviceText, Loss, REASONS_MAX, cut};
 use crate::book::{LoadedGuides, PLACEHOLDER};
 use crate::codes;
 use crate::desk::Desk;
 use crate::details::{Details, StoredFinding};
 use crate::entry::{EntryId, Kind, State, Way};
 use crate::work::Work;
+use crate::write::{Shape, delimiters_for, standard_of};
 
 /// Outcome that the receiver's application reports for a document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -81,9 +83,6 @@ pub(crate) fn guides_for<'g>(
     let kind = transaction.transaction_type();
     guides.filter(|guides| !matches!(&kind[..], b"824" | b"APERAK") || guides.set.choose(transaction, group).is_some())
 }
-
-/// Maximum number of reasons in an advice, both sent and received.
-const REASONS_MAX: usize = 20;
 
 /// Maximum number of documents in one advice. Quayline reports the others in a finding.
 const ADVICES_MAX: usize = 10_000;
@@ -335,141 +334,145 @@ struct About<'a> {
 /// Returns the errors among findings as readable reasons: code and message, without content of the document.
 fn reasons_of(findings: &[StoredFinding]) -> Vec<String> {
     let errors = findings.iter().filter(|finding| finding.severity == "error");
-    errors.take(REASONS_MAX).map(|finding| format!("{} {}", finding.code, finding.message)).collect()
+    errors.map(|finding| format!("{} {}", finding.code, finding.message)).collect()
 }
 
-/// Returns a reference of the document for X12 in its own letter case, because the sender searches for it. Replaces the delimiters of the advice with
-/// spaces.
-fn reference(text: &str) -> String {
-    let text: String =
-        text.chars().map(|c| if c.is_ascii_graphic() && !"*~:^".contains(c) { c } else { ' ' }).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a reference for EDIFACT, with release characters before delimiters.
-fn released(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.trim().chars().filter(|c| c.is_ascii_graphic() || *c == ' ') {
-        if "+:?'".contains(c) {
-            out.push('?');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// Replaces characters that some character sets or common delimiters exclude.
-fn plain(text: &str) -> String {
-    let allowed =
-        |c: char| if c.is_ascii_alphanumeric() || ".-/()=".contains(c) { c.to_ascii_uppercase() } else { ' ' };
-    let text: String = text.chars().map(allowed).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a reason as text. Returns a placeholder if no character of the reason is allowed.
-fn reason_text(reason: &str) -> String {
-    Some(plain(reason)).filter(|text| !text.is_empty()).unwrap_or_else(|| "APPLICATION ERROR".to_owned())
-}
-
-/// Splits a text into pieces of at most `most` characters.
-fn cut(text: &str, most: usize) -> Vec<&str> {
-    let mut rest = text;
-    let mut pieces = Vec::new();
-    while rest.len() > most {
-        // The text is ASCII, so every place is one between characters.
-        let at = rest[..=most].rfind(' ').filter(|at| *at > 0).unwrap_or(most);
-        pieces.push(rest[..at].trim_end());
-        rest = rest[at..].trim_start();
-    }
-    pieces.push(rest);
-    pieces
-}
-
-/// Writes an 824 as a separate interchange, whose headers are replaced when it is enveloped.
-fn written_824(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], stamp: &Stamp) -> Vec<u8> {
+/// Writes an 824 as a separate interchange with the partner's delimiters, whose headers are replaced when it is enveloped.
+fn written_824(
+    about: &About<'_>,
+    outcome: AdviceOutcome,
+    reasons: &[String],
+    stamp: &Stamp,
+    form: &AdviceText,
+    loss: &mut Loss,
+) -> Vec<u8> {
     let text = |bytes: &[u8]| crate::time::text_of(bytes);
     let (date, short, time) = (text(stamp.date()), text(stamp.short_date()), text(stamp.time()));
     let details = about.details;
     let version: String = details.version.chars().take(6).filter(char::is_ascii_digit).collect();
     let version = if version.len() == 6 { version } else { "005010".to_owned() };
-    let field = details.fields.first().map(|(_, value)| reference(value)).filter(|value| !value.is_empty());
+    let number = form.reference(about.number, loss);
+    let field = details.fields.first().map(|(_, value)| form.reference(value, loss)).filter(|value| !value.is_empty());
     // OTI03 has 30 characters in 004010 and 50 in later versions.
     let most = if version.as_str() < "004030" { 30 } else { 50 };
-    let number = reference(about.number);
-    let reference_of: String = field.unwrap_or_else(|| number.clone()).chars().take(most).collect();
-    let mut segments = vec!["ST*824*0001".to_owned(), format!("BGN*11*{}*{date}*{time}", about.entry)];
-    let original = format!("{}*TN*{reference_of}", outcome.oti());
-    segments.push(if details.group.is_empty() {
-        format!("OTI*{original}*******{}", reference(&details.document))
+    let whole = field.unwrap_or_else(|| number.clone());
+    let reference: String = whole.chars().take(most).collect();
+    loss.cut += usize::from(reference.len() < whole.len());
+    let d = &form.delimiters;
+    let element = char::from(d.element).to_string();
+    let segment = |elements: &[&str]| elements.join(&element);
+    let entry = about.entry.to_string();
+    let mut segments = vec![segment(&["ST", "824", "0001"]), segment(&["BGN", "11", &entry, &date, &time])];
+    let (group, document) = (form.reference(&details.group, loss), form.reference(&details.document, loss));
+    let oti = ["OTI", outcome.oti(), "TN", &reference, "", "", "", ""];
+    segments.push(if group.is_empty() {
+        segment(&[&oti[..], &["", "", &document]].concat())
     } else {
-        let (group, document) = (reference(&details.group), reference(&details.document));
-        format!("OTI*{original}*****{group}*{number}*{document}*{version}")
+        segment(&[&oti[..], &[&group, &number, &document, &version]].concat())
     });
-    for reason in reasons.iter().take(REASONS_MAX) {
-        let reason = reason_text(reason);
-        let first = cut(&reason, 60)[0];
-        segments.push(format!("TED*024*{first}"));
+    for reason in reasons {
+        let first = cut(reason, 60)[0];
+        segments.push(segment(&["TED", "024", first]));
         let rest = reason[first.len()..].trim_start();
         if !rest.is_empty() {
-            segments.extend(cut(rest, 80).into_iter().map(|piece| format!("NTE**{piece}")));
+            segments.extend(cut(rest, 80).into_iter().map(|piece| segment(&["NTE", "", piece])));
         }
     }
-    segments.push(format!("SE*{}*0001", segments.len() + 1));
-    let party = format!("ZZ*{PLACEHOLDER:15}");
-    format!(
-        "ISA*00*          *00*          *{party}*{party}*{short}*{time}*^*00501*000000001*0*P*:~\
-         GS*AG*{PLACEHOLDER}*{PLACEHOLDER}*{date}*{time}*1*X*{version}~{}~GE*1*1~IEA*1*000000001~",
-        segments.join("~")
-    )
-    .into_bytes()
+    let count = (segments.len() + 1).to_string();
+    segments.push(segment(&["SE", &count, "0001"]));
+    let party = format!("{PLACEHOLDER:15}");
+    let blanks = " ".repeat(10);
+    let (separator, version_of_isa) =
+        d.repetition.map_or(("U".to_owned(), "00401"), |byte| (char::from(byte).to_string(), "00501"));
+    let isa = segment(&[
+        "ISA",
+        "00",
+        &blanks,
+        "00",
+        &blanks,
+        "ZZ",
+        &party,
+        "ZZ",
+        &party,
+        &short,
+        &time,
+        &separator,
+        version_of_isa,
+        "000000001",
+        "0",
+        "P",
+        &char::from(d.component).to_string(),
+    ]);
+    let mut all = vec![isa, segment(&["GS", "AG", PLACEHOLDER, PLACEHOLDER, &date, &time, "1", "X", &version])];
+    all.append(&mut segments);
+    all.extend([segment(&["GE", "1", "1"]), segment(&["IEA", "1", "000000001"])]);
+    form.encoded(all.into_iter().map(|one| one + &char::from(d.terminator).to_string()).collect())
 }
 
-/// Writes an APERAK as a separate interchange.
-fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], stamp: &Stamp) -> Vec<u8> {
+/// Writes an APERAK as a separate interchange with the partner's delimiters and character set.
+fn written_aperak(
+    about: &About<'_>,
+    outcome: AdviceOutcome,
+    reasons: &[String],
+    stamp: &Stamp,
+    form: &AdviceText,
+    loss: &mut Loss,
+) -> Vec<u8> {
     let text = |bytes: &[u8]| crate::time::text_of(bytes);
     let (date, short, time) = (text(stamp.date()), text(stamp.short_date()), text(stamp.time()));
     let details = about.details;
     let (name, function) = if outcome == AdviceOutcome::Rejected { ("313", "27") } else { ("312", "29") };
+    let d = &form.delimiters;
+    let (element, component) = (char::from(d.element).to_string(), char::from(d.component).to_string());
+    let segment = |elements: &[&str]| elements.join(&element);
+    let composite = |components: &[&str]| components.join(&component);
+    let mut referred = |qualifier: &str, value: &str| {
+        let value = form.reference(value, loss);
+        segment(&["RFF", &composite(&[qualifier, &form.released(&value)])])
+    };
     let mut segments = vec![
-        "UNH+1+APERAK:D:96A:UN".to_owned(),
-        format!("BGM+{name}+{}+{function}", about.entry),
-        format!("DTM+137:{date}{time}:203"),
-        format!("RFF+ACE:{}", released(&details.interchange)),
-        format!("RFF+ACW:{}", released(about.number)),
+        segment(&["UNH", "1", &composite(&["APERAK", "D", "96A", "UN"])]),
+        segment(&["BGM", name, &about.entry.to_string(), function]),
+        segment(&["DTM", &composite(&["137", &format!("{date}{time}"), "203"])]),
+        referred("ACE", &details.interchange),
+        referred("ACW", about.number),
     ];
-    if let Some((_, field)) = details.fields.first() {
-        let field: String = field.chars().take(35).collect();
-        segments.push(format!("RFF+AGO:{}", released(&field)));
+    if let Some((_, whole)) = details.fields.first() {
+        let field: String = whole.chars().take(35).collect();
+        segments.push(referred("AGO", &field));
+        loss.cut += usize::from(field.len() < whole.len());
     }
-    for reason in reasons.iter().take(REASONS_MAX) {
-        let reason = reason_text(reason);
-        // Codes of this element are those of the application.
-        let (code, rest) = reason.split_once(' ').filter(|(code, _)| code.contains('-')).unwrap_or(("OTHER", &reason));
-        segments.push(format!("ERC+{}", &code[..code.len().min(8)]));
-        let lines: Vec<&str> = cut(rest, 70).into_iter().take(5).collect();
-        segments.push(format!("FTX+AAO+++{}", lines.join(":")));
+    for reason in reasons {
+        let (code, lines) = form.kept_lines(reason);
+        segments.push(segment(&["ERC", code]));
+        let lines: Vec<String> = lines.into_iter().map(|line| form.released(line)).collect();
+        segments.push(segment(&["FTX", "AAO", "", "", &lines.join(&component)]));
     }
-    segments.push(format!("UNT+{}+1", segments.len() + 1));
-    format!("UNB+UNOC:3+{PLACEHOLDER}+{PLACEHOLDER}+{short}:{time}+1'{}'UNZ+1+1'", segments.join("'")).into_bytes()
+    let count = (segments.len() + 1).to_string();
+    segments.push(segment(&["UNT", &count, "1"]));
+    let service = [d.component, d.element, d.decimal_mark, d.release.unwrap_or(b' '), d.repetition.unwrap_or(b' ')];
+    let una: String = service.iter().chain([&d.terminator]).map(|byte| char::from(*byte)).collect();
+    let day = if form.syntax_version() == "4" { &date } else { &short };
+    let syntax = composite(&form.version.split(':').collect::<Vec<_>>());
+    let unb = segment(&["UNB", &syntax, PLACEHOLDER, PLACEHOLDER, &composite(&[day, &time]), "1"]);
+    let mut all = vec![unb];
+    all.append(&mut segments);
+    all.push(segment(&["UNZ", "1", "1"]));
+    let text: String = all.into_iter().map(|one| one + &char::from(d.terminator).to_string()).collect();
+    form.encoded(format!("UNA{una}{text}"))
 }
 
 impl Desk<'_> {
     /// Sends an advice about a received document (`entry`, with this number and these details) in the open unit of work. Returns the entry of the
-    /// advice, or the reason why none was sent.
+    /// advice and a warning about what it does not say, or the reason why none was sent.
     pub(crate) fn advise_of(
         &mut self,
         (entry, number, details): (EntryId, &str, &Details),
         parties: (usize, usize),
         (outcome, texts): (AdviceOutcome, &[String]),
-    ) -> Result<Result<EntryId, Finding>, Findings> {
+    ) -> Result<Result<(EntryId, Option<Finding>), Finding>, Findings> {
         let stamp = Stamp::from_unix(self.now_ms() / 1_000);
         let about = About { entry, number, details };
-        let reasons = if texts.is_empty() { reasons_of(&details.findings) } else { texts.to_vec() };
-        let reasons = if outcome == AdviceOutcome::Accepted { Vec::new() } else { reasons };
-        let edi = match details.standard.as_str() {
-            "X12" => written_824(&about, outcome, &reasons, &stamp),
-            _ => written_aperak(&about, outcome, &reasons, &stamp),
-        };
         let not_advised = |message: &str, hint: Option<String>| {
             let message = format!("Quayline cannot advise the partner: {message}");
             let finding = Finding::warning(codes::NOT_ADVISED, Fault::Config, message);
@@ -477,15 +480,45 @@ impl Desk<'_> {
                 hint.unwrap_or_else(|| "correct the partner file, then run `quayline transaction advise`".to_owned()),
             )
         };
+        let standard = standard_of(&details.standard);
+        let write = match standard {
+            Standard::X12 => written_824,
+            Standard::Edifact => written_aperak,
+        };
+        // An advice without reasons and references leads to the partner's settings.
+        let (nothing, usual) = (Details::default(), AdviceText::usual(standard));
+        let bare = About { entry, number: "1", details: &nothing };
+        let bare = write(&bare, outcome, &[], &stamp, &usual, &mut Loss::default());
+        let form = self.prepare_answer(parties, details.test, &bare).map(|answers| {
+            answers.first().map_or(usual, |(piece, _, target)| {
+                let delimiters = delimiters_for(&target.settings, piece);
+                let version = Shape::of(&target.settings, &delimiters).version().to_owned();
+                AdviceText { delimiters, version }
+            })
+        });
+        let mut loss = Loss::default();
+        let edi = match form {
+            Ok(form) => {
+                let reasons = match outcome {
+                    AdviceOutcome::Accepted => Vec::new(),
+                    _ if texts.is_empty() => form.close(&reasons_of(&details.findings), &mut loss),
+                    _ => form.exact(texts)?,
+                };
+                Ok(write(&about, outcome, &reasons, &stamp, &form, &mut loss))
+            }
+            Err(found) => Err(found),
+        };
         let mark = self.mark()?;
-        let sent = self.prepare_answer(parties, details.test, &edi).and_then(|answers| self.answer(entry, answers));
+        let sent = edi
+            .and_then(|edi| self.prepare_answer(parties, details.test, &edi))
+            .and_then(|answers| self.answer(entry, answers));
         let refused = match sent {
             Ok(entries) => {
                 let advice = *entries.first().expect("an advice is one document");
                 let ledger = self.ledger;
                 let written = ledger.need(self.unit()?, advice)?;
                 if written.state != State::Rejected {
-                    return Ok(Ok(advice));
+                    return Ok(Ok((advice, loss.finding())));
                 }
                 // The partner's delimiters or character set do not allow the text.
                 let first = written.details.findings.into_iter().find(|finding| finding.severity == "error");
@@ -541,8 +574,9 @@ impl Desk<'_> {
         }
         let parties = self.parties_named(&entry.details.own, &entry.partner)?;
         let number = entry.number.clone();
-        let advice =
+        let (advice, warning) =
             self.advise_of((id, &number, &entry.details), parties, (outcome, texts))?.map_err(Findings::from)?;
+        entry.details.add_findings(&warning);
         advised(&mut entry.details, self.now_ms(), outcome, advice);
         ledger.update(self.unit()?, &entry)?;
         Ok(advice)
@@ -559,7 +593,12 @@ impl Work<'_> {
         }
         let outcome = AdviceOutcome::Rejected;
         match desk.advise_of((self.id, number, &self.details), (self.own, partner), (outcome, &[]))? {
-            Ok(advice) => advised(&mut self.details, desk.now_ms(), outcome, advice),
+            Ok((advice, warning)) => {
+                advised(&mut self.details, desk.now_ms(), outcome, advice);
+                if let Some(warning) = warning {
+                    self.find(warning);
+                }
+            }
             Err(finding) => self.find(finding),
         }
         Ok(())

@@ -60,6 +60,8 @@ pub(crate) const UNDECIDED: Code = Code("PTN-113");
 
 /// The partner cannot be advised of a rejected document.
 pub(crate) const NOT_ADVISED: Code = Code("PTN-114");
+/// A text of an advice cannot be written exactly.
+pub(crate) const ADVICE_TEXT: Code = Code("PTN-115");
 
 /// The partner for a document to send is unknown.
 pub(crate) const NO_PARTNER: Code = Code("PTN-200");

@@ -20,6 +20,7 @@
 //! - **Everything is kept.** A document that is rejected, or that matches no rule, is an entry with its findings and its bytes.
 
 mod advice;
+mod advice_text;
 mod book;
 mod checkable;
 mod codes;

@@ -271,6 +271,11 @@ pub(crate) fn apply_advice(desk: &mut Desk<'_>, work: &mut Work<'_>) -> Result<u
         let hint = "ask the partner to send the advice in several documents";
         work.find(Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message).hint(hint));
     }
+    if advices.all.is_empty() {
+        let message = "the advice names no document: it has no OTI";
+        let hint = "nothing was changed: ask the partner which document is meant, and for its numbers in the advice";
+        work.find(Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message).hint(hint));
+    }
     for advice in advices.all {
         let around = advice.around.trim().trim_start_matches('0').to_owned();
         let contexts = parties.iter().map(|(sender, receiver)| match advice.kind {
@@ -424,6 +429,13 @@ fn settle(
         None => format!("{} in entry {by}{why}", state.name()),
         Some(reasons) => format!("{} by the partner's application in entry {by}{reasons}", state.name()),
     };
+    if advice.is_some() && kind == Kind::Group && entry.state == State::Expecting && state != State::Refused {
+        // Only a 997 or 999 answers the group itself. The advice is about its documents.
+        let mut entry = ledger.locked(desk.unit()?, id)?;
+        entry.details.happened(desk.now_ms(), format!("{line}; its acknowledgment is still awaited"));
+        ledger.update(desk.unit()?, &entry)?;
+        return Ok(Found::Sent { id, is_changed: true });
+    }
     match badness(entry.state).cmp(&badness(state)) {
         // It was not answered yet.
         _ if badness(entry.state).is_none() => {}

@@ -52,12 +52,43 @@ pub fn check_envelope(
                 return Err(refusal(message).hint("leave it out, or write with a guide that says so").into());
             }
         }
+        if let Some(why) = without_effect(map, &standards, given, name) {
+            let message = format!("the value of {option} has no effect: {why}");
+            return Err(refusal(message).hint("leave it out").into());
+        }
         let known = value_of(&standards, name, value, option, refusal)?;
         if *must_be_taken && !known && !map.plan.envelope_reads().iter().any(|read| read == name) {
             return Err(unknown(name, &standards, refusal).into());
         }
     }
     Ok(())
+}
+
+/// Returns the reason why no output has the value in a header.
+fn without_effect(
+    map: &MapFile,
+    standards: &[Standard],
+    given: &[EnvelopeValue<'_>],
+    name: &str,
+) -> Option<&'static str> {
+    let given_value = |wanted: &str| given.iter().find(|one| full(one.name) == wanted).map(|one| one.value);
+    let is_read = map.plan.envelope_reads().iter().any(|read| full(read) == full(name));
+    match (standards, full(name).as_str()) {
+        _ if is_read => None,
+        ([Standard::X12], "interchange.standards_id") => {
+            let guides = map.targets.iter().filter_map(|target| match target.shape.form() {
+                Form::Guide(documents) => documents.guides().compiled(0).version().get(..5),
+                _ => None,
+            });
+            let is_separator = |version: &str| version >= "00402";
+            let all = match given_value("interchange.version") {
+                Some(version) => is_separator(version),
+                None => guides.into_iter().all(is_separator),
+            };
+            all.then_some("from version 00402, ISA11 is the repetition separator")
+        }
+        _ => None,
+    }
 }
 
 /// Adds the default level to a name: `sender` is `interchange.sender`.

@@ -31,7 +31,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::artifact::{Injected, Registry};
 use crate::chunk_times::{ChunkHistograms, ChunkSpread};
-use crate::context::{JobContext, StepContext, StopSignal};
+use crate::context::{JobContext, StepContext, StopSignal, check_parameters};
 use crate::error::{BatchError, Thrown};
 use crate::event::{self, Event, Keeping, Observer};
 use crate::record::{Counts, Execution, ExecutionId};
@@ -185,6 +185,7 @@ impl Engine {
     /// # Errors
     /// Values in the job XML; errors of the store.
     pub fn start(&self, file: &JobFile, parameters: Parameters) -> Result<Launched<'_>, StartError> {
+        check_parameters(&parameters).map_err(StartError::Job)?;
         let (job, unresolved) = file.resolve(&parameters, &self.system).map_err(StartError::Job)?;
         let text = &file.text.text;
         let launch = Launch {
@@ -240,6 +241,10 @@ impl Engine {
         by: By,
     ) -> Result<Launched<'_>, StartError> {
         let before = self.repository.execution(last)?;
+        // An execution of an earlier version continues without an operator.
+        if matches!(by, By::Operator) {
+            check_parameters(&parameters).map_err(StartError::Job)?;
+        }
         let (job, unresolved) = file.resolve(&parameters, &self.system).map_err(StartError::Job)?;
         let text = &file.text.text;
         let digest = xxh3_64(text.as_bytes());

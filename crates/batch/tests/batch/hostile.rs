@@ -7,7 +7,7 @@ use quayline_batch::artifact::{Answer, Item, ItemPlace, Lent, Reader};
 use quayline_batch::record::Execution;
 use quayline_batch::{BatchStatus, Thrown, Work};
 
-use crate::kit::{Process, backend, medium, properties};
+use crate::kit::{Process, backend, given, job, medium, properties};
 
 fn process(folder: &Path) -> Process {
     Process::new(backend(&medium()), folder.to_owned())
@@ -334,6 +334,17 @@ fn commands_find_parameters_in_their_environment() {
     completed(&process(folder.path()).start(&xml, &[("a-b", value)]));
     assert_eq!(std::fs::read_to_string(folder.path().join("out")).unwrap(), value);
     assert!(!folder.path().join("PWNED").exists());
+}
+
+/// Regression: the command got one of the values and no finding.
+#[test]
+fn parameters_with_the_same_variable_are_refused() {
+    let process = Process::in_memory();
+    let xml = "<step id=\"s\"><batchlet ref=\"saying\"/></step>";
+    let refused = process.engine.start(&job(xml), given(&[("a-b", "1"), ("a.b", "2")]));
+    let text = refused.err().expect("one variable").findings().to_string();
+    assert!(text.contains("JOB-034") && text.contains("`a-b` and `a.b`"), "{text}");
+    completed(&process.start(xml, &[("a-b", "1"), ("a-c", "2")]));
 }
 
 #[test]

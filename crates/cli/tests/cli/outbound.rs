@@ -257,6 +257,29 @@ fn control_numbers_never_repeat_in_a_run() {
     }
 }
 
+/// Regression: GS07 stayed X, and ISA11 stayed the repetition separator, without a finding.
+#[test]
+fn envelope_values_of_agency_and_standards_take_effect_or_are_refused() {
+    let world = invoices("A1,20260415,DI,ACME,1,1\n");
+    for (options, agency) in [("", "*1*X*00"), ("--envelope group.agency=T", "*1*T*00")] {
+        let ran = world.run(&format!("{TRANSLATE} {options}"));
+        ran.code(0);
+        let out = String::from_utf8(ran.stdout.clone()).expect("UTF-8");
+        assert!(out.contains(agency), "{options}: {out}");
+    }
+    let ran =
+        world.run(&format!("{TRANSLATE} --envelope interchange.standards_id=X --envelope interchange.version=00501"));
+    ran.code(2);
+    let err = ran.err();
+    assert!(
+        err.contains("the value of --envelope interchange.standards_id has no effect: from version 00402"),
+        "{err}"
+    );
+    world
+        .run(&format!("{TRANSLATE} --envelope interchange.standards_id=U --envelope interchange.version=00401"))
+        .code(0);
+}
+
 #[test]
 fn envelope_values_that_nobody_takes_or_that_are_wrong_are_refused() {
     let world = invoices("A1,20260415,DI,ACME,1,1\n");

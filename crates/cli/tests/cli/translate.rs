@@ -287,6 +287,15 @@ fn an_interchange_is_written_with_its_envelope() {
         --- stdout
         UNB+UNOC:3+ACME:14+OTHER+260131:1205+77++++++1'UNH+1+ORDERS:D:96A:UN'BGM++P1'DTM+137'UNS+S'UNT+5+1'UNH+2+ORDERS:D:96A:UN'BGM++P2'DTM+137'UNS+S'UNT+5+2'UNH+3+ORDERS:D:96A:UN'BGM++P3'DTM+137'UNS+S'UNT+5+3'UNZ+3+77'<no newline>
     "#]]);
+    let long = "S".repeat(36);
+    for (options, found) in [
+        (format!("--sender 14:{long}"), "UNB S002 0004: it is not at most 35 characters"),
+        ("--sender 99999:ACME".to_owned(), "UNB S002 0007: it is not at most 4 characters"),
+    ] {
+        let ran = world.run(&format!("translate -q -m out.qmap orders.csv --receiver OTHER {options}"));
+        ran.code(2);
+        assert!(ran.err().contains(found), "{}", ran.err());
+    }
     world.run("translate -q -m out.qmap orders.csv --sender 14:ACME").check(expect![[r#"
         exit 1
         --- stderr

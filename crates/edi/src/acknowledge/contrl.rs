@@ -245,7 +245,8 @@ fn place(text: &mut Text, note: &Note, version: u8) {
     text.composite(&[element.as_bytes(), component.as_bytes(), repetition.as_bytes()]);
 }
 
-fn partner(version: u8) -> &'static [Part] {
+/// Returns the components of S002 and S003.
+pub(super) fn partner(version: u8) -> &'static [Part] {
     if version == 4 { &PARTNER_4 } else { &PARTNER_3 }
 }
 

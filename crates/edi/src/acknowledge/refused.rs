@@ -1,6 +1,7 @@
 //! Interchanges with an unusable header: they get a reply as well if the header identifies sender and control number.
 
 use super::collector::Acknowledger;
+use super::contrl::partner as partner_parts;
 use super::options::When;
 use super::output::{AcknowledgmentOutput, Held};
 use super::x12::IsaFields;
@@ -54,21 +55,31 @@ impl Acknowledger {
     /// Writes UNB to UNZ around a CONTRL that rejects.
     fn refuse_edifact(&mut self, text: &[u8], code: &str, error: &EdiError, output: &mut impl AcknowledgmentOutput) {
         let Some(fields) = UnbFields::of(text) else { return };
-        let partner = |parts: &[&[u8]]| parts.first().map_or_else(Vec::new, |part| part.to_vec());
-        let (sender, receiver) = (partner(&fields.sender), partner(&fields.receiver));
-        let control = self.next_number(Standard::Edifact, Level::Interchange, &sender, &receiver);
+        let first = |parts: &[&[u8]]| parts.first().map_or_else(Vec::new, |part| part.to_vec());
+        let (from, to) = (first(&fields.sender), first(&fields.receiver));
+        let control = self.next_number(Standard::Edifact, Level::Interchange, &from, &to);
         let is_4 = fields.syntax.last().is_some_and(|version| *version == b"4");
         let delimiters = if is_4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
         self.head.restart(&delimiters, LineBreak::None);
         self.tail.restart(&delimiters, LineBreak::None);
         let stamp = self.options.stamp;
         let head = &mut self.head;
-        head.begin("UNB").composite(&fields.syntax).composite(&fields.receiver).composite(&fields.sender);
+        let [sender, receiver] = [&fields.sender, &fields.receiver].map(|party| {
+            let parts = party.iter().zip(partner_parts(if is_4 { 4 } else { 3 }));
+            let usable = parts.map(
+                |(data, (most, otherwise))| {
+                    if head.is_usable(data, *most) { *data } else { otherwise.as_bytes() }
+                },
+            );
+            usable.collect::<Vec<&[u8]>>()
+        });
+        let control_of = if head.is_usable(fields.control, 14) { fields.control } else { b"0" };
+        head.begin("UNB").composite(&fields.syntax).composite(&receiver).composite(&sender);
         head.composite(&[if is_4 { stamp.date() } else { stamp.short_date() }, stamp.time()]);
         head.element(control.as_bytes()).end();
         let kind: &[&[u8]] = if is_4 { &[b"CONTRL", b"4", b"1", b"UN"] } else { &[b"CONTRL", b"D", b"3", b"UN"] };
         head.begin("UNH").element(b"1").composite(kind).end();
-        head.begin("UCI").element(fields.control).composite(&fields.sender).composite(&fields.receiver);
+        head.begin("UCI").element(control_of).composite(&sender).composite(&receiver);
         let tag = if matches!(error, EdiError::Header { .. }) || !text.starts_with(b"UNA") { "UNB" } else { "UNA" };
         head.element(b"4").element(code.as_bytes()).element(tag.as_bytes()).end();
         self.tail.begin("UNT").number(3).element(b"1").end();

@@ -86,7 +86,14 @@ impl Text {
         self
     }
 
-    /// Copies a composite of an interchange, with each component cut to its maximum length, and with substitutes for empty mandatory ones.
+    /// Returns true if a component can be repeated: it is neither empty nor blank, within its maximum length, and without control characters.
+    pub(super) fn is_usable(&self, data: &[u8], most: usize) -> bool {
+        let text = if self.single_byte { None } else { core::str::from_utf8(data).ok() };
+        let characters = text.map_or(data.len(), |text| text.chars().count());
+        characters <= most && data.iter().any(|byte| *byte != b' ') && !data.iter().any(u8::is_ascii_control)
+    }
+
+    /// Copies a composite of an interchange. Components that cannot be repeated are left out, and mandatory ones have substitutes.
     pub(super) fn parts(&mut self, element: Option<Element<'_>>, parts: &[Part]) -> &mut Self {
         self.bytes.push(self.delimiters.element);
         let start = self.bytes.len();
@@ -99,10 +106,8 @@ impl Text {
             let mut scratch = Vec::new();
             let component = components.as_mut().and_then(Iterator::next);
             let data = component.map_or(&b""[..], |component| component.data(&mut scratch).bytes());
-            let data = if self.single_byte { &data[..data.len().min(*most)] } else { cut(data, *most) };
-            // Spaces alone are not a value.
-            let is_blank = data.iter().all(|byte| *byte == b' ');
-            self.data(if is_blank { otherwise.as_bytes() } else { data });
+            let data = if self.is_usable(data, *most) { data } else { otherwise.as_bytes() };
+            self.data(data);
             if self.solid > end {
                 end = self.solid;
             }
@@ -170,13 +175,4 @@ impl Text {
             self.solid = self.bytes.len();
         }
     }
-}
-
-/// Cuts data to this many characters, or to bytes if it is not UTF-8.
-fn cut(data: &[u8], most: usize) -> &[u8] {
-    let len = match core::str::from_utf8(data) {
-        Ok(text) => text.char_indices().nth(most).map_or(data.len(), |(at, _)| at),
-        Err(_) => data.len().min(most),
-    };
-    &data[..len]
 }

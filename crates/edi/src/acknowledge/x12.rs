@@ -8,7 +8,7 @@ use super::step::EnvelopeStep;
 use super::text::Text;
 use crate::control::ControlMark;
 use crate::delimiters::Standard;
-use crate::envelope::{Check, Header, dates_have_century};
+use crate::envelope::{Check, Header, dates_have_century, header_fields};
 use crate::level::Level;
 
 /// The acknowledging interchange so far.
@@ -42,6 +42,10 @@ const CONTEXTS_MAX: usize = 9;
 const COUNT_MAX: u64 = 999_999;
 /// Data elements 142 and 124.
 const PARTNER_BYTES_MAX: usize = 15;
+/// Data element 480.
+const VERSION_BYTES_MAX: usize = 12;
+/// AK203 names an implementation guide.
+const IMPLEMENTATION_BYTES_MAX: usize = 35;
 /// Data element 722.
 const ELEMENT_MAX: u32 = 99;
 /// Data element 724.
@@ -72,8 +76,7 @@ impl Acknowledger {
         text.element(fit(&header.component(1, 1), Check::Text(3, 3), b"000"));
         text.element(set_control(&header.component(2, 1), &mut [0; 4]));
         if version.has_implementation() {
-            let implementation = header.component(3, 1);
-            text.element(&implementation[..implementation.len().min(35)]);
+            text.element(repeated(&header.component(3, 1), IMPLEMENTATION_BYTES_MAX));
         }
         text.end();
         // A missing segment is detected at its successor, a repeated one at its own position: sorting restores the order of positions.
@@ -118,9 +121,9 @@ impl Acknowledger {
         let is_999 = self.group.answer == Some(Functional::Implementation);
         self.head.restart(step.interchange().delimiters(), self.style.0);
         self.tail.restart(step.interchange().delimiters(), self.style.0);
-        let ids = [header.component(3, 1), header.component(2, 1)].map(|id| match &id[..] {
+        let ids = [header.component(3, 1), header.component(2, 1)].map(|id| match repeated(&id, PARTNER_BYTES_MAX) {
             b"" => b"UNKNOWN".to_vec(),
-            id => id[..id.len().min(PARTNER_BYTES_MAX)].to_vec(),
+            id => id.to_vec(),
         });
         // Another agency is a fault of the received group, and would be one of ours.
         let agency = if header.component(7, 1)[..] == *b"T" { b"T".to_vec() } else { b"X".to_vec() };
@@ -139,7 +142,7 @@ impl Acknowledger {
         self.head.element(fit(&header.component(1, 1), Check::Text(2, 2), b"00"));
         self.head.element(fit(&header.component(6, 1), Check::Digits(1, 9), b"0"));
         if version.has_implementation() {
-            self.head.element(&received[..received.len().min(12)]);
+            self.head.element(repeated(&received, VERSION_BYTES_MAX));
         }
         self.head.end();
 
@@ -249,18 +252,22 @@ impl Acknowledger {
     /// Writes ISA with sender and receiver exchanged; fields other than the security information are copied.
     pub(super) fn isa(&mut self, received: &IsaFields, control: &str) {
         let value = |number: usize| &received.0[number][..];
-        let qualifier = |number: usize| fit(value(number), Check::Text(2, 2), b"ZZ");
+        // The lists of ISA05 and ISA07 are the same.
+        let listed = header_fields(Standard::X12, Level::Interchange)[4].check;
+        let qualifier = |number: usize| fit(value(number), listed, b"ZZ");
         let partner = |number: usize| {
-            let id = if value(number).is_empty() { b"UNKNOWN" } else { value(number) };
-            let mut padded = [b' '; 15];
-            let len = id.len().min(15);
-            padded[..len].copy_from_slice(&id[..len]);
+            let id = match repeated(value(number), PARTNER_BYTES_MAX) {
+                b"" => b"UNKNOWN",
+                id => id,
+            };
+            let mut padded = [b' '; PARTNER_BYTES_MAX];
+            padded[..id.len()].copy_from_slice(id);
             padded
         };
         let stamp = self.options.stamp;
         let text = &mut self.head;
         let repetition = text.delimiters.repetition;
-        let version = fit(value(12), Check::Digits(5, 5), if repetition.is_some() { b"00501" } else { b"00401" });
+        let version = fit(value(12), Check::Version, if repetition.is_some() { b"00501" } else { b"00401" });
         let usage = fit(value(15), Check::OneOf("PTI"), b"P");
         let separator = text.delimiters.element;
         let control = format!("{control:0>9}");
@@ -533,6 +540,12 @@ fn version_of_999(received: &[u8]) -> Vec<u8> {
 fn fit<'a>(value: &'a [u8], check: Check, otherwise: &'a [u8]) -> &'a [u8] {
     let good = check.expected(value).is_none() && value.iter().all(u8::is_ascii_graphic);
     if good { value } else { otherwise }
+}
+
+/// Returns a value to be repeated; empty if it is too long or has characters that X12 text does not have.
+fn repeated(value: &[u8], most: usize) -> &[u8] {
+    let good = value.len() <= most && value.iter().all(|byte| (b' '..0x7f).contains(byte));
+    if good { value } else { b"" }
 }
 
 /// Returns AK202, padded with zeros to its minimum of four characters.

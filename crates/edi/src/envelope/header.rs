@@ -67,6 +67,12 @@ pub(crate) enum Check {
     Any,
     /// Any non-empty value.
     Present,
+    /// A value with a maximum number of characters.
+    Name(usize),
+    /// Nothing, or a value with a maximum number of characters.
+    AtMost(usize),
+    /// Nothing, or data element 0008 or 0014: at most 14 characters in syntax versions 1 to 3, and 35 in version 4.
+    Internal,
     /// Letters, digits or special characters, with minimum and maximum length.
     Text(usize, usize),
     /// Digits, with minimum and maximum length.
@@ -83,7 +89,39 @@ pub(crate) enum Check {
     Time,
 }
 
+/// Maximum lengths of data elements 0008 and 0014 in syntax versions 1 to 3, and in version 4.
+const INTERNAL_MAX: (usize, usize) = (14, 35);
+
+/// Returns the number of characters of a text, or of bytes if it is not UTF-8.
+fn characters(value: &[u8]) -> usize {
+    core::str::from_utf8(value).map_or(value.len(), |text| text.chars().count())
+}
+
+fn at_most(characters: usize) -> &'static str {
+    match characters {
+        4 => "at most 4 characters",
+        12 => "at most 12 characters",
+        14 => "at most 14 characters",
+        15 => "at most 15 characters",
+        35 => "at most 35 characters",
+        _ => "of the length that the standard gives",
+    }
+}
+
 impl Check {
+    /// Returns true if the field must have a value.
+    pub(crate) fn is_mandatory(self) -> bool {
+        !matches!(self, Check::Any | Check::AtMost(_) | Check::Internal)
+    }
+
+    /// Returns the check in an interchange of this syntax version.
+    pub(crate) fn in_syntax(self, version: &[u8]) -> Self {
+        match self {
+            Check::Internal if version != b"4" => Check::AtMost(INTERNAL_MAX.0),
+            check => check,
+        }
+    }
+
     /// Returns the expected format if `value` does not have it.
     pub(crate) fn expected(self, value: &[u8]) -> Option<&'static str> {
         let digits = value.iter().all(u8::is_ascii_digit);
@@ -91,6 +129,9 @@ impl Check {
         let (good, expected) = match self {
             Check::Any => (true, ""),
             Check::Present => (!value.is_empty(), "present"),
+            Check::Name(most) => (!value.is_empty() && characters(value) <= most, at_most(most)),
+            Check::AtMost(most) => (characters(value) <= most, at_most(most)),
+            Check::Internal => (characters(value) <= INTERNAL_MAX.1, at_most(INTERNAL_MAX.1)),
             Check::Text(2, 2) => (within(2, 2), "two characters"),
             Check::Text(3, 3) => (within(3, 3), "three characters"),
             Check::Text(4, 9) => (within(4, 9), "four to nine characters"),
@@ -209,19 +250,19 @@ static ISA: [HeaderField; 15] = [
 
 static GS: [HeaderField; 8] = [
     f("functional_id", "GS01", 1, 1, Check::Text(2, 2)),
-    f("sender", "GS02", 2, 1, Check::Present),
-    f("receiver", "GS03", 3, 1, Check::Present),
+    f("sender", "GS02", 2, 1, Check::Name(15)),
+    f("receiver", "GS03", 3, 1, Check::Name(15)),
     f("date", "GS04", 4, 1, Check::Date),
     f("time", "GS05", 5, 1, Check::Time),
     f("control_number", "GS06", 6, 1, Check::Digits(1, 9)),
     f("agency", "GS07", 7, 1, Check::OneOf("TX")),
-    f("version", "GS08", 8, 1, Check::Present),
+    f("version", "GS08", 8, 1, Check::Name(12)),
 ];
 
 static ST: [HeaderField; 3] = [
     f("type", "ST01", 1, 1, Check::Text(3, 3)),
     f("control_number", "ST02", 2, 1, Check::Text(4, 9)),
-    f("implementation", "ST03", 3, 1, Check::Any),
+    f("implementation", "ST03", 3, 1, Check::AtMost(35)),
 ];
 
 static UNB: [HeaderField; 22] = [
@@ -229,14 +270,14 @@ static UNB: [HeaderField; 22] = [
     f("syntax_version", "UNB S001 0002", 1, 2, Check::Present),
     f("service_code_list", "UNB S001 0080", 1, 3, Check::Any),
     f("character_encoding", "UNB S001 0133", 1, 4, Check::Any),
-    f("sender", "UNB S002 0004", 2, 1, Check::Present),
-    f("sender_qualifier", "UNB S002 0007", 2, 2, Check::Any),
-    f("sender_internal", "UNB S002 0008", 2, 3, Check::Any),
-    f("sender_internal_sub", "UNB S002 0042", 2, 4, Check::Any),
-    f("receiver", "UNB S003 0010", 3, 1, Check::Present),
-    f("receiver_qualifier", "UNB S003 0007", 3, 2, Check::Any),
-    f("receiver_internal", "UNB S003 0014", 3, 3, Check::Any),
-    f("receiver_internal_sub", "UNB S003 0046", 3, 4, Check::Any),
+    f("sender", "UNB S002 0004", 2, 1, Check::Name(35)),
+    f("sender_qualifier", "UNB S002 0007", 2, 2, Check::AtMost(4)),
+    f("sender_internal", "UNB S002 0008", 2, 3, Check::Internal),
+    f("sender_internal_sub", "UNB S002 0042", 2, 4, Check::AtMost(35)),
+    f("receiver", "UNB S003 0010", 3, 1, Check::Name(35)),
+    f("receiver_qualifier", "UNB S003 0007", 3, 2, Check::AtMost(4)),
+    f("receiver_internal", "UNB S003 0014", 3, 3, Check::Internal),
+    f("receiver_internal_sub", "UNB S003 0046", 3, 4, Check::AtMost(35)),
     f("date", "UNB S004 0017", 4, 1, Check::Date),
     f("time", "UNB S004 0019", 4, 2, Check::Time),
     f("control_number", "UNB 0020", 5, 1, Check::Text(1, 14)),
@@ -251,10 +292,10 @@ static UNB: [HeaderField; 22] = [
 
 static UNG: [HeaderField; 13] = [
     f("functional_id", "UNG 0038", 1, 1, Check::Any),
-    f("sender", "UNG S006 0040", 2, 1, Check::Any),
-    f("sender_qualifier", "UNG S006 0007", 2, 2, Check::Any),
-    f("receiver", "UNG S007 0044", 3, 1, Check::Any),
-    f("receiver_qualifier", "UNG S007 0007", 3, 2, Check::Any),
+    f("sender", "UNG S006 0040", 2, 1, Check::AtMost(35)),
+    f("sender_qualifier", "UNG S006 0007", 2, 2, Check::AtMost(4)),
+    f("receiver", "UNG S007 0044", 3, 1, Check::AtMost(35)),
+    f("receiver_qualifier", "UNG S007 0007", 3, 2, Check::AtMost(4)),
     f("date", "UNG S004 0017", 4, 1, Check::Any),
     f("time", "UNG S004 0019", 4, 2, Check::Any),
     f("control_number", "UNG 0048", 5, 1, Check::Text(1, 14)),

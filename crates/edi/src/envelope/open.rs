@@ -7,6 +7,7 @@ use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::level::{Level, Side};
 use crate::position::Position;
+use crate::start::CharacterSet;
 use crate::state::{StateReader, StateWriter};
 
 /// One level of the envelope.
@@ -238,7 +239,13 @@ impl EnvelopePass<'_> {
 
     fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
         for field in header_fields(standard, level) {
-            let header = &self.envelope.level(level).header;
+            let envelope = &*self.envelope;
+            let interchange = &envelope.interchange.header;
+            let header = match level {
+                Level::Interchange => interchange,
+                Level::Group => &envelope.group.header,
+                Level::Transaction => &envelope.transaction.header,
+            };
             // A separator may be a control character, as the other three delimiters may. A line end would also end segments.
             let separates = header.delimiters().repetition.is_some_and(|byte| !matches!(byte, b'\r' | b'\n'));
             if field.reference == "ISA11" && separates {
@@ -249,7 +256,17 @@ impl EnvelopePass<'_> {
             }
             let value = header.component(field.element, field.component);
             let controls = value.iter().any(u8::is_ascii_control).then_some("text without control characters");
-            let Some(expected) = field.check.expected(&value).or(controls) else { continue };
+            let check = match standard {
+                Standard::X12 => field.check,
+                Standard::Edifact => field.check.in_syntax(&interchange.component(1, 2)),
+            };
+            // Lengths count characters.
+            let has_byte_characters = standard == Standard::Edifact
+                && matches!(CharacterSet::of(&interchange.component(1, 1)), Some(CharacterSet::Iso8859(_)));
+            let text: Option<String> = (has_byte_characters && !value.is_ascii())
+                .then(|| value.iter().map(|byte| char::from(*byte)).collect());
+            let measured = text.as_ref().map_or(&value[..], |text| text.as_bytes());
+            let Some(expected) = check.expected(measured).or(controls) else { continue };
             let name = field.reference;
             let error = if value.is_empty() {
                 EdiError::FieldMissing { standard, level, name }

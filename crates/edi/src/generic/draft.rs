@@ -116,8 +116,11 @@ impl EdiDrafter {
             .filter(|(field, _)| field.name == name)
             .map(|(_, node)| *node)
             .collect();
+        let replaces_usual = (level, name) == (Level::Group, "agency")
+            && !text.is_empty()
+            && core::mem::take(&mut self.draft.has_usual_agency);
         for node in &found {
-            if self.draft.field(*node).is_empty() {
+            if self.draft.field(*node).is_empty() || replaces_usual {
                 self.draft.set_field(*node, text);
             }
         }
@@ -303,6 +306,8 @@ pub(crate) struct Draft {
     pub(crate) slots: Vec<Slot>,
     pub(crate) has_group: bool,
     pub(crate) has_transaction: bool,
+    /// True if GS07 has its default value, which a value for the header replaces.
+    pub(crate) has_usual_agency: bool,
 }
 
 /// Bytes of a draft's text.
@@ -404,6 +409,7 @@ impl Draft {
         self.slots.clear();
         self.has_group = false;
         self.has_transaction = false;
+        self.has_usual_agency = false;
     }
 
     pub(crate) fn bytes(&self, span: Span) -> &[u8] {

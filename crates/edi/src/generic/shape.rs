@@ -89,7 +89,13 @@ impl HeadNodes {
             Standard::X12 => {
                 known(Level::Group, &self.group, "functional_id", guide.functional_group().unwrap_or(""));
                 known(Level::Group, &self.group, "version", guide.version());
-                known(Level::Group, &self.group, "agency", "X");
+                let agency = header_fields(Standard::X12, Level::Group).iter().position(|field| field.name == "agency");
+                if let Some(node) = agency.map(|at| self.group.fields(Standard::X12)[at])
+                    && draft.field(node).is_empty()
+                {
+                    draft.set_field(node, b"X");
+                    draft.has_usual_agency = true;
+                }
             }
             Standard::Edifact => {
                 for (name, text) in

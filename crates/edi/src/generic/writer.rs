@@ -669,8 +669,8 @@ impl EdiWriter {
             let value = if field.name == "control_number" { control } else { draft.field(*node) };
             if value.is_empty() {
                 // A fault of a group or interchange rejects no transaction, so the header can be written as it was read.
-                let must = level == Level::Transaction && !matches!(field.check, Check::Any);
-                if must || matches!(field.check, Check::Present) {
+                let must = level == Level::Transaction && field.check.is_mandatory();
+                if must || matches!(field.check, Check::Present | Check::Name(_)) {
                     return Err(self.missing(*node, field.reference));
                 }
                 continue;

@@ -2,6 +2,7 @@
 
 mod acknowledge;
 mod acknowledgment_table;
+mod answers_are_valid;
 mod code_extension;
 mod complaints;
 mod contract;
