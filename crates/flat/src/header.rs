@@ -93,12 +93,22 @@ impl Header {
         Ok(header)
     }
 
-    /// Returns a warning for columns that every record has and the file does not. A list may have fewer occurrences than possible.
+    /// Returns a warning for columns that every record has and the file does not. A list may have fewer occurrences than possible, so
+    /// only its occurrences up to the last one of the file must have all columns.
     fn missing(&self, columns: &Columns) -> Option<Finding> {
+        let mut last: HashMap<&str, u32> = HashMap::new();
+        for (name, _) in columns.names().zip(&self.cells).filter(|(_, cell)| cell.is_some()) {
+            for (list, index) in occurrences(name) {
+                let known = last.entry(list).or_default();
+                *known = index.max(*known);
+            }
+        }
+        let is_due =
+            |name: &str| occurrences(name).all(|(list, index)| last.get(list).is_some_and(|last| index <= *last));
         let missing: Vec<&str> = columns
             .names()
             .zip(&self.cells)
-            .filter(|(name, cell)| cell.is_none() && !name.contains('['))
+            .filter(|(name, cell)| cell.is_none() && is_due(name))
             .map(|(name, _)| name)
             .collect();
         let (first, more) = (missing.first()?, missing.len() - 1);
@@ -107,6 +117,14 @@ impl Header {
         let fault = Finding::warning(Code("FLAT-007"), Fault::Sender, message);
         Some(fault.hint("add the columns, or give defaults in the interface"))
     }
+}
+
+/// Returns the lists in the name of a column, outermost first, and the index in each: for `A[1].B[0]`, `A` and 1, `A[1].B` and 0.
+fn occurrences(name: &str) -> impl Iterator<Item = (&str, u32)> {
+    name.match_indices('[').filter_map(|(at, _)| {
+        let (index, _) = name[at + 1..].split_once(']')?;
+        Some((&name[..at], index.parse().ok()?))
+    })
 }
 
 fn at(cell: usize, finding: Finding) -> Finding {

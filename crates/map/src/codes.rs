@@ -95,3 +95,4 @@ pub(crate) const FLOAT_RANGE: Code = Code("MAP-222");
 pub(crate) const TEXT_SIZE: Code = Code("MAP-223");
 pub(crate) const OWN_FUNCTION: Code = Code("MAP-224");
 pub(crate) const FLOAT_DIGITS: Code = Code("MAP-225");
+pub(crate) const EMPTY_ITEM: Code = Code("MAP-226");

@@ -46,7 +46,7 @@ pub use host::{Host, One, Outputs, StillHost};
 pub use map_spec::{MapSpec, ShapeReference};
 pub use observe::{Coverage, Observer, Unwatched};
 pub use own_function::{OwnFunction, OwnType};
-pub use plan::{BufferPlan, ColumnType, DeclaredLookup, MapPlan, StatementId, StatementView};
+pub use plan::{BufferPlan, ColumnType, DeclaredLookup, EmptyItem, MapPlan, StatementId, StatementView};
 pub use propose::{Ends, Proposed, propose};
 pub use run::mapper::{Mapper, Outcome};
 pub use syntax::format::format_map;

@@ -70,6 +70,8 @@ pub(crate) struct OutputPlan {
     pub(crate) mandatory: Vec<u8>,
     /// Required mandatory children by target node: bits, and number of children beyond the last bit.
     pub(crate) required: Vec<(u128, u32)>,
+    /// Per target node: fewest occurrences of a list that is present.
+    pub(crate) list_min: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -400,6 +402,20 @@ pub(crate) struct TargetPlan {
     pub(crate) node: NodeId,
     pub(crate) statement: u32,
     pub(crate) fit: Fit,
+    /// For the list of a loop: what an occurrence without a value becomes. `None` for other leaves: nothing.
+    pub(crate) empty: Option<EmptyItem>,
+}
+
+/// Result of an occurrence without a value in `for … make LIST = value`. The occurrences after it keep their places.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum EmptyItem {
+    /// The occurrence is null or empty.
+    #[default]
+    Null,
+    /// The occurrence has an initial value: spaces or zeros.
+    Initial,
+    /// The document is refused.
+    Refused,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -46,10 +46,11 @@ impl MapPlan {
         title.store(to);
         ordered.store(to);
         outputs.len().store(to);
-        for OutputPlan { name, shape: _, mandatory, required } in outputs {
+        for OutputPlan { name, shape: _, mandatory, required, list_min } in outputs {
             name.store(to);
             mandatory.store(to);
             required.store(to);
+            list_min.store(to);
         }
         texts.store(to);
         actions.store(to);
@@ -87,8 +88,9 @@ impl MapPlan {
         let mut outputs = Vec::new();
         for shape in shapes {
             let (name, mandatory, required): (String, Vec<u8>, Vec<_>) = Stored::load(from)?;
-            let whole = mandatory.len() == shape.len() && required.len() == shape.len();
-            outputs.extend(whole.then(|| OutputPlan { name, shape: (*shape).clone(), mandatory, required }));
+            let list_min: Vec<u32> = Stored::load(from)?;
+            let whole = [mandatory.len(), required.len(), list_min.len()] == [shape.len(); 3];
+            outputs.extend(whole.then(|| OutputPlan { name, shape: (*shape).clone(), mandatory, required, list_min }));
         }
         let plan = MapPlan {
             title,
@@ -171,7 +173,8 @@ stored!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording
 stored!(struct SortPlan { expr, order, descending });
 stored!(struct StatementPlan { span, target, sources, raise });
 stored!(struct RaisePlan { severity, message, id, hint });
-stored!(struct TargetPlan { bit, output, node, statement, fit });
+stored!(struct TargetPlan { bit, output, node, statement, fit, empty });
+stored!(enum EmptyItem { 0 Null, 1 Initial, 2 Refused });
 stored!(enum Fit {
     0 Text { max }, 1 Decimal { digits, scale, signed }, 2 Float32, 3 Float64, 4 Bool, 5 Bytes { max }, 6 ExactFloat32,
     7 ExactFloat64,

@@ -11,7 +11,9 @@ use quayline_cobol::RecordPlan;
 use quayline_core::{Fault, Finding, Findings, Moment, NodeId, Place, Shape, Stored, StoredReader, store_bytes};
 use quayline_edi::GuideDocuments;
 use quayline_edi::Level;
-use quayline_map::{Compiled, LeafRules, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile_by};
+use quayline_map::{
+    Compiled, EmptyItem, LeafRules, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile_by,
+};
 
 use crate::schema::Records;
 use crate::shape::codes;
@@ -130,6 +132,13 @@ fn kept_or_compiled(
     for (target, shape) in targets.iter().zip(&shapes) {
         (target.name.clone(), format!("{:?}", target.shape.absent())).store(&mut made_of);
         shape.store(&mut made_of);
+    }
+    // What schemas say about lists is part of the plan.
+    let rules = ShapeRules { source, targets };
+    for (output, shape) in shapes.iter().enumerate() {
+        let lists = shape.iter().filter(|(_, node)| node.is_list());
+        let of = lists.map(|(id, _)| format!("{:?}", (rules.list_minimum(output, id), rules.empty_item(output, id))));
+        of.collect::<Vec<_>>().store(&mut made_of);
     }
     // What guides and layouts know beyond shapes makes findings too.
     for shape in core::iter::once(source).chain(targets.iter().map(|target| &target.shape)) {
@@ -263,6 +272,23 @@ impl LeafRules for ShapeRules<'_> {
     fn counted_list(&self, output: usize, leaf: NodeId) -> Option<NodeId> {
         let (plan, root) = self.record(output, leaf)?;
         plan.counted_list(NodeId(leaf.0 - root.0)).map(|list| NodeId(root.0 + list.0))
+    }
+
+    fn list_minimum(&self, output: usize, list: NodeId) -> u32 {
+        let limits = self.targets.get(output).and_then(|target| target.shape.schema().source_limits());
+        limits.and_then(|limits| limits.node(list)).map_or(0, |limits| limits.min)
+    }
+
+    fn empty_item(&self, output: usize, list: NodeId) -> EmptyItem {
+        let Some(target) = self.targets.get(output) else { return EmptyItem::Null };
+        let limits = target.shape.schema().source_limits().and_then(|limits| limits.node(list));
+        let is_refused = match target.shape.form() {
+            Form::Records { .. } => return EmptyItem::Initial,
+            Form::Json { .. } => limits.is_some_and(|limits| limits.no_null_items),
+            Form::Xml(_) => !limits.is_some_and(|limits| limits.nullable),
+            Form::Guide(_) | Form::Csv(_) | Form::Parquet | Form::Arrow | Form::Outline => false,
+        };
+        if is_refused { EmptyItem::Refused } else { EmptyItem::Null }
     }
 
     fn envelope(&self) -> Option<Vec<String>> {

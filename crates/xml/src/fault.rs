@@ -115,6 +115,11 @@ pub enum XmlFaultKind {
         /// Names of the attributes, at most a few.
         names: String,
     },
+    /// `XML-037`: a text to be written has a character that XML does not allow.
+    Unwritable {
+        /// The character.
+        character: char,
+    },
     /// `XML-032` to `XML-035`: the record exceeds a limit of its schema.
     Limit {
         /// The limit.
@@ -168,6 +173,7 @@ impl XmlFault {
             XmlFaultKind::OtherType { .. } => "XML-030",
             XmlFaultKind::NilOccurrence => "XML-031",
             XmlFaultKind::RootAttributes { .. } => "XML-036",
+            XmlFaultKind::Unwritable { .. } => "XML-037",
             XmlFaultKind::Limit { breach, .. } => match breach {
                 Breach::Missing | Breach::Null => "XML-032",
                 Breach::Characters { .. } | Breach::Bytes { .. } => "XML-033",
@@ -205,6 +211,9 @@ impl XmlFault {
             XmlFaultKind::Repeated => "keep one of the elements; only fields with OCCURS repeat",
             XmlFaultKind::Scattered => "put the elements of the list next to each other",
             XmlFaultKind::TextInGroup => "put the text into an element of the group",
+            XmlFaultKind::Attribute { name } if name == "nil" => {
+                "to make the element null, write `xsi:nil=\"true\"`; otherwise describe the attribute, or remove it"
+            }
             XmlFaultKind::Attribute { .. } => "put the value into an element, or describe the attribute",
             XmlFaultKind::Entity => "write the character itself, or a reference such as &#233;",
             XmlFaultKind::Escape => "double each backslash, or leave out the attribute `escaped`",
@@ -218,6 +227,9 @@ impl XmlFault {
             XmlFaultKind::RootAttributes { .. } => {
                 "if their values matter, put them into the records, or describe the whole document by an XML schema"
             }
+            XmlFaultKind::Unwritable { .. } => {
+                "correct the source, or let the map remove or replace the character"
+            }
             XmlFaultKind::Limit { breach, definition } => return breach.hint(*definition),
         }
         .to_owned()
@@ -228,7 +240,11 @@ impl XmlFault {
     pub fn finding(&self) -> Finding {
         let narrow = |n: u64| Some(u32::try_from(n).unwrap_or(u32::MAX));
         let path = (!self.path.is_empty()).then(|| self.path.clone());
-        let place = Place { line: narrow(self.at.line), column: narrow(self.at.column), path, ..Place::default() };
+        let place = match self.kind {
+            // The text has no place in a file yet.
+            XmlFaultKind::Unwritable { .. } => Place { path, ..Place::default() },
+            _ => Place { line: narrow(self.at.line), column: narrow(self.at.column), path, ..Place::default() },
+        };
         let of_severity = match self.kind {
             XmlFaultKind::RootAttributes { .. } => Finding::warning,
             _ => Finding::error,
@@ -286,6 +302,9 @@ impl fmt::Display for XmlFault {
             }
             XmlFaultKind::RootAttributes { names } => {
                 write!(f, "attributes of the root element are not read: {names}")
+            }
+            XmlFaultKind::Unwritable { character } => {
+                write!(f, "the text has the character U+{:04X}, which XML 1.0 does not allow", u32::from(*character))
             }
             XmlFaultKind::NilOccurrence => f.write_str("a group in a list, or the record, is null (xsi:nil)"),
             XmlFaultKind::Limit { breach: Breach::Missing, .. } => {

@@ -16,7 +16,8 @@
 //! | text with characters that XML 1.0 cannot hold (0x00 to 0x1f but tab and line ends, U+FFFE, U+FFFF) | `<NAME escaped="true">`, each as `\uHHHH`, `\` as `\\` |
 //!
 //! The form of the last row loses nothing, and its attribute shows other readers that the text is not plain. An error would reject
-//! every record with LOW-VALUES in a text field, and a replacement character could not be read back.
+//! every record with LOW-VALUES in a text field, and a replacement character could not be read back. Documents of an XML schema
+//! ([`XmlStyle::is_described`]) cannot have that attribute, so a document with such a character is refused (`XML-037`).
 //!
 //! # Names
 //! A name that is not an XML name is mapped: other characters become `_xHHHH_`, and a start that XML does not allow (a digit, `-`,
@@ -32,8 +33,9 @@
 //! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may write some ([`XmlStyle::namespaces`]).
 //!   The one exception is the namespace of `xsi:type`: a prefix that the record declares for it means the same as `xsi` within the
 //!   element that declares it. `xsi` itself needs no declaration. At most 64 other prefixes have that meaning at a time.
-//! * Attributes without a field are refused, since their values would be lost, except `nil`, `escaped`, `xmlns` and those prefixed
-//!   `xmlns:`, `xml:` or `xsi:`. A field `@nil` or `@escaped` is an ordinary attribute.
+//! * Attributes without a field are refused, since their values would be lost, except `xmlns` and those prefixed `xmlns:`, `xml:` or
+//!   `xsi:`. Without an XML schema, `nil` and `escaped` with a truth value are also accepted. A field `@nil` or `@escaped` is an
+//!   ordinary attribute.
 //! * Document type definitions are not read, so the only entities are the five of XML and character references, and no expansion is
 //!   possible. A declaration that only names a file is skipped; one with its own declarations is refused (`XML-011`).
 

@@ -1,6 +1,7 @@
 //! The source that reads record elements.
 
 mod limits;
+mod marks;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use quayline_core::{
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::errors::{Error, IllFormedError};
-use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::fault::{Syntax, XmlFault, XmlFaultKind, XmlFaults};
@@ -20,6 +20,7 @@ use crate::splitter::RawRecord;
 use crate::style::{LeafTexts, Namespaces, WhiteSpace, XmlStyle};
 use crate::text::{self, local_name, short};
 use limits::Checks;
+use marks::{Declared, Marks};
 
 /// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
 /// an element of bytes is hexadecimal. All other values are text, which the receiver judges.
@@ -55,6 +56,7 @@ struct Plan {
     is_of_xml: Vec<bool>,
     leaves: LeafTexts,
     ignore_unknown: bool,
+    is_described: bool,
     checks: Option<Checks>,
 }
 
@@ -131,6 +133,7 @@ impl XmlReader {
             is_of_xml,
             leaves,
             ignore_unknown: style.ignore_unknown,
+            is_described: style.is_described,
             checks: None,
         };
         Ok(XmlReader {
@@ -205,22 +208,6 @@ struct Running<'r, 'x, S> {
     ignored: bool,
 }
 
-/// A prefix that an element declares.
-struct Declared {
-    /// Number of groups that are open around the element.
-    depth: usize,
-    prefix: String,
-    /// True if the namespace is [`INSTANCE`].
-    is_instance: bool,
-}
-
-/// Maximum number of prefixes in scope for that namespace: 64. Each prefixed attribute is compared with all of them. Attributes with
-/// further prefixes are reported as unknown.
-const PREFIXES_MAX: usize = 64;
-
-/// Namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
-const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
-
 /// A group occurrence that is open.
 struct OpenGroup {
     node: NodeId,
@@ -247,19 +234,6 @@ struct OpenList {
     next: usize,
     /// Byte of the record where the first occurrence begins.
     at: usize,
-}
-
-/// The attributes of an element.
-#[derive(Clone, Default)]
-struct Marks<'x> {
-    nil: bool,
-    escaped: bool,
-    /// Local name of the type in `xsi:type`.
-    of_type: Option<String>,
-    /// The element's own attributes.
-    own: Vec<Attribute<'x>>,
-    /// Fields whose attributes are in the form of `escaped="true"`.
-    escaped_fields: Vec<NodeId>,
 }
 
 /// Form of a start tag: with or without an end tag.
@@ -777,84 +751,6 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 None
             }
         }
-    }
-
-    /// Records the prefixes that an element declares for the namespace of `xsi:type`, or declares again for another namespace.
-    fn declare(&mut self, tag: &BytesStart<'x>) {
-        let depth = self.open.len();
-        for attribute in tag.attributes().flatten() {
-            // `xmlns:` without a prefix is not XML. It must not put every attribute without a prefix into that namespace.
-            let Some(("xmlns", prefix)) = attribute.key.as_ref().split_once(':') else { continue };
-            let is_instance = &*attribute.value == INSTANCE;
-            if prefix.is_empty() || !is_instance && !self.is_instance(prefix) {
-                continue;
-            }
-            if self.instance.len() < PREFIXES_MAX {
-                self.instance.push(Declared { depth, prefix: prefix.to_owned(), is_instance });
-            } else if !is_instance {
-                // Without a place for it, the prefix loses its meaning in all elements, and its attributes are reported.
-                self.instance.retain(|declared| declared.prefix != prefix);
-            }
-        }
-    }
-
-    /// Returns whether a prefix is for the namespace of `xsi:type`: `xsi`, or a prefix that the element or an enclosing one declares for it.
-    fn is_instance(&self, prefix: &str) -> bool {
-        let declared = self.instance.iter().rev().find(|declared| declared.prefix == prefix);
-        prefix == "xsi" || declared.is_some_and(|declared| declared.is_instance)
-    }
-
-    /// Reads the attributes of an element of `node`. A field with the name of an attribute takes precedence over the attribute's special meaning.
-    fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, node: Option<NodeId>, at: usize) -> Marks<'t> {
-        let mut marks = Marks::default();
-        let mut of_xml = Vec::new();
-        if tag.attributes_raw().is_empty() {
-            return marks;
-        }
-        if tag.attributes_raw().contains("xmlns:") {
-            self.declare(tag);
-        }
-        for attribute in tag.attributes() {
-            let Ok(attribute) = attribute else {
-                self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, None);
-                return marks;
-            };
-            let name = attribute.key.as_ref();
-            let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
-            let local = local_name(name);
-            let yes = matches!(&*attribute.value, "true" | "1");
-            let field = |name: &str| self.plan.attribute(node?, name);
-            match (prefix, local) {
-                ("xmlns", _) | ("", "xmlns") => {}
-                ("", "nil" | "escaped" | "text.escaped") if field(local).is_some() => marks.own.push(attribute),
-                (_, "nil") => marks.nil = yes,
-                ("", "escaped" | "text.escaped") => marks.escaped = yes,
-                ("xml", _) if field(local).is_some() => of_xml.push(attribute),
-                ("xml", _) if local.strip_suffix(".escaped").and_then(field).is_some() => {
-                    marks.escaped_fields.extend(local.strip_suffix(".escaped").and_then(field).filter(|_| yes));
-                }
-                ("xml", _) => {}
-                (prefix, "type") if self.is_instance(prefix) => {
-                    marks.of_type = Some(local_name(attribute.value.trim()).to_owned());
-                }
-                (prefix, _) if self.is_instance(prefix) => {}
-                _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
-                    Some(escaped) if yes => marks.escaped_fields.push(escaped),
-                    Some(_) => {}
-                    None => marks.own.push(attribute),
-                },
-            }
-        }
-        // `xml:lang` is the field of its name, unless that is the element's own attribute `lang`.
-        for attribute in of_xml {
-            let name = local_name(attribute.key.as_ref());
-            let is_own = |own: &Attribute<'_>| local_name(own.key.as_ref()) == name;
-            let of_xml = node.and_then(|node| self.plan.attribute(node, name));
-            if of_xml.is_some_and(|field| self.plan.is_of_xml[field.index()]) || !marks.own.iter().any(is_own) {
-                marks.own.push(attribute);
-            }
-        }
-        marks
     }
 
     /// Skips an element with its content.

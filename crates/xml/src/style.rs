@@ -22,6 +22,9 @@ pub struct XmlStyle {
     pub leaves: LeafTexts,
     /// A reader skips elements and attributes that their group has no field for.
     pub ignore_unknown: bool,
+    /// An XML schema describes the documents. They have no attributes of Quayline's own, such as `escaped`: a reader reports those as
+    /// unknown, and a writer refuses text that would need them.
+    pub is_described: bool,
 }
 
 /// Properties of the leaf texts of one shape, from an XML schema. An empty list has no effect.
@@ -90,6 +93,7 @@ impl Default for XmlStyle {
             namespaces: None,
             leaves: LeafTexts::default(),
             ignore_unknown: false,
+            is_described: false,
         }
     }
 }

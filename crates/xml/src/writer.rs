@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use quayline_core::{Findings, NodeId, NodeKind, Shape, Sink, Value, write_number};
 
+use crate::fault::{TextPosition, XmlFault, XmlFaultKind};
 use crate::names::{Part, element_names, parts};
 use crate::style::{Namespaces, Spacing, XmlStyle};
 use crate::text;
@@ -25,6 +26,10 @@ pub struct XmlWriter {
     open: bool,
     /// For each open group that may have attributes, the position in `out` for its next attribute.
     attributes: Vec<(NodeId, usize)>,
+    /// For documents of an XML schema, the path of each node.
+    paths: Option<Vec<String>>,
+    /// First text of the open document that the schema's documents cannot hold.
+    fault: Option<XmlFault>,
 }
 
 /// Tags of a node in the arena, with the white space before them.
@@ -55,6 +60,7 @@ impl XmlWriter {
     pub fn new(shape: &Shape, style: XmlStyle) -> Result<Self, Findings> {
         style.check()?;
         let names = element_names(shape, &style.record)?;
+        let paths = style.is_described.then(|| shape.iter().map(|(id, _)| shape.path(id)).collect());
         let mut writer = XmlWriter {
             style,
             tags: Vec::new(),
@@ -63,6 +69,8 @@ impl XmlWriter {
             start: 0,
             open: false,
             attributes: Vec::new(),
+            paths,
+            fault: None,
         };
         let parts = parts(shape);
         let prefixes = Prefixes::new(writer.style.namespaces.as_ref(), &parts);
@@ -150,12 +158,33 @@ impl XmlWriter {
         self.start = self.out.len();
         self.open = false;
         self.attributes.clear();
+        self.fault = None;
     }
 
     /// Returns the number of bytes written since the last [`XmlWriter::clear`], including those of the open document.
     #[must_use]
     pub fn written(&self) -> usize {
         self.out.len()
+    }
+
+    /// Returns and clears the reason why the last document cannot be written. Only documents of an XML schema have one.
+    pub fn take_fault(&mut self) -> Option<XmlFault> {
+        self.fault.take()
+    }
+
+    /// Returns whether a text must be marked as escaped. A document of an XML schema cannot be marked, so it gets a fault.
+    fn is_marked(&mut self, node: NodeId, text: &[u8]) -> bool {
+        if text::is_holdable(text) {
+            return false;
+        }
+        let Some(paths) = &self.paths else { return true };
+        if self.fault.is_none() {
+            let is_wrong = |c: &char| !text::is_allowed(*c);
+            let character = core::str::from_utf8(text).ok().and_then(|text| text.chars().find(is_wrong));
+            let kind = XmlFaultKind::Unwritable { character: character.unwrap_or('\0') };
+            self.fault = Some(XmlFault { kind, at: TextPosition::START, path: paths[node.index()].clone() });
+        }
+        true
     }
 
     fn add_tags(&mut self, id: NodeId, name: &str, declared: &str, level: usize, kind: Kind) {
@@ -278,7 +307,7 @@ impl XmlWriter {
         let from = self.out.len();
         self.tag(node, |tags| &tags.open);
         match value {
-            Value::Text(run) if !text::is_holdable(run.bytes()) => {
+            Value::Text(run) if self.is_marked(node, run.bytes()) => {
                 self.out.truncate(self.out.len() - "=\"".len());
                 self.out.extend_from_slice(b".escaped=\"true\"");
                 self.tag(node, |tags| &tags.open);
@@ -301,14 +330,14 @@ impl XmlWriter {
     }
 
     /// Writes the text of the open group.
-    fn text(&mut self, value: Value<'_>) {
+    fn text(&mut self, node: NodeId, value: Value<'_>) {
         match value {
             Value::Null => {
                 let from = self.out.len();
                 self.out.extend_from_slice(b" xsi:nil=\"true\"");
                 self.add_to_start_tag(from);
             }
-            Value::Text(run) if !text::is_holdable(run.bytes()) => {
+            Value::Text(run) if self.is_marked(node, run.bytes()) => {
                 let from = self.out.len();
                 let group = self.attributes.last().map(|(group, _)| *group);
                 let is_taken = group.is_some_and(|group| self.tags[group.index()].escaped_is_field);
@@ -349,6 +378,7 @@ impl Sink for XmlWriter {
         if node == NodeId::ROOT {
             self.start = self.out.len();
             self.open = true;
+            self.fault = None;
         }
         self.tag(node, |tags| &tags.open);
         if self.tags[node.index()].marked {
@@ -374,11 +404,11 @@ impl Sink for XmlWriter {
         match self.tags[node.index()].part {
             Part::Element => {}
             Part::Attribute => return self.attribute(node, value),
-            Part::Text => return self.text(value),
+            Part::Text => return self.text(node, value),
         }
         match value {
             Value::Null => return self.tag(node, |tags| &tags.nil),
-            Value::Text(run) if !text::is_holdable(run.bytes()) => {
+            Value::Text(run) if self.is_marked(node, run.bytes()) => {
                 self.tag(node, |tags| &tags.escaped);
                 text::write_escaped(&mut self.out, run.bytes());
                 return self.tag(node, |tags| &tags.close);
@@ -393,6 +423,7 @@ impl Sink for XmlWriter {
         self.out.truncate(self.start);
         self.open = false;
         self.attributes.clear();
+        self.fault = None;
     }
 }
 

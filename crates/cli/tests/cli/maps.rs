@@ -541,3 +541,89 @@ fn proposals_that_cut_are_marked() {
         assert!(map.contains(line), "{map}");
     }
 }
+
+/// An optional list of a schema with `minItems` was written empty.
+#[test]
+fn an_optional_list_below_its_minimum_is_absent_or_a_finding() {
+    let world = World::new();
+    let of = |min: u8| {
+        format!(
+            r#"{{"type":"object","properties":{{"o":{{"type":"array","minItems":{min},"items":{{"type":"object","properties":{{"a":{{"type":"string"}}}}}}}},
+            "t":{{"type":"array","minItems":{min},"items":{{"type":"string"}}}}}}}}"#
+        )
+    };
+    world
+        .write("in.json", of(0))
+        .write("out.json", of(2))
+        .write("m.qmap", "source \"in.json\"\ntarget out \"out.json\"\nfor o make o { a = a }\nfor t make t = it\n");
+    let input = "{\"o\":[],\"t\":[]}\n{\"o\":[{\"a\":\"x\"},{\"a\":\"y\"}],\"t\":[\"x\",\"y\"]}\n{\"o\":[{\"a\":\"x\"}],\"t\":[\"x\"]}\n{}\n";
+    let ran = world.run_with("translate -m m.qmap - --to jsonl --rejects rejects", input.as_bytes());
+    assert_eq!(
+        ran.code(1).out(),
+        "{}\n{\"o\":[{\"a\":\"x\"},{\"a\":\"y\"}],\"t\":[\"x\",\"y\"]}\n{}\n",
+        "{}",
+        ran.err()
+    );
+    assert_eq!(ran.err().matches("error[MAP-212]: 1 occurrence, and the target needs 2").count(), 2, "{}", ran.err());
+}
+
+/// An occurrence without a value was dropped, and the following ones moved up.
+#[test]
+fn an_occurrence_without_a_value_keeps_its_place_or_is_a_finding() {
+    let world = World::new();
+    let of = |items: &str| {
+        format!(
+            r#"{{"type":"object","properties":{{"t":{{"type":"array","minItems":2,"items":{{"type":{items}}}}}}}}}"#
+        )
+    };
+    let xsd = |nillable: &str| {
+        format!(
+            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType><xs:sequence><xs:element name="t" type="xs:string" minOccurs="0" maxOccurs="3" {nillable}/></xs:sequence></xs:complexType></xs:element></xs:schema>"#
+        )
+    };
+    world
+        .write("null.json", of("[\"string\",\"null\"]"))
+        .write("text.json", of("\"string\""))
+        .write("null.xsd", xsd("nillable=\"true\""))
+        .write("text.xsd", xsd(""))
+        .write("r.cpy", "       01 R.\n          05 T PIC X OCCURS 3.\n")
+        .write("r.toml", "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"ascii\"\nframing = \"lines\"\n");
+    let first = "{\"t\":[\"a\",null,\"c\"]}\n";
+    let both = format!("{first}{{\"t\":[null,null]}}\n");
+    let run = |target: &str, rule: &str, input: &str| {
+        world.write("m.qmap", format!("source \"null.json\"\ntarget out \"{target}\"\nfor t {rule}\n"));
+        let ran = world.run_with("translate -m m.qmap - --quiet", input.as_bytes());
+        (ran.out(), ran.err())
+    };
+    let written = |target: &str, rule: &str, input: &str, expected: &str| {
+        let (out, err) = run(target, rule, input);
+        assert!(out.contains(expected) && !err.contains("error["), "{target}, {rule}: {out}{err}");
+    };
+    written("null.json", "make t = it", &both, "{\"t\":[\"a\",null,\"c\"]}\n{\"t\":[null,null]}\n");
+    written("null.xsd", "make t = it", first, "<t>a</t><t xsi:nil=\"true\"/><t>c</t>");
+    written("r.toml", "make T = it", first, "a c\n");
+    for target in ["text.json", "text.xsd"] {
+        let (out, err) = run(target, "make t = it", first);
+        let message = "error[MAP-226]: occurrence 2 of `t` has no value, and the target cannot have an empty one";
+        assert!(!out.contains("<t>") && !out.contains('a') && err.contains(message), "{target}: {out}{err}");
+        assert!(err.contains("m.qmap:3") && err.contains("where present(…)"), "{err}");
+    }
+    written("text.json", "where present(it) make t = it", &both, "{\"t\":[\"a\",\"c\"]}\n{}\n");
+    written("text.json", "make t = it ?? \"-\"", &both, "{\"t\":[\"a\",\"-\",\"c\"]}\n{\"t\":[\"-\",\"-\"]}\n");
+}
+
+/// An empty repetition of an element was dropped, and the following ones moved up.
+#[test]
+fn an_empty_repetition_of_edi_keeps_its_place() {
+    let world = World::new();
+    world
+        .write("r.guide", "guide RR \"rep\"\nstandard X12\nversion 005010\ntransaction 850 group PO\nelement 353 AN 1..10 \"A\"\nelement 92 AN 1..10 \"B\"\nsegment BEG \"b\"\n  353 M\n  92 O\nstructure\n  segment BEG M 1\n    02 repeat 5\n")
+        .write("r.json", r#"{"type":"object","properties":{"l":{"type":"array","items":{"type":["string","null"]}}}}"#)
+        .write("m.qmap", "source \"r.guide\"\ntarget o \"r.guide\"\nomit standard\nBEG.BEG01 = BEG.BEG01\nfor BEG.BEG02 make BEG.BEG02 = it\n")
+        .write("j.qmap", "source \"r.guide\"\ntarget o \"r.json\"\nfor BEG.BEG02 make l = it\n")
+        .write("in.x12", "ISA*00*          *00*          *ZZ*A              *ZZ*ME             *260101*1200*^*00501*000000001*0*P*:~GS*PO*A*ME*20260101*1200*1*X*005010~ST*850*0001~BEG*x*A^^B^C~SE*3*0001~GE*1*1~IEA*1*000000001~");
+    let ran = world.run("translate in.x12 -m m.qmap --sender ZZ:ME --receiver ZZ:A --quiet");
+    assert!(ran.out().contains("BEG*x*A^^B^C~"), "{}{}", ran.out(), ran.err());
+    let ran = world.run("translate in.x12 -m j.qmap --to jsonl --quiet");
+    assert_eq!(ran.out(), "{\"l\":[\"A\",null,\"B\",\"C\"]}\n", "{}", ran.err());
+}

@@ -359,3 +359,90 @@ fn unknown_elements_attributes_and_columns_are_ignored_on_request() {
     let ran = world.run("convert rows.jsonl -c r.cpy -e ascii --to csv --unknown ignore");
     assert!(ran.code(0).err().contains("note[CNV-040]: 2 documents have parts"), "{}", ran.err());
 }
+
+const MARKS: &str = r#"<xs:element name="doc"><xs:complexType><xs:sequence>
+    <xs:element name="t"><xs:complexType><xs:simpleContent><xs:extension base="xs:string"><xs:attribute name="escaped" type="xs:string"/><xs:attribute name="nil" type="xs:string"/></xs:extension></xs:simpleContent></xs:complexType></xs:element>
+    <xs:element name="u" type="xs:string" minOccurs="0" nillable="true"/>
+  </xs:sequence><xs:attribute name="a" type="xs:string"/></xs:complexType></xs:element>"#;
+
+/// Documents of a schema had the marks of documents that Quayline writes itself: values changed or disappeared without a finding.
+#[test]
+fn documents_of_a_schema_have_no_marks_of_quayline() {
+    let out = "out\n  t? text(20)\n  e? text(20)\n  n? text(20)\n  u? text(20)\n  a? text(20)\n";
+    let map = "t = t.'$text'\ne = t.@escaped\nn = t.@nil\nu = u\na = @a\n";
+    let of = |attribute: &str, t: &str, u: &str| {
+        format!("<doc xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' {attribute}><t {t}>x</t><u {u}</doc>")
+    };
+    let documents = [
+        of(
+            "a='1'",
+            "escaped='true' nil='true'",
+            "xml:lang='de' xml:id='q' xml:space='preserve' xml:base='b' xsi:type='xs:string'>v</u>",
+        ),
+        of("xsi:schemaLocation='a b'", "", "xsi:nil='true'/>"),
+        of("", "", "nil='5'>v</u>"),
+        of("", "", "nil='true'/>"),
+        of("", "", "xmlns:p='urn:p' p:nil='true'/>"),
+        of("", "", "escaped='true'>C:\\u0041</u>"),
+        of("a='\\u0041' a.escaped='true'", "", "></u>"),
+        of("", "text.escaped='true'", "></u>"),
+        of("nil='true' escaped='false'", "", "></u>"),
+    ];
+    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    expect![[r#"
+        {"t":"x","e":"true","n":"true","u":"v","a":"1"}
+        {"t":"x"}
+        error[XML-024]: the attribute nil is not known here
+        error[XML-024]: the attribute nil is not known here
+        error[XML-024]: the attribute p:nil is not known here
+        error[XML-024]: the attribute escaped is not known here
+        error[XML-024]: the attribute a.escaped is not known here
+        error[XML-024]: the attribute text.escaped is not known here
+        error[XML-024]: the attribute nil is not known here
+    "#]]
+    .assert_eq(&read(MARKS, out, map, &documents));
+}
+
+/// A document that says `escaped="true"` is not valid by its schema, and its readers take `\u0000` for the text.
+#[test]
+fn text_that_a_schema_has_no_form_for_is_refused() {
+    let world = World::new();
+    let schema = format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{MARKS}</xs:schema>");
+    world
+        .write("o.xsd", schema)
+        .write("in.shape", "in\n  t text(9)\n  u? text(9)\n  a? text(9)\n")
+        .write("o.shape", "o\n  u? text(9)\n")
+        .write("o.qmap", "source \"in.shape\"\ntarget o \"o.xsd\"\nt.'$text' = t\nu = u\n@a = a\n")
+        .write("p.qmap", "source \"in.shape\"\ntarget o \"o.shape\"\nu = u\n")
+        .write("in.jsonl", "{\"t\":\"a\\u0001\"}\n{\"t\":\"b\",\"u\":\"c\\\\\"}\n{\"t\":\"d\",\"u\":\"\\u0002\"}\n{\"t\":\"e\",\"a\":\"\\uffff\\u0002\"}\n");
+    let ran = world.run("translate in.jsonl -m o.qmap -o out.xml --rejects rejects.jsonl --quiet");
+    let written = String::from_utf8(world.read("out.xml")).expect("UTF-8");
+    expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <doc xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><t>b</t><u>c\</u></doc>
+        error[XML-037]: the text has the character U+0001, which XML 1.0 does not allow
+          at in.jsonl:1, record 1, byte 0, t.$text
+
+        hint: correct the source, or let the map remove or replace the character
+
+        error[XML-037]: the text has the character U+0002, which XML 1.0 does not allow
+          at in.jsonl:3, record 3, byte 36, u
+
+        hint: correct the source, or let the map remove or replace the character
+
+        error[XML-037]: the text has the character U+FFFF, which XML 1.0 does not allow
+          at in.jsonl:4, record 4, byte 59, @a
+
+        hint: correct the source, or let the map remove or replace the character
+
+        3 of 4 documents rejected: rejects.jsonl contains the rejected ones, rejects.jsonl.findings.jsonl the reasons
+    "#]]
+    .assert_eq(&format!("{written}{}", ran.code(1).err()));
+    // Documents without a schema are marked, and read back.
+    world.run("translate in.jsonl -m p.qmap --to xml -o plain.xml --quiet").code(0);
+    let plain = String::from_utf8(world.read("plain.xml")).expect("UTF-8");
+    assert!(plain.contains(r#"<u escaped="true">\u0002</u>"#), "{plain}");
+    world.write("q.qmap", "source \"o.shape\"\ntarget o \"o.shape\"\nu = u\n");
+    let ran = world.run("translate plain.xml -m q.qmap --from xml --to jsonl");
+    assert!(ran.code(0).out().contains(r#"{"u":"\u0002"}"#), "{}", ran.out());
+}

@@ -45,7 +45,7 @@ fn columns_come_in_any_order_and_events_in_the_shape_s() {
         CsvStyle::default(),
         "\u{feff}LAST,CAR[1].DEALER[0].PRICE[1],ID,ADDR.CITY,TAG[1],\"NOTE, LONG\"\r\n1,2,3,,\"\",x\r\n\r\n,,4,,,",
         expect![[r#"
-            warning[FLAT-007]: the header does not have column ADDR.ZIP: their values are absent
+            warning[FLAT-007]: the header does not have column ADDR.ZIP and 5 more: their values are absent
 
             hint: add the columns, or give defaults in the interface
             0 {
@@ -83,6 +83,23 @@ fn columns_come_in_any_order_and_events_in_the_shape_s() {
             }
         "#]],
     );
+}
+
+/// A missing column of a list was silent, although the file has a later occurrence.
+#[test]
+fn missing_columns_of_lists_are_named_up_to_the_last_occurrence() {
+    let warnings = |lists: &str| {
+        let mut reader = CsvReader::new(&shape(), CsvStyle::default(), &Limits::default()).unwrap();
+        let raw = format!("ID,\"NOTE, LONG\",ADDR.CITY,ADDR.ZIP,LAST{lists}");
+        reader.header(quayline_flat::Row { raw: raw.as_bytes(), line: 1 }).unwrap();
+        reader.warnings().iter().map(|warning| warning.message.clone()).collect::<String>()
+    };
+    assert_eq!(warnings(""), "");
+    assert_eq!(warnings(",TAG[0],TAG[1]"), "");
+    assert_eq!(warnings(",TAG[1]"), "the header does not have column TAG[0]: their values are absent");
+    let nested = ",CAR[0].MAKE,CAR[0].DEALER[0].NAME,CAR[0].DEALER[1].NAME,CAR[0].DEALER[1].PRICE[1]";
+    let message = "the header does not have column CAR[0].DEALER[1].PRICE[0]: their values are absent";
+    assert_eq!(warnings(nested), message);
 }
 
 #[test]

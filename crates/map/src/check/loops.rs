@@ -280,6 +280,9 @@ impl Lower<'_> {
                 let value = self.expression(value);
                 let ordinal = self.ordinal();
                 self.emit(id, &goal, value, Some(ordinal), guards, target.span, body);
+                if let Some(Unit { kind: UnitKind::Emit { target, .. }, .. }) = body.last_mut() {
+                    target.empty = Some(self.rules.empty_item(goal.output, goal.node));
+                }
                 Some(goal.address)
             }
             (Some(target), ForBody::Block(statements)) => {

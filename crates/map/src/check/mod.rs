@@ -24,8 +24,8 @@ use crate::codes;
 use crate::date::Format;
 use crate::map_spec::MapSpec;
 use crate::plan::{
-    Action, Block, BufferPlan, ColumnType, Expr, ExprId, FoldPlan, KEYS_MAX, LookupPlan, LoopPlan, MapPlan, OutputPlan,
-    PickPlan, ScopePlan, StatementPlan, TablePlan, TargetPlan, VarPlan,
+    Action, Block, BufferPlan, ColumnType, EmptyItem, Expr, ExprId, FoldPlan, KEYS_MAX, LookupPlan, LoopPlan, MapPlan,
+    OutputPlan, PickPlan, ScopePlan, StatementPlan, TablePlan, TargetPlan, VarPlan,
 };
 use crate::syntax::ast::{Function, Item, Lookup, Name, Part, Stmt, TypeName};
 use crate::syntax::parser;
@@ -124,6 +124,18 @@ pub trait LeafRules: core::fmt::Debug {
     fn counted_list(&self, output: usize, leaf: NodeId) -> Option<NodeId> {
         let _ = (output, leaf);
         None
+    }
+
+    /// Returns the fewest occurrences that a list of an output has if it is present. An optional list may be absent instead.
+    fn list_minimum(&self, output: usize, list: NodeId) -> u32 {
+        let _ = (output, list);
+        0
+    }
+
+    /// Returns what an occurrence without a value becomes in a list of values that a loop fills.
+    fn empty_item(&self, output: usize, list: NodeId) -> EmptyItem {
+        let _ = (output, list);
+        EmptyItem::Null
     }
 
     /// Returns the names that `envelope.NAME` may set; `None` if every name is accepted.
@@ -589,7 +601,9 @@ impl<'a> Lower<'a> {
                 Absent::Filled => (vec![u8::MAX; output.shape.len()], vec![(0, 0); output.shape.len()]),
                 Absent::Refused => target::mandatory(output.shape, written, &lists),
             };
-            OutputPlan { name: output.name.to_owned(), shape: output.shape.clone(), mandatory, required }
+            let list_min = |(id, _)| self.rules.list_minimum(number, id);
+            let list_min = output.shape.iter().map(list_min).collect();
+            OutputPlan { name: output.name.to_owned(), shape: output.shape.clone(), mandatory, required, list_min }
         };
         self.outputs.iter().zip(&self.written).enumerate().map(plan).collect()
     }

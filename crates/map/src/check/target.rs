@@ -247,6 +247,7 @@ impl Lower<'_> {
             node: goal.node,
             statement: self.statement,
             fit,
+            empty: None,
         })
     }
 

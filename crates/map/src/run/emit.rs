@@ -7,7 +7,7 @@ use super::mapper::{Flow, Mapper};
 use crate::functions::{decimal, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
-use crate::plan::{BITS, Expr, ExprId, Fit, Op, Opening, StatementId, VarId};
+use crate::plan::{BITS, EmptyItem, Expr, ExprId, Fit, Op, Opening, StatementId, VarId};
 use crate::value::{ARENA_MAX, Bytes, Val};
 
 /// Open nodes of the target, from the document inward.
@@ -85,8 +85,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 if val.is_absent() && self.faults_so_far() > faults {
                     // The missing value is already reported.
                     self.count_as_set(self.plan.targets[target as usize].node);
+                    self.ran(self.statement);
+                } else {
+                    self.emit(target, &val, Some(expr), 0);
                 }
-                self.emit(target, &val, Some(expr), 0);
                 self.arena.release(mark);
             }
             Op::Set { var, expr, statement } => {
@@ -233,9 +235,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Opening::Group | Opening::Occurrence => self.event(open.output, Event::Leave(open.node)),
             Opening::List => {
                 self.event(open.output, Event::CloseList(open.node));
-                if let Occurs::Many { min, .. } = plan.shape.node(open.node).occurs
-                    && open.count < min
-                {
+                let mut min = plan.list_min[open.node.index()];
+                if let Occurs::Many { min: fewest, .. } = plan.shape.node(open.node).occurs {
+                    min = min.max(fewest);
+                }
+                if open.count < min {
                     let path = Some(plan.shape.path(open.node));
                     self.fault(What::TooFew { min, found: open.count }, path, None);
                 }
@@ -404,6 +408,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             self.observer.ran(StatementId(plan.statement));
         }
         if val.is_absent() {
+            if let Some(empty) = plan.empty {
+                self.empty_item(target, empty, expr, slot);
+            }
             return;
         }
         self.statement = plan.statement;
@@ -441,6 +448,35 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
+    /// Writes an occurrence without a value, so that the occurrences after it keep their places.
+    #[cold]
+    fn empty_item(&mut self, target: u32, empty: EmptyItem, expr: Option<ExprId>, slot: u32) {
+        let plan = self.plan.targets[target as usize];
+        self.statement = plan.statement;
+        let val = match (empty, plan.fit) {
+            (EmptyItem::Null, _) => Some(Val::Absent),
+            (EmptyItem::Initial, Fit::Text { .. }) => Some(Val::Ascii(Bytes::default())),
+            (EmptyItem::Initial, Fit::Decimal { .. }) => Some(Val::Num(0, 0)),
+            (EmptyItem::Initial, Fit::Float32 | Fit::ExactFloat32) => Some(Val::Float32(0.0)),
+            (EmptyItem::Initial, Fit::Float64 | Fit::ExactFloat64) => Some(Val::Float64(0.0)),
+            _ => None,
+        };
+        if val.is_none() {
+            let occurrence = self.target.open.last().map_or(0, |list| list.count).saturating_add(1);
+            self.misfit(What::EmptyItem { occurrence }, plan.node, slot, expr);
+        }
+        self.send();
+        let Some(at) = self.target.open.len().checked_sub(1) else { return };
+        let output = usize::from(self.target.open[at].output);
+        self.count_value(at, plan.node);
+        if let Some(val) = val {
+            match self.recording.last() {
+                None => self.outputs.sink(output).value(plan.node, self.arena.value(&val)),
+                Some(number) => self.recordings[usize::from(*number)].value(plan.node, self.arena.value(&val)),
+            }
+        }
+    }
+
     #[cold]
     fn count_as_set(&mut self, node: NodeId) {
         if let Some(open) = self.target.open.last_mut()
@@ -456,7 +492,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let Some(open) = self.target.open.last() else { return };
         if open.what == Opening::List && self.target.sent + 1 == self.target.open.len() {
             let node = self.plan.outputs[usize::from(open.output)].shape.node(open.node);
-            if matches!(node.occurs, Occurs::Many { min: 0, .. }) {
+            let list_min = self.plan.outputs[usize::from(open.output)].list_min[open.node.index()];
+            if matches!(node.occurs, Occurs::Many { min: 0, .. }) && list_min == 0 {
                 self.send();
             }
         }

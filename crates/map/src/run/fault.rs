@@ -51,6 +51,10 @@ pub(crate) enum What {
         min: u32,
         found: u32,
     },
+    /// An occurrence, counted from 1, of a list whose values cannot be empty.
+    EmptyItem {
+        occurrence: u32,
+    },
     Raw,
     Kind {
         wanted: &'static str,
@@ -188,6 +192,17 @@ impl RunFault {
                 format!("{}, and the target needs {min}", number(*found, "occurrence", "occurrences")),
                 hint("make those that are missing"),
             ),
+            What::EmptyItem { occurrence } => {
+                let statement = plan.statements.get(self.statement as usize);
+                let list = statement.and_then(|statement| statement.target.as_deref()).unwrap_or_default();
+                (
+                    codes::EMPTY_ITEM,
+                    format!(
+                        "occurrence {occurrence} of `{list}` has no value, and the target cannot have an empty one"
+                    ),
+                    hint("leave it out with `where present(…)`, or give it a value: … ?? \"…\""),
+                )
+            }
             What::Raw => (
                 codes::RAW_VALUE,
                 "the source's bytes are not a value of its type".to_owned(),

@@ -437,6 +437,8 @@ fn valid_one(shape: &Shape, node: NodeId, json: &Json) -> Result<(), String> {
             }
         }
         (Some(Scalar::Bool), Json::Bool(_)) | (Some(Scalar::Float32 | Scalar::Float64), Json::Number(_)) => Ok(()),
+        // An occurrence without a value keeps its place in a list of values.
+        (Some(_), Json::Null) if shape.node(node).is_list() => Ok(()),
         (_, json) => Err(format!("{path} is {json:?}")),
     }
 }

@@ -72,6 +72,10 @@ impl TextWriter for XmlWriter {
         let len = bytes.len();
         (bytes, len)
     }
+    #[inline]
+    fn refusal(&mut self) -> Option<Finding> {
+        self.take_fault().map(|fault| fault.finding())
+    }
     fn any<'s>(part: TextPart<Self>) -> AnyPart<'s> {
         AnyPart::Xml(part)
     }

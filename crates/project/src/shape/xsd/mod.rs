@@ -80,8 +80,15 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     let Building { builder, of_node, leaves, limits } = building;
     let limits = SourceLimits::new(Definition::XmlSchema, limits);
     let namespaces = of_node.iter().any(|of| *of != 0).then_some(Namespaces { uris: reader.uris, of_node });
-    let style =
-        XmlStyle { root: None, record: name, spacing: Spacing::Compact, namespaces, leaves, ..XmlStyle::default() };
+    let style = XmlStyle {
+        root: None,
+        record: name,
+        spacing: Spacing::Compact,
+        namespaces,
+        leaves,
+        is_described: true,
+        ..XmlStyle::default()
+    };
     Ok(ShapeFile {
         path: reference.path.clone(),
         form: Form::Xml(style),

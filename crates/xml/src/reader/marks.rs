@@ -1,0 +1,125 @@
+//! The attributes of an element: values, and marks such as `xsi:nil`.
+
+use quayline_core::{NodeId, Sink};
+use quick_xml::events::BytesStart;
+use quick_xml::events::attributes::Attribute;
+
+use super::Running;
+use crate::fault::{Syntax, XmlFaultKind};
+use crate::text::local_name;
+
+/// A prefix that an element declares.
+pub(super) struct Declared {
+    /// Number of groups that are open around the element.
+    pub(super) depth: usize,
+    prefix: String,
+    /// True if the namespace is [`INSTANCE`].
+    is_instance: bool,
+}
+
+/// Maximum number of prefixes in scope for that namespace: 64. Each prefixed attribute is compared with all of them. Attributes with
+/// further prefixes are reported as unknown.
+const PREFIXES_MAX: usize = 64;
+
+/// Namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
+const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
+/// The attributes of an element.
+#[derive(Clone, Default)]
+pub(super) struct Marks<'x> {
+    pub(super) nil: bool,
+    pub(super) escaped: bool,
+    /// Local name of the type in `xsi:type`.
+    pub(super) of_type: Option<String>,
+    /// The element's own attributes.
+    pub(super) own: Vec<Attribute<'x>>,
+    /// Fields whose attributes are in the form of `escaped="true"`.
+    pub(super) escaped_fields: Vec<NodeId>,
+}
+
+impl<'x, S: Sink> Running<'_, 'x, S> {
+    /// Records the prefixes that an element declares for the namespace of `xsi:type`, or declares again for another namespace.
+    fn declare(&mut self, tag: &BytesStart<'x>) {
+        let depth = self.open.len();
+        for attribute in tag.attributes().flatten() {
+            // `xmlns:` without a prefix is not XML. It must not put every attribute without a prefix into that namespace.
+            let Some(("xmlns", prefix)) = attribute.key.as_ref().split_once(':') else { continue };
+            let is_instance = &*attribute.value == INSTANCE;
+            if prefix.is_empty() || !is_instance && !self.is_instance(prefix) {
+                continue;
+            }
+            if self.instance.len() < PREFIXES_MAX {
+                self.instance.push(Declared { depth, prefix: prefix.to_owned(), is_instance });
+            } else if !is_instance {
+                // Without a place for it, the prefix loses its meaning in all elements, and its attributes are reported.
+                self.instance.retain(|declared| declared.prefix != prefix);
+            }
+        }
+    }
+
+    /// Returns whether a prefix is for the namespace of `xsi:type`: `xsi`, or a prefix that the element or an enclosing one declares for it.
+    fn is_instance(&self, prefix: &str) -> bool {
+        let declared = self.instance.iter().rev().find(|declared| declared.prefix == prefix);
+        prefix == "xsi" || declared.is_some_and(|declared| declared.is_instance)
+    }
+
+    /// Reads the attributes of an element of `node`. A field with the name of an attribute takes precedence over the attribute's special meaning.
+    pub(super) fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, node: Option<NodeId>, at: usize) -> Marks<'t> {
+        let mut marks = Marks::default();
+        // Documents of an XML schema have no marks of Quayline's own.
+        let described = self.plan.is_described;
+        let mut of_xml = Vec::new();
+        if tag.attributes_raw().is_empty() {
+            return marks;
+        }
+        if tag.attributes_raw().contains("xmlns:") {
+            self.declare(tag);
+        }
+        for attribute in tag.attributes() {
+            let Ok(attribute) = attribute else {
+                self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, None);
+                return marks;
+            };
+            let name = attribute.key.as_ref();
+            let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
+            let local = local_name(name);
+            let yes = matches!(&*attribute.value, "true" | "1");
+            let is_truth = yes || matches!(&*attribute.value, "false" | "0");
+            let field = |name: &str| self.plan.attribute(node?, name);
+            match (prefix, local) {
+                ("xmlns", _) | ("", "xmlns") => {}
+                ("", "nil" | "escaped" | "text.escaped") if described || !is_truth || field(local).is_some() => {
+                    marks.own.push(attribute);
+                }
+                (prefix, "nil") if !described || self.is_instance(prefix) => marks.nil = yes,
+                ("", "escaped" | "text.escaped") => marks.escaped = yes,
+                ("xml", _) if field(local).is_some() => of_xml.push(attribute),
+                ("xml", _) if described => {}
+                ("xml", _) if local.strip_suffix(".escaped").and_then(field).is_some() => {
+                    marks.escaped_fields.extend(local.strip_suffix(".escaped").and_then(field).filter(|_| yes));
+                }
+                ("xml", _) => {}
+                (prefix, "type") if self.is_instance(prefix) => {
+                    marks.of_type = Some(local_name(attribute.value.trim()).to_owned());
+                }
+                (prefix, _) if self.is_instance(prefix) => {}
+                _ if described => marks.own.push(attribute),
+                _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
+                    Some(escaped) if yes => marks.escaped_fields.push(escaped),
+                    Some(_) => {}
+                    None => marks.own.push(attribute),
+                },
+            }
+        }
+        // `xml:lang` is the field of its name, unless that is the element's own attribute `lang`.
+        for attribute in of_xml {
+            let name = local_name(attribute.key.as_ref());
+            let is_own = |own: &Attribute<'_>| local_name(own.key.as_ref()) == name;
+            let of_xml = node.and_then(|node| self.plan.attribute(node, name));
+            if of_xml.is_some_and(|field| self.plan.is_of_xml[field.index()]) || !marks.own.iter().any(is_own) {
+                marks.own.push(attribute);
+            }
+        }
+        marks
+    }
+}
