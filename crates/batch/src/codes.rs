@@ -16,3 +16,5 @@ pub(crate) const DATABASE: Code = Code("JOB-031");
 pub(crate) const DATABASE_VERSION: Code = Code("JOB-032");
 pub(crate) const NOT_ABANDONABLE: Code = Code("JOB-033");
 pub(crate) const SAME_VARIABLE: Code = Code("JOB-034");
+pub(crate) const PADDED: Code = Code("JOB-035");
+pub(crate) const SKIPPED_ALL: Code = Code("JOB-036");

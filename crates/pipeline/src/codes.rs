@@ -25,6 +25,8 @@ pub(crate) const LINE_FEED: Code = Code("CNV-038");
 pub(crate) const SKIPPED_UNKNOWN: Code = Code("CNV-039");
 /// Members, elements or attributes were left out because the user asked for it.
 pub(crate) const IGNORED: Code = Code("CNV-040");
+/// The map left documents out.
+pub(crate) const DROPPED: Code = Code("CNV-041");
 /// The way out for lines that `lines:crlf` joins.
 pub(crate) const LINE_FEED_HINT: &str =
     "if some lines end in LF only, use `--framing lines:strip-cr`, which reads both line ends";

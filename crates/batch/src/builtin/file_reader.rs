@@ -17,6 +17,7 @@ use quayline_pipeline::StrayLineEnds;
 use super::fingerprint::{self, FINGERPRINT_BYTES};
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
+use crate::codes;
 use crate::context::StepContext;
 use crate::error::{Kind, Thrown};
 use crate::work::Work;
@@ -349,6 +350,13 @@ impl FileReader {
                     );
                     return Err(Thrown::of(&["quayline.Configuration"], message)
                         .hint("divide the file into fewer ranges, or remove these items from the file"));
+                }
+                if let Some(step) = &self.step {
+                    let (path, items, skip) = (self.path.display(), self.number - 1, self.skip);
+                    step.note(codes::SKIPPED_ALL.0, || {
+                        let code = codes::SKIPPED_ALL;
+                        format!("{path}: {code}: the file has {items} items, and the property skip leaves out {skip}")
+                    });
                 }
                 break;
             }

@@ -16,6 +16,7 @@ use super::file_reader::{damaged, numbers};
 use super::limits::limits;
 use super::partial::{Ends, Partial, changed, io, too_short};
 use crate::artifact::{Answer, Injected, Item, Lent, Writer};
+use crate::codes;
 use crate::error::Thrown;
 use crate::work::Work;
 use quayline_meter::{WaitFor, waiting};
@@ -117,12 +118,17 @@ impl FileWriter {
             if number > 0 {
                 self.buffer.extend_from_slice(&self.separator);
             }
-            if let (Some(FramingSpec::Fixed { length }), None) = (&self.framing, self.pad)
+            if let Some(FramingSpec::Fixed { length }) = &self.framing
                 && item.len() < *length
             {
-                let message = format!("an item has {} bytes, expected {length}", item.len());
-                return Err(Thrown::of(&["quayline.Rejected"], message)
-                    .hint("add the property pad, the byte that fills short items: space, or 0x40 in EBCDIC"));
+                if self.pad.is_none() {
+                    let message = format!("an item has {} bytes, expected {length}", item.len());
+                    return Err(Thrown::of(&["quayline.Rejected"], message)
+                        .hint("add the property pad, the byte that fills short items: space, or 0x40 in EBCDIC"));
+                }
+                self.to.note(codes::PADDED, || {
+                    format!("an item of {} bytes is filled to {length}, so its length is lost", item.len())
+                });
             }
             match &mut self.framer {
                 Some(framer) => {

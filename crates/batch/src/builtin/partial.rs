@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::system_error_text;
+use quayline_core::{Code, system_error_text};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::artifact::{Answer, Injected};
@@ -59,6 +59,13 @@ impl Partial {
         partial.push(".partial");
         partial.push(more);
         partial.into()
+    }
+
+    /// Adds a note about the file to the job log.
+    pub(super) fn note(&self, code: Code, text: impl FnOnce() -> String) {
+        if let Some(step) = &self.step {
+            step.note(code.0, || format!("{}: {code}: {}", self.path.display(), text()));
+        }
     }
 
     /// Refuses a file that another partition of the step writes.

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use quayline_batch::artifact::{Answer, Item, ItemPlace, Lent, Reader};
+use quayline_batch::event::Observer;
 use quayline_batch::record::Execution;
 use quayline_batch::{BatchStatus, Thrown, Work};
 
+use crate::builtins::Log;
 use crate::kit::{Process, backend, given, job, medium, properties};
 
 fn process(folder: &Path) -> Process {
@@ -194,6 +196,32 @@ fn short_items_of_one_length_are_filled_on_request_only() {
     failed(&with(&[("pad", "two")]), "pad");
     let mf = process(folder.path()).start(&copy(&[("file", "in")], "", &[("file", "o"), ("framing", "mf")], ""), &[]);
     failed(&mf, "framing");
+}
+
+/// Items that were filled, and a file that `skip` leaves out as a whole, had no trace.
+#[test]
+fn filled_items_and_skipped_files_are_in_the_job_log() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), "a\nbbbb\n\n").unwrap();
+    let run = |reader: &[(&str, &str)], writer: &[(&str, &str)]| {
+        let mut process = process(folder.path());
+        let log = std::sync::Arc::new(Log::default());
+        process.engine.observers.push(std::sync::Arc::clone(&log) as std::sync::Arc<dyn Observer>);
+        completed(&process.start(&copy(reader, "", writer, ""), &[]));
+        let text = log.0.lock().clone();
+        text
+    };
+    let filled = [("file", "out"), ("framing", "fixed:4"), ("pad", "space")];
+    let said = run(&[("file", "in")], &filled);
+    assert!(
+        said.contains("JOB-035: an item of 1 bytes is filled to 4") && said.contains("an item of 0 bytes"),
+        "{said}"
+    );
+    assert_eq!(said.matches("JOB-035").count(), 2, "{said}");
+    let plain = [("file", "out")];
+    let said = run(&[("file", "in"), ("skip", "9")], &plain);
+    assert!(said.contains("JOB-036: the file has 3 items, and the property skip leaves out 9"), "{said}");
+    assert!(!run(&[("file", "in"), ("skip", "3")], &plain).contains("JOB-036"));
 }
 
 /// Processes that a command starts end together with the command.

@@ -288,12 +288,12 @@ fn an_interchange_is_written_with_its_envelope() {
         UNB+UNOC:3+ACME:14+OTHER+260131:1205+77++++++1'UNH+1+ORDERS:D:96A:UN'BGM++P1'DTM+137'UNS+S'UNT+5+1'UNH+2+ORDERS:D:96A:UN'BGM++P2'DTM+137'UNS+S'UNT+5+2'UNH+3+ORDERS:D:96A:UN'BGM++P3'DTM+137'UNS+S'UNT+5+3'UNZ+3+77'<no newline>
     "#]]);
     let long = "S".repeat(36);
-    for (options, found) in [
-        (format!("--sender 14:{long}"), "UNB S002 0004: it is not at most 35 characters"),
-        ("--sender 99999:ACME".to_owned(), "UNB S002 0007: it is not at most 4 characters"),
+    for (options, code, found) in [
+        (format!("--sender 14:{long}"), 2, "UNB S002 0004: it is not at most 35 characters"),
+        ("--sender 99999:ACME".to_owned(), 1, "UNB S002 0007 is not at most 4 characters"),
     ] {
         let ran = world.run(&format!("translate -q -m out.qmap orders.csv --receiver OTHER {options}"));
-        ran.code(2);
+        ran.code(code);
         assert!(ran.err().contains(found), "{}", ran.err());
     }
     world.run("translate -q -m out.qmap orders.csv --sender 14:ACME").check(expect![[r#"
@@ -638,4 +638,20 @@ fn statistics_have_the_cpu_time_of_the_map() {
         Some("thread clock") => assert!(segments == 0.0 && !phases.contains_key("map"), "{stats}"),
         other => panic!("{other:?}: {stats}"),
     }
+}
+
+/// A document that a map drops vanished: no finding counted it.
+#[test]
+fn documents_that_a_map_drops_are_counted() {
+    let world = World::with([
+        ("in.shape", &b"row\n  id text\n"[..]),
+        ("m.qmap", b"source \"in.shape\"\ntarget row \"in.shape\"\n\nid = id\nif id = \"x\" {\n  drop\n}\n"),
+        ("in.jsonl", b"{\"id\":\"a\"}\n{\"id\":\"x\"}\n{\"id\":\"x\"}\n"),
+        ("clean.jsonl", b"{\"id\":\"a\"}\n"),
+    ]);
+    let ran = world.run("translate -m m.qmap in.jsonl");
+    assert_eq!(ran.code(0).out(), "{\"id\":\"a\"}\n");
+    let told = "note[CNV-041]: 2 documents are left out by `drop` in the map; the first is here\n  at in.jsonl:2";
+    assert!(ran.err().contains(told), "{}", ran.err());
+    assert!(!world.run("translate -m m.qmap clean.jsonl").code(0).err().contains("CNV-041"));
 }

@@ -14,12 +14,14 @@ mod trace;
 mod waiting;
 mod world;
 
-use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, TextPlace, Value};
+use quayline_core::{ByteOffset, Finding, Limits, NodeId, Place, RecordNumber, Severity, Sink, TextPlace, Value};
 use quayline_map::{MapPlan, Mapper, Outputs};
 use quayline_meter::Phase;
 
 use crate::block::Block;
+use crate::codes;
 use crate::payload::Payload;
+use crate::repeats::{RepeatKey, Repeats, Words};
 use crate::target::{MapExtras, Target};
 
 pub(crate) use columns::ColumnsPart;
@@ -143,6 +145,8 @@ pub(crate) struct MapTarget<'p, O: Parts, V: Waits> {
     defers: bool,
     /// Additional results of the document that was accepted last.
     extra: Option<MapExtras>,
+    /// Documents that the map left out of the results of the document that was accepted last.
+    dropped: u64,
 }
 
 impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
@@ -153,7 +157,7 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
         let mapper = Mapper::watched(plan, outputs, host, observer, limits);
         let outputs = (0..).take_while(|output| plan.output(*output).is_some()).count();
         let front = Front { mapper, places, block: (0, 0), from: (0, 0), is_measured: false };
-        MapTarget { front, outputs, defers, extra: None }
+        MapTarget { front, outputs, defers, extra: None, dropped: 0 }
     }
 
     fn back(&mut self) {
@@ -181,9 +185,11 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
     /// Completes the output of the document, or withdraws it.
     fn complete(&mut self) -> Result<(), Vec<Finding>> {
         let mut notes = Vec::new();
+        self.dropped = 0;
         if !self.front.mapper.is_clean() {
             let outcome = self.front.mapper.outcome();
             let good = outcome.is_good();
+            self.dropped = outcome.dropped;
             notes = outcome.findings.into_iter().map(of_document).collect();
             if !good {
                 self.back();
@@ -253,6 +259,18 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
 
     fn take_extras(&mut self) -> Option<MapExtras> {
         self.extra.take()
+    }
+
+    fn add_repeats(&self, repeats: &mut Repeats, place: impl Fn() -> Place) {
+        let words = || Words {
+            one: "document is left out by `drop` in the map".to_owned(),
+            many: "documents are left out by `drop` in the map".to_owned(),
+            hint: "nothing to do if the map means them".to_owned(),
+            severity: Severity::Note,
+        };
+        for _ in 0..self.dropped {
+            repeats.add(codes::DROPPED, RepeatKey::Others, &place, words);
+        }
     }
 
     /// A map receives complete transactions, so this is never called.
