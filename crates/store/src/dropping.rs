@@ -112,12 +112,21 @@ impl Store {
                 Err(StoreError::LockTimeout { .. }) => false,
                 Err(error) => return Err(error),
             };
+            // Another process may have named the space since its note was read, and then released it: its entries are those of a file now.
+            if is_free && !self.is_noted(space)? {
+                continue;
+            }
             let is_over = until.is_some_and(|until| Instant::now() >= until);
             if !is_free || is_over || !self.clear_space(space, until)? {
                 left += 1;
             }
         }
         Ok(left)
+    }
+
+    /// Returns whether a space has a note now.
+    fn is_noted(&self, space: Space) -> Result<bool, StoreError> {
+        Ok(self.begin()?.read(Space::CATALOG, &key(NOTES, space))?.is_some())
     }
 
     /// Returns the noted spaces: those of deletions and copies that are in progress or were interrupted by a crash.

@@ -208,8 +208,7 @@ fn filled_items_and_skipped_files_are_in_the_job_log() {
         let log = std::sync::Arc::new(Log::default());
         process.engine.observers.push(std::sync::Arc::clone(&log) as std::sync::Arc<dyn Observer>);
         completed(&process.start(&copy(reader, "", writer, ""), &[]));
-        let text = log.0.lock().clone();
-        text
+        log.0.lock().clone()
     };
     let filled = [("file", "out"), ("framing", "fixed:4"), ("pad", "space")];
     let said = run(&[("file", "in")], &filled);

@@ -3,6 +3,7 @@
 mod clock;
 mod memory_bound;
 mod retry;
+mod sweep;
 mod tasks;
 
 use std::sync::Arc;

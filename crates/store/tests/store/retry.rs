@@ -1,7 +1,7 @@
 //! Number of bytes that a retry of failed messages reads, and the queue to which each message returns.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use quayline_store::queue::{FAILED_ON, GetWait, Message, QueueDefinition, QueueKind, RetryOutcome, Select};
 use quayline_store::{
@@ -9,11 +9,18 @@ use quayline_store::{
     MemoryEngine, Page, PageLimit, Position, Snapshot, Space, Store, StoreError, StoreLimits, Value,
 };
 
-/// Counts the bytes of the pages that are read.
-#[derive(Debug, Default)]
-struct Counting {
+/// Counts the bytes of the pages that are read, and can do something else after the catalog was read.
+#[derive(Default)]
+pub(crate) struct Counting {
     engine: MemoryEngine,
     bytes: AtomicUsize,
+    pub(crate) after_catalog: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl std::fmt::Debug for Counting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counting").field("engine", &self.engine).finish_non_exhaustive()
+    }
 }
 
 impl Engine for Counting {
@@ -31,6 +38,10 @@ impl Engine for Counting {
     ) -> Result<(), StoreError> {
         let read = self.engine.page(space, range, direction, limit, page);
         self.bytes.fetch_add(page.byte_len(), Ordering::Relaxed);
+        let hook = if space == Space::CATALOG { self.after_catalog.lock().expect("no panic").take() } else { None };
+        if let Some(hook) = hook {
+            hook();
+        }
         read
     }
 
@@ -71,7 +82,7 @@ impl Engine for Counting {
     }
 }
 
-fn opened() -> (Store, Arc<Counting>) {
+pub(crate) fn opened() -> (Store, Arc<Counting>) {
     let engine: Arc<Counting> = Arc::default();
     let shared: Arc<Counting> = Arc::clone(&engine);
     let clock = Arc::new(ManualClock::new(1_000_000, 1));
