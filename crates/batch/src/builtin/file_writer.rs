@@ -127,7 +127,7 @@ impl FileWriter {
                         .hint("add the property pad, the byte that fills short items: space, or 0x40 in EBCDIC"));
                 }
                 self.to.note(codes::PADDED, || {
-                    format!("an item of {} bytes is filled to {length}, so its length is lost", item.len())
+                    format!("an item was filled from {} to {length} bytes: its length is lost", item.len())
                 });
             }
             match &mut self.framer {

@@ -213,7 +213,7 @@ fn filled_items_and_skipped_files_are_in_the_job_log() {
     let filled = [("file", "out"), ("framing", "fixed:4"), ("pad", "space")];
     let said = run(&[("file", "in")], &filled);
     assert!(
-        said.contains("JOB-035: an item of 1 bytes is filled to 4") && said.contains("an item of 0 bytes"),
+        said.contains("JOB-035: an item was filled from 1 to 4 bytes") && said.contains("from 0 to 4 bytes"),
         "{said}"
     );
     assert_eq!(said.matches("JOB-035").count(), 2, "{said}");

@@ -153,7 +153,7 @@ impl EdiWriteError {
             EdiWriteError::Element => finding.hint("keep one of them: the content of the element says which"),
             EdiWriteError::Places { .. } => finding.hint("round it, or write an element that has the places"),
             EdiWriteError::Collision { .. } => {
-                finding.hint("replace the character, for example in the map, or let `delimiters` of the interchange's first document name others")
+                finding.hint("replace the character, for example in the map, or set other `delimiters` in the first document of the interchange")
             }
             EdiWriteError::Repetition => {
                 finding.hint("give `delimiters.repetition`, from X12 00402 or EDIFACT syntax 4 on")

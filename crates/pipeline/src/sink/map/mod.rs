@@ -265,7 +265,7 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
         let words = || Words {
             one: "document is left out by `drop` in the map".to_owned(),
             many: "documents are left out by `drop` in the map".to_owned(),
-            hint: "nothing to do if the map means them".to_owned(),
+            hint: "check the condition of `drop` if you expect these documents in the output".to_owned(),
             severity: Severity::Note,
         };
         for _ in 0..self.dropped {
