@@ -3,7 +3,7 @@
 use quayline_core::Code;
 
 use crate::layout::FieldIndex;
-use crate::{RecordPlan, ShortRecord};
+use crate::{NullAs, RecordPlan, ShortRecord};
 
 /// Reason for a note. A note refuses nothing; it reports content of the record that is not in the document, or that contradicts the
 /// copybook.
@@ -20,6 +20,10 @@ pub enum NoteKind {
     ZeroSign,
     /// A hexadecimal COMP-2 has more than the 53 bits of a double, and became the nearest.
     Rounded,
+    /// A number has more digits than its float keeps, and became the nearest. Of records that are written.
+    NearestFloat,
+    /// Blanks and binary zeros of one field are both null, which is written as the other of the two.
+    OtherNull,
     /// Preserved bytes were not restored, because the document has other values than they had.
     NotRestored,
     /// Occurrences of a table beyond its count hold bytes, where tables do not slide.
@@ -41,6 +45,8 @@ impl NoteKind {
             NoteKind::NotRestored => "REC-046",
             NoteKind::Stale => "REC-047",
             NoteKind::Short => "REC-048",
+            NoteKind::NearestFloat => "REC-049",
+            NoteKind::OtherNull => "REC-050",
         })
     }
 
@@ -65,6 +71,19 @@ impl NoteKind {
             NoteKind::BeyondPicture => both("value", "values", format!("of {name} with more digits than the picture")),
             NoteKind::ZeroSign => both("value", "values", format!("of {name} lost the minus sign of a zero")),
             NoteKind::Rounded => both("value", "values", format!("of {name} rounded to 53 bits")),
+            NoteKind::NearestFloat => {
+                let what = format!("of {name} with more digits than the float keeps, written as the nearest float");
+                both("value", "values", what)
+            }
+            NoteKind::OtherNull => {
+                let null =
+                    field.and_then(|field| plan.0.items.iter().find(|item| item.field == field)).map(|item| item.null);
+                let (found, written) = match null {
+                    Some(NullAs::LowValues) => ("spaces", "binary zeros"),
+                    _ => ("binary zeros", "spaces"),
+                };
+                both("value", "values", format!("of {name}: {found} that became null, which is written as {written}"))
+            }
             NoteKind::Stale => {
                 let what = format!("bytes in occurrences of {name} beyond its count, which are not in the document");
                 both("record has", "records have", what)
@@ -92,6 +111,10 @@ impl NoteKind {
             NoteKind::Short => "`--short error` rejects such records: the file may have been cut",
             NoteKind::Stale => "programs leave old data there; `--preserve` keeps these bytes",
             NoteKind::Rounded => "`--preserve` keeps the bytes beside the number",
+            NoteKind::NearestFloat => "only a decimal field, such as COMP-3, keeps all digits",
+            NoteKind::OtherNull => {
+                "`--preserve` keeps these bytes beside the null; with `--blank null` or `--low-values null` alone, null has one form"
+            }
             NoteKind::NotRestored => {
                 "nothing to do if the documents were edited on purpose: all other bytes were restored"
             }

@@ -78,6 +78,49 @@ fn is_zero(text: &[u8]) -> bool {
     !text[..end].iter().any(|b| matches!(b, b'1'..=b'9'))
 }
 
+/// Returns true if `x`, written with as many digits as `text`, gives the number of `text` back.
+///
+/// Floats keep every number of 6 digits (32 bits) and 15 digits (64 bits); for longer ones this depends on the number. `text` is a
+/// decimal number, with or without a sign, a point and an exponent.
+#[must_use]
+pub fn keeps_number(text: &[u8], x: f64) -> bool {
+    /// A 64-bit float has at most 767 significant digits.
+    const DIGITS_MAX: usize = 767;
+    let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+        Some(at) => (&text[..at], core::str::from_utf8(&text[at + 1..]).ok().and_then(|text| text.parse::<i64>().ok())),
+        None => (text, Some(0)),
+    };
+    let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
+    let is_digit = |byte: &u8| matches!(byte, b'1'..=b'9');
+    let (Some(first), Some(last)) = (mantissa.iter().position(is_digit), mantissa.iter().rposition(is_digit)) else {
+        return x == 0.0;
+    };
+    let digits = || mantissa[first..=last].iter().filter(|byte| **byte != b'.');
+    let precision = digits().count() - 1;
+    let Some(exponent) = exponent.filter(|_| precision < DIGITS_MAX) else { return false };
+    // Power of ten of the first digit.
+    let place = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
+    let power = if first < point { place(point - first) - 1 } else { -place(first - point) };
+    let written = format!("{:.precision$e}", x.abs());
+    let Some((written, of_ten)) = written.split_once('e') else { return false };
+    of_ten.parse::<i64>().ok() == power.checked_add(exponent)
+        && written.bytes().filter(|byte| *byte != b'.').eq(digits().copied())
+}
+
+/// Returns true if the number of `text` was rounded to become `value`, a float; see [`keeps_number`].
+#[inline]
+#[must_use]
+pub fn is_rounded_float(text: &[u8], value: &Value<'_>) -> bool {
+    let is_short = |digits_max| text.len() <= digits_max && !text.iter().any(|byte| matches!(byte, b'e' | b'E'));
+    match *value {
+        Value::Float32(_) if is_short(6) => false,
+        Value::Float64(_) if is_short(15) => false,
+        Value::Float32(x) => !keeps_number(text, x.into()),
+        Value::Float64(x) => !keeps_number(text, x),
+        _ => false,
+    }
+}
+
 /// Longest number in characters that [`read_number`] reads: the 38 digits that a field may have, and room for leading zeros.
 const TEXT_MAX: usize = 64;
 
@@ -159,6 +202,36 @@ mod tests {
 
     fn decimal() -> Scalar {
         Scalar::Decimal { digits: 9, scale: 2, signed: true }
+    }
+
+    #[test]
+    fn floats_keep_numbers_of_few_digits() {
+        for (text, kept32, kept64) in [
+            ("16777216", true, true),
+            ("16777217", false, true),
+            ("0.1", true, true),
+            ("-0.100000", true, true),
+            ("3.14159265", false, true),
+            ("9007199254740992", true, true),
+            ("9007199254740993", false, false),
+            ("1e10", true, true),
+            ("12345.678e-3", true, true),
+            ("0.30000000000000004", false, true),
+            ("0.1000000000000000055511151231257827021181583404541015625", false, true),
+            ("0.1000000000000000055511151231257827021181583404541015626", false, false),
+            ("0", true, true),
+            ("000.000e5", true, true),
+            ("1.17549421e-38", true, true),
+            ("1.23456e-42", false, true),
+            ("0.000001", true, true),
+        ] {
+            let short = Value::Float32(text.parse().expect("a number"));
+            assert_eq!(is_rounded_float(text.as_bytes(), &short), !kept32, "{text} in 32 bits");
+            let long = Value::Float64(text.parse().expect("a number"));
+            assert_eq!(is_rounded_float(text.as_bytes(), &long), !kept64, "{text} in 64 bits");
+        }
+        assert!(!keeps_number(format!("1{}1", "0".repeat(2_000)).as_bytes(), 1e300));
+        assert!(!keeps_number(b"1e99999999999999999999", f64::MAX));
     }
 
     #[test]

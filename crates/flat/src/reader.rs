@@ -1,8 +1,10 @@
 //! The source that reads rows.
 
+use core::cell::Cell;
+
 use quayline_core::{
     Digits, Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink,
-    Value, read_bool, read_number,
+    Value, is_rounded_float, read_bool, read_number,
 };
 
 use crate::cells::Cells;
@@ -38,6 +40,8 @@ pub struct CsvReader {
     texts: Vec<bool>,
     /// For each cell of a row, true if its column's type has an empty text.
     text_cells: Vec<bool>,
+    /// The first leaf whose number was rounded to a float since the last [`CsvReader::take_rounded`].
+    rounded: Option<NodeId>,
 }
 
 /// Content of a row.
@@ -71,6 +75,7 @@ impl CsvReader {
             nulls: Vec::new(),
             texts: Vec::new(),
             text_cells: Vec::new(),
+            rounded: None,
         };
         reader.note_types(&[]);
         reader.note_present();
@@ -146,6 +151,11 @@ impl CsvReader {
         &self.header.warnings
     }
 
+    /// Returns the first float of the rows since the last call whose number has more digits than the float keeps.
+    pub fn take_rounded(&mut self) -> Option<NodeId> {
+        self.rounded.take()
+    }
+
     /// Sends one row to `sink`.
     ///
     /// # Errors
@@ -188,10 +198,12 @@ impl CsvReader {
         for cell in blanks {
             self.cells.replace_byte(row.raw, cell, Moment::DATE_LEN, b'T');
         }
-        let source = Source { reader: self, raw: row.raw, ascii };
+        let source = Source { reader: self, raw: row.raw, ascii, rounded: Cell::new(None) };
         sink.enter(NodeId::ROOT);
         source.children(NodeId::ROOT, 0, sink);
         sink.leave(NodeId::ROOT);
+        let rounded = source.rounded.get();
+        self.rounded = self.rounded.or(rounded);
         Ok(RowRead::Document)
     }
 
@@ -234,6 +246,7 @@ struct Source<'a> {
     reader: &'a CsvReader,
     raw: &'a [u8],
     ascii: bool,
+    rounded: Cell<Option<NodeId>>,
 }
 
 impl Source<'_> {
@@ -277,7 +290,9 @@ impl Source<'_> {
         match self.reader.header.cells[at as usize] {
             Some(cell) if !self.reader.cells.is_empty_cell(cell) => {
                 let NodeKind::Scalar(scalar) = &reader.shape.node(node).kind else { return };
-                send_cell(sink, node, scalar, reader.cells.run(self.raw, cell), self.ascii);
+                if send_cell(sink, node, scalar, reader.cells.run(self.raw, cell), self.ascii) {
+                    self.rounded.set(self.rounded.get().or(Some(node)));
+                }
             }
             // Inside a list a place must be kept.
             cell if in_list || (cell.is_some() && self.reader.is_null(node)) => sink.value(node, Value::Null),
@@ -286,18 +301,24 @@ impl Source<'_> {
     }
 }
 
-/// Sends a cell that is not empty. Cells of bytes and of truth values were checked before.
+/// Sends a cell that is not empty. Cells of bytes and of truth values were checked before. Returns true if a number was rounded to a
+/// float.
 #[inline]
-pub(crate) fn send_cell<S: Sink>(sink: &mut S, node: NodeId, scalar: &Scalar, run: Run<'_>, is_ascii: bool) {
+pub(crate) fn send_cell<S: Sink>(sink: &mut S, node: NodeId, scalar: &Scalar, run: Run<'_>, is_ascii: bool) -> bool {
     let mut scratch: NumberScratch = [0; _];
     let number = match scalar {
         Scalar::Text { .. } => None,
-        Scalar::Bytes { .. } => return send_bytes(sink, node, run.bytes()),
+        Scalar::Bytes { .. } => {
+            send_bytes(sink, node, run.bytes());
+            return false;
+        }
         Scalar::Bool => truth_of(run.bytes()).map(Value::Bool),
         scalar => read_number(scalar, run.bytes(), &mut scratch),
     };
+    let is_rounded = number.as_ref().is_some_and(|number| is_rounded_float(run.bytes(), number));
     let text = if is_ascii { Value::Ascii(run) } else { Value::Text(run) };
     sink.value(node, number.unwrap_or(text));
+    is_rounded
 }
 
 #[inline(never)]

@@ -27,6 +27,8 @@ pub(crate) const SKIPPED_UNKNOWN: Code = Code("CNV-039");
 pub(crate) const IGNORED: Code = Code("CNV-040");
 /// The map left documents out.
 pub(crate) const DROPPED: Code = Code("CNV-041");
+/// Numbers of documents became the nearest floats.
+pub(crate) const ROUNDED: Code = Code("CNV-042");
 /// The way out for lines that `lines:crlf` joins.
 pub(crate) const LINE_FEED_HINT: &str =
     "if some lines end in LF only, use `--framing lines:strip-cr`, which reads both line ends";

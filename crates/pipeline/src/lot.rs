@@ -5,7 +5,7 @@ use core::fmt::Debug;
 use core::ops::Range;
 use std::sync::Arc;
 
-use quayline_core::{ByteOffset, Code, Finding, Place, RecordNumber, Severity, Tally};
+use quayline_core::{ByteOffset, Code, Finding, NodeId, Place, RecordNumber, Severity, Shape, Tally};
 use quayline_edi::Surroundings;
 
 use crate::block::{Block, Position, Units};
@@ -159,6 +159,22 @@ impl Lot {
             severity: Severity::Note,
         };
         self.repeats.add(codes::IGNORED, RepeatKey::Others, place, words);
+    }
+
+    /// Counts a document with a number that was rounded to a float; `node` is the first such leaf of `shape`.
+    #[cold]
+    pub(crate) fn note_rounded(&mut self, shape: &Shape, node: NodeId, place: impl FnOnce() -> Place) {
+        let path = shape.path(node);
+        let words = || {
+            let what = format!("with more digits than the float {path} keeps; the nearest float is used");
+            Words {
+                one: format!("document has a number {what}"),
+                many: format!("documents have a number {what}"),
+                hint: "describe the field as a decimal to keep all digits".to_owned(),
+                severity: Severity::Warning,
+            }
+        };
+        self.repeats.add(codes::ROUNDED, RepeatKey::Value(path.clone()), place, words);
     }
 
     /// Creates an empty lot.

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use quayline_core::{
-    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, SourceLimits, Value, read_bool, read_number,
+    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, SourceLimits, Value, is_rounded_float,
+    read_bool, read_number,
 };
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
@@ -39,6 +40,8 @@ pub struct XmlReader {
     text: String,
     /// True if something was ignored since the last [`XmlReader::take_ignored`].
     ignored: bool,
+    /// The first node whose number was rounded to a float since the last [`XmlReader::take_rounded`].
+    rounded: Option<NodeId>,
 }
 
 /// Data that does not change from record to record.
@@ -143,6 +146,7 @@ impl XmlReader {
             stamp: 0,
             text: String::new(),
             ignored: false,
+            rounded: None,
         })
     }
 
@@ -182,10 +186,12 @@ impl XmlReader {
             sent: false,
             instance: Vec::new(),
             ignored: false,
+            rounded: None,
         };
         run.document();
         let (faults, sent) = (run.faults, run.sent);
         self.ignored |= run.ignored;
+        self.rounded = self.rounded.or(run.rounded);
         if faults.is_empty() { Ok(()) } else { Err(XmlFaults { faults, sent }) }
     }
 }
@@ -206,6 +212,7 @@ struct Running<'r, 'x, S> {
     /// Prefixes in scope that the record declares for the namespace of `xsi:type`, and those that hide one of them.
     instance: Vec<Declared>,
     ignored: bool,
+    rounded: Option<NodeId>,
 }
 
 /// A group occurrence that is open.
@@ -627,7 +634,11 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 (Scalar::Decimal { .. }, Some(whole)) if whole.ends_with(|c: char| c.is_ascii_digit()) => whole,
                 _ => number,
             };
-            if let Some(number) = read_number(scalar, number.as_bytes(), &mut [0; _]) {
+            let text = number.as_bytes();
+            if let Some(number) = read_number(scalar, text, &mut [0; _]) {
+                if is_rounded_float(text, &number) {
+                    self.rounded.get_or_insert(node);
+                }
                 return self.value(node, occurrence, number, at);
             }
         }

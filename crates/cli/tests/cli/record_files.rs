@@ -291,3 +291,55 @@ fn level_88_names_stand_for_their_values_in_both_directions() {
     let ran = world.run("convert r.dat -c r.cpy -e cp037 --to jsonl");
     assert!(ran.code(0).out().starts_with("{\"STATUS\":\"A\",\"CODES\":[0,-1],\"PLACE\":\"F\"}"), "{}", ran.out());
 }
+
+/// `16777217` became 16777216 in COMP-1, and `0.12345675` the nearest hexadecimal float, without a word.
+#[test]
+fn numbers_that_a_float_rounds_are_counted() {
+    let world = World::new();
+    world.write("r.cpy", "       01 R.\n          05 A COMP-1.\n          05 B COMP-2.\n");
+    let kept = "{\"A\":0.1,\"B\":9007199254740992}\n";
+    world.write("in.jsonl", format!("{{\"A\":16777217,\"B\":1}}\n{{\"A\":\"16777217\",\"B\":1}}\n{kept}"));
+    world.write("in.csv", "A,B\n16777217,1\n16777217,1\n0.1,9007199254740992\n");
+    let record = |a: &str, b: &str| format!("<record><A>{a}</A><B>{b}</B></record>");
+    world
+        .write("in.xml", format!("<rows>{0}{0}{1}</rows>", record("16777217", "1"), record("0.1", "9007199254740992")));
+    for input in ["in.jsonl", "in.csv", "in.xml"] {
+        for target in ["record", "jsonl", "parquet"] {
+            let ran = world.run(&format!("convert {input} -c r.cpy -e ascii --dialect gnucobol --to {target} -o out"));
+            let said = ran.code(0).err();
+            let noted = "warning[CNV-042]: 2 documents have a number with more digits than the float A keeps";
+            assert!(said.contains(noted) && said.matches("CNV-042").count() == 1, "{input} to {target}: {said}");
+        }
+    }
+    world.write("hex.jsonl", "{\"A\":0.12345675,\"B\":0.1}\n{\"A\":0.123456,\"B\":0.1}\n");
+    let said = world.run("convert hex.jsonl -c r.cpy -e cp037 --dialect ibm --to record -o out").code(0).err();
+    assert!(said.contains("warning[REC-049]: 1 value of A (COMP-1) with more digits than the float keeps"), "{said}");
+}
+
+/// Binary zeros came back as spaces without a word if blanks were null too.
+#[test]
+fn two_forms_of_null_are_counted() {
+    let world = World::new();
+    world.write("r.cpy", "       01 R.\n          05 N PIC 9(3).\n          05 T PIC X(3).\n");
+    world.write("in.dat", "   abc\0\0\0abc001abc\0\0\0abc");
+    let both = "convert in.dat -c r.cpy -e ascii --blank null --low-values null";
+    for (more, noted) in [
+        (
+            "--to record -o out",
+            Some("2 values of N (PIC 9(3)): binary zeros that became null, which is written as spaces"),
+        ),
+        (
+            "--to record -o out --null low-values",
+            Some("1 value of N (PIC 9(3)): spaces that became null, which is written as binary zeros"),
+        ),
+        ("--to jsonl --preserve", None),
+    ] {
+        let said = world.run(&format!("{both} {more}")).code(0).err();
+        assert_eq!(said.contains("warning[REC-050]"), noted.is_some(), "{more}: {said}");
+        assert!(said.contains(noted.unwrap_or_default()), "{more}: {said}");
+    }
+    for one in ["--blank null --low-values raw", "--blank raw --low-values null"] {
+        let said = world.run(&format!("convert in.dat -c r.cpy -e ascii --to record -o out {one}")).code(0).err();
+        assert!(!said.contains("REC-050"), "{one}: {said}");
+    }
+}

@@ -56,7 +56,7 @@ use crate::item::{Loaded, Scratch, as_text, fault_of_date, integer, read};
 use crate::layout::{ByteOrder, Encoding, FieldIndex, FloatFormat};
 use crate::plan::{Choice, Item, ItemForm, Op, Plan, Table};
 use crate::{
-    BadValue, FaultKind, NoteKind, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
+    BadValue, FaultKind, NoteKind, NullAs, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
     ShortRecord,
 };
 
@@ -640,8 +640,12 @@ impl State {
         match policy {
             BadValue::Null => {
                 sink.value(node, Value::Null);
-                if !matches!(kind, FaultKind::Blank | FaultKind::LowValues) {
-                    self.note(plan, NoteKind::Nulled, Some(item.field), at);
+                match (kind, item.null) {
+                    (FaultKind::LowValues, NullAs::Spaces) | (FaultKind::Blank, NullAs::LowValues) => {
+                        self.note(plan, NoteKind::OtherNull, Some(item.field), at);
+                    }
+                    (FaultKind::Blank | FaultKind::LowValues, _) => {}
+                    _ => self.note(plan, NoteKind::Nulled, Some(item.field), at),
                 }
             }
             BadValue::Raw if is_short => sink.value(node, Value::Raw(&self.padded.raw[..item.size])),

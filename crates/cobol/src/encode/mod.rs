@@ -12,9 +12,10 @@ mod views;
 
 use quayline_core::{NodeId, NodeKind, Sink, Value};
 
-use crate::item::{Scratch, as_text, encode_item, integer, keeps_raw, loaded, plain_date, read};
+use crate::item::{Scratch, as_text, encode_item, integer, is_nearest_float, keeps_raw, loaded, plain_date, read};
+use crate::layout::FieldIndex;
 use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind};
-use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordNote, RecordPlan};
+use crate::{Absent, FaultKind, NoteKind, RecordDecoder, RecordFault, RecordFaults, RecordNote, RecordPlan};
 
 use fast::{Put, Way, put_text};
 use views::{Given, NullView};
@@ -697,8 +698,20 @@ impl State {
         }
         match done {
             Ok(()) if matches!(value, Value::Null) && is_view => {}
-            Ok(()) => self.track(index, at, IsNull::of(value)),
+            Ok(()) => {
+                if is_nearest_float(plan, item, value, &self.image[at..at + item.size]) {
+                    self.note_nearest(item.field, at);
+                }
+                self.track(index, at, IsNull::of(value));
+            }
             Err(kind) => self.refuse(plan, kind, node, index, at, value),
+        }
+    }
+
+    #[cold]
+    fn note_nearest(&mut self, field: FieldIndex, offset: usize) {
+        if self.notes.len() < RecordDecoder::NOTES_MAX {
+            self.notes.push(RecordNote { kind: NoteKind::NearestFloat, field: Some(field), offset });
         }
     }
 

@@ -9,7 +9,7 @@ mod write;
 pub(crate) use dated::{fault_of_date, plain_date};
 pub(crate) use initial::{initial, initialise, literal};
 pub(crate) use read::{as_text, integer, read};
-pub(crate) use write::{char_byte, encode_item, hex_into, is_raw_text, keeps_raw};
+pub(crate) use write::{char_byte, encode_item, hex_into, is_nearest_float, is_raw_text, keeps_raw};
 
 use crate::plan::Plan;
 

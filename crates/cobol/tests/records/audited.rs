@@ -144,6 +144,38 @@ fn rounded_floats_are_counted() {
     }
 }
 
+/// A value that a float cannot hold became the nearest without a word.
+#[test]
+fn nearest_floats_are_counted() {
+    let notes = |dialect: &Dialect, usage: &str, value: Value<'_>| {
+        let plan = ascii(&format!("01 R.\n 05 A {usage}."), dialect);
+        let mut encoder = RecordEncoder::new(&plan);
+        encoder.enter(NodeId::ROOT);
+        encoder.value(NodeId(1), value);
+        encoder.leave(NodeId::ROOT);
+        encoder.take().expect("a number");
+        encoder.notes().iter().map(|note| note.kind.code().0).collect::<Vec<_>>()
+    };
+    let text = |text: &'static str| Value::Text(text.as_bytes().into());
+    let gnu = &Dialect::GNUCOBOL;
+    for rounded in [text("16777217"), Value::Int(16_777_217, 0), Value::Float64(16_777_217.0), text("3.14159265")] {
+        assert_eq!(notes(gnu, "COMP-1", rounded), ["REC-049"], "{rounded:?}");
+    }
+    for kept in [text("16777216"), text(" 0.1 "), Value::Int(1, 1), Value::Float64(0.1), Value::Float32(0.1), text("0")]
+    {
+        assert_eq!(notes(gnu, "COMP-1", kept), [""; 0], "{kept:?}");
+    }
+    assert_eq!(notes(gnu, "COMP-2", text("9007199254740993")), ["REC-049"]);
+    for kept in [text("9007199254740992"), text("0.1"), Value::Float64(1.0 / 3.0), Value::Float32(0.1)] {
+        assert_eq!(notes(gnu, "COMP-2", kept), [""; 0], "{kept:?}");
+    }
+    // A hexadecimal single has 21 to 24 bits.
+    assert_eq!(notes(&Dialect::IBM, "COMP-1", Value::Float32(0.123_456_79)), ["REC-049"]);
+    for kept in [Value::Float32(0.1), Value::Float32(0.123_456), text("0.123456")] {
+        assert_eq!(notes(&Dialect::IBM, "COMP-1", kept), [""; 0], "{kept:?}");
+    }
+}
+
 /// A number below the least hexadecimal float became 0 silently, and the bits of one near it were cut.
 #[test]
 fn hexadecimal_floats_have_a_least_number() {

@@ -25,6 +25,8 @@ pub struct FamilyReader {
     rows: Vec<Member>,
     faults: Vec<FlatFault>,
     moments: Vec<(NodeId, Moment)>,
+    /// The first leaf whose number was rounded to a float since the last [`FamilyReader::take_rounded`].
+    rounded: Option<NodeId>,
 }
 
 /// Outcome of reading the rows of a document.
@@ -65,6 +67,7 @@ impl FamilyReader {
             rows: Vec::new(),
             faults: Vec::new(),
             moments: Vec::new(),
+            rounded: None,
         })
     }
 
@@ -93,6 +96,11 @@ impl FamilyReader {
     #[must_use]
     pub fn warnings(&self) -> &[Finding] {
         &self.header.warnings
+    }
+
+    /// Returns the first float of the documents since the last call whose number has more digits than the float keeps.
+    pub fn take_rounded(&mut self) -> Option<NodeId> {
+        self.rounded.take()
     }
 
     /// Sends the document with the rows `raw`, the first of them on line `line`.
@@ -331,7 +339,9 @@ impl FamilyReader {
         {
             return sink.value(leaf, Value::Ascii(text[..].into()));
         }
-        send_cell(sink, leaf, scalar, run, run.bytes().iter().all(|b| (0x20..0x7f).contains(b)));
+        if send_cell(sink, leaf, scalar, run, run.bytes().iter().all(|b| (0x20..0x7f).contains(b))) {
+            self.rounded.get_or_insert(leaf);
+        }
     }
 }
 

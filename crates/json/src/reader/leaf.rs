@@ -1,6 +1,6 @@
 //! The values of leaves.
 
-use quayline_core::{Digits, NodeId, Run, Sink, Value};
+use quayline_core::{Digits, NodeId, Run, Sink, Value, is_rounded_float};
 
 use super::{Pass, Stop};
 use crate::fault::JsonError;
@@ -87,6 +87,9 @@ impl<S: Sink> Pass<'_, S> {
             _ if form == Form::Ascii => Value::Ascii(content.into()),
             _ => Value::Text(content.into()),
         };
+        if is_rounded_float(content, &value) {
+            self.reader.rounded.get_or_insert(node);
+        }
         self.sink.value(node, value);
         match self.reader.checks.as_ref().and_then(|checks| checks.value(node, value)) {
             Some(error) => Err(error),
@@ -123,6 +126,9 @@ impl<S: Sink> Pass<'_, S> {
         self.at = number.end;
         let error = match number_value(kind, &number, self.text, &mut self.reader.scratch) {
             Ok(value) => {
+                if is_rounded_float(&self.text[number.start..number.end], &value) {
+                    self.reader.rounded.get_or_insert(node);
+                }
                 self.sink.value(node, value);
                 self.reader.checks.as_ref().and_then(|checks| checks.value(node, value))
             }

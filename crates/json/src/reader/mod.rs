@@ -73,6 +73,8 @@ pub struct JsonReader {
     more: usize,
     /// True if a member was ignored since the last [`JsonReader::take_ignored`].
     ignored: bool,
+    /// The first node whose number was rounded to a float since the last [`JsonReader::take_rounded`].
+    rounded: Option<NodeId>,
 }
 
 /// State of a node that is kept from one member to the next.
@@ -127,6 +129,7 @@ impl JsonReader {
             problems: Vec::new(),
             more: 0,
             ignored: false,
+            rounded: None,
         }
     }
 
@@ -141,6 +144,11 @@ impl JsonReader {
     /// Returns whether the documents since the last call had members that the option [`Unknown::Ignore`] left out.
     pub fn take_ignored(&mut self) -> bool {
         core::mem::take(&mut self.ignored)
+    }
+
+    /// Returns the first float of the documents since the last call whose number has more digits than the float keeps.
+    pub fn take_rounded(&mut self) -> Option<NodeId> {
+        self.rounded.take()
     }
 
     /// Returns a reader that refuses documents beyond these limits of the nodes of `shape`.

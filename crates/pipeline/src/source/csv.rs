@@ -1,6 +1,6 @@
 //! Rows of CSV.
 
-use quayline_core::{Findings, Limits};
+use quayline_core::{Findings, Limits, Shape};
 use quayline_flat::{CsvReader, CsvStyle, Row, RowRead};
 use quayline_project::{Records, Schema};
 
@@ -12,6 +12,7 @@ use crate::target::Target;
 
 pub(crate) struct CsvSource {
     reader: CsvReader,
+    shape: Shape,
 }
 
 impl CsvSource {
@@ -31,7 +32,7 @@ impl CsvSource {
         if let Some(raw) = header {
             reader.header(Row { raw, line: 1 })?;
         }
-        Ok(CsvSource { reader })
+        Ok(CsvSource { reader, shape: schema.shape().clone() })
     }
 
     /// Returns warnings about the header.
@@ -44,7 +45,11 @@ impl Source for CsvSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let row = Row { raw: block.body(at), line: block.line(at) };
         target.begin(block.number(at), block.offset(at), block);
-        let findings = match self.reader.row(row, target.sink()) {
+        let read = self.reader.row(row, target.sink());
+        if let Some(node) = self.reader.take_rounded() {
+            lot.note_rounded(&self.shape, node, || place_of(block, at, &facts.file));
+        }
+        let findings = match read {
             Ok(RowRead::Blank) => {
                 lot.skipped(1);
                 return at + 1;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{Finding, Findings, Limits};
+use quayline_core::{Finding, Findings, Limits, Shape};
 use quayline_flat::{CsvStyle, FamilyRead, FamilyReader, FlatFault, Row, RowFamilies};
 use quayline_project::Schema;
 
@@ -14,6 +14,7 @@ use crate::target::Target;
 
 pub(crate) struct FamilySource {
     reader: FamilyReader,
+    shape: Shape,
 }
 
 impl FamilySource {
@@ -29,7 +30,7 @@ impl FamilySource {
         if let Some(raw) = header {
             reader.header(Row { raw, line: 1 })?;
         }
-        Ok(FamilySource { reader })
+        Ok(FamilySource { reader, shape: schema.shape().clone() })
     }
 
     /// Returns warnings about the header.
@@ -41,7 +42,11 @@ impl FamilySource {
 impl Source for FamilySource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         target.begin(block.number(at), block.offset(at), block);
-        let findings = match self.reader.document(block.body(at), block.line(at), target.sink()) {
+        let read = self.reader.document(block.body(at), block.line(at), target.sink());
+        if let Some(node) = self.reader.take_rounded() {
+            lot.note_rounded(&self.shape, node, || place_of(block, at, &facts.file));
+        }
+        let findings = match read {
             FamilyRead::Blank => {
                 lot.skipped(1);
                 return at + 1;

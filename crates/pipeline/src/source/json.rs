@@ -1,6 +1,6 @@
 //! JSON documents.
 
-use quayline_core::Limits;
+use quayline_core::{Limits, Shape};
 use quayline_json::{JsonReader, ReaderOptions, Unknown};
 use quayline_project::Schema;
 
@@ -13,6 +13,7 @@ use crate::target::Target;
 
 pub(crate) struct JsonSource {
     reader: JsonReader,
+    shape: Shape,
 }
 
 impl JsonSource {
@@ -22,7 +23,7 @@ impl JsonSource {
         if let Some(limits) = schema.source_limits() {
             reader = reader.with_limits(shape, limits);
         }
-        JsonSource { reader }
+        JsonSource { reader, shape: shape.clone() }
     }
 }
 
@@ -39,6 +40,11 @@ impl Source for JsonSource {
         let read = self.reader.read(block.body(at), target.sink());
         if self.reader.take_ignored() {
             lot.note_ignored(place);
+        }
+        if let Some(node) = self.reader.take_rounded()
+            && read.is_ok()
+        {
+            lot.note_rounded(&self.shape, node, place);
         }
         let findings = match read {
             Ok(()) => match target.accept() {

@@ -1,6 +1,6 @@
 //! Record elements of XML.
 
-use quayline_core::{Findings, Limits};
+use quayline_core::{Findings, Limits, Shape};
 use quayline_project::Schema;
 use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
 
@@ -12,6 +12,7 @@ use crate::target::Target;
 
 pub(crate) struct XmlSource {
     reader: XmlReader,
+    shape: Shape,
 }
 
 impl XmlSource {
@@ -20,7 +21,7 @@ impl XmlSource {
         if let Some(limits) = schema.source_limits() {
             reader = reader.with_limits(limits);
         }
-        Ok(XmlSource { reader })
+        Ok(XmlSource { reader, shape: schema.shape().clone() })
     }
 }
 
@@ -31,6 +32,11 @@ impl Source for XmlSource {
         let read = self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink());
         if self.reader.take_ignored() {
             lot.note_ignored(|| place_of(block, at, &facts.file));
+        }
+        if let Some(node) = self.reader.take_rounded()
+            && read.is_ok()
+        {
+            lot.note_rounded(&self.shape, node, || place_of(block, at, &facts.file));
         }
         let findings = match read {
             Ok(()) => match target.accept() {

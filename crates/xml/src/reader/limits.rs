@@ -113,4 +113,9 @@ impl super::XmlReader {
     pub fn take_ignored(&mut self) -> bool {
         core::mem::take(&mut self.ignored)
     }
+
+    /// Returns the first float of the records since the last call whose number has more digits than the float keeps.
+    pub fn take_rounded(&mut self) -> Option<NodeId> {
+        self.rounded.take()
+    }
 }
