@@ -54,9 +54,7 @@ impl NoteKind {
     #[must_use]
     pub fn words(self, plan: &RecordPlan, field: Option<FieldIndex>) -> (String, String) {
         let name = field.map_or_else(String::new, |field| {
-            let layout = plan.layout();
-            let description = &layout.field(field).description;
-            let path = layout.path(field);
+            let (path, description) = (plan.layout().path(field), &plan.layout().field(field).description);
             if description.is_empty() { path } else { format!("{path} ({description})") }
         });
         let both = |one: &str, many: &str, what: String| (format!("{one} {what}"), format!("{many} {what}"));
@@ -76,12 +74,9 @@ impl NoteKind {
                 both("value", "values", what)
             }
             NoteKind::OtherNull => {
-                let null =
-                    field.and_then(|field| plan.0.items.iter().find(|item| item.field == field)).map(|item| item.null);
-                let (found, written) = match null {
-                    Some(NullAs::LowValues) => ("spaces", "binary zeros"),
-                    _ => ("binary zeros", "spaces"),
-                };
+                let is_zeros =
+                    plan.0.items.iter().any(|item| Some(item.field) == field && item.null == NullAs::LowValues);
+                let (found, written) = if is_zeros { ("spaces", "binary zeros") } else { ("binary zeros", "spaces") };
                 both("value", "values", format!("of {name}: {found} that became null, which is written as {written}"))
             }
             NoteKind::Stale => {
@@ -113,7 +108,7 @@ impl NoteKind {
             NoteKind::Rounded => "`--preserve` keeps the bytes beside the number",
             NoteKind::NearestFloat => "only a decimal field, such as COMP-3, keeps all digits",
             NoteKind::OtherNull => {
-                "`--preserve` keeps these bytes beside the null; with `--blank null` or `--low-values null` alone, null has one form"
+                "`--preserve` keeps these bytes; with one of the two policies alone, null has one form"
             }
             NoteKind::NotRestored => {
                 "nothing to do if the documents were edited on purpose: all other bytes were restored"

@@ -39,7 +39,9 @@ pub use hex::{from_hex, hex, hex_number};
 pub use limits::Limits;
 pub use moment::Moment;
 pub use named::{Choice, Named};
-pub use number::{NumberScratch, is_rounded_float, keeps_number, read_bool, read_number, write_number};
+pub use number::{
+    NumberScratch, is_kept_by_float, is_rounded_float, keeps_number, read_bool, read_number, write_number,
+};
 pub use position::{ByteOffset, RecordNumber};
 pub use preserve::{PRESERVE, PRESERVE_REMEDY};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};

@@ -121,6 +121,33 @@ pub fn is_rounded_float(text: &[u8], value: &Value<'_>) -> bool {
     }
 }
 
+/// Returns whether the float `written` gives the number of `value` back, see [`keeps_number`]; true if one of them is not a number. A
+/// value that is a float is its shortest text.
+#[must_use]
+pub fn is_kept_by_float(value: Value<'_>, written: Value<'_>) -> bool {
+    let written = match written {
+        Value::Float32(x) => f64::from(x),
+        Value::Float64(x) => x,
+        _ => return true,
+    };
+    let mut text = Vec::new();
+    match value {
+        Value::Float32(x) if f64::from(x) == written => return true,
+        Value::Float64(x) if x == written => return true,
+        Value::Float32(x) => text.extend_from_slice(format!("{x:e}").as_bytes()),
+        Value::Float64(x) => text.extend_from_slice(format!("{x:e}").as_bytes()),
+        Value::Text(run) | Value::Ascii(run) => text.extend_from_slice(run.bytes().trim_ascii()),
+        number => {
+            if write_number(&mut text, number).is_none() {
+                return true;
+            }
+        }
+    }
+    // Texts of raw bytes and blanks are not numbers.
+    let is_number = text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+    !is_number || text.is_empty() || keeps_number(&text, written)
+}
+
 /// Longest number in characters that [`read_number`] reads: the 38 digits that a field may have, and room for leading zeros.
 const TEXT_MAX: usize = 64;
 

@@ -640,13 +640,14 @@ impl State {
         match policy {
             BadValue::Null => {
                 sink.value(node, Value::Null);
-                match (kind, item.null) {
+                let kind = match (kind, item.null) {
                     (FaultKind::LowValues, NullAs::Spaces) | (FaultKind::Blank, NullAs::LowValues) => {
-                        self.note(plan, NoteKind::OtherNull, Some(item.field), at);
+                        NoteKind::OtherNull
                     }
-                    (FaultKind::Blank | FaultKind::LowValues, _) => {}
-                    _ => self.note(plan, NoteKind::Nulled, Some(item.field), at),
-                }
+                    (FaultKind::Blank | FaultKind::LowValues, _) => return,
+                    _ => NoteKind::Nulled,
+                };
+                self.note(plan, kind, Some(item.field), at);
             }
             BadValue::Raw if is_short => sink.value(node, Value::Raw(&self.padded.raw[..item.size])),
             BadValue::Raw => sink.value(node, Value::Raw(&self.loaded.raw[at..at + item.size])),

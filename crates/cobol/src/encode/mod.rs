@@ -699,19 +699,13 @@ impl State {
         match done {
             Ok(()) if matches!(value, Value::Null) && is_view => {}
             Ok(()) => {
-                if is_nearest_float(plan, item, value, &self.image[at..at + item.size]) {
-                    self.note_nearest(item.field, at);
+                let bytes = &self.image[at..at + item.size];
+                if self.notes.len() < RecordDecoder::NOTES_MAX && is_nearest_float(plan, item, value, bytes) {
+                    self.notes.push(RecordNote { kind: NoteKind::NearestFloat, field: Some(item.field), offset: at });
                 }
                 self.track(index, at, IsNull::of(value));
             }
             Err(kind) => self.refuse(plan, kind, node, index, at, value),
-        }
-    }
-
-    #[cold]
-    fn note_nearest(&mut self, field: FieldIndex, offset: usize) {
-        if self.notes.len() < RecordDecoder::NOTES_MAX {
-            self.notes.push(RecordNote { kind: NoteKind::NearestFloat, field: Some(field), offset });
         }
     }
 

@@ -1,7 +1,7 @@
 //! Writing any elementary item.
 
 use quayline_charset::{Charset, Utf16Order};
-use quayline_core::{Run, Value, keeps_number};
+use quayline_core::{Run, Value};
 
 use super::{Scratch, edited, initial, loaded, read};
 use crate::layout::{ByteOrder, Encoding, FloatFormat, ZonedSign};
@@ -53,36 +53,12 @@ pub(crate) fn encode_item(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mu
     }
 }
 
-/// Returns whether `bytes`, an item that was written from `value`, are a float that does not give the value's number back; see
-/// [`keeps_number`].
+/// Returns whether `bytes`, an item that was written from `value`, are a float that does not give the value's number back.
 #[inline]
 pub(crate) fn is_nearest_float(plan: &Plan, item: &Item, value: Value<'_>, bytes: &[u8]) -> bool {
-    matches!(item.encoding, Encoding::Float32(_) | Encoding::Float64(_)) && loses_digits(plan, item, value, bytes)
-}
-
-#[inline(never)]
-fn loses_digits(plan: &Plan, item: &Item, value: Value<'_>, bytes: &[u8]) -> bool {
-    let written = match read(plan, item, &loaded(plan, bytes), 0, &mut Scratch::default()) {
-        Ok(Value::Float32(x)) => f64::from(x),
-        Ok(Value::Float64(x)) => x,
-        _ => return false,
-    };
-    let mut text = Vec::new();
-    match value {
-        Value::Float32(x) if f64::from(x) == written => return false,
-        Value::Float64(x) if x == written => return false,
-        Value::Float32(x) => text.extend_from_slice(format!("{x:e}").as_bytes()),
-        Value::Float64(x) => text.extend_from_slice(format!("{x:e}").as_bytes()),
-        Value::Text(run) | Value::Ascii(run) => text.extend_from_slice(run.bytes().trim_ascii()),
-        number => {
-            if quayline_core::write_number(&mut text, number).is_none() {
-                return false;
-            }
-        }
-    }
-    // Texts of raw bytes and blanks are not numbers.
-    let is_number = text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-    is_number && !text.is_empty() && !keeps_number(&text, written)
+    matches!(item.encoding, Encoding::Float32(_) | Encoding::Float64(_))
+        && read(plan, item, &loaded(plan, bytes), 0, &mut Scratch::default())
+            .is_ok_and(|written| !quayline_core::is_kept_by_float(value, written))
 }
 
 /// Returns the record byte of a character, or the space if it has none.
