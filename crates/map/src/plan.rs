@@ -1,6 +1,6 @@
 //! A compiled map: tables over node ids.
 
-use quayline_core::{NodeId, Severity, Shape};
+use quayline_core::{NodeId, Occurs, Severity, Shape};
 
 use crate::date::Format;
 use crate::functions::Builtin;
@@ -72,6 +72,16 @@ pub(crate) struct OutputPlan {
     pub(crate) required: Vec<(u128, u32)>,
     /// Per target node: fewest occurrences of a list that is present.
     pub(crate) list_min: Vec<u32>,
+}
+
+impl OutputPlan {
+    /// Returns the fewest occurrences that a list has if it is present.
+    pub(crate) fn fewest(&self, list: NodeId) -> u32 {
+        match self.shape.node(list).occurs {
+            Occurs::Many { min, .. } => min.max(self.list_min[list.index()]),
+            _ => self.list_min[list.index()],
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -402,11 +412,14 @@ pub(crate) struct TargetPlan {
     pub(crate) node: NodeId,
     pub(crate) statement: u32,
     pub(crate) fit: Fit,
-    /// For the list of a loop: what an occurrence without a value becomes. `None` for other leaves: nothing.
+    /// For the list of a loop or of `LIST = [value, …]`: what an occurrence without a value becomes. `None` for other leaves: nothing.
     pub(crate) empty: Option<EmptyItem>,
+    /// Number of the value in `LIST = [value, …]`, from 0. `None` for other leaves.
+    pub(crate) element: Option<u32>,
 }
 
-/// Result of an occurrence without a value in `for … make LIST = value`. The occurrences after it keep their places.
+/// Result of an occurrence without a value in `for … make LIST = value` and, before one with a value, in `LIST = [value, …]`. The
+/// occurrences after it keep their places.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum EmptyItem {
     /// The occurrence is null or empty.

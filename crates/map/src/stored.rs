@@ -173,7 +173,7 @@ stored!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording
 stored!(struct SortPlan { expr, order, descending });
 stored!(struct StatementPlan { span, target, sources, raise });
 stored!(struct RaisePlan { severity, message, id, hint });
-stored!(struct TargetPlan { bit, output, node, statement, fit, empty });
+stored!(struct TargetPlan { bit, output, node, statement, fit, empty, element });
 stored!(enum EmptyItem { 0 Null, 1 Initial, 2 Refused });
 stored!(enum Fit {
     0 Text { max }, 1 Decimal { digits, scale, signed }, 2 Float32, 3 Float64, 4 Bool, 5 Bytes { max }, 6 ExactFloat32,

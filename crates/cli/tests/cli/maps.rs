@@ -609,7 +609,53 @@ fn an_occurrence_without_a_value_keeps_its_place_or_is_a_finding() {
         assert!(err.contains("m.qmap:3") && err.contains("where present(…)"), "{err}");
     }
     written("text.json", "where present(it) make t = it", &both, "{\"t\":[\"a\",\"c\"]}\n{}\n");
+    assert!(!run("text.json", "make t = it ?? \"-\"", &both).1.contains("MAP-060"));
     written("text.json", "make t = it ?? \"-\"", &both, "{\"t\":[\"a\",\"-\",\"c\"]}\n{\"t\":[\"-\",\"-\"]}\n");
+}
+
+/// An absent value of a list that names its values was dropped, and the following ones moved up.
+#[test]
+fn an_absent_value_of_a_list_literal_keeps_its_place_or_is_a_finding() {
+    let world = World::new();
+    let of = |items: &str| {
+        format!(r#"{{"type":"object","properties":{{"t":{{"type":"array","items":{{"type":{items}}}}}}}}}"#)
+    };
+    world
+        .write("in.shape", "doc\n  L*0..10\n    v? text(5)\n    w? text(5)\n")
+        .write("null.json", of("[\"string\",\"null\"]"))
+        .write("text.json", of("\"string\""))
+        .write("r.cpy", "       01 R.\n          05 T PIC X OCCURS 4.\n")
+        .write("r.toml", "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"ascii\"\nframing = \"lines\"\n")
+        .write("o.cpy", "       01 R.\n          05 N PIC 9.\n          05 T PIC X OCCURS 0 TO 5 DEPENDING ON N.\n")
+        .write("o.toml", "layout = \"record\"\ncopybook = \"o.cpy\"\nencoding = \"ascii\"\nframing = \"lines\"\n");
+    let middle = r#"{"L":[{"v":"a"},{},{"v":"c"}]}"#;
+    let run = |target: &str, rules: &str, input: &str| {
+        world.write("m.qmap", format!("source \"in.shape\"\ntarget out \"{target}\"\n{rules}\n"));
+        let ran = world.run_with("translate -m m.qmap - --from jsonl --quiet", input.as_bytes());
+        (ran.out(), ran.err())
+    };
+    let written = |target: &str, rules: &str, input: &str, expected: &str| {
+        let (out, err) = run(target, rules, input);
+        assert!(out == expected && !err.contains("error["), "{target}, {rules}: {out:?}{err}");
+    };
+    let three = "t = [L[0].v, L[1].v, L[2].v]";
+    written("null.json", three, middle, "{\"t\":[\"a\",null,\"c\"]}\n");
+    written("null.json", three, r#"{"L":[{},{},{"v":"c"}]}"#, "{\"t\":[null,null,\"c\"]}\n");
+    // Nothing moves up if nothing follows.
+    for target in ["null.json", "text.json"] {
+        written(target, three, r#"{"L":[{"v":"a"},{},{}]}"#, "{\"t\":[\"a\"]}\n");
+        written(target, three, r#"{"L":[{},{}]}"#, "{}\n");
+    }
+    written("r.toml", "T = [L[0].v, L[1].v, L[2].v, L[3].v]", middle, "a c \n");
+    written("o.toml", "T = [L[0].v, L[1].v, L[2].v]", middle, "3a c\n");
+    written("text.json", "t = [L[0].v, L[1].v ?? \"-\", L[2].v]", middle, "{\"t\":[\"a\",\"-\",\"c\"]}\n");
+    // The values of one occurrence have nothing to do with those of the next.
+    let each = "for L {\n  t = [v, w]\n}";
+    let rows = r#"{"L":[{"v":"a"},{"v":"b","w":"c"},{"w":"d"}]}"#;
+    written("null.json", each, rows, "{\"t\":[\"a\",\"b\",\"c\",null,\"d\"]}\n");
+    let (out, err) = run("text.json", three, middle);
+    let message = "error[MAP-226]: occurrence 2 of `t` has no value, and the target cannot have an empty one";
+    assert!(out.is_empty() && err.contains(message), "{out}{err}");
 }
 
 /// An empty repetition of an element was dropped, and the following ones moved up.

@@ -13,7 +13,6 @@ mod views;
 use quayline_core::{NodeId, NodeKind, Sink, Value};
 
 use crate::item::{Scratch, as_text, encode_item, integer, is_nearest_float, keeps_raw, loaded, plain_date, read};
-use crate::layout::FieldIndex;
 use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind};
 use crate::{Absent, FaultKind, NoteKind, RecordDecoder, RecordFault, RecordFaults, RecordNote, RecordPlan};
 

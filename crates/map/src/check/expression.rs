@@ -199,7 +199,7 @@ impl Lower<'_> {
             Binary::Otherwise => {
                 let (mut a, b) = (self.expression(left), self.expression(right));
                 self.quiet(&mut a);
-                if !a.ty.maybe && !a.ty.is_bad() {
+                if !a.ty.maybe && !a.ty.is_bad() && !self.reads_occurrence(left) {
                     self.warning(
                         codes::NEVER,
                         right.span,
@@ -220,6 +220,15 @@ impl Lower<'_> {
                 self.compare(op, a, b, span)
             }
         }
+    }
+
+    /// Returns true if an expression reads the current value of a list of values, which may be empty in the source.
+    fn reads_occurrence(&self, expr: &ast::Expr) -> bool {
+        let mut names = Vec::new();
+        expr.first_names(&mut names);
+        self.chain.iter().filter(|context| self.source.node(context.node).scalar().is_some()).any(|context| {
+            names.iter().any(|name| *name == "it" || context.binding.as_ref().is_some_and(|own| own.text == *name))
+        })
     }
 
     fn concat_parts(&mut self, expr: &ast::Expr, parts: &mut Vec<Typed>) {

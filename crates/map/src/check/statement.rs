@@ -375,10 +375,17 @@ impl Lower<'_> {
             .hint = Some("shorten the list".to_owned());
         }
         let goal = self.list_goal(goal);
-        for value in values {
+        for (number, value) in (0..).zip(values) {
             let typed = self.expression(value);
             let ordinal = self.ordinal();
+            let before = units.len();
             self.emit(id, &goal, typed, Some(ordinal), guards, value.span, units);
+            for unit in &mut units[before..] {
+                if let UnitKind::Emit { target, .. } = &mut unit.kind {
+                    target.empty = Some(self.rules.empty_item(goal.output, goal.node));
+                    target.element = Some(number);
+                }
+            }
         }
     }
 

@@ -248,6 +248,7 @@ impl Lower<'_> {
             statement: self.statement,
             fit,
             empty: None,
+            element: None,
         })
     }
 

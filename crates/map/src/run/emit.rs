@@ -16,6 +16,10 @@ pub(super) struct Target {
     open: Vec<Open>,
     /// Number of open nodes, from the outermost, that were sent to the sink.
     sent: usize,
+    /// Values of `LIST = [value, …]` that are absent, since the last one that is present.
+    gap: u32,
+    /// Their target.
+    gap_target: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -221,6 +225,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 
     fn close(&mut self) {
+        if self.target.gap > 0 {
+            self.fill_end();
+        }
         let Some(open) = self.target.open.pop() else { return };
         if self.target.sent <= self.target.open.len() {
             return;
@@ -235,10 +242,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Opening::Group | Opening::Occurrence => self.event(open.output, Event::Leave(open.node)),
             Opening::List => {
                 self.event(open.output, Event::CloseList(open.node));
-                let mut min = plan.list_min[open.node.index()];
-                if let Occurs::Many { min: fewest, .. } = plan.shape.node(open.node).occurs {
-                    min = min.max(fewest);
-                }
+                let min = plan.fewest(open.node);
                 if open.count < min {
                     let path = Some(plan.shape.path(open.node));
                     self.fault(What::TooFew { min, found: open.count }, path, None);
@@ -409,9 +413,12 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         if val.is_absent() {
             if let Some(empty) = plan.empty {
-                self.empty_item(target, empty, expr, slot);
+                self.no_value(target, empty, expr, slot);
             }
             return;
+        }
+        if plan.element.is_some() {
+            self.fill_gap(target, expr, slot);
         }
         self.statement = plan.statement;
         // Newly computed values are not copied: a copy would load each part before its store has completed.
@@ -445,6 +452,43 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         if V::WATCHES {
             self.tell(plan.statement, output, node, slot, expr);
+        }
+    }
+
+    /// Handles an occurrence without a value. In `LIST = [value, …]` it counts only if a value follows.
+    #[cold]
+    fn no_value(&mut self, target: u32, empty: EmptyItem, expr: Option<ExprId>, slot: u32) {
+        let Some(element) = self.plan.targets[target as usize].element else {
+            return self.empty_item(target, empty, expr, slot);
+        };
+        self.target.gap = if element == 0 { 1 } else { self.target.gap + 1 };
+        self.target.gap_target = target;
+    }
+
+    /// Writes the occurrences without a value at the end of `LIST = [value, …]` that the list needs.
+    #[cold]
+    fn fill_end(&mut self) {
+        let (gap, target) = (core::mem::take(&mut self.target.gap), self.target.gap_target);
+        let plan = self.plan.targets[target as usize];
+        let Some(open) = self.target.open.last().copied() else { return };
+        let is_sent = self.target.sent == self.target.open.len();
+        if let Some(empty) = plan.empty.filter(|_| is_sent && open.what == Opening::List && open.node == plan.node) {
+            let missing = self.plan.outputs[usize::from(open.output)].fewest(open.node).saturating_sub(open.count);
+            for _ in 0..gap.min(missing) {
+                self.empty_item(target, empty, None, 0);
+            }
+        }
+    }
+
+    /// Writes the occurrences without a value that come before this one in `LIST = [value, …]`.
+    #[inline(never)]
+    fn fill_gap(&mut self, target: u32, expr: Option<ExprId>, slot: u32) {
+        let plan = self.plan.targets[target as usize];
+        let gap = core::mem::take(&mut self.target.gap);
+        if let Some(empty) = plan.empty.filter(|_| plan.element != Some(0)) {
+            for _ in 0..gap {
+                self.empty_item(target, empty, expr, slot);
+            }
         }
     }
 

@@ -200,7 +200,7 @@ impl RunFault {
                     format!(
                         "occurrence {occurrence} of `{list}` has no value, and the target cannot have an empty one"
                     ),
-                    hint("leave it out with `where present(…)`, or give it a value: … ?? \"…\""),
+                    hint("give it a value: … ?? \"…\"; `where present(…)` leaves occurrences of a loop out"),
                 )
             }
             What::Raw => (
