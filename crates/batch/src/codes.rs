@@ -18,3 +18,7 @@ pub(crate) const NOT_ABANDONABLE: Code = Code("JOB-033");
 pub(crate) const SAME_VARIABLE: Code = Code("JOB-034");
 pub(crate) const PADDED: Code = Code("JOB-035");
 pub(crate) const SKIPPED_ALL: Code = Code("JOB-036");
+pub(crate) const NO_ROW: Code = Code("JOB-037");
+pub(crate) const CHANGED: Code = Code("JOB-038");
+pub(crate) const NO_MEMBER: Code = Code("JOB-039");
+pub(crate) const OTHER_MEMBERS: Code = Code("JOB-040");
