@@ -22,3 +22,4 @@ pub(crate) const NO_ROW: Code = Code("JOB-037");
 pub(crate) const CHANGED: Code = Code("JOB-038");
 pub(crate) const NO_MEMBER: Code = Code("JOB-039");
 pub(crate) const OTHER_MEMBERS: Code = Code("JOB-040");
+pub(crate) const NO_TRANSITION: Code = Code("JOB-041");
