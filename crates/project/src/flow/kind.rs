@@ -502,10 +502,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
     NodeKind {
         name: "map",
         is_input: false,
-        terminals: &[
-            wired("out", "what the map made; with several outputs, one message for each that has a document"),
-            FAILURE,
-        ],
+        terminals: &[wired("out", "what the map made: one message for each output that has a document"), FAILURE],
         properties: &[
             required("map", Form::Map, "map file (`.qmap`), relative to the project"),
             optional(

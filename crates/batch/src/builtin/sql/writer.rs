@@ -4,6 +4,7 @@
 //! - **In another database** each chunk is a separate transaction ([`Other`]).
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use quayline_core::Code;
@@ -20,6 +21,11 @@ use crate::database::{WHOLE, thrown};
 use crate::error::{Kind, Thrown};
 use crate::record::ExecutionId;
 use crate::work::Work;
+
+/// Number of members without a column that the notes of a step name, and the longest name. Others are counted together, because items may have any
+/// number of names.
+const NAMED_MAX: usize = 10;
+const NAME_BYTES_MAX: usize = 128;
 
 /// Mode of sending a chunk.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -41,6 +47,8 @@ pub(in crate::builtin) struct SqlWriter {
     /// Identification of this step in `quayline_chunk`.
     origin: String,
     open: Option<Open>,
+    /// Members without a column that notes name.
+    named: BTreeSet<Vec<u8>>,
     /// The writer's own database, if that is not the repository's.
     other: Option<Other>,
 }
@@ -96,6 +104,7 @@ impl SqlWriter {
             pool: pool_of(with)?,
             origin: format!("{}/{}/{}/{step}{partition}{began}", job.job, job.instance, job.created_ms),
             open: None,
+            named: BTreeSet::new(),
             other: None,
         })
     }
@@ -169,29 +178,36 @@ impl SqlWriter {
     }
 
     /// Adds the losses of items that were written to the notes of the step.
-    fn tally(&self) {
+    fn tally(&mut self) {
         let (Some(open), Some(step)) = (&self.open, &self.step) else { return };
-        let losses = open.losses.replace(Losses::new(self.target.columns.len()));
+        let mut losses = open.losses.replace(Losses::new(self.target.columns.len()));
+        let table = &self.target.table;
         let add = |code: Code, number: u64, one: String, many: String| {
-            if number > 0 {
-                step.tally(&format!("{}: {code}: ", self.target.table), number, [&one, &many]);
-            }
+            step.tally(&format!("{table}: {code}: "), number, [&one, &many]);
         };
         let text = str::to_owned;
         add(codes::NO_ROW, losses.absent, text("item has no row to change"), text("items have no row to change"));
-        let columns = || self.target.columns.iter();
-        for (column, count) in columns().zip(losses.changed) {
+        let by_column = |counts: Vec<u64>| self.target.columns.iter().zip(counts).filter(|(_, count)| *count > 0);
+        for (column, count) in by_column(losses.changed) {
             let what = format!("more than the column {column} keeps: the database changed");
             add(codes::CHANGED, count, format!("value has {what} it"), format!("values have {what} them"));
         }
         // A deletion uses only the key.
         let is_used = |column: &String| self.target.mode != Mode::Delete || self.target.key.contains(column);
-        for (column, count) in columns().zip(losses.missing).filter(|(column, _)| is_used(column)) {
+        for (column, count) in by_column(losses.missing).filter(|(column, _)| is_used(column)) {
             let what = format!("no member {column}, so the column is null");
             add(codes::NO_MEMBER, count, format!("item has {what}"), format!("items have {what}"));
         }
         for (name, count) in losses.others {
-            let what = format!("a member {}, which `columns` does not name", String::from_utf8_lossy(&name));
+            if !self.named.contains(&name) {
+                if self.named.len() == NAMED_MAX || name.len() > NAME_BYTES_MAX {
+                    losses.more += count;
+                    continue;
+                }
+                self.named.insert(name.clone());
+            }
+            // The database has accepted the item, which therefore is UTF-8.
+            let what = format!("a member {}, which `columns` does not name", str::from_utf8(&name).unwrap_or("?"));
             add(codes::OTHER_MEMBERS, count, format!("item has {what}"), format!("items have {what}"));
         }
         let what = "that `columns` does not name";
