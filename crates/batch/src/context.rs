@@ -224,7 +224,20 @@ struct StepContextState {
 
 /// Notes of artifacts about valid items, by code.
 #[derive(Default)]
-struct Notes(BTreeMap<String, Note>);
+struct Notes {
+    by_code: BTreeMap<String, Note>,
+    /// Notes that are counts only, by the texts before and after the number.
+    tallies: BTreeMap<[String; 3], Tally>,
+}
+
+/// A count for the end of the step.
+#[derive(Default)]
+struct Tally {
+    /// Count in committed chunks.
+    told: u64,
+    /// Count in the current chunk.
+    count: u64,
+}
 
 #[derive(Default)]
 struct Note {
@@ -351,7 +364,7 @@ impl StepContext {
     /// Adds a note about the current item, which is still valid, such as a warning of a map. The job log gets it when the chunk commits: of
     /// notes with the same code, the first ten and then their number.
     pub fn note(&self, code: &str, text: impl FnOnce() -> String) {
-        let notes = &mut self.state.lock().notes.0;
+        let notes = &mut self.state.lock().notes.by_code;
         let note = match notes.get_mut(code) {
             Some(note) => note,
             None => notes.entry(code.to_owned()).or_default(),
@@ -362,29 +375,46 @@ impl StepContext {
         }
     }
 
+    /// Adds to a count that the job log gets once, at the end of the step. The two texts are the note after the numbers 1 and above: `item was filled`,
+    /// `items were filled`.
+    pub(crate) fn tally(&self, before: &str, number: u64, after: [&str; 2]) {
+        if number > 0 {
+            let key = [before, after[0], after[1]].map(str::to_owned);
+            self.state.lock().notes.tallies.entry(key).or_default().count += number;
+        }
+    }
+
     /// Returns the notes of the chunk, which was committed.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         let mut texts = Vec::new();
-        for note in self.state.lock().notes.0.values_mut() {
+        let notes = &mut self.state.lock().notes;
+        for note in notes.by_code.values_mut() {
             note.told += std::mem::take(&mut note.count);
             texts.append(&mut note.texts);
         }
+        notes.tallies.values_mut().for_each(|tally| tally.told += std::mem::take(&mut tally.count));
         texts
     }
 
     /// Drops the notes of a chunk that is rolled back; they are added again when it runs again.
     pub(crate) fn drop_notes(&self) {
-        for note in self.state.lock().notes.0.values_mut() {
+        let notes = &mut self.state.lock().notes;
+        for note in notes.by_code.values_mut() {
             note.count = 0;
             note.texts.clear();
         }
+        notes.tallies.values_mut().for_each(|tally| tally.count = 0);
     }
 
-    /// Returns a text for the number of notes that the log does not contain, at the end of the step.
+    /// Returns the counts, and a text for the number of notes that the log does not contain, at the end of the step.
     pub(crate) fn notes_left(&self) -> Vec<String> {
-        let notes = std::mem::take(&mut self.state.lock().notes.0);
-        let more = notes.into_iter().filter(|(_, note)| note.told > NOTES_TOLD);
-        more.map(|(code, note)| format!("{code} was noted {} times more", note.told - NOTES_TOLD)).collect()
+        let Notes { by_code, tallies } = std::mem::take(&mut self.state.lock().notes);
+        let more = by_code.into_iter().filter(|(_, note)| note.told > NOTES_TOLD);
+        let more = more.map(|(code, note)| format!("{code} was noted {} times more", note.told - NOTES_TOLD));
+        let tallies = tallies.into_iter().filter(|(_, tally)| tally.told > 0).map(|([before, one, many], tally)| {
+            format!("{before}{} {}", tally.told, if tally.told == 1 { one } else { many })
+        });
+        more.chain(tallies).collect()
     }
 }
 

@@ -140,6 +140,7 @@ impl Flow {
         }
         compiler.self_feeding();
         compiler.unanswered();
+        compiler.dropping();
         let Compiler { mut findings, mut files, .. } = compiler;
         let mut stored_partners = None;
         if uses_partners(&file) {
@@ -740,6 +741,18 @@ impl Compiler<'_> {
                 self.findings
                     .push(finding.hint("wire a `reply` node, if clients need to know what became of a request"));
             }
+        }
+    }
+
+    /// Notes the filters whose other messages end, if the flow file does not say that they should.
+    fn dropping(&mut self) {
+        for node in self.file.nodes.iter().filter(|node| node.kind.name == "filter" && !node.is_wired("no_match")) {
+            let message = format!("filter `{}` drops the messages for which its condition is false", node.name);
+            let place = self.file.text.place(&node.span);
+            let finding =
+                Finding { severity: Severity::Note, ..Finding::warning(codes::DROPS, Fault::Config, message) };
+            self.findings
+                .push(finding.at(place).hint("wire `no_match`, or write `no_match = []` if the flow should drop them"));
         }
     }
 

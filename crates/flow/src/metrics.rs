@@ -83,8 +83,14 @@ pub const METRICS: &[Metric] = &[
     of_node(
         "quayline_flow_node_warnings_total",
         "counter",
-        "Warnings of the node's map about messages that it accepted.",
+        "Warnings about messages that the node accepted, such as those of its map.",
         |_, node| Some(count(&node.warnings)),
+    ),
+    of_node(
+        "quayline_flow_node_dropped_total",
+        "counter",
+        "Messages that ended at the node: `no_match` leads to no node, or its map made no document.",
+        |_, node| Some(count(&node.dropped)),
     ),
     of_node(
         "quayline_flow_node_last_failure_timestamp_seconds",

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use quayline_core::{Code, Fault, Finding};
 use quayline_pipeline::Acknowledged;
 use quayline_project::{Form, PropertyValue, ShapeFile, SourceFormat};
 use quayline_store::StoreError;
@@ -47,8 +48,11 @@ impl Run<'_> {
                 if let Some(last) = warnings.pop() {
                     self.stats.nodes[at].warned(now_ms, warnings.len() as u64 + 1, last);
                 }
+                if made.is_empty() {
+                    self.stats.nodes[at].dropped();
+                }
                 let made = self.numbered(work, at, made).await?;
-                Ok(Gives::Out(made.into_iter().map(|content| ("out", parcel.with_content(content))).collect()))
+                Ok(Gives::Out(made.into_iter().map(|made| ("out", parcel.with_content(made.content))).collect()))
             }
             "filter" => {
                 let terminal = if values.first() == Some(&Evaluated::Truth(true)) { "out" } else { "no_match" };
@@ -146,25 +150,46 @@ impl Run<'_> {
 
     fn split(&self, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
         let lines = |content: &[u8]| {
-            let mut parts = Vec::new();
+            let (mut parts, mut blank) = (Vec::new(), 0);
             let mut start = 0;
             for end in memchr_lines(content) {
                 let line = content[start..end].strip_suffix(b"\r").map_or(end, |line| start + line.len());
                 if line > start {
                     parts.push(start..line);
+                } else {
+                    blank += 1;
                 }
                 start = end + 1;
             }
-            parts
+            (parts, blank)
         };
-        if self.flow.file.nodes[at].text("by") == Some("line") {
-            return Ok(Gives::Parts(lines(&parcel.content), Rc::clone(&parcel.content)));
+        let (parts, blank, content) = if self.flow.file.nodes[at].text("by") == Some("line") {
+            let (parts, blank) = lines(&parcel.content);
+            (parts, blank, Rc::clone(&parcel.content))
+        } else if let Some(parts) = self.fixed_records(at, parcel)? {
+            (parts, 0, Rc::clone(&parcel.content))
+        } else {
+            let documents = self.lanes.check(at, parcel)??;
+            (lines(&documents).0, 0, documents.into())
+        };
+        let message = match (blank, parts.is_empty()) {
+            (0, false) => None,
+            (0, true) => Some("the message has no parts, so no message leaves by `out`".to_owned()),
+            (1, false) => Some("1 blank line of the message is left out".to_owned()),
+            (_, false) => Some(format!("{blank} blank lines of the message are left out")),
+            (_, true) => Some("the message has blank lines only, so no message leaves by `out`".to_owned()),
+        };
+        if let Some(message) = message {
+            self.warned(at, codes::NO_PARTS, message);
         }
-        if let Some(parts) = self.fixed_records(at, parcel)? {
-            return Ok(Gives::Parts(parts, Rc::clone(&parcel.content)));
-        }
-        let documents = self.lanes.check(at, parcel)??;
-        Ok(Gives::Parts(lines(&documents), documents.into()))
+        Ok(Gives::Parts(parts, content))
+    }
+
+    /// Counts a warning about a message that a node accepted.
+    fn warned(&self, at: usize, code: Code, message: String) {
+        let node = &self.flow.file.nodes[at].name;
+        let finding = Finding::warning(code, Fault::Sender, format!("flow {}, node {node}: {message}", self.name));
+        self.stats.nodes[at].warned(self.clock.now_ms(), 1, finding);
     }
 
     /// Splits a message whose shape is a record of fixed length into its records.
@@ -315,7 +340,12 @@ impl Run<'_> {
         })?;
         // The last message of this unit of work for the file is the one that it has in the end.
         let owner = Owner { flow: self.name.to_string(), node: self.flow.file.nodes[at].name.clone() };
-        work.files.insert(crate::outbox::key(&path), crate::outbox::entry(&path, &owner, &parcel.content));
+        let entry = crate::outbox::entry(&path, &owner, &parcel.content);
+        if work.files.insert(crate::outbox::key(&path), entry).is_some() {
+            let message =
+                "a file has the content of the last message only: two messages of one unit of work have the same name";
+            self.warned(at, codes::REPLACED, message.to_owned());
+        }
         Ok(Gives::Same("out"))
     }
 }

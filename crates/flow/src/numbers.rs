@@ -7,6 +7,7 @@ use quayline_pipeline::{NumberKind, has_control_numbers, renumber};
 use quayline_store::{LockWait, Space, StoreError};
 
 use crate::failure::Failure;
+use crate::pipes::Made;
 use crate::run::{Run, Work};
 
 /// Greatest number of an interchange or group of X12 (I12 and 28: nine digits); 1 follows it.
@@ -14,15 +15,10 @@ const NUMBER_MAX: u64 = 999_999_999;
 
 impl Run<'_> {
     /// Assigns the next control numbers to the outputs of a map that are interchanges.
-    pub(crate) async fn numbered(
-        &self,
-        work: &mut Work,
-        at: usize,
-        mut made: Vec<Vec<u8>>,
-    ) -> Result<Vec<Vec<u8>>, Failure> {
+    pub(crate) async fn numbered(&self, work: &mut Work, at: usize, mut made: Vec<Made>) -> Result<Vec<Made>, Failure> {
         let Some(map) = &self.flow.nodes[at].map else { return Ok(made) };
-        for (content, target) in made.iter_mut().zip(&map.targets) {
-            if has_control_numbers(target) && !content.is_empty() {
+        for Made { output, content } in &mut made {
+            if has_control_numbers(&map.targets[*output]) {
                 self.number(work, at, content).await?;
             }
         }

@@ -82,6 +82,7 @@ fn state(flow: &FlowState) -> Value {
         json!({
             "name": node.name, "type": node.kind.name, "messages": count(&stats.messages),
             "failures": count(&stats.failures), "last_failure": failure(stats.last_error()),
+            "dropped": count(&stats.dropped),
             "warnings": count(&stats.warnings), "last_warning": failure(stats.last_warning()),
             "state": node_state(flow, stats), "elsewhere": stats.is_elsewhere.load(Ordering::Relaxed),
         })

@@ -89,17 +89,17 @@ fn read(entry: &[u8]) -> Option<(PathBuf, Option<Owner>, &[u8])> {
     Some((path, Some(Owner { flow: flow.to_owned(), node: node.to_owned() }), content))
 }
 
-/// Writes the file of an entry and removes the entry. An error leaves the entry.
-pub(crate) fn write(store: &Store, key: &str) -> Result<(), Unwritten> {
+/// Writes the file of an entry and removes the entry. Returns the node if the file existed with another content. An error leaves the entry.
+pub(crate) fn write(store: &Store, key: &str) -> Result<Option<Owner>, Unwritten> {
     write_unless_busy(store, key, LockWait::AtMostMs(LOCK_WAIT_MS))
 }
 
-fn write_unless_busy(store: &Store, key: &str, wait: LockWait) -> Result<(), Unwritten> {
+fn write_unless_busy(store: &Store, key: &str, wait: LockWait) -> Result<Option<Owner>, Unwritten> {
     let shown = |error: StoreError| Unwritten { owner: None, why: error.to_string(), is_of_folder: false };
     let mut unit = store.begin().map_err(shown)?;
     // Another writer, or a unit of work with a newer content, has it: what is read afterwards is the newest.
     let kept = unit.read_for_update(Space::CHECKPOINTS, key.as_bytes(), wait).map_err(shown)?;
-    let Some(entry) = kept else { return Ok(()) };
+    let Some(entry) = kept else { return Ok(None) };
     let Some((path, owner, content)) = read(&entry) else {
         let why = format!("the entry `{key}` of the store is of no known form");
         return Err(Unwritten { owner: None, why, is_of_folder: false });
@@ -118,12 +118,20 @@ fn write_unless_busy(store: &Store, key: &str, wait: LockWait) -> Result<(), Unw
     let temporary = folder.join(format!(".{}.part", digest(key)));
     let mut file = File::create(&temporary).map_err(failed(true))?;
     file.write_all(content).and_then(|()| file.sync_all()).map_err(failed(true))?;
+    let is_replaced = has_other_content(&path, content);
     std::fs::rename(&temporary, &path).map_err(failed(false))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(true))?;
     unit.delete(Space::CHECKPOINTS, key.as_bytes()).map_err(shown)?;
     // Nobody waits: an entry that comes back after a crash writes the same file again.
     unit.submit_with(Box::new(|_| ()));
-    Ok(())
+    Ok(owner.filter(|_| is_replaced))
+}
+
+/// Returns true if a file exists with another content than this one, which a crash after the rename would leave.
+fn has_other_content(path: &Path, content: &[u8]) -> bool {
+    let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
+    length
+        .is_some_and(|length| length != content.len() as u64 || std::fs::read(path).is_ok_and(|found| found != content))
 }
 
 /// Receives files that cannot be written: the first of a folder, and how many more wait for it.
@@ -233,7 +241,7 @@ fn round(store: &Store, report: &Report) -> u64 {
             }
             // A unit of work or a writer that has the entry now writes it itself.
             match write_unless_busy(store, &key, LockWait::No) {
-                Ok(()) => {}
+                Ok(_) => {}
                 Err(unwritten) => {
                     left += 1;
                     if unwritten.is_of_folder {

@@ -19,6 +19,13 @@ pub(crate) struct Pipes {
     nodes: Vec<NodePipes>,
 }
 
+/// What a map made of a message in one of its outputs.
+pub(crate) struct Made {
+    /// Number of the output, from 0.
+    pub(crate) output: usize,
+    pub(crate) content: Vec<u8>,
+}
+
 struct NodePipes {
     world: Arc<World>,
     expressions: Option<Pipeline>,
@@ -125,21 +132,28 @@ impl<'p> Lanes<'p> {
         })
     }
 
-    /// Runs the map of a node on a message. Returns the content of each output, and warnings.
-    pub(crate) fn map(&self, at: usize, now_ms: u64, parcel: &Parcel) -> Result<(Vec<Vec<u8>>, Vec<Finding>), Failure> {
+    /// Runs the map of a node on a message. Returns the content of each output that has documents, and warnings.
+    pub(crate) fn map(&self, at: usize, now_ms: u64, parcel: &Parcel) -> Result<(Vec<Made>, Vec<Finding>), Failure> {
         let (Some(map), Some(pipeline)) = (&self.flow.nodes[at].map, &self.pipes.nodes[at].map) else {
             return Ok((Vec::new(), Vec::new()));
         };
         self.world(at, now_ms, parcel, map.plan.envelope_read());
         Lanes::with(&self.maps[at], pipeline, |lane, outputs| {
             let report = lane.run(&Arc::from("the message"), &parcel.content, outputs);
-            let mut made: Vec<Vec<u8>> = outputs.iter_mut().map(OutputBuffer::take).collect();
+            let mut made = Vec::with_capacity(outputs.len());
+            for (number, output) in outputs.iter_mut().enumerate() {
+                let is_empty = output.is_empty();
+                let content = output.take();
+                if !is_empty {
+                    made.push(Made { output: number, content });
+                }
+            }
             if !report.is_good() {
                 return Err(Failure::unreadable(codes::NOT_MAPPED, report, "the map refuses the message"));
             }
-            for (content, target) in made.iter_mut().zip(&map.targets) {
-                if matches!(target, TargetFormat::JsonLines(_) | TargetFormat::Xml(_)) && content.last() == Some(&b'\n')
-                {
+            for Made { output, content } in &mut made {
+                let is_text = matches!(map.targets[*output], TargetFormat::JsonLines(_) | TargetFormat::Xml(_));
+                if is_text && content.last() == Some(&b'\n') {
                     content.pop();
                 }
             }

@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::future::Either;
-use quayline_core::Finding;
+use quayline_core::{Fault, Finding};
 use quayline_meter::Clock as _;
 use quayline_partner::PendingFiles;
 use quayline_project::{FlowProperty, PropertyValue};
@@ -480,7 +480,11 @@ impl<'p> Run<'p> {
     /// Schedules a message at the targets of a terminal, as one of several that leave the node.
     fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel, number: u64) {
         self.traced(at, terminal, parcel);
-        for to in self.flow.file.nodes[at].wire(terminal).iter().rev() {
+        let wire = self.flow.file.nodes[at].wire(terminal);
+        if terminal == "no_match" && wire.is_empty() {
+            self.stats.nodes[at].dropped();
+        }
+        for to in wire.iter().rev() {
             stack.push(Step::Visit(*to, parcel.towards(self.flow.nodes[*to].digest, number)));
         }
     }
@@ -524,6 +528,7 @@ impl<'p> Run<'p> {
             self.stats.cpu.messages.fetch_add(messages, Ordering::Relaxed);
         }
         let (store, stats) = (self.store.clone(), Arc::clone(&self.stats));
+        let (flow, now_ms) = (self.flow, self.clock.now_ms());
         let (observer, name, files) = (Arc::clone(&self.observer), Rc::clone(&self.name), Arc::clone(&self.files_left));
         async move {
             outcome.await?;
@@ -536,8 +541,19 @@ impl<'p> Run<'p> {
                     After::File(key) => {
                         // What cannot be written now is written again and again; the entry is in the store.
                         let written = tokio::task::spawn_blocking(move || crate::outbox::write(&store, &key)).await;
-                        if let Ok(Err(unwritten)) = written {
-                            files.left(&unwritten);
+                        match written {
+                            Ok(Err(unwritten)) => files.left(&unwritten),
+                            Ok(Ok(Some(replaced))) => {
+                                let nodes = flow.file.nodes.iter().zip(&stats.nodes);
+                                for (_, stats) in nodes.filter(|(node, _)| node.name == replaced.node) {
+                                    let message = format!(
+                                        "flow {name}, node {}: a file that existed has a new content",
+                                        replaced.node
+                                    );
+                                    stats.warned(now_ms, 1, Finding::warning(codes::REPLACED, Fault::Config, message));
+                                }
+                            }
+                            Ok(Ok(None)) | Err(_) => {}
                         }
                     }
                     After::Delivery(files, node) => {

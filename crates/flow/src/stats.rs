@@ -41,8 +41,10 @@ pub struct NodeStats {
     pub messages: AtomicU64,
     /// Failures.
     pub failures: AtomicU64,
-    /// Warnings of a map about messages that it accepted.
+    /// Warnings about messages that the node accepted, such as those of a map.
     pub warnings: AtomicU64,
+    /// Messages that ended at the node: `no_match` leads to no node, or a map made no document.
+    pub dropped: AtomicU64,
     /// True if another process on the store takes the messages of this node.
     pub is_elsewhere: AtomicBool,
     last_error: Mutex<Option<LastError>>,
@@ -195,6 +197,10 @@ impl NodeStats {
     pub(crate) fn warned(&self, at_ms: u64, count: u64, last: Finding) {
         self.warnings.fetch_add(count, Ordering::Relaxed);
         *self.last_warning.lock() = Some(LastError { at_ms, finding: last });
+    }
+
+    pub(crate) fn dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn failed(&self, at_ms: u64, finding: Finding) {

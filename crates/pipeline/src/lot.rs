@@ -237,6 +237,19 @@ impl Lot {
         self.documents += 1;
     }
 
+    /// Counts `records` of an accepted document, of which a map may have made no document.
+    fn read(&mut self, records: u64, extra: Option<MapExtras>, place: impl FnOnce() -> Place) {
+        match extra {
+            None => self.written(records),
+            Some(extra) => {
+                self.settled(records, extra.documents);
+                if !extra.notes.is_empty() {
+                    self.keep(locate(extra.notes, &place()));
+                }
+            }
+        }
+    }
+
     /// Counts a document of these records that the target accepted; the writer may still refuse it.
     #[inline]
     pub(crate) fn accepted<T: Target>(
@@ -251,10 +264,7 @@ impl Lot {
         target.add_repeats(&mut self.repeats, &place);
         let extra = target.take_extras();
         if !self.deferring {
-            self.written(count);
-            if let Some(extra) = extra {
-                self.also(extra, place);
-            }
+            self.read(count, extra, place);
             return;
         }
         let raw = self.raw(|raw| {
@@ -275,12 +285,10 @@ impl Lot {
         front: Option<Spool>,
         bytes: &[u8],
     ) {
+        target.add_repeats(&mut self.repeats, || place.clone());
         let extra = target.take_extras();
         if !self.deferring {
-            self.written(1);
-            if let Some(extra) = extra {
-                self.also(extra, || place);
-            }
+            self.read(1, extra, || place);
             return;
         }
         let raw = self.raw(|raw| {
@@ -290,14 +298,6 @@ impl Lot {
         });
         let deferred = Deferred { raw, around, front, ..Deferred::new(place) };
         self.defer(deferred, extra);
-    }
-
-    /// Adds the additional results of a map for the last document.
-    fn also(&mut self, extra: MapExtras, place: impl FnOnce() -> Place) {
-        self.documents = self.documents + extra.documents - 1;
-        if !extra.notes.is_empty() {
-            self.keep(locate(extra.notes, &place()));
-        }
     }
 
     fn defer(&mut self, mut deferred: Deferred, extra: Option<MapExtras>) {
@@ -334,6 +334,16 @@ impl Lot {
         self.tally.records_rejected > 0
             || self.pages.last().is_some_and(|page| page.is_bad)
             || self.deferred.last().is_some_and(|last| last.rejected.is_some())
+    }
+
+    /// Counts a document that waited for the writer. A map may have made no document of it.
+    pub(crate) fn settled(&mut self, records: u64, documents: u64) {
+        if documents == 0 {
+            self.skipped(records);
+        } else {
+            self.written(records);
+            self.documents += documents - 1;
+        }
     }
 
     /// Counts `records` that were skipped intentionally.

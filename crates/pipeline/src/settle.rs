@@ -110,9 +110,7 @@ pub fn settle<O: DraftOutput>(
                 let last = if number + 1 == count { Follows::Unknown } else { Follows::Other };
                 match write(outputs, lot, &mut course, &document, name, last) {
                     Ok(None) => {
-                        lot.tally.records_in += document.records;
-                        lot.tally.records_out += document.records;
-                        lot.documents += document.documents;
+                        lot.settled(document.records, document.documents);
                         continue;
                     }
                     Ok(Some(mark)) => {
@@ -191,9 +189,7 @@ fn close(output: &mut Drafts<'_>, lot: &mut Lot, unsettled: &mut Unsettled, goes
             return reject(lot, document, &raw, findings);
         }
     }
-    lot.tally.records_in += document.records;
-    lot.tally.records_out += document.records;
-    lot.documents += document.documents;
+    lot.settled(document.records, document.documents);
 }
 
 /// Puts a document, with all its records, to the rejects.

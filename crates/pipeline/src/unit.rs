@@ -630,6 +630,16 @@ impl OutputBuffer {
         &self.bytes
     }
 
+    /// Returns true if the output has no documents.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match &self.form {
+            Form::Text { prologue, .. } => self.bytes.len() == prologue.len(),
+            Form::Edi(writer) => self.bytes.is_empty() && writer.bytes().is_empty(),
+            Form::Pages { pages, .. } => pages.is_empty(),
+        }
+    }
+
     /// Ends the output, hands its bytes out, and begins the next one. Control numbers of interchanges count on.
     ///
     /// # Panics

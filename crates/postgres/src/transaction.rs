@@ -88,6 +88,12 @@ impl Transaction {
         self.added += 1;
     }
 
+    /// Returns the number of statements since the last answers, which is the place of the next one in [`Answers::counts`].
+    #[must_use]
+    pub fn added(&self) -> usize {
+        self.added
+    }
+
     /// Requires that the most recent statement change exactly one row.
     pub fn must_change_one(&mut self, tag: u32) {
         self.checks.push((self.added - 1, tag));

@@ -1,13 +1,15 @@
 //! `quayline.cobolProcessor` and `quayline.cobolBatchlet`: a COBOL program in a separate process, called with one parameter.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quayline_program::{End, Worker, WorkerSpec, WorkingStorage, has_entry, module_of};
 
-use super::file_writer::pad_of;
+use super::file_writer::{FILLED, pad_of};
 use crate::artifact::{Answer, Batchlet, Injected, Item, Processor};
-use crate::context::StopSignal;
+use crate::codes;
+use crate::context::{StepContext, StopSignal};
 use crate::error::Thrown;
 
 /// Maximum interval between two checks for a stop request.
@@ -117,6 +119,7 @@ impl Program {
 /// Passes items to a program, and returns its results.
 pub(super) struct CobolProcessor {
     program: Program,
+    step: Option<Arc<StepContext>>,
     /// RETURN-CODE that leaves an item out.
     filter_code: Option<i32>,
 }
@@ -125,7 +128,7 @@ impl CobolProcessor {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
         let length = with.number("length", 1)?.clamp(1, LENGTH_MAX);
         let filter_code = with.property("filter-code").and_then(|code| code.parse().ok());
-        Ok(CobolProcessor { program: Program::new(with, length)?, filter_code })
+        Ok(CobolProcessor { program: Program::new(with, length)?, step: with.step.clone(), filter_code })
     }
 }
 
@@ -133,7 +136,12 @@ impl Processor for CobolProcessor {
     fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
         let mut made = Vec::new();
         match self.program.call(item, &mut made)? {
-            0 => Ok(Some(made)),
+            0 => {
+                if let Some(step) = self.step.as_ref().filter(|_| item.len() < self.program.spec.length) {
+                    step.tally(&format!("{}: {}: ", self.program.name, codes::PADDED), 1, FILLED);
+                }
+                Ok(Some(made))
+            }
             code if self.filter_code == Some(code) => Ok(None),
             code => Err(refused(&self.program.name, code)),
         }

@@ -21,6 +21,10 @@ use crate::error::Thrown;
 use crate::work::Work;
 use quayline_meter::{WaitFor, waiting};
 
+/// Texts of JOB-035 after the number of items.
+pub(super) const FILLED: [&str; 2] =
+    ["item is filled with `pad`, so its length is lost", "items are filled with `pad`, so their lengths are lost"];
+
 pub(super) struct FileWriter {
     to: Partial,
     /// Framing; `None` writes items unchanged.
@@ -114,6 +118,7 @@ impl FileWriter {
         self.buffer.clear();
         let mut number = self.items;
         let mut numbered = self.numbered;
+        let mut filled = 0;
         for item in items {
             if number > 0 {
                 self.buffer.extend_from_slice(&self.separator);
@@ -126,9 +131,7 @@ impl FileWriter {
                     return Err(Thrown::of(&["quayline.Rejected"], message)
                         .hint("add the property pad, the byte that fills short items: space, or 0x40 in EBCDIC"));
                 }
-                self.to.note(codes::PADDED, || {
-                    format!("an item was filled from {} to {length} bytes: its length is lost", item.len())
-                });
+                filled += 1;
             }
             match &mut self.framer {
                 Some(framer) => {
@@ -148,6 +151,7 @@ impl FileWriter {
             framer.flush(&mut self.buffer);
         }
         self.append()?;
+        self.to.tally(codes::PADDED, filled, FILLED);
         (self.items, self.numbered) = (number, numbered);
         Ok(())
     }

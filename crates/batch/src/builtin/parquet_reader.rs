@@ -17,6 +17,7 @@ use quayline_project::{ShapeFile, ShapeOptions};
 use super::file_reader::{damaged, note, numbers, of_findings};
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
+use crate::codes;
 use crate::context::StepContext;
 use crate::error::Thrown;
 use crate::work::Work;
@@ -180,6 +181,15 @@ impl Reader for ParquetReader {
             && let Some(step) = &self.step
         {
             rows.warnings().iter().for_each(|finding| note(step, &self.path, finding));
+        }
+        if checkpoint.is_none()
+            && self.from > self.rows_total
+            && let Some(step) = &self.step
+        {
+            let (path, rows, from, code) = (self.path.display(), self.rows_total, self.from, codes::SKIPPED_ALL);
+            step.note(code.0, || {
+                format!("{path}: {code}: the file has {rows} rows, and the property from begins at {from}")
+            });
         }
         let writer = JsonWriter::new(&shape, JsonStyle::default());
         self.open = Some(Open { columns, rows, shape, writer, items: VecDeque::new() });

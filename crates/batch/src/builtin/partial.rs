@@ -61,10 +61,10 @@ impl Partial {
         partial.into()
     }
 
-    /// Adds a note about the file to the job log.
-    pub(super) fn note(&self, code: Code, text: impl FnOnce() -> String) {
-        if let Some(step) = &self.step {
-            step.note(code.0, || format!("{}: {code}: {}", self.path.display(), text()));
+    /// Adds to a count about the file, which the job log gets at the end of the step.
+    pub(super) fn tally(&self, code: Code, number: u64, after: [&str; 2]) {
+        if let Some(step) = self.step.as_ref().filter(|_| number > 0) {
+            step.tally(&format!("{}: {code}: ", self.path.display()), number, after);
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use quayline_project::job::{Decision, Element, Flow, Split, Transition, TransitionAction, matches_pattern};
 
 use super::Run;
+use crate::codes;
 use crate::context::JobContext;
 use crate::error::{BatchError, Thrown};
 use crate::event;
@@ -145,7 +146,10 @@ impl Run<'_> {
                     let termination = Termination::Failed { exit_status: None, cause: end.cause };
                     return Ok(ScopeEnd::Terminated(termination));
                 }
-                None => element.next(),
+                None => {
+                    self.note_unmatched(element, &end.exit_status);
+                    element.next()
+                }
             };
             let Some(target) = target else {
                 return Ok(ScopeEnd::Finished { exit_status: end.exit_status, steps: end.steps });
@@ -163,6 +167,21 @@ impl Run<'_> {
                 }
             }
             before = end.steps;
+        }
+    }
+
+    /// Notes an exit status that matches no transition, where the element could have led to another one. The job or flow then ends
+    /// COMPLETED.
+    fn note_unmatched(&self, element: &Element, exit_status: &str) {
+        let mut transitions = element.transitions().iter();
+        let may_lead_on = matches!(element, Element::Decision(_))
+            || transitions.any(|transition| matches!(transition.action, TransitionAction::Next(_)));
+        if may_lead_on && element.next().is_none() {
+            let (id, code) = (element.id(), codes::NO_TRANSITION);
+            let text = format!(
+                "{id}: {code}: no transition matches the exit status {exit_status}, so the job or flow ends here"
+            );
+            self.event(event::LOG, None, None, text);
         }
     }
 

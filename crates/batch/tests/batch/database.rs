@@ -15,6 +15,7 @@ use quayline_store::SystemClock;
 use quayline_store::queue::{GetWait, QueueDefinition, Select};
 
 use crate::around::{Around, AroundBackend};
+use crate::builtins::Log;
 use crate::kit::{Process, given, job};
 use crate::operator::Timed;
 
@@ -116,6 +117,7 @@ fn jobs_in_a_database() {
     shared::a_job_that_does_not_resolve_stops_no_other(&server, folder.path());
     events_in_the_order_of_commits(&server, folder.path());
     repeated_and_missing_keys(&server, folder.path());
+    losses_are_counted(&server, folder.path());
     columns_keep_what_items_say(&server, folder.path());
     refused_rows_are_processed_once(&server, folder.path());
     elsewhere::refused_rows_elsewhere(&server, folder.path());
@@ -375,6 +377,51 @@ fn repeated_and_missing_keys(server: &OwnServer, folder: &Path) {
         completed(&process, &execution);
         let counts = process.steps(execution.id)[0].counts;
         assert_eq!((counts.read, counts.write, rows().as_str()), (2, 2, "1=20"), "{send}");
+    }
+}
+
+/// Items without a row, values that were rounded, and members without a column had no trace. Each has one note with a count.
+fn losses_are_counted(server: &OwnServer, folder: &Path) {
+    let log = Arc::new(Log::default());
+    let memory = crate::kit::medium();
+    let mut processes = [process(server, folder), Process::new(crate::kit::backend(&memory), folder.to_owned())];
+    for process in &mut processes {
+        process.engine.observers.push(Arc::clone(&log) as Arc<dyn event::Observer>);
+    }
+    sql(server, "CREATE TABLE lossy (id int, n numeric(6,2))");
+    let items =
+        "{\"id\":1,\"n\":1.005}\n{\"id\":7,\"n\":1,\"x\":1}\n{\"id\":8,\"n\":2.001,\"x\":2,\"y\":0}\n{\"id\":1}\n";
+    std::fs::write(folder.join("lossy.json"), items).unwrap();
+    let url = server.url();
+    for (send, elsewhere) in [("set", false), ("rows", false), ("set", true), ("rows", true)] {
+        sql(server, "TRUNCATE lossy; INSERT INTO lossy VALUES (1, 0)");
+        log.0.lock().clear();
+        let mut list = vec![
+            ("table", "lossy"),
+            ("columns", "id,n"),
+            ("key", "id"),
+            ("mode", "update"),
+            ("missing", "ignore"),
+            ("inexact", "round"),
+            ("send", send),
+        ];
+        if elsewhere {
+            list.push(("database", url.as_str()));
+        }
+        let writer = artifact("writer", "sqlWriter", &list);
+        let process = &processes[usize::from(elsewhere)];
+        completed(process, &process.start(&chunk(3, &in_file("lossy.json"), &writer, ""), &[]));
+        let said = log.0.lock().clone();
+        for note in [
+            "lossy: JOB-037: 2 items have no row to change",
+            "lossy: JOB-038: 2 values have more than the column n keeps",
+            "lossy: JOB-039: 1 item has no member n, so the column is null",
+            "lossy: JOB-040: 2 items have a member x, which `columns` does not name",
+            "lossy: JOB-040: 1 item has a member y",
+        ] {
+            assert_eq!(said.matches(note).count(), 1, "{send} {elsewhere} {note}: {said}");
+        }
+        assert_eq!(said.matches("JOB-0").count(), 5, "{said}");
     }
 }
 

@@ -57,6 +57,27 @@ fn a_decider_that_throws_fails_the_job_whatever_the_transitions_are() {
     assert!(log.lock().contains(&"decision d: Undecided: no decision".to_owned()), "{:?}", log.lock());
 }
 
+/// An exit status that matches no transition ended the job COMPLETED, and the job log had nothing about it.
+#[test]
+fn exit_statuses_that_match_no_transition_are_noted() {
+    let (process, log) = logged();
+    let run = |answer: &str| {
+        log.lock().clear();
+        let xml = format!(
+            "{}<decision id=\"d\" ref=\"deciding\">{}<next on=\"GO\" to=\"b\"/></decision>{}",
+            step("a", "next=\"d\"", &[], ""),
+            properties(&[("answer", answer)]),
+            step("b", "", &[], "<end on=\"NEVER\"/>")
+        );
+        assert_eq!(process.start(&xml, &[]).status, BatchStatus::Completed);
+        log.lock().join("\n")
+    };
+    let said = run("HALT");
+    let expected = "d: JOB-041: no transition matches the exit status HALT, so the job or flow ends here";
+    assert!(said.contains(expected), "{said}");
+    assert!(!run("GO").contains("JOB-041"));
+}
+
 /// Regression: a partition element without a plan and without a mapper created no partition, so the step was COMPLETED and its batchlet never
 /// ran. The default is one partition (section 8.2.6.1).
 #[test]

@@ -151,6 +151,25 @@ fn a_parquet_file_is_split_into_ranges_of_rows() {
     assert!(parts == rows(1_000) || parts == nulls, "{}", &parts[..300]);
 }
 
+/// A range that begins after the last row had no trace.
+#[test]
+fn a_range_beyond_the_file_is_in_the_job_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut process = prepare(folder.path(), 10);
+    completed(&process.start(&there_and_back(5, "2000"), &[]));
+    let log = Arc::new(Log::default());
+    process.engine.observers.push(Arc::clone(&log) as Arc<dyn Observer>);
+    for (from, is_noted) in [("10", false), ("11", true)] {
+        log.0.lock().clear();
+        let inside = artifact("reader", "parquetReader", &[("file", "t.parquet"), ("from", from)])
+            + &artifact("writer", "fileWriter", &[("file", "none.json")]);
+        completed(&process.start(&step("s", "", 5, &inside), &[]));
+        let said = log.0.lock().clone();
+        let note = format!("JOB-036: the file has 10 rows, and the property from begins at {from}");
+        assert_eq!(said.contains(&note), is_noted, "{said}");
+    }
+}
+
 /// Another file, other columns, another form: each fault is reported with a remedy.
 #[test]
 fn wrong_files_and_shapes_are_told() {

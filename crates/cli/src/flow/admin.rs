@@ -70,6 +70,12 @@ pub(crate) fn figures(args: &FlowAdminArgs) -> Result<BTreeMap<String, String>, 
         if let Some(failures) = node["failures"].as_u64().filter(|failures| *failures > 0) {
             let _ = write!(text, ", {failures} failed, last {}", failure_line(&node["last_failure"]));
         }
+        if let Some(dropped) = node["dropped"].as_u64().filter(|dropped| *dropped > 0) {
+            let _ = write!(text, ", {dropped} dropped");
+        }
+        if let Some(warnings) = node["warnings"].as_u64().filter(|warnings| *warnings > 0) {
+            let _ = write!(text, ", {warnings} warnings, last {}", failure_line(&node["last_warning"]));
+        }
         Some((node["name"].as_str()?.to_owned(), text))
     };
     Ok(answer["nodes"].as_array().into_iter().flatten().filter_map(figures).collect())

@@ -217,6 +217,7 @@ fn cobol_programs_process_items() {
     let log = world.run("job log 1").out();
     assert!(log.contains("RATE returned RETURN-CODE 8") && log.contains("longer than its time limit"), "{log}");
     assert!(log.contains("STOP RUN"), "{log}");
+    assert!(log.contains("RATE: JOB-035: 4 items are filled with `pad`, so their lengths are lost"), "{log}");
     world.write("codes.xml", job("<include class=\"quayline.ReturnCode\"/>"));
     let ran = world.run("job start codes.xml");
     assert!(ran.code(1).out().contains("quayline.Program"), "{}", ran.out());

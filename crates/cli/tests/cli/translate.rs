@@ -654,4 +654,13 @@ fn documents_that_a_map_drops_are_counted() {
     let told = "note[CNV-041]: 2 documents are left out by `drop` in the map; the first is here\n  at in.jsonl:2";
     assert!(ran.err().contains(told), "{}", ran.err());
     assert!(!world.run("translate -m m.qmap clean.jsonl").code(0).err().contains("CNV-041"));
+    // The statistics counted such documents as written.
+    let stats = world.run("translate -m m.qmap in.jsonl -o out.jsonl --stats").code(0).err();
+    assert!(stats.contains("3 read = 1 written + 0 rejected + 2 skipped"), "{stats}");
+    // Documents of interchanges were not counted at all.
+    let world = claims();
+    world.write("drop.qmap", CLAIMS.replace("  at = ", "  if CLM.CLM02 < 1000 {\n    drop\n  }\n  at = "));
+    let ran = world.run("translate -m drop.qmap claims.x12 -o out.jsonl --stats").code(0).err();
+    assert!(ran.contains("note[CNV-041]: 2 documents are left out by `drop` in the map"), "{ran}");
+    assert!(ran.contains("1 read = 0 written + 0 rejected + 1 skipped"), "{ran}");
 }

@@ -205,6 +205,14 @@ when = 'id = "1"'
 out = []
 "#,
         &expect![[r#"
+            note[FLO-078]: filter `both` drops the messages for which its condition is false
+              at test.toml:12:7
+               |
+            12 | [node.both]
+               |       ^^^^
+
+            hint: wire `no_match`, or write `no_match = []` if the flow should drop them
+
             error[FLO-020]: messages of two shapes arrive here, ROOT/order.shape and ROOT/other.shape, so their content cannot be read
               at test.toml:14:8
                |

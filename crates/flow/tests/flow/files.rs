@@ -40,6 +40,31 @@ fn the_last_message_that_committed_is_the_content_of_a_file() {
     assert_eq!(left, 1, "temporary files are gone");
 }
 
+/// The content of a file that a later message replaced had no trace.
+#[test]
+fn files_that_get_a_new_content_are_counted() {
+    let world = World::new();
+    let input = world.queue("IN");
+    let engine = world.engine(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"cut\"\n\
+         [node.cut]\ntype = \"split\"\nby = \"line\"\nout = \"file\"\n\
+         [node.file]\ntype = \"file_output\"\nfolder = \"out\"\nname = \"x.txt\"\n",
+    );
+    let stats = std::sync::Arc::clone(&engine.flows()[0].stats);
+    let node = &stats.nodes[2];
+    // The first unit of work has two messages for the file, the second writes the same content, the third another one.
+    for (number, (message, warnings)) in [("a\nb\n", 1), ("b\n", 1), ("c\n", 2)].into_iter().enumerate() {
+        world.put(&input, &Message::new(message));
+        until("it commits", || stats.committed.load(Ordering::Relaxed) > number as u64);
+        let last = message.trim_end().rsplit('\n').next().unwrap_or_default();
+        until("the file is written", || read(&world, "out/x.txt") == last.as_bytes());
+        until("it is counted", || node.warnings.load(Ordering::Relaxed) == warnings);
+    }
+    engine.drain();
+    assert_eq!(node.warnings.load(Ordering::Relaxed), 2);
+    assert!(node.last_warning().is_some_and(|last| last.finding.code.0 == "FLO-080"));
+}
+
 const LOOK: &str = "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\ninterval = \"10ms\"\nout = \"put\"\n\
                     [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n";
 

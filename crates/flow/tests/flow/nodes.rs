@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use quayline_core::Severity;
 use quayline_store::queue::{DEAD_LETTER, Message, Persistence, QueueDefinition};
 
 use crate::bridge::until_empty;
@@ -531,6 +532,73 @@ fn thousands_of_flows_run_beside_one_that_fails() {
     }
     assert_eq!(engine.flows().len(), count);
     until("the failure is reported", || world.errors().contains("flow flow0, node next"));
+}
+
+/// Messages that a filter or a map drops had no trace, and a map that dropped its document sent an empty message.
+#[test]
+fn dropped_messages_are_counted_and_the_check_notes_them() {
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    world.write(
+        "m.qmap",
+        "map \"m\"\nsource \"order.shape\"\ntarget order \"order.shape\"\nid = id\namount = amount\nif amount > 50 {\n  drop\n}\n",
+    );
+    let flow = |wire: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"order.shape\"\nout = \"choose\"\n\
+             [node.choose]\ntype = \"filter\"\nwhen = 'amount > 1'\nout = \"change\"\n{wire}\
+             [node.change]\ntype = \"map\"\nmap = \"m.qmap\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        )
+    };
+    let (input, output) = (world.queue("IN"), world.queue("OUT"));
+    let codes = |text: &str| {
+        let flow = world.compile(text).expect("a flow");
+        flow.findings.iter().map(|finding| (finding.code.0, finding.severity)).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&flow("")), [("FLO-078", Severity::Note)]);
+    assert_eq!(codes(&flow("no_match = []\n")), []);
+    let engine = world.engine(&flow(""));
+    for amount in [1, 100, 2] {
+        world.put(&input, &Message::new(format!("{{\"id\":\"a\",\"amount\":{amount}}}")));
+    }
+    assert_eq!(world.get_text(&output), "{\"id\":\"a\",\"amount\":2}");
+    let flows = engine.flows();
+    let dropped = |node: usize| flows[0].stats.nodes[node].dropped.load(Ordering::Relaxed);
+    assert_eq!([0, 1, 2, 3].map(dropped), [0, 1, 1, 0]);
+    assert!(flows[0].stats.nodes[2].last_warning().is_some_and(|last| last.finding.code.0 == "CNV-041"));
+    let metrics = quayline_flow::metrics(&flows);
+    assert!(
+        metrics.contains("quayline_flow_node_dropped_total{flow=\"test\",node=\"choose\",type=\"filter\"} 1"),
+        "{metrics}"
+    );
+}
+
+/// Blank lines and messages without parts had no trace.
+#[test]
+fn what_a_split_leaves_out_is_counted() {
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    let (input, output) = (world.queue("IN"), world.queue("OUT"));
+    for (by, messages, told) in [
+        ("line", ["a\r\n\r\n\nb", "c"], "2 blank lines of the message are left out"),
+        ("line", ["\n", "d"], "the message has blank lines only"),
+        ("document", ["[]", "{\"id\":\"a\",\"amount\":1}"], "the message has no parts"),
+    ] {
+        let engine = world.engine(&format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"order.shape\"\nout = \"cut\"\n\
+             [node.cut]\ntype = \"split\"\nby = \"{by}\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        ));
+        messages.iter().for_each(|message| world.put(&input, &Message::new(*message)));
+        let last = messages[1];
+        while world.get_text(&output) != last {}
+        let flows = engine.flows();
+        let node = &flows[0].stats.nodes[1];
+        let warning = node.last_warning().expect("a warning").finding;
+        assert!(warning.code.0 == "FLO-079" && warning.message.contains(told), "{warning}");
+        assert_eq!(node.warnings.load(Ordering::Relaxed), 1);
+    }
 }
 
 /// The table of a map comes from its node; a warning about a message that the map accepts is counted, and it is there to be read.

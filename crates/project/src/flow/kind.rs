@@ -502,7 +502,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
     NodeKind {
         name: "map",
         is_input: false,
-        terminals: &[wired("out", "what the map made; with several outputs, one message for each"), FAILURE],
+        terminals: &[wired("out", "what the map made: one message for each output that has a document"), FAILURE],
         properties: &[
             required("map", Form::Map, "map file (`.qmap`), relative to the project"),
             optional(
@@ -516,18 +516,18 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "name of the numbers of interchanges and groups that the map writes, from 1, without gap or repetition. Nodes may share it. Default `FLOW.NODE`",
             ),
         ],
-        help: "Runs a map. Warnings of the map are counted, and `quayline flow stats` shows the last one. If the target is a guide, Quayline checks the interchange by it, as `translate` does. One that the guide refuses fails the node, and nothing of it is sent.",
+        help: "Runs a map. Warnings of the map are counted, and `quayline flow stats` shows the last one. If the target is a guide, Quayline checks the interchange by it, as `translate` does. One that the guide refuses fails the node, and nothing of it is sent. If the map makes no document, for example because it runs `drop`, the message ends here, and Quayline counts it as dropped.",
     },
     NodeKind {
         name: "filter",
         is_input: false,
         terminals: &[
             wired("out", "the message, if the condition is true"),
-            terminal("no_match", "the message, if it is false"),
+            terminal("no_match", "the message, if it is false; not wired, Quayline drops and counts it"),
             FAILURE,
         ],
         properties: &[required("when", Form::Condition, "condition")],
-        help: "Passes messages on for which a condition is true.",
+        help: "Passes messages on for which a condition is true. `quayline check` notes a filter without `no_match` (FLO-078); `no_match = []` drops the other messages without this note. The statistics and metrics of the node count dropped messages.",
     },
     NodeKind {
         name: "route",
@@ -552,11 +552,11 @@ pub const NODE_KINDS: &[NodeKind] = &[
             required(
                 "by",
                 Form::Choice(&["line", "document"]),
-                "`line`: each line; `document`: each document of the message's format",
+                "`line`: each line, without its LF or CR LF; `document`: each document of the message's format",
             ),
             optional("part", Form::Shape, "shape of a part, if it differs from the message's"),
         ],
-        help: "Makes several messages of one.",
+        help: "Makes several messages of one. Quayline leaves out blank lines. A message without a line or document, such as `[]`, has no parts. The warnings of the node count both (FLO-079).",
     },
     NodeKind {
         name: "aggregate",
@@ -889,7 +889,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             required("folder", Form::Constant, "folder, relative to the project"),
             required("name", Form::Text, "name of the file; an existing file is replaced"),
         ],
-        help: "Writes the message to a file of its own, once, after the commit.",
+        help: "Writes the message to a file of its own, once, after the commit. If several messages have the same file name, the file has the last one. The warnings of the node count a file that has a new content (FLO-080).",
     },
 ];
 

@@ -5,7 +5,7 @@
 //! of two members with the same name. Quayline therefore checks each item before it sends it. The database itself refuses values that are not JSON or
 //! not numbers. Fields of an `interval` that its column does not store are not checked.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use quayline_postgres::{Connection, Param};
@@ -45,6 +45,42 @@ struct Time {
 /// Precisions of the columns of a table.
 pub(super) struct Exact {
     columns: Vec<Keeps>,
+    /// True if the database may change values to suit the columns.
+    rounds: bool,
+}
+
+/// Members beyond the columns that a chunk counts by name.
+const OTHERS_MAX: usize = 10;
+
+/// What the items of a chunk lose, or do not have.
+#[derive(Default)]
+pub(super) struct Losses {
+    /// Items without a matching row.
+    pub(super) absent: u64,
+    /// Values that the database changes, by column.
+    pub(super) changed: Vec<u64>,
+    /// Items of JSON without a member, by column.
+    pub(super) missing: Vec<u64>,
+    /// Items with a member that is not a column, by its name in JSON notation.
+    pub(super) others: BTreeMap<Vec<u8>, u64>,
+    /// Further such members.
+    pub(super) more: u64,
+}
+
+impl Losses {
+    pub(super) fn new(columns: usize) -> Losses {
+        Losses { changed: vec![0; columns], missing: vec![0; columns], ..Losses::default() }
+    }
+
+    fn other(&mut self, name: &[u8]) {
+        if let Some(count) = self.others.get_mut(name) {
+            *count += 1;
+        } else if self.others.len() < OTHERS_MAX {
+            self.others.insert(name.to_vec(), 1);
+        } else {
+            self.more += 1;
+        }
+    }
 }
 
 /// Type and modifier of each column; those of a domain are in its definition.
@@ -55,11 +91,8 @@ const COLUMNS: &str = "WITH RECURSIVE kind AS (\
     SELECT name, type::regtype::text, modifier::bigint FROM kind JOIN pg_type ON pg_type.oid = type AND typtype <> 'd'";
 
 impl Exact {
-    /// Reads the precisions of columns. If the database `rounds`, each column accepts all values.
+    /// Reads the precisions of columns. If the database `rounds`, each column accepts all values, and the changes are counted.
     pub(super) fn of(connection: &mut Connection, table: &str, columns: &[String], rounds: bool) -> Answer<Exact> {
-        if rounds {
-            return Ok(Exact { columns: vec![Keeps::All; columns.len()] });
-        }
         let found = connection.query(COLUMNS, &[Param::Binary(quoted_table(table).as_bytes())])?;
         let mut keeps = vec![Keeps::All; columns.len()];
         for row in 0..found.len() {
@@ -69,11 +102,11 @@ impl Exact {
                 keeps[place] = keeps_of(of, modifier);
             }
         }
-        Ok(Exact { columns: keeps })
+        Ok(Exact { columns: keeps, rounds })
     }
 
     /// Refuses an item of JSON that names a column twice, or that has more than its columns keep.
-    pub(super) fn json(&self, item: &[u8], number: u64, names: &[String]) -> Answer<()> {
+    pub(super) fn json(&self, item: &[u8], number: u64, names: &[String], losses: &mut Losses) -> Answer<()> {
         let mut seen = vec![false; names.len()];
         let mut next = 0;
         let mut members = Members { text: item, at: 0 };
@@ -86,7 +119,10 @@ impl Exact {
                 Some(_) => next,
                 None => match names.iter().position(|expected| is_named(name, expected)) {
                     Some(place) => place,
-                    None => continue,
+                    None => {
+                        losses.other(name);
+                        continue;
+                    }
                 },
             };
             next = place + 1;
@@ -99,17 +135,25 @@ impl Exact {
             }
             let text = &item[value];
             let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text);
-            self.one(place, text, number, names)?;
+            self.one(place, text, number, names, losses)?;
         }
+        losses.missing.iter_mut().zip(seen).for_each(|(count, is_there)| *count += u64::from(!is_there));
         Ok(())
     }
 
     /// Refuses a field of CSV that has more than its column keeps.
-    pub(super) fn field(&self, place: usize, text: &[u8], number: u64, names: &[String]) -> Answer<()> {
-        if self.columns[place] == Keeps::All { Ok(()) } else { self.one(place, text, number, names) }
+    pub(super) fn field(
+        &self,
+        place: usize,
+        text: &[u8],
+        number: u64,
+        names: &[String],
+        losses: &mut Losses,
+    ) -> Answer<()> {
+        if self.columns[place] == Keeps::All { Ok(()) } else { self.one(place, text, number, names, losses) }
     }
 
-    fn one(&self, place: usize, text: &[u8], number: u64, names: &[String]) -> Answer<()> {
+    fn one(&self, place: usize, text: &[u8], number: u64, names: &[String], losses: &mut Losses) -> Answer<()> {
         let text = text.trim_ascii();
         let (has, keeps, hint) = match self.columns[place] {
             Keeps::Decimals(most) => match decimals(text) {
@@ -162,6 +206,10 @@ impl Exact {
             },
             Keeps::All | Keeps::Date | Keeps::Float { .. } | Keeps::Bytes(_) => return Ok(()),
         };
+        if self.rounds {
+            losses.changed[place] += 1;
+            return Ok(());
+        }
         let message = format!("item {number} of the chunk has {has} in {}, and the column keeps {keeps}", names[place]);
         Err(Thrown::of(&["quayline.Rejected"], message).hint(hint))
     }
@@ -421,8 +469,8 @@ impl<'t> Members<'t> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Exact, Keeps, Time, decimals, decimals_of_second, has_date, has_time_of_day, has_zone, is_float, keeps_of,
-        member_that_is_there_twice,
+        Exact, Keeps, Losses, Time, decimals, decimals_of_second, has_date, has_time_of_day, has_zone, is_float,
+        keeps_of, member_that_is_there_twice,
     };
 
     #[test]
@@ -537,8 +585,11 @@ mod tests {
     #[test]
     fn members_are_found_in_any_order_and_writing() {
         let names = ["id".to_owned(), "n".to_owned(), "d".to_owned()];
-        let exact = Exact { columns: vec![Keeps::All, Keeps::Decimals(2), Keeps::Date] };
-        let refused = |item: &str| exact.json(item.as_bytes(), 3, &names).err().map(|thrown| thrown.message);
+        let exact = Exact { columns: vec![Keeps::All, Keeps::Decimals(2), Keeps::Date], rounds: false };
+        let refused = |item: &str| {
+            let found = exact.json(item.as_bytes(), 3, &names, &mut Losses::new(names.len()));
+            found.err().map(|thrown| thrown.message)
+        };
         for fine in [
             r#"{"id":1,"n":1.50,"d":"2024-01-01"}"#,
             r#" { "d" : null , "x" : {"n":[1.234,"}"],"id":1} , "n" : "1.5" , "id" : "\"" } "#,

@@ -2,7 +2,7 @@
 
 use quayline_postgres::Connection;
 
-use super::exact::Exact;
+use super::exact::{Exact, Losses};
 use super::{Items, quoted, quoted_table};
 use crate::artifact::{Answer, Item};
 use crate::database::NO_ROW;
@@ -49,18 +49,10 @@ impl Target {
         })
     }
 
-    /// Returns the statement for an array of items. With `exact`, it fails unless the number of changed rows equals the number of items.
-    pub(super) fn text(&self, types: &[String], exact: bool) -> String {
-        let table = quoted_table(&self.table);
-        let list = |names: &[String], before: &str| -> String {
-            names.iter().map(|name| format!("{before}{}", quoted(name))).collect::<Vec<_>>().join(", ")
-        };
-        let equal = |names: &[String], left: &str, right: &str, and: &str| -> String {
-            let pairs = names.iter().map(|name| format!("{left}{0} = {right}{0}", quoted(name)));
-            pairs.collect::<Vec<_>>().join(and)
-        };
+    /// Returns the items as rows of a `FROM`.
+    fn rows_of_items(&self, types: &[String]) -> String {
         // Items in order, so that the last of those with one key counts, as with separate statements.
-        let new = match self.items {
+        match self.items {
             Items::Json => {
                 let fields: Vec<String> =
                     self.columns.iter().zip(types).map(|(name, of)| format!("{} {of}", quoted(name))).collect();
@@ -83,7 +75,31 @@ impl Target {
                     fields.join(", ")
                 )
             }
+        }
+    }
+
+    /// Returns the query that counts the items without a matching row.
+    pub(super) fn absent(&self, types: &[String]) -> String {
+        let equal = self.key.iter().map(|name| format!("old.{0} = new.{0}", quoted(name)));
+        format!(
+            "SELECT count(*) FROM {} WHERE NOT EXISTS (SELECT 1 FROM {} AS old WHERE {})",
+            self.rows_of_items(types),
+            quoted_table(&self.table),
+            equal.collect::<Vec<_>>().join(" AND ")
+        )
+    }
+
+    /// Returns the statement for an array of items. With `exact`, it fails unless the number of changed rows equals the number of items.
+    pub(super) fn text(&self, types: &[String], exact: bool) -> String {
+        let table = quoted_table(&self.table);
+        let list = |names: &[String], before: &str| -> String {
+            names.iter().map(|name| format!("{before}{}", quoted(name))).collect::<Vec<_>>().join(", ")
         };
+        let equal = |names: &[String], left: &str, right: &str, and: &str| -> String {
+            let pairs = names.iter().map(|name| format!("{left}{0} = {right}{0}", quoted(name)));
+            pairs.collect::<Vec<_>>().join(and)
+        };
+        let new = self.rows_of_items(types);
         let rest: Vec<String> = self.columns.iter().filter(|name| !self.key.contains(name)).cloned().collect();
         let columns = list(&self.columns, "");
         let values = list(&self.columns, "new.");
@@ -136,10 +152,11 @@ impl Target {
     }
 
     /// Encodes the values of items as arrays in binary form. Refuses a value that its column would change.
-    pub(super) fn values(&self, items: &[Item], exact: &Exact) -> Answer<Vec<Vec<u8>>> {
+    pub(super) fn values(&self, items: &[Item], exact: &Exact, losses: &mut Losses) -> Answer<Vec<Vec<u8>>> {
         match self.items {
             Items::Json => {
-                (1u64..).zip(items).try_for_each(|(number, item)| exact.json(item, number, &self.columns))?;
+                let mut numbered = (1u64..).zip(items);
+                numbered.try_for_each(|(number, item)| exact.json(item, number, &self.columns, losses))?;
                 Ok(vec![array(JSON, items.iter().map(|item| Some(item.as_slice())), items.len())])
             }
             Items::Csv => {
@@ -161,7 +178,7 @@ impl Target {
                     }
                     for (place, (column, field)) in columns.iter_mut().zip(fields).enumerate() {
                         if let Some(field) = &field {
-                            exact.field(place, field, number, &self.columns)?;
+                            exact.field(place, field, number, &self.columns, losses)?;
                         }
                         column.push(field);
                     }
