@@ -8,7 +8,7 @@ use crate::level::Level;
 use crate::position::Position;
 
 /// Elements of UNH and UNG with the same meaning, by their name in documents. ISO 9735-1: the messages of a group are of one type.
-const OF_GROUP: [(&str, &str); 5] = [
+pub(crate) const OF_GROUP: [(&str, &str); 5] = [
     ("type", "functional_id"),
     ("version", "version"),
     ("release", "release"),
