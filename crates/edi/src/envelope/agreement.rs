@@ -48,8 +48,8 @@ impl EnvelopePass<'_> {
             let value = header.header.component(field.element, field.component);
             let found = value.len();
             let error = match check.expected(&value) {
-                // UNG may leave both out, so the check of fields allows anything.
-                Some(expected) if matches!(field.check, Check::Any) && found > 0 => {
+                // The check of fields looks only at the presence in UNG.
+                Some(expected) if matches!(field.check, Check::PresentBefore4) && found > 0 => {
                     EdiError::FieldFormat { standard, level, name, expected }
                 }
                 None if found != expected => EdiError::DateWidth { standard, level, name, expected, found },
