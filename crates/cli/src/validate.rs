@@ -99,8 +99,9 @@ fn guides(args: &ValidateArgs, limits: &Limits) -> Result<(Option<Arc<GuideSet>>
         return Ok((None, Vec::new()));
     }
     if args.level == Some(ValidationLevel::Envelope) {
-        let finding = argument("--guide is given, and --level envelope does not look at it");
-        return Err(finding.hint("leave one of them out").into());
+        let finding = argument("--guide has no effect with --level envelope, which checks only envelopes");
+        let hint = "omit --guide to check only envelopes, or omit --level to check by the guide";
+        return Err(finding.hint(hint).into());
     }
     let (set, files) = read_guides_and_files(&args.guide, limits, cache().as_deref())?;
     Ok((Some(Arc::new(set)), files))

@@ -88,7 +88,7 @@ const LOOKED_UP_MAX: u64 = 1_000;
 /// The last number that ISA13 can have; the first follows.
 const X12_LAST: u64 = 999_999_999;
 
-/// Returns a finding if numbers before this one are missing.
+/// Returns a finding if numbers before this one are missing: an error, a warning or a note by the partner's `gaps`.
 ///
 /// A number that is not higher than the last one is late, or the sender restarted its numbering: at the end of its range, or after a number that
 /// was much too high. Two such numbers in order set the new position, so one wrong number does not disable the check. Numbers that arrived out of
@@ -127,7 +127,7 @@ pub(crate) fn gap(
     if missing == 0 || !rejects {
         sequence.keep(desk, number, 0)?;
     }
-    if missing == 0 || settings.gaps == Some(GapPolicy::Ignore) {
+    if missing == 0 {
         return Ok(None);
     }
     let message = format!("{missing} interchange numbers are missing before this one: {first} to {until}");
@@ -136,6 +136,10 @@ pub(crate) fn gap(
         return Ok(Some(Finding::error(codes::GAP, Fault::Sender, message).hint(hint)));
     }
     let finding = Finding::warning(codes::GAP, Fault::Sender, message);
+    if settings.gaps == Some(GapPolicy::Ignore) {
+        let hint = "the partner's `gaps` is \"ignore\": only this entry reports them";
+        return Ok(Some(Finding { severity: Severity::Note, ..finding }.hint(hint)));
+    }
     Ok(Some(finding.hint("ask the partner whether these interchanges are lost or were never sent")))
 }
 

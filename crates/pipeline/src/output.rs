@@ -20,8 +20,8 @@ use crate::error::PipelineError;
 use crate::lane::Lane;
 use crate::lanes::{Ends, MapEnds, spec_error};
 use crate::sink::map::{
-    Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, Parts, RecordPart, RunHost, Several, SharedPlaces, TextPart,
-    Traced, Tracer, counted_from, usual_envelope,
+    Alone, AnyPart, ColumnsPart, EdiPart, EnvelopeDefaults, MapTarget, Parts, RecordPart, RunHost, Several,
+    SharedPlaces, TextPart, Traced, Tracer, counted_from, usual_envelope,
 };
 use crate::sink::{
     Batches, ColumnsTarget, DocumentEncoder, EdiTarget, Framed, OneRecord, RecordTarget, TextTarget, TextWriter,
@@ -76,9 +76,6 @@ impl LaneOutput<'_> {
     }
 }
 
-/// Envelope values for every document, by name.
-type Defaults = Arc<[(String, String)]>;
-
 /// Components of an output in a lane.
 enum Maker<'c> {
     Json { shape: &'c Shape, style: JsonStyle, apart: Apart },
@@ -86,7 +83,7 @@ enum Maker<'c> {
     Csv { schema: &'c Schema, style: CsvStyle },
     Families { schema: &'c Schema, families: &'c Arc<RowFamilies>, style: CsvStyle },
     Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
-    Edi { options: &'c EdiWriterOptions, defaults: Defaults },
+    Edi { options: &'c EdiWriterOptions, defaults: EnvelopeDefaults },
     Columns { sink: Box<ColumnSink>, encoder: Option<Box<ParquetEncoder>> },
 }
 
@@ -163,14 +160,14 @@ impl<'c> Ends<'c> {
     }
 
     /// Returns the options of a writer that counts from the run's initial numbers, and the envelope values for every document.
-    fn counting(&self, options: &EdiWriterOptions) -> (EdiWriterOptions, Defaults) {
+    fn counting(&self, options: &EdiWriterOptions) -> (EdiWriterOptions, EnvelopeDefaults) {
         let mut counting = options.clone();
-        let Some(map) = &self.map else { return (counting, Arc::from([])) };
+        let Some(map) = &self.map else { return (counting, EnvelopeDefaults::default()) };
         let mut defaults = map.world.envelope.clone();
         let standard = options.guides.as_ref().map(|documents| documents.guides().compiled(0).standard());
         counted_from(&mut counting.numbers, standard, &mut defaults);
-        defaults.extend(usual_envelope(options, map.world.now));
-        (counting, Arc::from(defaults))
+        defaults.extend(usual_envelope(options));
+        (counting, EnvelopeDefaults { values: Arc::from(defaults), now: map.world.now })
     }
 
     fn parquet_options(&self, write: &ParquetWrite) -> ParquetOptions {
@@ -294,7 +291,8 @@ trait WriterUser<'c> {
 
     fn records<E: DocumentEncoder + 'c>(self, encoder: E, framed: Framed) -> Result<Self::Made, PipelineError>;
 
-    fn interchanges(self, options: &EdiWriterOptions, defaults: &Defaults) -> Result<Self::Made, PipelineError>;
+    fn interchanges(self, options: &EdiWriterOptions, defaults: &EnvelopeDefaults)
+    -> Result<Self::Made, PipelineError>;
 
     fn columns(self, sink: ColumnSink, encoder: Option<ParquetEncoder>) -> Result<Self::Made, PipelineError>;
 }
@@ -316,7 +314,11 @@ impl<'c> WriterUser<'c> for WithoutMap<'_, 'c> {
         self.ends.lane(RecordTarget::new(encoder, framed), self.head)
     }
 
-    fn interchanges(self, options: &EdiWriterOptions, _defaults: &Defaults) -> Result<Self::Made, PipelineError> {
+    fn interchanges(
+        self,
+        options: &EdiWriterOptions,
+        _defaults: &EnvelopeDefaults,
+    ) -> Result<Self::Made, PipelineError> {
         self.ends.lane(EdiTarget::new(options), self.head)
     }
 
@@ -342,8 +344,12 @@ impl<'c> WriterUser<'c> for OfMap {
         Ok(E::any(RecordPart::new(encoder, framed, self.0)))
     }
 
-    fn interchanges(self, options: &EdiWriterOptions, defaults: &Defaults) -> Result<AnyPart<'c>, PipelineError> {
-        Ok(AnyPart::Edi(Box::new(EdiPart::new(options, Arc::clone(defaults)))))
+    fn interchanges(
+        self,
+        options: &EdiWriterOptions,
+        defaults: &EnvelopeDefaults,
+    ) -> Result<AnyPart<'c>, PipelineError> {
+        Ok(AnyPart::Edi(Box::new(EdiPart::new(options, defaults.clone()))))
     }
 
     fn columns(self, sink: ColumnSink, encoder: Option<ParquetEncoder>) -> Result<AnyPart<'c>, PipelineError> {

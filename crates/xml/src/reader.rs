@@ -13,6 +13,7 @@ use quayline_core::{
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::errors::{Error, IllFormedError};
+use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::fault::{Syntax, XmlFault, XmlFaultKind, XmlFaults};
@@ -326,22 +327,26 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 let expected = self.similar(group, name);
                 self.fault(XmlFaultKind::UnknownElement { name: short(name), expected }, at, None);
             }
-            return self.skip(tag, form);
+            return self.skip(tag, form, at);
         };
         let occurrence = match self.place(node, at) {
             Ok(occurrence) => occurrence,
             Err(kind) => {
                 self.fault(kind, at, Some((node, None)));
-                return self.skip(tag, form);
+                return self.skip(tag, form, at);
             }
         };
         if let Some(kind) = self.other_type(node, &marks) {
             self.fault(kind, at, Some((node, occurrence)));
-            return self.skip(tag, form);
+            return self.skip(tag, form, at);
         }
         if self.plan.shape.node(node).kind != NodeKind::Group {
             self.ignored |= self.plan.ignore_unknown && !marks.own.is_empty();
-            for attribute in marks.own.iter().filter(|_| !self.plan.ignore_unknown) {
+            for attribute in &marks.own {
+                if self.plan.ignore_unknown {
+                    self.check_reference(attribute, at);
+                    continue;
+                }
                 let name = short(attribute.key.as_ref());
                 self.fault(XmlFaultKind::Attribute { name }, at, Some((node, occurrence)));
             }
@@ -364,7 +369,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
         if marks.nil && occurrence.is_some() && self.plan.text[node.index()].is_none() {
             self.fault(XmlFaultKind::NilOccurrence, at, Some((node, occurrence)));
-            return self.skip(tag, form);
+            return self.skip(tag, form, at);
         }
         self.enter(node, occurrence, &marks, at);
         if form == Form::Empty { self.end() } else { Ok(()) }
@@ -389,7 +394,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 Event::Text(part) if part.trim_ascii().is_empty() => {}
                 Event::Start(inner) => {
                     is_wrong = true;
-                    self.skip(&inner, Form::Open)?;
+                    self.skip(&inner, Form::Open, at)?;
                 }
                 Event::Eof => {
                     self.fault(XmlFaultKind::Truncated, at, Some((node, None)));
@@ -421,7 +426,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         if name != record {
             let kind = XmlFaultKind::UnknownElement { name: short(name), expected: Some(record.clone()) };
             self.fault(kind, at, None);
-            self.skip(tag, form)?;
+            self.skip(tag, form, at)?;
             return Err(Stopped);
         }
         self.sent = true;
@@ -445,7 +450,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let name = local_name(attribute.key.as_ref());
             let Some(child) = self.plan.attribute(node, name) else {
                 self.ignored |= self.plan.ignore_unknown;
-                if !self.ignored {
+                if self.plan.ignore_unknown {
+                    self.check_reference(attribute, at);
+                } else {
                     self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None);
                 }
                 continue;
@@ -694,7 +701,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                     let local = tag.local_name();
                     let kind = XmlFaultKind::UnknownElement { name: short(local.as_ref()), expected: None };
                     self.fault(kind, at, Some((node, occurrence)));
-                    self.skip(&tag, Form::Open)?;
+                    self.skip(&tag, Form::Open, at)?;
                     continue;
                 }
                 Event::Empty(tag) => {
@@ -764,17 +771,46 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    /// Skips an element with its content.
-    fn skip(&mut self, tag: &BytesStart<'x>, form: Form) -> Result<(), Stopped> {
-        if form == Form::Empty {
-            return Ok(());
-        }
-        let at = self.at();
-        if self.xml.read_to_end(tag.name()).is_err() {
-            self.fault(XmlFaultKind::Syntax(Syntax::EndTag), at, None);
-            return Err(Stopped);
+    /// Skips an element with its content, which must be well-formed too (XML 1.0, clause 4.1, Entity Declared).
+    fn skip(&mut self, tag: &BytesStart<'x>, form: Form, from: usize) -> Result<(), Stopped> {
+        self.check_references(tag, from);
+        let mut depth = u64::from(form == Form::Open);
+        while depth > 0 {
+            let at = self.at();
+            match self.event()? {
+                Event::Start(tag) => {
+                    self.check_references(&tag, at);
+                    depth += 1;
+                }
+                Event::Empty(tag) => self.check_references(&tag, at),
+                Event::End(_) => depth -= 1,
+                Event::GeneralRef(reference) => drop(self.resolve(&reference, at, None)),
+                Event::Text(_) | Event::CData(_) | Event::Comment(_) | Event::PI(_) => {}
+                Event::Decl(_) => self.fault(XmlFaultKind::Syntax(Syntax::Markup), at, None),
+                Event::DocType(_) => self.fault(XmlFaultKind::Doctype, at, None),
+                Event::Eof => {
+                    self.fault(XmlFaultKind::Syntax(Syntax::EndTag), from, None);
+                    return Err(Stopped);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Reports malformed attributes of an element that is skipped, and references to undeclared entities in them.
+    fn check_references(&mut self, tag: &BytesStart<'x>, at: usize) {
+        for attribute in tag.attributes() {
+            match attribute {
+                Ok(attribute) => self.check_reference(&attribute, at),
+                Err(_) => return self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, None),
+            }
+        }
+    }
+
+    fn check_reference(&mut self, attribute: &Attribute<'_>, at: usize) {
+        if attribute.value.contains('&') && attribute.normalized_value(XmlVersion::Implicit1_0).is_err() {
+            self.fault(XmlFaultKind::Entity, at, None);
+        }
     }
 
     /// Returns a child of the group whose name differs from `name` only in case or in `_` instead of `-`.

@@ -539,3 +539,18 @@ fn lengths_are_those_of_the_named_character_set() {
         assert_eq!(ran.out().contains("has 6 characters, expected at most 3"), is_found, "{set}: {}", ran.out());
     }
 }
+
+/// The refusal of a guide without effect did not say what each of its two remedies checks.
+#[test]
+fn a_guide_without_effect_is_refused_with_remedies_that_work() {
+    let world = examples();
+    world.run("validate claims.x12 --guide 837p.guide --level envelope").check(expect_test::expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --guide has no effect with --level envelope, which checks only envelopes
+
+        hint: omit --guide to check only envelopes, or omit --level to check by the guide
+    "#]]);
+    world.run("validate claims.x12 --level envelope").code(0);
+    world.run("validate claims.x12 --guide 837p.guide").code(0);
+}

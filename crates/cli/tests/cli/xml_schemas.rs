@@ -446,3 +446,24 @@ fn text_that_a_schema_has_no_form_for_is_refused() {
     let ran = world.run("translate plain.xml -m q.qmap --from xml --to jsonl");
     assert!(ran.code(0).out().contains(r#"{"u":"\u0002"}"#), "{}", ran.out());
 }
+
+/// A finding of a map about a document of XML had no line, while one of the reader had.
+#[test]
+fn a_finding_of_a_map_names_the_line_of_its_document() {
+    let world = World::new();
+    world.write("in.shape", "in\n  id text(9)\n");
+    world.write("out.shape", "out\n  id text(9)\n");
+    world.write(
+        "in.qmap",
+        "source \"in.shape\"\ntarget \"out.shape\"\ntable ids { \"A\" => \"1\" }\nid = translate(id, ids)\n",
+    );
+    world.write("in.xml", "<all>\n  <record><id>A</id></record>\n  <record>\n    <id>B</id>\n  </record>\n</all>\n");
+    world.run("translate --map in.qmap in.xml --from xml --quiet").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[MAP-209]: the code is not in `ids`
+          at in.xml:3, record 2, byte 38 (in.qmap:4, from id)
+
+        hint: add it, or a row for all others: else "…"; `… in ids` tests it first
+    "#]]);
+}

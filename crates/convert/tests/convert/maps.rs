@@ -380,3 +380,48 @@ fn a_party_of_the_map_never_gets_the_qualifier_of_another() {
         }
     }
 }
+
+/// Returns the output of one order as ORDERS with these envelope values.
+fn order_with(values: &[(&str, &str)]) -> String {
+    let mut run = orders(1);
+    let documents = guide("orders.guide");
+    let options = EdiWriterOptions { guides: Some(Arc::clone(&documents)), ..EdiWriterOptions::default() };
+    run.targets = vec![("edi", documents.shape().clone(), TargetFormat::Edi(options))];
+    run.map = "source orders\ntarget edi\nmake edi {\n  omit DTM\n  BGM.BGM02 = id\n  make DTM { 'DTM01'.'DTM01-1' = \"137\" }\n  UNS.UNS01 = \"S\"\n}\n";
+    let mut conversion = run.conversion(1);
+    let all = [&[("sender", "S"), ("receiver", "R"), ("receiver_qualifier", "14")], values].concat();
+    let envelope = all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let map = conversion.map.as_mut().expect("a map");
+    map.world = Arc::new(World::new(1_767_225_600_000_000, 0, envelope, Vec::new()));
+    conversion.run().unwrap_or_else(|error| panic!("{error}"));
+    run.text("edi")
+}
+
+/// The date in UNB of syntax version 4 had no century: each written interchange had a date of the wrong length.
+#[test]
+fn the_date_of_a_header_has_the_digits_of_its_version() {
+    for (values, expected) in [
+        (&[][..], "UNB+UNOC:3+S+R:14+260101:0000+1'"),
+        (&[("interchange.syntax_version", "4")], "UNB+UNOC:4+S+R:14+20260101:0000+1'"),
+        (
+            &[("syntax_version", "4"), ("group.functional_id", "ORDERS")],
+            "UNB+UNOC:4+S+R:14+20260101:0000+1'UNG+ORDERS+++20260101:0000+1'",
+        ),
+        (&[("interchange.date", "260228")], "UNB+UNOC:3+S+R:14+260228:0000+1'"),
+    ] {
+        let edi = order_with(values);
+        assert!(edi.starts_with(expected), "{values:?}: {edi}");
+    }
+}
+
+/// The control number of a group had no effect, because no group was written.
+#[test]
+fn a_control_number_of_a_group_begins_a_complete_group() {
+    let edi = order_with(&[("group.control_number", "70")]);
+    assert!(edi.contains("'UNG+ORDERS+S+R:14+260101:0000+70+UN+D:96A'UNH+1+"), "{edi}");
+    assert!(edi.ends_with("UNE+1+70'UNZ+1+1'"), "{edi}");
+    // The receiver of the group is another party, so its address has no qualifier.
+    let edi = order_with(&[("group.control_number", "GROUP-A"), ("group.receiver", "X")]);
+    assert!(edi.contains("'UNG+ORDERS+S+X+260101:0000+GROUP-A+UN+D:96A'UNH+1+"), "{edi}");
+    assert!(edi.ends_with("UNE+1+GROUP-A'UNZ+1+1'"), "{edi}");
+}

@@ -8,7 +8,7 @@ use crate::level::Level;
 use crate::position::Position;
 
 /// Elements of UNH and UNG with the same meaning, by their name in documents. ISO 9735-1: the messages of a group are of one type.
-const OF_GROUP: [(&str, &str); 5] = [
+pub(crate) const OF_GROUP: [(&str, &str); 5] = [
     ("type", "functional_id"),
     ("version", "version"),
     ("release", "release"),
@@ -48,8 +48,8 @@ impl EnvelopePass<'_> {
             let value = header.header.component(field.element, field.component);
             let found = value.len();
             let error = match check.expected(&value) {
-                // UNG may leave both out, so the check of fields allows anything.
-                Some(expected) if matches!(field.check, Check::Any) && found > 0 => {
+                // The check of fields looks only at the presence in UNG.
+                Some(expected) if matches!(field.check, Check::PresentBefore4) && found > 0 => {
                     EdiError::FieldFormat { standard, level, name, expected }
                 }
                 None if found != expected => EdiError::DateWidth { standard, level, name, expected, found },

@@ -73,6 +73,14 @@ pub(crate) enum Check {
     AtMost(usize),
     /// Nothing, or data element 0008 or 0014: at most 14 characters in syntax versions 1 to 3, and 35 in version 4.
     Internal,
+    /// A value with a maximum number of characters, before syntax version 4; from version 4 on, the value may be absent.
+    NameBefore4(usize),
+    /// Data element 0051: at most two characters in syntax versions 1 to 3, and three in version 4; in a group of version 4 it may be absent.
+    Agency(Level),
+    /// Data element 0017 or 0019 of a group, which may be absent in syntax version 4. The check of their widths checks the form.
+    PresentBefore4,
+    /// Nothing, or one digit.
+    Digit,
     /// Letters, digits or special characters, with minimum and maximum length.
     Text(usize, usize),
     /// Digits, with minimum and maximum length.
@@ -92,6 +100,9 @@ pub(crate) enum Check {
 /// Maximum lengths of data elements 0008 and 0014 in syntax versions 1 to 3, and in version 4.
 const INTERNAL_MAX: (usize, usize) = (14, 35);
 
+/// Maximum lengths of data element 0051 in syntax versions 1 to 3, and in version 4.
+const AGENCY_MAX: (usize, usize) = (2, 3);
+
 /// Returns the number of characters of a text, or of bytes if it is not UTF-8.
 fn characters(value: &[u8]) -> usize {
     core::str::from_utf8(value).map_or(value.len(), |text| text.chars().count())
@@ -99,6 +110,10 @@ fn characters(value: &[u8]) -> usize {
 
 fn at_most(characters: usize) -> &'static str {
     match characters {
+        1 => "at most 1 character",
+        2 => "at most 2 characters",
+        3 => "at most 3 characters",
+        6 => "at most 6 characters",
         4 => "at most 4 characters",
         12 => "at most 12 characters",
         14 => "at most 14 characters",
@@ -111,13 +126,20 @@ fn at_most(characters: usize) -> &'static str {
 impl Check {
     /// Returns true if the field must have a value.
     pub(crate) fn is_mandatory(self) -> bool {
-        !matches!(self, Check::Any | Check::AtMost(_) | Check::Internal)
+        !matches!(self, Check::Any | Check::AtMost(_) | Check::Internal | Check::Digit)
     }
 
     /// Returns the check in an interchange of this syntax version.
     pub(crate) fn in_syntax(self, version: &[u8]) -> Self {
+        let is_4 = version == b"4";
         match self {
-            Check::Internal if version != b"4" => Check::AtMost(INTERNAL_MAX.0),
+            Check::Internal if !is_4 => Check::AtMost(INTERNAL_MAX.0),
+            Check::NameBefore4(most) if is_4 => Check::AtMost(most),
+            Check::NameBefore4(most) => Check::Name(most),
+            Check::PresentBefore4 if is_4 => Check::Any,
+            Check::PresentBefore4 => Check::Present,
+            Check::Agency(Level::Group) if is_4 => Check::AtMost(AGENCY_MAX.1),
+            Check::Agency(_) => Check::Name(if is_4 { AGENCY_MAX.1 } else { AGENCY_MAX.0 }),
             check => check,
         }
     }
@@ -132,8 +154,14 @@ impl Check {
             Check::Name(most) => (!value.is_empty() && characters(value) <= most, at_most(most)),
             Check::AtMost(most) => (characters(value) <= most, at_most(most)),
             Check::Internal => (characters(value) <= INTERNAL_MAX.1, at_most(INTERNAL_MAX.1)),
+            // Without the syntax version, the check allows what one of the versions allows.
+            Check::NameBefore4(most) => (characters(value) <= most, at_most(most)),
+            Check::Agency(_) => (characters(value) <= AGENCY_MAX.1, at_most(AGENCY_MAX.1)),
+            Check::PresentBefore4 => (true, ""),
+            Check::Digit => (value.is_empty() || digits && within(1, 1), "one digit"),
             Check::Text(2, 2) => (within(2, 2), "two characters"),
             Check::Text(3, 3) => (within(3, 3), "three characters"),
+            Check::Text(1, 14) => (within(1, 14), at_most(14)),
             Check::Text(4, 9) => (within(4, 9), "four to nine characters"),
             Check::Text(low, high) => (within(low, high), "of the length that the standard gives"),
             Check::Digits(3, 3) => (digits && within(3, 3), "three digits"),
@@ -281,55 +309,55 @@ static UNB: [HeaderField; 22] = [
     f("date", "UNB S004 0017", 4, 1, Check::Date),
     f("time", "UNB S004 0019", 4, 2, Check::Time),
     f("control_number", "UNB 0020", 5, 1, Check::Text(1, 14)),
-    f("password", "UNB S005 0022", 6, 1, Check::Any),
-    f("password_qualifier", "UNB S005 0025", 6, 2, Check::Any),
-    f("application_reference", "UNB 0026", 7, 1, Check::Any),
-    f("priority", "UNB 0029", 8, 1, Check::Any),
-    f("acknowledgment_requested", "UNB 0031", 9, 1, Check::Any),
-    f("agreement", "UNB 0032", 10, 1, Check::Any),
-    f("test", "UNB 0035", 11, 1, Check::Any),
+    f("password", "UNB S005 0022", 6, 1, Check::AtMost(14)),
+    f("password_qualifier", "UNB S005 0025", 6, 2, Check::AtMost(2)),
+    f("application_reference", "UNB 0026", 7, 1, Check::AtMost(14)),
+    f("priority", "UNB 0029", 8, 1, Check::AtMost(1)),
+    f("acknowledgment_requested", "UNB 0031", 9, 1, Check::Digit),
+    f("agreement", "UNB 0032", 10, 1, Check::AtMost(35)),
+    f("test", "UNB 0035", 11, 1, Check::Digit),
 ];
 
 static UNG: [HeaderField; 13] = [
-    f("functional_id", "UNG 0038", 1, 1, Check::Any),
-    f("sender", "UNG S006 0040", 2, 1, Check::AtMost(35)),
+    f("functional_id", "UNG 0038", 1, 1, Check::NameBefore4(6)),
+    f("sender", "UNG S006 0040", 2, 1, Check::NameBefore4(35)),
     f("sender_qualifier", "UNG S006 0007", 2, 2, Check::AtMost(4)),
-    f("receiver", "UNG S007 0044", 3, 1, Check::AtMost(35)),
+    f("receiver", "UNG S007 0044", 3, 1, Check::NameBefore4(35)),
     f("receiver_qualifier", "UNG S007 0007", 3, 2, Check::AtMost(4)),
-    f("date", "UNG S004 0017", 4, 1, Check::Any),
-    f("time", "UNG S004 0019", 4, 2, Check::Any),
+    f("date", "UNG S004 0017", 4, 1, Check::PresentBefore4),
+    f("time", "UNG S004 0019", 4, 2, Check::PresentBefore4),
     f("control_number", "UNG 0048", 5, 1, Check::Text(1, 14)),
-    f("agency", "UNG 0051", 6, 1, Check::Any),
-    f("version", "UNG S008 0052", 7, 1, Check::Any),
-    f("release", "UNG S008 0054", 7, 2, Check::Any),
-    f("association", "UNG S008 0057", 7, 3, Check::Any),
-    f("password", "UNG 0058", 8, 1, Check::Any),
+    f("agency", "UNG 0051", 6, 1, Check::Agency(Level::Group)),
+    f("version", "UNG S008 0052", 7, 1, Check::NameBefore4(3)),
+    f("release", "UNG S008 0054", 7, 2, Check::NameBefore4(3)),
+    f("association", "UNG S008 0057", 7, 3, Check::AtMost(6)),
+    f("password", "UNG 0058", 8, 1, Check::AtMost(14)),
 ];
 
 static UNH: [HeaderField; 23] = [
     f("control_number", "UNH 0062", 1, 1, Check::Text(1, 14)),
-    f("type", "UNH S009 0065", 2, 1, Check::Present),
-    f("version", "UNH S009 0052", 2, 2, Check::Present),
-    f("release", "UNH S009 0054", 2, 3, Check::Present),
-    f("agency", "UNH S009 0051", 2, 4, Check::Present),
-    f("association", "UNH S009 0057", 2, 5, Check::Any),
-    f("code_list_version", "UNH S009 0110", 2, 6, Check::Any),
-    f("subfunction", "UNH S009 0113", 2, 7, Check::Any),
-    f("common_access_reference", "UNH 0068", 3, 1, Check::Any),
-    f("transfer_sequence", "UNH S010 0070", 4, 1, Check::Any),
-    f("transfer_first_last", "UNH S010 0073", 4, 2, Check::Any),
-    f("subset", "UNH S016 0115", 5, 1, Check::Any),
-    f("subset_version", "UNH S016 0116", 5, 2, Check::Any),
-    f("subset_release", "UNH S016 0118", 5, 3, Check::Any),
-    f("subset_agency", "UNH S016 0051", 5, 4, Check::Any),
-    f("implementation", "UNH S017 0121", 6, 1, Check::Any),
-    f("implementation_version", "UNH S017 0122", 6, 2, Check::Any),
-    f("implementation_release", "UNH S017 0124", 6, 3, Check::Any),
-    f("implementation_agency", "UNH S017 0051", 6, 4, Check::Any),
-    f("scenario", "UNH S018 0127", 7, 1, Check::Any),
-    f("scenario_version", "UNH S018 0128", 7, 2, Check::Any),
-    f("scenario_release", "UNH S018 0130", 7, 3, Check::Any),
-    f("scenario_agency", "UNH S018 0051", 7, 4, Check::Any),
+    f("type", "UNH S009 0065", 2, 1, Check::Name(6)),
+    f("version", "UNH S009 0052", 2, 2, Check::Name(3)),
+    f("release", "UNH S009 0054", 2, 3, Check::Name(3)),
+    f("agency", "UNH S009 0051", 2, 4, Check::Agency(Level::Transaction)),
+    f("association", "UNH S009 0057", 2, 5, Check::AtMost(6)),
+    f("code_list_version", "UNH S009 0110", 2, 6, Check::AtMost(6)),
+    f("subfunction", "UNH S009 0113", 2, 7, Check::AtMost(6)),
+    f("common_access_reference", "UNH 0068", 3, 1, Check::AtMost(35)),
+    f("transfer_sequence", "UNH S010 0070", 4, 1, Check::AtMost(2)),
+    f("transfer_first_last", "UNH S010 0073", 4, 2, Check::AtMost(1)),
+    f("subset", "UNH S016 0115", 5, 1, Check::AtMost(14)),
+    f("subset_version", "UNH S016 0116", 5, 2, Check::AtMost(3)),
+    f("subset_release", "UNH S016 0118", 5, 3, Check::AtMost(3)),
+    f("subset_agency", "UNH S016 0051", 5, 4, Check::AtMost(3)),
+    f("implementation", "UNH S017 0121", 6, 1, Check::AtMost(14)),
+    f("implementation_version", "UNH S017 0122", 6, 2, Check::AtMost(3)),
+    f("implementation_release", "UNH S017 0124", 6, 3, Check::AtMost(3)),
+    f("implementation_agency", "UNH S017 0051", 6, 4, Check::AtMost(3)),
+    f("scenario", "UNH S018 0127", 7, 1, Check::AtMost(14)),
+    f("scenario_version", "UNH S018 0128", 7, 2, Check::AtMost(3)),
+    f("scenario_release", "UNH S018 0130", 7, 3, Check::AtMost(3)),
+    f("scenario_agency", "UNH S018 0051", 7, 4, Check::AtMost(3)),
 ];
 
 /// A copy of a header that stays while its level is open; its memory is used again for the next.
@@ -544,10 +572,15 @@ impl Header {
         self.field("type")
     }
 
-    /// Returns true for an interchange that is marked as a test (ISA15 `T`, data element 0035 `1`).
+    /// Returns true for an interchange that is marked as a test (ISA15 `T`, data element 0035 `1` to `9`).
     #[must_use]
     pub fn is_test(&self) -> bool {
-        matches!(&self.field("test")[..], b"T" | b"1")
+        let value = self.field("test");
+        match self.delimiters.standard {
+            Standard::X12 => &value[..] == b"T",
+            // All codes of 0035 are kinds of tests, and later directories have more than `1`.
+            Standard::Edifact => matches!(&value[..], [b'1'..=b'9']),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod open;
 mod seen;
 mod state;
 
-pub(crate) use agreement::dates_have_century;
+pub(crate) use agreement::{OF_GROUP, dates_have_century};
 pub(crate) use header::Check;
 pub use header::{Header, HeaderField, header_fields};
 

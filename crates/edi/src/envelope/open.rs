@@ -251,7 +251,8 @@ impl EnvelopePass<'_> {
             if field.reference == "ISA11" && separates {
                 continue;
             }
-            if matches!(field.check, Check::Any) && !header.has_controls() {
+            let is_absent = field.element > header.segment().len() && !field.check.is_mandatory();
+            if is_absent || matches!(field.check, Check::Any) && !header.has_controls() {
                 continue;
             }
             let value = header.component(field.element, field.component);

@@ -8,7 +8,7 @@ use super::shape::Nodes;
 use super::write_error::EdiWriteError;
 use crate::delimiters::Standard;
 use crate::documents::{GuideDocuments, GuideDraft};
-use crate::envelope::header_fields;
+use crate::envelope::{OF_GROUP, dates_have_century, header_fields};
 use crate::level::Level;
 
 /// A generic document that is complete but not yet written: [`EdiDrafter`] makes it, [`super::EdiWriter::write`] writes it. Therefore documents can
@@ -142,19 +142,52 @@ impl EdiDrafter {
         fields.map(|(_, node)| self.draft.field(*node).trim_ascii_end()).find(|text| !text.is_empty()).unwrap_or(b"")
     }
 
-    /// Adds a group to the last X12 document, with sender and receiver of its interchange, unless it already has them.
-    pub fn fill_group(&mut self) {
-        for name in ["sender", "receiver"] {
-            let fields = header_fields(Standard::X12, Level::Interchange);
-            let node = fields.iter().zip(&self.nodes.interchange.x12).find(|(field, _)| field.name == name);
-            if let Some((_, node)) = node {
-                let text = self.draft.field(*node).trim_ascii_end().to_vec();
-                if !text.is_empty() {
-                    self.fill(Level::Group, name, &text);
-                }
+    /// Completes the group of the last document. Every X12 document gets one, with sender and receiver of its interchange. A group that an EDIFACT
+    /// document already has gets the parties of the interchange and the type of the message, before syntax version 4, which requires neither.
+    pub fn fill_group(&mut self, standard: Standard) {
+        let is_required = standard == Standard::X12
+            || self.draft.has_group && self.field(Level::Interchange, "syntax_version") != b"4";
+        if !is_required {
+            return;
+        }
+        for (party, qualifier) in [("sender", "sender_qualifier"), ("receiver", "receiver_qualifier")] {
+            self.fill_from(Level::Interchange, party, party);
+            // An address is a pair: with the qualifier of another party it would identify neither.
+            let is_same = self.field(Level::Group, party) == self.field(Level::Interchange, party);
+            if standard == Standard::Edifact && is_same {
+                self.fill_from(Level::Interchange, qualifier, qualifier);
+            }
+        }
+        if standard == Standard::Edifact {
+            for (of_message, of_group) in OF_GROUP {
+                self.fill_from(Level::Transaction, of_message, of_group);
             }
         }
         self.draft.has_group = true;
+    }
+
+    /// Sets a header field of the group to that of another header, unless the group has a value or the other header has none.
+    fn fill_from(&mut self, level: Level, name: &str, of_group: &str) {
+        let text = self.field(level, name).to_vec();
+        if !text.is_empty() {
+            self.fill(Level::Group, of_group, &text);
+        }
+    }
+
+    /// Sets date and time in the headers of the last document that have none. `date` is `CCYYMMDD`; a header whose version has no century gets the
+    /// last six digits. `time` is `HHMM`.
+    pub fn fill_time(&mut self, standard: Standard, date: &[u8; 8], time: &[u8; 4]) {
+        for level in [Level::Interchange, Level::Group] {
+            let has_century = match (standard, level) {
+                (Standard::X12, Level::Group) => dates_have_century(self.field(level, "version")) != Some(false),
+                (Standard::X12, _) => false,
+                (Standard::Edifact, _) => self.field(Level::Interchange, "syntax_version") == b"4",
+            };
+            if level == Level::Interchange || self.draft.has_group {
+                self.fill(level, "date", if has_century { date } else { &date[2..] });
+                self.fill(level, "time", time);
+            }
+        }
     }
 }
 

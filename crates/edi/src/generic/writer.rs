@@ -669,8 +669,11 @@ impl EdiWriter {
             let value = if field.name == "control_number" { control } else { draft.field(*node) };
             if value.is_empty() {
                 // A fault of a group or interchange rejects no transaction, so the header can be written as it was read.
-                let must = level == Level::Transaction && field.check.is_mandatory();
-                if must || matches!(field.check, Check::Present | Check::Name(_)) {
+                let is_required = match level {
+                    Level::Transaction => field.check.is_mandatory(),
+                    Level::Group | Level::Interchange => matches!(field.check, Check::Present | Check::Name(_)),
+                };
+                if is_required {
                     return Err(self.missing(*node, field.reference));
                 }
                 continue;

@@ -37,8 +37,8 @@ const EXPLAINED: &[(&str, &[&str], &str)] = &[
     ("pass~request-for-home-health-care", &["EDI-033"], "SE01 says 19, there are 20 segments"),
     (
         "orders-with-group",
-        &["EDI-049 warning", "EDI-033"],
-        "UNG says 96A and EAN008A, UNH 96B and EAN008B; UNT says 21, there are 18 segments",
+        &["EDI-038", "EDI-038", "EDI-049 warning", "EDI-033"],
+        "UNG says 96A and EAN008A, UNH 96B and EAN008B, which have seven characters instead of six; UNT says 21, there are 18 segments",
     ),
 ];
 

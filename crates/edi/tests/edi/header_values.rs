@@ -330,6 +330,14 @@ fn a_message_is_of_the_type_and_version_of_its_group() {
         ORDERS+A+B+260401:1200+1+UN+D:96A:EAN008
         ORDERS+A+B+260401:1200+1+UN+D:96A
         ++++1
+        EDI-037 2.1 024/-/-/-/13: UNG 0038 is missing
+        EDI-037 2.2 024/-/-/-/13: UNG S006 0040 is missing
+        EDI-037 2.3 024/-/-/-/13: UNG S007 0044 is missing
+        EDI-037 2.4 024/-/-/-/13: UNG S004 0017 is missing
+        EDI-037 2.4 024/-/-/-/13: UNG S004 0019 is missing
+        EDI-037 2.6 024/-/-/-/13: UNG 0051 is missing
+        EDI-037 2.7 024/-/-/-/13: UNG S008 0052 is missing
+        EDI-037 2.7 024/-/-/-/13: UNG S008 0054 is missing
         INVOIC+A+B+260401:1200+1+UN+D:96A
         warning EDI-049 1.2 -/-/18/-/14: UNH S009 0065 differs from UNG 0038: all messages of a group are of its type and version
         ORDERS+A+B+260401:1200+1+UN+D:01B
@@ -421,4 +429,103 @@ fn a_segment_has_an_element() {
         REF**~ EDI-026 2: the segment has no elements
     "#]]
     .assert_eq(&out);
+}
+
+/// Only the lengths of parties were checked: a message reference of any length, or a version of ten characters, had no finding.
+#[test]
+fn elements_of_edifact_headers_have_the_lengths_of_their_syntax_version() {
+    let check = |syntax: &str, unb: &str, unh: &str| {
+        let date = if syntax.ends_with('4') { "20260401" } else { "260401" };
+        let text = format!("UNB+{syntax}+A+B+{date}:1200+1{unb}'UNH+{unh}'BGM+220'UNT+3+1'UNZ+1+1'");
+        format!("{syntax} {unb} {unh}\n{}", faults(text.as_bytes(), Rules::Lenient, None))
+    };
+    let mut out = String::new();
+    for (syntax, unb, unh) in [
+        ("UNOA:3", "+SECRET:AA+REF+A+1+AGREED+1", "1+ORDERS:D:96A:UN:EAN008+CASE+1:C"),
+        ("UNOA:3", "+SECRETSECRETSEC:AAA+REFERENCEREFERE+AB+YES+1+TEST", "1+ORDERS:D:96A:UN"),
+        ("UNOA:3", "", "1+ORDERSX:D001:96AB:UNX:EAN008A:1234567+CASECASECASECASECASECASECASECASECASE+123:CF"),
+        ("UNOC:4", "", "1+ORDERS:D:96A:UNX+++SUBSETSUBSETSUB:1234"),
+        ("UNOC:4", "", "1+ORDERS:D:96A:UNXY"),
+    ] {
+        out += &check(syntax, unb, unh);
+    }
+    expect![[r#"
+        UNOA:3 +SECRET:AA+REF+A+1+AGREED+1 1+ORDERS:D:96A:UN:EAN008+CASE+1:C
+        UNOA:3 +SECRETSECRETSEC:AAA+REFERENCEREFERE+AB+YES+1+TEST 1+ORDERS:D:96A:UN
+        EDI-038 1.6 022/-/-/-/12: UNB S005 0022 is not at most 14 characters
+        EDI-038 1.6 022/-/-/-/12: UNB S005 0025 is not at most 2 characters
+        EDI-038 1.7 022/-/-/-/12: UNB 0026 is not at most 14 characters
+        EDI-038 1.8 022/-/-/-/12: UNB 0029 is not at most 1 character
+        EDI-038 1.9 022/-/-/-/12: UNB 0031 is not one digit
+        EDI-038 1.11 022/-/-/-/12: UNB 0035 is not one digit
+        UNOA:3  1+ORDERSX:D001:96AB:UNX:EAN008A:1234567+CASECASECASECASECASECASECASECASECASE+123:CF
+        EDI-038 1.2 -/-/5/-/12: UNH S009 0065 is not at most 6 characters
+        EDI-038 1.2 -/-/5/-/12: UNH S009 0052 is not at most 3 characters
+        EDI-038 1.2 -/-/5/-/12: UNH S009 0054 is not at most 3 characters
+        EDI-038 1.2 -/-/5/-/12: UNH S009 0051 is not at most 2 characters
+        EDI-038 1.2 -/-/5/-/12: UNH S009 0057 is not at most 6 characters
+        EDI-038 1.2 -/-/5/-/12: UNH S009 0110 is not at most 6 characters
+        EDI-038 1.3 -/-/5/-/12: UNH 0068 is not at most 35 characters
+        EDI-038 1.4 -/-/5/-/12: UNH S010 0070 is not at most 2 characters
+        EDI-038 1.4 -/-/5/-/12: UNH S010 0073 is not at most 1 character
+        UNOC:4  1+ORDERS:D:96A:UNX+++SUBSETSUBSETSUB:1234
+        EDI-038 1.5 -/-/5/-/12: UNH S016 0115 is not at most 14 characters
+        EDI-038 1.5 -/-/5/-/12: UNH S016 0116 is not at most 3 characters
+        UNOC:4  1+ORDERS:D:96A:UNXY
+        EDI-038 1.2 -/-/5/-/12: UNH S009 0051 is not at most 3 characters
+    "#]]
+    .assert_eq(&out);
+}
+
+/// UNG was accepted without the elements that it must have before syntax version 4, and with elements of any length.
+#[test]
+fn a_group_header_is_complete_before_syntax_version_4() {
+    let mut out = String::new();
+    for (syntax, ung) in [
+        ("UNOA:3", "ORDERS+A+B+260401:1200+1+UN+D:96A"),
+        ("UNOA:3", "++++1"),
+        ("UNOC:4", "++++1"),
+        ("UNOA:3", "ORDERSX+A+B+260401:1200+1+UNX+D001:96AB:EAN008A+PASSWORDPASSWORD"),
+        ("UNOC:4", "+++:1260+1+UNX"),
+    ] {
+        let date = if syntax.ends_with('4') { "20260401" } else { "260401" };
+        let text = format!("UNB+{syntax}+A+B+{date}:1200+1'UNG+{ung}'UNE+0+1'UNZ+1+1'");
+        let _ = write!(out, "{syntax} {ung}\n{}", faults(text.as_bytes(), Rules::Lenient, None));
+    }
+    expect![[r#"
+        UNOA:3 ORDERS+A+B+260401:1200+1+UN+D:96A
+        UNOA:3 ++++1
+        EDI-037 2.1 024/-/-/-/13: UNG 0038 is missing
+        EDI-037 2.2 024/-/-/-/13: UNG S006 0040 is missing
+        EDI-037 2.3 024/-/-/-/13: UNG S007 0044 is missing
+        EDI-037 2.4 024/-/-/-/13: UNG S004 0017 is missing
+        EDI-037 2.4 024/-/-/-/13: UNG S004 0019 is missing
+        EDI-037 2.6 024/-/-/-/13: UNG 0051 is missing
+        EDI-037 2.7 024/-/-/-/13: UNG S008 0052 is missing
+        EDI-037 2.7 024/-/-/-/13: UNG S008 0054 is missing
+        UNOC:4 ++++1
+        UNOA:3 ORDERSX+A+B+260401:1200+1+UNX+D001:96AB:EAN008A+PASSWORDPASSWORD
+        EDI-038 2.1 024/-/-/-/12: UNG 0038 is not at most 6 characters
+        EDI-038 2.6 024/-/-/-/12: UNG 0051 is not at most 2 characters
+        EDI-038 2.7 024/-/-/-/12: UNG S008 0052 is not at most 3 characters
+        EDI-038 2.7 024/-/-/-/12: UNG S008 0054 is not at most 3 characters
+        EDI-038 2.7 024/-/-/-/12: UNG S008 0057 is not at most 6 characters
+        EDI-038 2.8 024/-/-/-/12: UNG 0058 is not at most 14 characters
+        UNOC:4 +++:1260+1+UNX
+        EDI-038 2.4 024/-/-/-/12: UNG S004 0019 is not a time (HHMM)
+    "#]]
+    .assert_eq(&out);
+}
+
+/// A test of a kind that later directories define, such as 5, was processed as production data.
+#[test]
+fn every_code_of_the_test_indicator_is_a_test() {
+    let is_test = |indicator: &str| {
+        let text = format!("UNB+UNOA:3+A+B+260401:1200+1++++++{indicator}'UNZ+0+1'");
+        let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+        let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+        while pass.advance() != Event::InterchangeStart {}
+        pass.interchange().is_test()
+    };
+    assert_eq!(["", "0", "1", "2", "5", "X"].map(is_test), [false, false, true, true, true, false]);
 }

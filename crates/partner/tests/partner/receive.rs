@@ -77,6 +77,28 @@ fn a_gap_can_hold_interchanges_back() {
     assert_eq!(world.files("orders").len(), 3);
 }
 
+/// With `gaps = "ignore"`, nothing told that interchanges were missing, or how many.
+#[test]
+fn an_ignored_gap_is_a_note_of_the_entry() {
+    let world = World::with("gaps = \"ignore\"", "");
+    for number in [7, 9, 10, 15] {
+        assert!(world.receive(&orders(number, &["PO1"])).findings.is_empty(), "{number}");
+    }
+    let filter = Filter { kind: Some(Kind::Interchange), limit: 10, ..Filter::default() };
+    let mut notes: Vec<String> = world
+        .search(&filter)
+        .into_iter()
+        .flat_map(|entry| entry.details.findings)
+        .map(|finding| format!("{} {}: {}", finding.severity, finding.code, finding.message))
+        .collect();
+    notes.sort();
+    let expected = [
+        "note PTN-104: 1 interchange numbers are missing before this one: 8 to 8",
+        "note PTN-104: 4 interchange numbers are missing before this one: 11 to 14",
+    ];
+    assert_eq!(notes, expected);
+}
+
 #[test]
 fn unknown_senders_receivers_and_wrong_tests_are_named_and_kept() {
     let world = World::with("usage = \"production\"\nacknowledge = [\"ta1\"]", "");

@@ -1,6 +1,6 @@
 //! Record elements of XML.
 
-use quayline_core::{Findings, Limits, Shape};
+use quayline_core::{Findings, Limits, Place, Shape};
 use quayline_project::Schema;
 use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
 
@@ -28,20 +28,24 @@ impl XmlSource {
 impl Source for XmlSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let position = TextPosition { line: block.line(at), column: block.column(at) };
+        let place = || {
+            let (line, column) = (u32::try_from(position.line).ok(), u32::try_from(position.column).ok());
+            Place { line, column, ..place_of(block, at, &facts.file) }
+        };
         target.begin(block.number(at), block.offset(at), block);
         let read = self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink());
         if self.reader.take_ignored() {
-            lot.note_ignored(|| place_of(block, at, &facts.file));
+            lot.note_ignored(place);
         }
         if let Some(node) = self.reader.take_rounded()
             && read.is_ok()
         {
-            lot.note_rounded(&self.shape, node, || place_of(block, at, &facts.file));
+            lot.note_rounded(&self.shape, node, place);
         }
         let findings = match read {
             Ok(()) => match target.accept() {
                 Ok(()) => {
-                    lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
+                    lot.accepted(facts, block, core::iter::once(at), target, place);
                     return at + 1;
                 }
                 Err(findings) => findings,
@@ -53,7 +57,7 @@ impl Source for XmlSource {
                 faults.findings().0
             }
         };
-        lot.rejected(&facts.reject_form, block, at, locate(findings, &place_of(block, at, &facts.file)));
+        lot.rejected(&facts.reject_form, block, at, locate(findings, &place()));
         at + 1
     }
 }

@@ -286,3 +286,43 @@ fn keywords_next_to_a_reference_in_old_drafts() {
         "#]],
     );
 }
+
+/// Alternatives of another type than the schema's own refused the schema, and null in a list of objects had no finding before the first document.
+#[test]
+fn alternatives_are_of_the_type_beside_them() {
+    check(
+        r#"{"type": "object", "properties": {
+          "a": {"type": "integer", "anyOf": [{"format": "int32"}, {"format": "int64"}]},
+          "b": {"type": "integer", "minimum": 0, "anyOf": [{"type": "object"}, {"type": "integer", "maximum": 99, "minimum": 0}]},
+          "c": {"type": ["integer", "null"], "oneOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]},
+          "d": {"type": "string", "anyOf": [{"format": "date"}, {"maxLength": 4}]}}}"#,
+        expect![[r#"
+            order
+              a? decimal(19)
+              b? unsigned(2)
+              c? decimal(19)
+              d? text(10)
+            Note SHP-006 order.schema.json:2:45: `anyOf` is not checked
+            Note SHP-006 order.schema.json:5:56: `format` is not checked
+        "#]],
+    );
+    check(
+        r#"{"properties": {"a": {"type": "integer", "anyOf": [{"type": "string"}, {"type": "object"}]}}}"#,
+        expect![[r#"
+            Error SHP-005 order.schema.json:1:22: alternatives of which none has the type of the schema (no value fits: correct the type or the alternatives)
+        "#]],
+    );
+    check(
+        r#"{"type": "object", "properties": {
+          "a": {"type": "array", "items": {"type": ["object", "null"], "properties": {"x": {"type": "string"}}}},
+          "b": {"type": "array", "items": {"type": ["string", "null"]}}}}"#,
+        expect![[r#"
+            order
+              a*
+                x? text
+              b* text
+            Warning SHP-005 order.schema.json:2:43: a list of objects or null is a list of objects here (a document with null in the list is refused when it is read (JSON-012): have the sender omit null items)
+            Note SHP-006 order.schema.json:3:43: `null in a list` is not checked
+        "#]],
+    );
+}

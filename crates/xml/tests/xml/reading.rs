@@ -627,3 +627,33 @@ fn very_many_prefixes_cost_no_more_than_their_declaration() {
     let faults = faults.unwrap_err().to_string();
     assert!(faults.contains("the attribute a900:x is not known here") && !faults.contains("a9:x"), "{faults}");
 }
+
+/// A reference to an undeclared entity in ignored content passed without a finding, although such a document is not well-formed.
+#[test]
+fn ignored_content_is_well_formed() {
+    let style = XmlStyle { ignore_unknown: true, ..XmlStyle::default() };
+    let told = |record: &str| {
+        let raw = format!("<record {record}</record>");
+        let mut reader = XmlReader::new(&shape(), &style, &Limits::default()).unwrap();
+        let at = quayline_xml::TextPosition::START;
+        match reader.record(RawRecord { raw: raw.as_bytes(), at }, &mut Events::default()) {
+            Ok(()) => "read".to_owned(),
+            Err(faults) => faults.to_string().lines().take(2).collect::<Vec<_>>().join("\n"),
+        }
+    };
+    assert_eq!(told("more='&amp;&#233;'><ID>1</ID><X a='&lt;'>&gt;<Y/>&#65;</X>"), "read");
+    for (record, column) in [
+        ("more='&bad;'><ID>1</ID>", 1),
+        ("><ID more='&bad;'>1</ID>", 10),
+        ("><ID>1</ID><X a='&bad;'/>", 20),
+        ("><ID>1</ID><X>1&bad;</X>", 24),
+        ("><ID>1</ID><X><Y><Z a='1' b='&bad;'/></Y></X>", 26),
+        ("><ID>1</ID><X><Y b='&bad;'></Y></X>", 23),
+    ] {
+        let expected = format!(
+            "error[XML-025]: a reference to an entity that is not lt, gt, amp, apos or quot\n  at line 1, column {column}"
+        );
+        assert_eq!(told(record), expected, "{record}");
+    }
+    assert!(told("><ID>1</ID><X><Y></X></Y>").contains("an end tag that does not close the element"));
+}

@@ -22,13 +22,22 @@ pub(crate) struct EdiPart {
     /// Documents of the source document before the pending one, each with that. The source document may still set values for them.
     waiting: Vec<(EdiDraft, Vec<(String, String)>)>,
     set: EnvelopeSet,
-    /// Default envelope values of the run, for those that neither map nor document sets.
-    defaults: Arc<[(String, String)]>,
+    defaults: EnvelopeDefaults,
     envelope: Vec<(String, String)>,
+    /// Time of the unit of work, if the caller has set one.
+    unit_time: Option<i64>,
+}
+
+/// Envelope values of a run, for those that neither map nor document sets.
+#[derive(Clone, Default)]
+pub(crate) struct EnvelopeDefaults {
+    pub(crate) values: Arc<[(String, String)]>,
+    /// Time of the run, for headers without date and time.
+    pub(crate) now: i64,
 }
 
 impl EdiPart {
-    pub(crate) fn new(options: &EdiWriterOptions, defaults: Arc<[(String, String)]>) -> Self {
+    pub(crate) fn new(options: &EdiWriterOptions, defaults: EnvelopeDefaults) -> Self {
         let drafter = options.guides.as_ref().map_or_else(EdiDrafter::new, EdiDrafter::by_guide);
         let standard = options.guides.as_ref().map(|documents| documents.guides().compiled(0).standard());
         EdiPart {
@@ -42,6 +51,7 @@ impl EdiPart {
             set: EnvelopeSet::default(),
             defaults,
             envelope: Vec::new(),
+            unit_time: None,
         }
     }
 
@@ -89,9 +99,12 @@ impl EdiPart {
     fn end(&mut self, set: &[(String, String)]) {
         self.fill_all(set);
         self.fill_all(&Arc::from(&self.envelope[..]));
-        self.fill_all(&Arc::clone(&self.defaults));
-        if self.standard == Some(Standard::X12) {
-            self.drafter.fill_group();
+        self.fill_all(&Arc::clone(&self.defaults.values));
+        if let Some(standard) = self.standard {
+            self.drafter.fill_group(standard);
+            // The digits of a date depend on the version, which is known now.
+            let now = self.unit_time.unwrap_or(self.defaults.now);
+            self.drafter.fill_time(standard, &date(now), &time(now));
         }
         self.drafts.extend(self.drafter.take(None));
     }
@@ -100,8 +113,8 @@ impl EdiPart {
 /// I05, code ZZ: mutually defined; the default qualifier of a party without one.
 const USUAL_QUALIFIER: &str = "ZZ";
 
-/// Returns the default header fields: the values that a standard and a guide require, and the time of the run.
-pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(String, String)> {
+/// Returns the default header fields: the values that a standard and a guide require.
+pub(crate) fn usual_envelope(options: &EdiWriterOptions) -> Vec<(String, String)> {
     let Some(documents) = &options.guides else { return Vec::new() };
     let guide = documents.guides().compiled(0);
     let pairs: Vec<(&str, &str)> = match guide.standard() {
@@ -116,24 +129,13 @@ pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(Strin
         ],
         Standard::Edifact => vec![("interchange.syntax_identifier", "UNOC"), ("interchange.syntax_version", "3")],
     };
-    let usual = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    usual.chain(usual_time(guide.standard(), now)).collect()
-}
-
-/// Returns the date and time of headers.
-fn usual_time(standard: Standard, now: i64) -> impl Iterator<Item = (String, String)> {
-    let (date, time) = (format_date(now), format_time(now));
-    let short = date[2..].to_owned();
-    let interchange = [("interchange.date", short), ("interchange.time", time.clone())];
-    let group = (standard == Standard::X12).then_some([("group.date", date), ("group.time", time)]);
-    let all = interchange.into_iter().chain(group.into_iter().flatten());
-    all.map(|(name, value)| (name.to_owned(), value))
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 const DAY: i64 = 86_400_000_000;
 
 /// Formats a date as `CCYYMMDD` by the civil calendar; days are counted from 1 March of the year 0.
-fn format_date(micros: i64) -> String {
+fn date(micros: i64) -> [u8; 8] {
     let days = micros.div_euclid(DAY) + 719_468;
     let era = days.div_euclid(146_097);
     let of_era = days.rem_euclid(146_097);
@@ -143,13 +145,24 @@ fn format_date(micros: i64) -> String {
     let day = of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
     let year = era * 400 + year_of_era + i64::from(month <= 2);
-    format!("{year:04}{month:02}{day:02}")
+    digits(year * 10_000 + month * 100 + day)
 }
 
 /// Formats a time as `HHMM`.
-fn format_time(micros: i64) -> String {
+fn time(micros: i64) -> [u8; 4] {
     let minutes = micros.rem_euclid(DAY) / 60_000_000;
-    format!("{:02}{:02}", minutes / 60, minutes % 60)
+    digits(minutes / 60 * 100 + minutes % 60)
+}
+
+/// Returns the last digits of a number.
+fn digits<const N: usize>(number: i64) -> [u8; N] {
+    let mut rest = number;
+    let mut out = [b'0'; N];
+    for digit in out.iter_mut().rev() {
+        *digit += u8::try_from(rest.rem_euclid(10)).unwrap_or_default();
+        rest = rest.div_euclid(10);
+    }
+    out
 }
 
 /// Returns the name of an interchange field without its level.
@@ -165,14 +178,15 @@ fn fill(drafter: &mut EdiDrafter, name: &str, value: &str) {
     }
 }
 
-/// Moves initial control numbers from the envelope values to the counters; the remaining values apply to every document.
+/// Moves initial control numbers from the envelope values to the counters; the remaining values apply to every document. The empty number of a group
+/// remains in EDIFACT, so that documents have one: groups are optional there.
 pub(crate) fn counted_from(
     numbers: &mut CountedNumbers,
     standard: Option<Standard>,
     envelope: &mut Vec<(String, String)>,
 ) {
     let Some(standard) = standard else { return };
-    envelope.retain(|(name, value)| {
+    envelope.retain_mut(|(name, value)| {
         let Some((level, field)) = HeaderField::named(standard, name) else { return true };
         let number = value.parse::<u64>().ok().filter(|number| (1..=999_999_999).contains(number));
         let (true, Some(number)) = (field.name == "control_number", number) else { return true };
@@ -180,6 +194,11 @@ pub(crate) fn counted_from(
             Level::Interchange => numbers.interchange = number,
             Level::Group => numbers.group = number,
             Level::Transaction => numbers.transaction = number,
+        }
+        if (level, standard) == (Level::Group, Standard::Edifact) {
+            // Without a group there would be nothing to number.
+            value.clear();
+            return true;
         }
         false
     });
@@ -222,9 +241,7 @@ impl Part for EdiPart {
     fn envelope(&mut self, values: &[(String, String)], now: Option<i64>) {
         self.envelope.clear();
         self.envelope.extend_from_slice(values);
-        if let (Some(now), Some(standard)) = (now, self.standard) {
-            self.envelope.extend(usual_time(standard, now));
-        }
+        self.unit_time = now;
     }
 
     fn look_at(&mut self, set: &EnvelopeSet) {
@@ -265,14 +282,14 @@ mod tests {
 
     #[test]
     fn days_and_minutes_of_the_civil_calendar() {
-        let at = |days: i64, minutes: i64| days * DAY + minutes * 60_000_000;
-        assert_eq!((format_date(0), format_time(0)), ("19700101".to_owned(), "0000".to_owned()));
-        assert_eq!(format_date(at(11_016, 0)), "20000229");
-        assert_eq!(format_date(at(11_017, 0)), "20000301");
-        assert_eq!(
-            (format_date(at(20_484, 125)), format_time(at(20_484, 125))),
-            ("20260131".to_owned(), "0205".to_owned())
-        );
-        assert_eq!((format_date(at(-1, 1439)), format_time(at(-1, 1439))), ("19691231".to_owned(), "2359".to_owned()));
+        let at = |days: i64, minutes: i64| {
+            let micros = days * DAY + minutes * 60_000_000;
+            format!("{} {}", date(micros).escape_ascii(), time(micros).escape_ascii())
+        };
+        assert_eq!(at(0, 0), "19700101 0000");
+        assert_eq!(at(11_016, 0), "20000229 0000");
+        assert_eq!(at(11_017, 0), "20000301 0000");
+        assert_eq!(at(20_484, 125), "20260131 0205");
+        assert_eq!(at(-1, 1439), "19691231 2359");
     }
 }

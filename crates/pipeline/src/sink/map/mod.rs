@@ -25,7 +25,7 @@ use crate::repeats::{RepeatKey, Repeats, Words};
 use crate::target::{MapExtras, Target};
 
 pub(crate) use columns::ColumnsPart;
-pub(crate) use edi::{EdiPart, counted_from, usual_envelope};
+pub(crate) use edi::{EdiPart, EnvelopeDefaults, counted_from, usual_envelope};
 pub(crate) use part::Part;
 pub(crate) use records::RecordPart;
 pub(crate) use several::{AnyPart, Several};

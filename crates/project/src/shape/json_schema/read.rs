@@ -297,7 +297,7 @@ impl<'d> Reader<'d> {
             }
         }
         if let Some(branches) = alternatives(schema) {
-            drafts.push((self.union(document, schema.at, branches)?, false));
+            drafts.push((self.union(document, schema, branches)?, false));
         }
         self.unknown(document, schema);
         if says_a_type(schema) {
@@ -479,10 +479,11 @@ impl<'d> Reader<'d> {
 
     /// Combines `oneOf` and `anyOf`. Objects become one object with the members of all branches, mandatory only if mandatory in all. Values become one
     /// type that holds all of them.
-    fn union(&mut self, document: usize, at: usize, branches: &[Json]) -> Option<Model> {
+    fn union(&mut self, document: usize, schema: &Json, branches: &[Json]) -> Option<Model> {
+        let at = schema.at;
         let mut nullable = false;
         let mut models = Vec::new();
-        for branch in branches {
+        for branch in branches.iter().filter(|branch| shares_a_type(schema, branch)) {
             if branch.get("type").and_then(Json::text) == Some("null") {
                 nullable = true;
             } else {
@@ -491,7 +492,12 @@ impl<'d> Reader<'d> {
         }
         let mut models = models.into_iter();
         let Some(mut model) = models.next() else {
-            self.refuse(document, at, "alternatives of which none is a value", "say what it may be");
+            if nullable || branches.is_empty() {
+                self.refuse(document, at, "alternatives of which none is a value", "say what it may be");
+            } else {
+                let hint = "no value fits: correct the type or the alternatives";
+                self.refuse(document, at, "alternatives of which none has the type of the schema", hint);
+            }
             return None;
         };
         for next in models {
@@ -697,8 +703,16 @@ impl<'d> Reader<'d> {
             return None;
         };
         let items = self.schema(document, items)?;
-        if items.nullable {
-            self.note(document, "null in a list", items.at);
+        match items.kind {
+            Kind::Scalar(..) if items.nullable => self.note(document, "null in a list", items.at),
+            Kind::Object(_) if items.nullable => {
+                let file = &self.documents.get(document).file;
+                let finding =
+                    file.warning(codes::NOT_HELD, items.at, "a list of objects or null is a list of objects here");
+                let hint = "a document with null in the list is refused when it is read (JSON-012): have the sender omit null items";
+                self.findings.push(finding.hint(hint));
+            }
+            _ => {}
         }
         let count = |name: &str| schema.get(name).and_then(Json::count);
         Some(Kind::Array { items: Box::new(items), min: count("minItems").unwrap_or(0), max: count("maxItems") })
@@ -716,8 +730,27 @@ fn allows_null(schema: &Json) -> bool {
     ["type", "enum", "const", "$ref", "allOf", "oneOf", "anyOf"].iter().all(|word| schema.get(word).is_none())
 }
 
+/// Returns false if a value cannot have the types of both schemas.
+fn shares_a_type(a: &Json, b: &Json) -> bool {
+    if a.get("type").is_none() || b.get("type").is_none() {
+        return true;
+    }
+    let is_number = |of: &str| matches!(of, "integer" | "number");
+    let ((types, null), (others, other_null)) = (types_of(a), types_of(b));
+    let fits = |one: &str, other: &str| one == other || is_number(one) && is_number(other);
+    null && other_null || types.iter().any(|one| others.iter().any(|other| fits(one, other)))
+}
+
 fn alternatives(schema: &Json) -> Option<&[Json]> {
     let branches = schema.get("oneOf").or_else(|| schema.get("anyOf"))?.items();
+    // A branch such as `{"format": "int32"}` would be text without the type that the schema itself says.
+    let types = ["type", "properties", "items", "prefixItems", "enum", "const", "multipleOf", "$ref", "allOf"];
+    let is_format = |branch: &Json| {
+        says_a_type(branch) && types.iter().chain(&["oneOf", "anyOf"]).all(|word| branch.get(word).is_none())
+    };
+    if schema.get("type").is_some() && types_of(schema).0 != ["string"] && branches.iter().any(is_format) {
+        return None;
+    }
     // Branches that only say what must be there, or what values, choose nothing of the form.
     branches
         .iter()
