@@ -282,15 +282,15 @@ impl FaultKind {
     fn hint(&self) -> Option<&'static str> {
         Some(match self {
             FaultKind::LooksLikeName => "show this field's values as they are: remove `values = \"names\"`",
-            FaultKind::Blank => "if the sender leaves it blank for \"no value\", convert with `--blank null`",
+            FaultKind::Blank => "if that means \"no value\": `--blank null` (in a layout: `blank = \"null\"`)",
             FaultKind::LowValues => {
-                "if the sender leaves it at low-values for \"no value\", convert with `--low-values null`"
+                "if that means \"no value\": `--low-values null` (in a layout: `low-values = \"null\"`)"
             }
             FaultKind::BadDigit { .. } | FaultKind::BadSign { .. } => {
                 "if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`"
             }
             FaultKind::ShortRecord { .. } => {
-                "if the sender cuts trailing blanks, convert with `--short pad`; if it leaves trailing fields out, with `--short null`; both keep every byte"
+                "if the sender cuts trailing blanks, convert with `--short pad`; if it leaves trailing fields out, with `--short null`; both keep every byte (in a layout, `short = \"pad\"`)"
             }
             FaultKind::CutField { .. } => {
                 "a number that is cut cannot be read: check framing and copybook with `quayline inspect`, or put such records aside with `--rejects FILE`"

@@ -534,12 +534,12 @@ fn bad_values_by_policy() {
         error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if the sender leaves it blank for "no value", convert with `--blank null`
+        hint: if that means "no value": `--blank null` (in a layout: `blank = "null"`)
 
         error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 20, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
 
-        hint: if the sender leaves it blank for "no value", convert with `--blank null`
+        hint: if that means "no value": `--blank null` (in a layout: `blank = "null"`)
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --blank null").check(expect![[r#"
         exit 1
@@ -547,7 +547,7 @@ fn bad_values_by_policy() {
         error[REC-005]: field holds only low-values (0x00)
           at items.dat, record 3, byte 32, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if the sender leaves it at low-values for "no value", convert with `--low-values null`
+        hint: if that means "no value": `--low-values null` (in a layout: `low-values = "null"`)
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --blank raw").check(expect![[r#"
         exit 1
@@ -555,7 +555,7 @@ fn bad_values_by_policy() {
         error[REC-005]: field holds only low-values (0x00)
           at items.dat, record 3, byte 32, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if the sender leaves it at low-values for "no value", convert with `--low-values null`
+        hint: if that means "no value": `--low-values null` (in a layout: `low-values = "null"`)
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --blank null --low-values null").check(expect![[r#"
         exit 0
@@ -563,6 +563,11 @@ fn bad_values_by_policy() {
         {"SKU":"OK","QUANTITY":123,"PRICE":1.50}
         {"SKU":"SPAC","QUANTITY":null,"PRICE":null}
         {"SKU":"ZERO","QUANTITY":null,"PRICE":0.00}
+        --- stderr
+        warning[REC-050]: 1 value of QUANTITY (PIC S9(3) COMP-3): binary zeros that became null, which is written as spaces
+          at items.dat, record 3, byte 32, QUANTITY
+
+        hint: `--preserve` keeps these bytes; with one of the two policies alone, null has one form
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --blank raw --low-values raw").check(expect![[r#"
         exit 0
@@ -579,17 +584,17 @@ fn bad_values_by_policy() {
         error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if the sender leaves it blank for "no value", convert with `--blank null`
+        hint: if that means "no value": `--blank null` (in a layout: `blank = "null"`)
 
         error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 20, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
 
-        hint: if the sender leaves it blank for "no value", convert with `--blank null`
+        hint: if that means "no value": `--blank null` (in a layout: `blank = "null"`)
 
         error[REC-005]: field holds only low-values (0x00)
           at items.dat, record 3, byte 32, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if the sender leaves it at low-values for "no value", convert with `--low-values null`
+        hint: if that means "no value": `--low-values null` (in a layout: `low-values = "null"`)
 
         warning[CNV-030]: 2 of the first 3 records were rejected
           at items.dat

@@ -248,3 +248,19 @@ fn a_row_of_columns_without_a_required_value_is_refused() {
         assert_eq!(world.read("strict.jsonl"), b"{\"a\":\"1\"}\n{\"a\":\"3\",\"b\":\"4\"}\n", "{form}");
     }
 }
+
+/// A misspelt field of a layout was absent in each document, without a word.
+#[test]
+fn fields_of_a_layout_without_a_column_are_named() {
+    let world = World::new();
+    world
+        .write("a.shape", "t\n  A text(9)\n  N decimal(5)\n")
+        .write("a.qmap", "source \"a.shape\"\ntarget t \"w.toml\"\nA = A\nN = N\n")
+        .write("w.toml", "layout = \"parquet\"\n[[field]]\nname = \"A\"\n[[field]]\nname = \"N\"\ntype = \"decimal\"\ndigits = 5\n")
+        .write("r.toml", "layout = \"parquet\"\n[[field]]\nname = \"A\"\n[[field]]\nname = \"q\"\n[[field]]\nname = \"N\"\ntype = \"decimal\"\ndigits = 5\n")
+        .write("r.qmap", "source \"r.toml\"\ntarget t \"a.shape\"\nA = A ?? \"-\"\nN = N ?? 0\n")
+        .write("in.jsonl", "{\"A\":\"x\",\"N\":1}\n");
+    world.run("translate in.jsonl -m a.qmap -o an.parquet").code(0);
+    let ran = world.run("translate an.parquet -m r.qmap --to jsonl");
+    assert!(ran.code(0).err().contains("warning[COL-039]: the file has no column for q"), "{}", ran.err());
+}

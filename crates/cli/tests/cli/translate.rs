@@ -664,3 +664,47 @@ fn documents_that_a_map_drops_are_counted() {
     assert!(ran.contains("note[CNV-041]: 2 documents are left out by `drop` in the map"), "{ran}");
     assert!(ran.contains("1 read = 0 written + 0 rejected + 1 skipped"), "{ran}");
 }
+
+/// The remedies for short records and blank numbers were options that only `convert` has.
+#[test]
+fn layouts_name_policies_for_values() {
+    let world = World::new();
+    let field = |name: &str, rest: &str| format!("[[field]]\nname = \"{name}\"\nlength = 3\n{rest}");
+    let layout = |policies: &str| {
+        let fields = [field("a", ""), field("n", "type = \"decimal\"\n"), field("z", "")].concat();
+        format!("layout = \"fixed\"\nencoding = \"ascii\"\nframing = \"rdw\"\n{policies}\n{fields}")
+    };
+    world
+        .write("r.cpy", "       01 R.\n          05 A PIC X(3).\n          05 N PIC 9(3).\n          05 Z PIC X(3).\n")
+        .write("out.shape", "t\n  a? text(9)\n  n? decimal(3)\n  z? text(9)\n")
+        .write("fixed.qmap", "source \"l.toml\"\ntarget t \"out.shape\"\na = a\nn = n\nz = z\n")
+        .write("record.qmap", "source \"r.toml\"\ntarget t \"out.shape\"\na = A\nn = N\nz = Z\n")
+        .write("in.dat", "\0\x0d\0\0abc   xyz\0\x0a\0\0abc001\0\x0f\0\0abc001xyzuv");
+    let record = |policies: &str| {
+        format!("layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"ascii\"\nframing = \"rdw\"\n{policies}\n")
+    };
+    let run = |policies: &str, code| {
+        world.write("l.toml", layout(policies)).write("r.toml", record(policies));
+        let both = ["fixed", "record"].map(|map| {
+            let ran = world.run(&format!("translate in.dat -m {map}.qmap --to jsonl --rejects bad"));
+            (ran.code(code).out(), ran.err())
+        });
+        assert_eq!(both[0].0, both[1].0, "{policies}: {} {}", both[0].1, both[1].1);
+        both[0].clone()
+    };
+    let (out, err) = run("", 1);
+    assert_eq!(out, "", "{err}");
+    for (code, remedy) in [("REC-011", "short = \"pad\""), ("REC-", "blank = \"null\"")] {
+        assert!(err.contains(code) && err.contains(remedy), "{err}");
+    }
+    let (out, err) = run("short = \"null\"\nblank = \"null\"\nlong = \"accept\"", 0);
+    let rows = ["{\"a\":\"abc\",\"z\":\"xyz\"}", "{\"a\":\"abc\",\"n\":1}", "{\"a\":\"abc\",\"n\":1,\"z\":\"xyz\"}"];
+    assert_eq!(out.lines().collect::<Vec<_>>(), rows, "{err}");
+    assert!(err.contains("REC-048") && err.contains("REC-042"), "{err}");
+    world.write("l.toml", layout("blank = \"nothing\""));
+    let err = world.run("translate in.dat -m fixed.qmap --to jsonl").code(2).err();
+    assert!(err.contains("`nothing` is not a policy of `blank`") && err.contains("error, null, raw"), "{err}");
+    world.write("l.toml", "layout = \"csv\"\nshort = \"pad\"\n[[field]]\nname = \"a\"\n");
+    let err = world.run("translate in.dat -m fixed.qmap --to jsonl").code(2).err();
+    assert!(err.contains("`short` says nothing of a layout of kind csv"), "{err}");
+}

@@ -107,7 +107,11 @@ impl Binder<'_> {
                 (Some(_), Some(_)) => {
                     self.errors.push(same_name(self.shape.path(child)));
                 }
-                (None, _) if node.occurs != Occurs::Optional && self.has_leaf(child) => {
+                // An optional leaf of the first level is a column that the user named.
+                (None, _)
+                    if (node.occurs != Occurs::Optional || group == NodeId::ROOT && node.scalar().is_some())
+                        && self.has_leaf(child) =>
+                {
                     self.missing.push(self.shape.path(child));
                 }
                 (None, _) => {}

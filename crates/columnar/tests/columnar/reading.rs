@@ -307,7 +307,7 @@ fn what_does_not_fit_is_told_at_once() {
     let source = RowSource::new(&given.schema(), &shape, UnknownColumn::Ignore).unwrap();
     let said: Vec<&str> = source.warnings().iter().map(|warning| warning.message.as_str()).collect();
     let left_out = "1 column is left out: the record has no field for it";
-    assert_eq!(said, [left_out, "the file has no column for AMOUNT, MISSING, ADDRESS"]);
+    assert_eq!(said, [left_out, "the file has no column for AMOUNT, MISSING, MAYBE, ADDRESS"]);
     let none = RowSource::new(&given.schema(), &Shape::builder("R").finish(), UnknownColumn::Ignore).unwrap_err();
     assert_eq!(none.0[0].code.0, "COL-038");
     let unread = batch(vec![("took", Arc::new(DurationSecondArray::from(vec![1])) as ArrayRef)]);

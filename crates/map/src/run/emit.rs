@@ -474,9 +474,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let is_sent = self.target.sent == self.target.open.len();
         if let Some(empty) = plan.empty.filter(|_| is_sent && open.what == Opening::List && open.node == plan.node) {
             let missing = self.plan.outputs[usize::from(open.output)].fewest(open.node).saturating_sub(open.count);
-            for _ in 0..gap.min(missing) {
-                self.empty_item(target, empty, None, 0);
-            }
+            (0..gap.min(missing)).for_each(|_| self.empty_item(target, empty, None, 0));
         }
     }
 
@@ -486,9 +484,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let plan = self.plan.targets[target as usize];
         let gap = core::mem::take(&mut self.target.gap);
         if let Some(empty) = plan.empty.filter(|_| plan.element != Some(0)) {
-            for _ in 0..gap {
-                self.empty_item(target, empty, expr, slot);
-            }
+            (0..gap).for_each(|_| self.empty_item(target, empty, expr, slot));
         }
     }
 

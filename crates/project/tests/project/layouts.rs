@@ -140,8 +140,8 @@ fn what_is_wrong_with_a_layout() {
     check(
         "layout = \"csv\"\nfoo = 1\n",
         expect![[r#"
-        Error SHP-009 orders.toml:2:1: unknown field `foo`, expected one of `layout`, `name`, `delimiter`, `header`, `line-end`, `quotes`, `encoding`, `framing`, `copybook`, `record-name`, `interface`, `dialect`, `field`, `key`, `group-by`, `key-order`, `record` (docs/reference/layouts.md has every key of a layout file)
-    "#]],
+            Error SHP-009 orders.toml:2:1: unknown field `foo`, expected one of `layout`, `name`, `delimiter`, `header`, `line-end`, `quotes`, `encoding`, `framing`, `copybook`, `record-name`, `interface`, `dialect`, `short`, `long`, `blank`, `low-values`, `invalid`, `field`, `key`, `group-by`, `key-order`, `record` (docs/reference/layouts.md has every key of a layout file)
+        "#]],
     );
     check(
         "layout = \"csv\"\ncopybook = \"a.cpy\"\n",

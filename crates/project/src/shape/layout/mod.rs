@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::Dialect;
-use quayline_core::{Finding, Findings};
+use quayline_core::{Finding, Findings, Named};
 use quayline_flat::{CsvStyle, Header, LineEnd, Quotes};
 use toml::Spanned;
 
@@ -20,6 +20,9 @@ use crate::shape::reference::Reference;
 use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
 use crate::shape::source_file::SourceFile;
 use crate::{InterfaceFile, Schema};
+
+/// Keys that name policies for the values of records, after the options of `quayline convert`.
+const POLICIES: &[&str] = &["short", "long", "blank", "low-values", "invalid"];
 
 /// The keys of a layout file, for the documentation's test.
 pub const LAYOUT_KEYS: &[&str] = wire::KEYS;
@@ -79,6 +82,7 @@ impl Loader<'_> {
             style.quotes = Quotes::Text;
         }
         self.unused(layout, &["copybook", "record-name", "interface", "framing", "dialect"])?;
+        self.unused(layout, POLICIES)?;
         let name = layout.name.clone().unwrap_or_else(|| self.reference.stem());
         let schema = match (&layout.group_by, layout.record.is_empty()) {
             (None, true) => {
@@ -102,6 +106,7 @@ impl Loader<'_> {
         let foreign = ["delimiter", "header", "line-end", "quotes"];
         self.unused(layout, &foreign)?;
         self.unused(layout, &["copybook", "record-name", "interface", "framing", "dialect", "key", "record"])?;
+        self.unused(layout, POLICIES)?;
         self.unused(layout, &["group-by", "key-order"])?;
         self.of_columns(layout, form)
     }
@@ -152,7 +157,7 @@ impl Loader<'_> {
                     .unwrap_or_else(|| "lines:strip-cr".to_owned()),
             ),
         };
-        let mut options = self.options.clone();
+        let mut options = self.options_with_policies(layout)?;
         if spec.framing.as_deref().is_some_and(|framing| framing.starts_with("lines")) {
             // Editors remove blanks at the end of a line.
             options.policies.short = options.policies.short.or(Some(quayline_cobol::ShortRecord::Null));
@@ -191,9 +196,32 @@ impl Loader<'_> {
             encoding: self.encoding(layout)?,
             framing: layout.framing.clone().or_else(|| self.options.framing.clone()),
         };
-        let mut loaded = spec.compile(self.options, files)?;
+        let mut loaded = spec.compile(&self.options_with_policies(layout)?, files)?;
         loaded.path.clone_from(&self.reference.path);
         Ok(loaded)
+    }
+
+    /// Returns the options of the run with the policies that the layout names.
+    fn options_with_policies(&self, layout: &wire::Layout) -> Result<ShapeOptions, Findings> {
+        let mut options = self.options.clone();
+        let policies = &mut options.policies;
+        if let Some(short) = self.policy("short", layout.short.as_ref())? {
+            policies.short = Some(short);
+        }
+        policies.long = self.policy("long", layout.long.as_ref())?.unwrap_or(policies.long);
+        policies.blank = self.policy("blank", layout.blank.as_ref())?.unwrap_or(policies.blank);
+        policies.low_values = self.policy("low-values", layout.low_values.as_ref())?.unwrap_or(policies.low_values);
+        policies.invalid = self.policy("invalid", layout.invalid.as_ref())?.unwrap_or(policies.invalid);
+        Ok(options)
+    }
+
+    fn policy<T: Named>(&self, key: &str, name: Option<&Spanned<String>>) -> Result<Option<T>, Findings> {
+        let Some(name) = name else { return Ok(None) };
+        let policy = T::by_name(name.get_ref());
+        policy.map(Some).ok_or_else(|| {
+            let message = format!("`{}` is not a policy of `{key}`", name.get_ref());
+            self.wrong(&name.span(), message, &format!("choose one of {}", T::NAMES.join(", "))).into()
+        })
     }
 
     fn dialect(&self, layout: &wire::Layout) -> Result<Dialect, Findings> {
