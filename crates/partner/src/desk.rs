@@ -17,8 +17,9 @@ use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
 use quayline_pipeline::{OutputBuffer, UnitLane};
 use quayline_project::partner::{Delivery, NumberRange, PartnerFile, RuleMap};
 use quayline_store::queue::{Message, Queue};
-use quayline_store::record_file::RecordFile;
-use quayline_store::{StoreError, Unit, UnitMark};
+use quayline_store::record_file::{By, RecordFile, Relation};
+use quayline_store::{LockWait, StoreError, Unit, UnitMark};
+use serde::Serialize;
 
 use crate::book::{Book, LoadedMap};
 use crate::codes;
@@ -84,6 +85,8 @@ pub struct Desk<'b> {
     queue: Option<(String, Queue)>,
     /// Record file of the last delivery in this unit of work.
     file: Option<(String, RecordFile)>,
+    /// Record of the processed position that the current source wrote last, with its key at the start.
+    position: Option<Vec<u8>>,
 }
 
 /// A map with its memory.
@@ -155,6 +158,7 @@ impl<'b> Desk<'b> {
             is_lent: false,
             queue: None,
             file: None,
+            position: None,
         };
         desk.write_left()?;
         Ok(desk)
@@ -250,8 +254,53 @@ impl<'b> Desk<'b> {
         self.bytes += bytes;
         if self.transactions >= self.limits.unit_transactions_max || self.bytes >= self.limits.unit_bytes_max {
             self.commit()?;
+            self.lock_position_again()?;
         }
         Ok(())
+    }
+
+    /// Locks the position of a source and returns its state, without the key. Two workers thus never process one source at the same time.
+    pub(crate) fn position(&mut self, key: &[u8; 16]) -> Result<Option<Vec<u8>>, Findings> {
+        self.position = None;
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        match ledger.arrivals.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
+            Ok(record) => Ok(record.bytes.get(key.len()..).map(<[u8]>::to_vec)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(of_store(error)),
+        }
+    }
+
+    /// Keeps the position of a source in the unit of work that is open.
+    pub(crate) fn keep_position(&mut self, key: &[u8; 16], state: &impl Serialize) -> Result<(), Findings> {
+        let mut record = key.to_vec();
+        serde_json::to_writer(&mut record, state).expect("numbers");
+        let ledger = self.ledger;
+        ledger.arrivals.set(self.unit()?, &record).map_err(of_store)?;
+        self.position = Some(record);
+        Ok(())
+    }
+
+    /// Locks the position of the current source in a new unit of work. The commit released the lock, so a worker that waited for it may have continued
+    /// the source.
+    fn lock_position_again(&mut self) -> Result<(), Findings> {
+        let Some(kept) = self.position.take() else { return Ok(()) };
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        match ledger.arrivals.read_for_update(unit, By::Key(&kept[..16]), Relation::Equal, LockWait::Default) {
+            Ok(record) if *record.bytes == *kept => {
+                self.position = Some(kept);
+                Ok(())
+            }
+            Ok(_) | Err(StoreError::NotFound { .. }) => {
+                let message = "another worker continued the source after a unit of work of this run";
+                let finding = Finding::error(codes::CONTINUED, Fault::Environment, message);
+                Err(finding
+                    .hint("nothing is processed twice: run again to continue the source if it is incomplete")
+                    .into())
+            }
+            Err(error) => Err(of_store(error)),
+        }
     }
 
     /// Counts bytes of the unit of work that are of no transaction.
@@ -322,6 +371,7 @@ impl<'b> Desk<'b> {
         }
         (self.queue, self.file) = (None, None);
         self.outgoing.clear();
+        self.position = None;
         self.transactions = 0;
         self.bytes = 0;
     }
@@ -459,11 +509,7 @@ impl<'b> Desk<'b> {
             let mut files = Vec::new();
             let mut bytes = 0;
             if let Some(after) = &after {
-                match browse.start(
-                    &unit,
-                    quayline_store::record_file::By::Key(after),
-                    quayline_store::record_file::Relation::AtLeast,
-                ) {
+                match browse.start(&unit, By::Key(after), Relation::AtLeast) {
                     Ok(()) => {}
                     Err(StoreError::NotFound { .. }) => break,
                     Err(error) => return Err(of_store(error)),

@@ -1,6 +1,7 @@
 //! Two workers on one store at the same time, as two processes are.
 
-use std::io::Cursor;
+use std::cell::Cell;
+use std::io::{self, Cursor, Write};
 use std::thread;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use quayline_core::Findings;
 use quayline_partner::{Again, Book, Desk, DeskLimits, Ledger, Release, SendReport, SendRequest};
 use quayline_store::Store;
 
-use crate::world::{NOON_MS, World};
+use crate::world::{NOON_MS, World, orders};
 
 /// Does `first` in a unit of work, which commits while another worker that does `second` waits for its locks.
 fn overlapped<T, U: Send>(
@@ -66,4 +67,56 @@ fn an_envelope_is_released_by_one_of_two_workers() {
     let (first, second) = overlapped(&world, DeskLimits::default(), release, release);
     assert_eq!((first.interchanges, second.expect("released").interchanges), (1, 0));
     assert_eq!(world.files("outbox/ACME").len(), 1);
+}
+
+/// Standard output that calls a function with its first bytes: between the commit of a unit of work and the start of the next one.
+struct Between<'b> {
+    written: &'b Cell<usize>,
+    call: Option<Box<dyn FnOnce() + 'b>>,
+}
+
+impl Write for Between<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.written.set(self.written.get() + 1);
+        if let Some(call) = self.call.take() {
+            call();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Does `work` with a worker that commits each document, and again with another one after the first commit. Returns the code of the first one's
+/// error, and the outputs of both.
+fn continued(world: &World, work: impl Fn(&mut Desk<'_>) -> Result<(), Findings>) -> (&'static str, usize, usize) {
+    let (book, ledger) = (world.book(), world.ledger());
+    let limits = DeskLimits { unit_transactions_max: 1, ..DeskLimits::default() };
+    let (first, second) = (Cell::new(0), Cell::new(0));
+    let at_desk = |out: Between<'_>| {
+        let mut desk = Desk::with_output(&book, &ledger, limits, || NOON_MS, Some(Box::new(out)))?;
+        work(&mut desk)
+    };
+    let other = || at_desk(Between { written: &second, call: None }).expect("the source is continued");
+    let stopped = at_desk(Between { written: &first, call: Some(Box::new(other)) });
+    (stopped.map_or_else(|found| found.0[0].code.0, |()| "none"), first.get(), second.get())
+}
+
+/// A worker that waited for a long source continued it after the first unit of work of another one, which went on as well.
+#[test]
+fn a_source_that_another_worker_continues_is_delivered_once() {
+    let world = World::new();
+    world.edit("folder:orders", "output");
+    let text = orders(1, &["A1", "A2", "A3"]);
+    let receive = |desk: &mut Desk<'_>| desk.receive("in.x12", &mut Cursor::new(text.clone()), Again::No).map(|_| ());
+    // The second worker also writes what the first one has not yet removed from the outbox.
+    assert_eq!(continued(&world, receive), ("PTN-307", 1, 3));
+
+    let world = World::with("usage = \"both\"\nsend-to = \"output\"", "");
+    let text = "{\"number\":\"A1\",\"kind\":\"SA\"}\n".repeat(3);
+    let request = SendRequest { name: "out.json", to: Some("ACME"), from: None, document: "order", again: Again::No };
+    let send = |desk: &mut Desk<'_>| desk.send(&request, &mut Cursor::new(text.clone())).map(|_| ());
+    assert_eq!(continued(&world, send), ("PTN-307", 1, 3));
 }
