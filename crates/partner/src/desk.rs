@@ -7,9 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::{Level, Standard};
@@ -69,7 +68,9 @@ pub struct Desk<'b> {
     transactions: usize,
     bytes: usize,
     outgoing: Vec<Outgoing>,
-    /// Files that are written, and findings about those that are not.
+    /// Place in the unit of work after the removal of files that are written.
+    after_files: Option<UnitMark>,
+    /// Findings about files that are not written.
     written: Written,
     pub(crate) outputs: Outputs<'b>,
     now_ms: Box<dyn Fn() -> u64 + 'b>,
@@ -149,6 +150,7 @@ impl<'b> Desk<'b> {
             transactions: 0,
             bytes: 0,
             outgoing: Vec::new(),
+            after_files: None,
             written: Written::default(),
             outputs: stream.map_or(Outputs::Nobody, Outputs::Stream),
             now_ms: Box::new(now_ms),
@@ -195,11 +197,7 @@ impl<'b> Desk<'b> {
     /// Returns the open unit of work.
     pub(crate) fn unit(&mut self) -> Result<&mut Unit, Findings> {
         if self.unit.is_none() {
-            let mut unit = self.ledger.begin().map_err(of_store)?;
-            for key in self.written.keys.drain(..) {
-                self.ledger.outbox.remove(&mut unit, &key).map_err(of_store)?;
-            }
-            self.unit = Some(unit);
+            self.unit = Some(self.ledger.begin().map_err(of_store)?);
         }
         Ok(self.unit.as_mut().expect("made above"))
     }
@@ -322,13 +320,21 @@ impl<'b> Desk<'b> {
     pub(crate) fn commit(&mut self) -> Result<(), Findings> {
         self.transactions = 0;
         self.bytes = 0;
-        (self.queue, self.file) = (None, None);
+        (self.queue, self.file, self.after_files) = (None, None, None);
         if let Some(unit) = self.unit.take() {
             unit.commit().map_err(of_store)?;
             self.commits += 1;
         }
         let outgoing = std::mem::take(&mut self.outgoing);
-        self.written.write(&outgoing, &mut self.outputs);
+        if outgoing.is_empty() {
+            return Ok(());
+        }
+        // The next unit of work locks the files before they are written and removes them from the outbox, so no other worker writes them.
+        let mut unit = self.ledger.begin().map_err(of_store)?;
+        if self.written.write_locked(self.ledger, &mut unit, outgoing, &mut self.outputs)? > 0 {
+            self.after_files = Some(unit.mark());
+            self.unit = Some(unit);
+        }
         Ok(())
     }
 
@@ -357,8 +363,7 @@ impl<'b> Desk<'b> {
             return Ok(());
         }
         self.commit()?;
-        if !self.written.keys.is_empty() {
-            self.unit()?;
+        if self.unit.is_some() {
             self.commit()?;
         }
         Ok(())
@@ -367,7 +372,13 @@ impl<'b> Desk<'b> {
     /// Drops the open unit of work. That of a caller stays; [`Desk::in_unit`] undoes what was done in it.
     pub(crate) fn roll_back(&mut self) {
         if !self.is_lent {
-            self.unit = None;
+            let unit = self.unit.take();
+            // Files that were written before this unit of work are removed from the outbox, otherwise the next worker writes them again.
+            if let Some((mut unit, mark)) = unit.zip(self.after_files.take()) {
+                unit.back_to(mark);
+                // After a failure of the store, the next worker writes the same bytes under the same names.
+                let _ = unit.commit();
+            }
         }
         (self.queue, self.file) = (None, None);
         self.outgoing.clear();
@@ -503,8 +514,7 @@ impl<'b> Desk<'b> {
     fn write_left(&mut self) -> Result<(), Findings> {
         let mut after: Option<Vec<u8>> = None;
         loop {
-            let _alone = alone();
-            let unit = self.ledger.begin().map_err(of_store)?;
+            let mut unit = self.ledger.begin().map_err(of_store)?;
             let mut browse = self.ledger.outbox.browse();
             let mut files = Vec::new();
             let mut bytes = 0;
@@ -527,12 +537,10 @@ impl<'b> Desk<'b> {
                     Err(error) => return Err(of_store(error)),
                 }
             }
-            drop(unit);
             let Some(last) = files.last() else { break };
             after = Some(last.key.to_vec());
-            self.written.write(&files, &mut self.outputs);
-            self.unit()?;
-            self.commit()?;
+            self.written.write_locked(self.ledger, &mut unit, files, &mut self.outputs)?;
+            unit.commit().map_err(of_store)?;
         }
         Ok(())
     }
@@ -585,26 +593,49 @@ impl<'b> Desk<'b> {
     }
 }
 
-/// Files that were written after a commit, and findings about those that could not be written.
+/// Findings about files that could not be written after a commit.
 #[derive(Default)]
 pub(crate) struct Written {
-    /// Keys in the outbox of files that are written.
-    pub(crate) keys: Vec<[u8; 10]>,
     /// Findings about failed deliveries, at most [`UNDELIVERED_MAX`]; the files are in the outbox.
     undelivered: Vec<Finding>,
     undelivered_more: u64,
 }
 
 impl Written {
-    /// Writes files. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder. Output for standard output stays
+    /// Locks files in the outbox, writes those that are still there, and removes them. Returns the number of written files. Those that another worker
+    /// writes now are left to it.
+    pub(crate) fn write_locked(
+        &mut self,
+        ledger: &Ledger,
+        unit: &mut Unit,
+        files: Vec<Outgoing>,
+        outputs: &mut Outputs<'_>,
+    ) -> Result<usize, Findings> {
+        let mut locked = Vec::with_capacity(files.len());
+        for file in files {
+            match ledger.outbox.read_for_update(unit, By::Key(&file.key), Relation::Equal, LockWait::No) {
+                Ok(_) => locked.push(file),
+                Err(StoreError::NotFound { .. } | StoreError::LockTimeout { .. }) => {}
+                Err(error) => return Err(of_store(error)),
+            }
+        }
+        let keys = self.write(&locked, outputs);
+        for key in &keys {
+            ledger.outbox.remove(unit, key).map_err(of_store)?;
+        }
+        Ok(keys.len())
+    }
+
+    /// Writes files and returns the keys of those that are durable. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder. Output for standard output stays
     /// there if `outputs` has no stream.
-    pub(crate) fn write(&mut self, files: &[Outgoing], outputs: &mut Outputs<'_>) {
+    fn write(&mut self, files: &[Outgoing], outputs: &mut Outputs<'_>) -> Vec<[u8; 10]> {
+        let mut keys = Vec::new();
         let mut folders: Vec<(&Path, bool)> = Vec::new();
         let mut written: Vec<(&Path, [u8; 10])> = Vec::new();
         for file in files {
             if file.folder.as_os_str().is_empty() {
                 match outputs.write(&file.bytes) {
-                    Some(Ok(())) => self.keys.push(file.key),
+                    Some(Ok(())) => keys.push(file.key),
                     Some(Err(error)) => self.keep_undelivered(unwritten(&error)),
                     None => {}
                 }
@@ -636,7 +667,8 @@ impl Written {
             }
         }
         let durable = written.into_iter().filter(|(folder, _)| !unsynced.contains(folder));
-        self.keys.extend(durable.map(|(_, key)| key));
+        keys.extend(durable.map(|(_, key)| key));
+        keys
     }
 
     fn keep_undelivered(&mut self, finding: Finding) {
@@ -710,11 +742,17 @@ fn outgoing_of(ledger: &Ledger, record: &[u8]) -> Result<Outgoing, Findings> {
 /// Writes a file under a temporary name and renames it, so that no reader gets an incomplete file.
 fn write_file(file: &Outgoing) -> io::Result<()> {
     fs::create_dir_all(&file.folder)?;
-    let partial = file.folder.join(format!(".{}.partial", file.name));
-    let mut out = fs::File::create(&partial)?;
-    out.write_all(&file.bytes)?;
-    drop(out);
-    fs::rename(&partial, file.folder.join(&file.name))
+    // A name per process: a process that lost its lock of the outbox while it was stopped does not truncate the file of another one.
+    let partial = file.folder.join(format!(".{}.{}.partial", file.name, std::process::id()));
+    let write = || {
+        fs::write(&partial, &file.bytes)?;
+        fs::rename(&partial, file.folder.join(&file.name))
+    };
+    let done = write();
+    if done.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    done
 }
 
 fn undelivered(path: &Path, error: &io::Error) -> Finding {
@@ -731,10 +769,3 @@ const IDS_USED_MS: u64 = 3_600_000;
 
 /// Findings about deliveries that a worker keeps; the rest is counted.
 const UNDELIVERED_MAX: usize = 100;
-
-/// Returns a lock under which files of the outbox are written that another worker of this process may also find.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    // A worker that panicked has left the file in the outbox or written it.
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}

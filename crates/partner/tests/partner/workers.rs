@@ -111,12 +111,34 @@ fn a_source_that_another_worker_continues_is_delivered_once() {
     world.edit("folder:orders", "output");
     let text = orders(1, &["A1", "A2", "A3"]);
     let receive = |desk: &mut Desk<'_>| desk.receive("in.x12", &mut Cursor::new(text.clone()), Again::No).map(|_| ());
-    // The second worker also writes what the first one has not yet removed from the outbox.
-    assert_eq!(continued(&world, receive), ("PTN-307", 1, 3));
+    // The second worker, which starts meanwhile, leaves the output of the first unit of work to the first one.
+    assert_eq!(continued(&world, receive), ("PTN-307", 1, 2));
 
     let world = World::with("usage = \"both\"\nsend-to = \"output\"", "");
     let text = "{\"number\":\"A1\",\"kind\":\"SA\"}\n".repeat(3);
     let request = SendRequest { name: "out.json", to: Some("ACME"), from: None, document: "order", again: Again::No };
     let send = |desk: &mut Desk<'_>| desk.send(&request, &mut Cursor::new(text.clone())).map(|_| ());
-    assert_eq!(continued(&world, send), ("PTN-307", 1, 3));
+    assert_eq!(continued(&world, send), ("PTN-307", 1, 2));
+}
+
+/// Output of a run that fails after a unit of work is not written again.
+#[test]
+fn output_of_a_committed_unit_of_work_is_written_once() {
+    let world = World::new();
+    world.edit("folder:orders", "output");
+    world.edit("[settings]\n", "[settings]\nacknowledge-to = \"queue:MISSING\"\n");
+    let (book, ledger) = (world.book(), world.ledger());
+    let limits = DeskLimits { unit_transactions_max: 1, ..DeskLimits::default() };
+    let written = Cell::new(0);
+    let at_desk = |work: &dyn Fn(&mut Desk<'_>) -> Result<(), Findings>| {
+        let out = Between { written: &written, call: None };
+        let mut desk = Desk::with_output(&book, &ledger, limits, || NOON_MS, Some(Box::new(out)))?;
+        work(&mut desk)
+    };
+    let receive =
+        |desk: &mut Desk<'_>| desk.receive("in.x12", &mut Cursor::new(orders(1, &["A1", "A2"])), Again::No).map(|_| ());
+    at_desk(&receive).expect_err("the queue of the acknowledgment is missing");
+    assert_eq!(written.get(), 2);
+    at_desk(&|_| Ok(())).expect("a worker");
+    assert_eq!(written.get(), 2);
 }
