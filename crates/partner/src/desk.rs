@@ -359,6 +359,7 @@ impl<'b> Desk<'b> {
 
     /// Commits, and removes the written files from the outbox.
     pub(crate) fn finish(&mut self) -> Result<(), Findings> {
+        self.position = None;
         if self.shares {
             return Ok(());
         }

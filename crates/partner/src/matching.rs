@@ -567,7 +567,8 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
 pub(crate) fn replace_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let now = desk.now_ms();
     let ledger = desk.ledger;
-    for mut group in groups_in(desk, interchange)? {
+    for group in groups_in(desk, interchange)? {
+        let mut group = ledger.locked(desk.unit()?, group.id)?;
         (group.state, group.due_ms) = (State::Replaced, now);
         group.details.happened(now, "its documents were put into a new interchange");
         ledger.update(desk.unit()?, &group)?;

@@ -6,10 +6,19 @@ use std::thread;
 use std::time::Duration;
 
 use quayline_core::Findings;
-use quayline_partner::{Again, Book, Desk, DeskLimits, Ledger, Release, SendReport, SendRequest};
+use quayline_partner::{Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State};
 use quayline_store::Store;
 
 use crate::world::{NOON_MS, World, orders};
+
+/// Numbers of entries in advance, so that workers do not wait for each other's numbers.
+const AHEAD: DeskLimits = DeskLimits {
+    unit_transactions_max: 64,
+    unit_bytes_max: 4 << 20,
+    transaction_bytes_max: 1 << 20,
+    send_bytes_max: 1 << 20,
+    entry_numbers_ahead: 16,
+};
 
 /// Does `first` in a unit of work, which commits while another worker that does `second` waits for its locks.
 fn overlapped<T, U: Send>(
@@ -141,4 +150,32 @@ fn output_of_a_committed_unit_of_work_is_written_once() {
     assert_eq!(written.get(), 2);
     at_desk(&|_| Ok(())).expect("a worker");
     assert_eq!(written.get(), 2);
+}
+
+/// Two workers saw that a document or interchange was not replaced, and both replaced it: it was delivered or sent twice.
+#[test]
+fn an_entry_is_replaced_by_one_of_two_workers() {
+    let world = World::new();
+    world.receive(&orders(1, &["A1"]));
+    let document = world.entries(Kind::Transaction)[0].id;
+    let reprocess = |desk: &mut Desk<'_>| desk.reprocess(document, None);
+    let (_, second) = overlapped(&world, AHEAD, reprocess, reprocess);
+    assert_eq!(second.expect_err("replaced already").0[0].code.0, "PTN-303");
+    assert_eq!(world.files("orders").len(), 2, "received, and processed once more");
+
+    let world = World::new();
+    world.sent("order", &["A1"]);
+    let interchange = world.entries(Kind::Interchange)[0].id;
+    let reenvelope = |desk: &mut Desk<'_>| desk.reenvelope(interchange);
+    let (_, second) = overlapped(&world, AHEAD, reenvelope, reenvelope);
+    assert_eq!(second.expect_err("replaced already").0[0].code.0, "PTN-303");
+    assert_eq!(world.files("outbox/ACME").len(), 2, "sent, and in one new envelope");
+
+    // The interchange is sent again twice, under two names.
+    let interchange = world.entries(Kind::Interchange)[1].id;
+    let resend = |desk: &mut Desk<'_>| desk.resend(interchange);
+    let (first, second) = overlapped(&world, AHEAD, resend, resend);
+    assert_ne!(first, second.expect("sent again"));
+    assert_eq!(world.files("outbox/ACME").len(), 4);
+    assert_eq!(world.entries(Kind::Transaction).iter().filter(|entry| entry.state == State::Sent).count(), 1);
 }
