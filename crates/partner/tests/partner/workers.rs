@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use quayline_core::Findings;
-use quayline_partner::{Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State};
+use quayline_partner::{
+    Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State,
+};
 use quayline_store::Store;
 
 use crate::world::{NOON_MS, World, orders};
@@ -178,4 +180,16 @@ fn an_entry_is_replaced_by_one_of_two_workers() {
     assert_ne!(first, second.expect("sent again"));
     assert_eq!(world.files("outbox/ACME").len(), 4);
     assert_eq!(world.entries(Kind::Transaction).iter().filter(|entry| entry.state == State::Sent).count(), 1);
+}
+
+/// Two workers received one interchange number in different bytes: both saw that it had not come before, and both processed it.
+#[test]
+fn an_interchange_number_is_processed_by_one_of_two_workers() {
+    let world = World::new();
+    let receive =
+        |desk: &mut Desk<'_>, order: &str| desk.receive("in.x12", &mut Cursor::new(orders(1, &[order])), Again::No);
+    let (first, second) = overlapped(&world, AHEAD, |desk| receive(desk, "A1"), |desk| receive(desk, "A2"));
+    assert_eq!((first.delivered, second.expect("received").delivered), (1, 0));
+    let states: Vec<State> = world.entries(Kind::Transaction).iter().map(|entry| entry.state).collect();
+    assert_eq!(states, [State::Delivered, State::Duplicate]);
 }
