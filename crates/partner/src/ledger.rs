@@ -23,7 +23,7 @@ use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
 };
-use quayline_store::{LockWait, Store, StoreError, Unit};
+use quayline_store::{LockWait, Space, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::entry::{self, Bytes, Entry, EntryId, Packed, Part};
@@ -67,9 +67,14 @@ impl Ledger {
         if let Some(key) = key {
             if ledger.sealed_by == 0 {
                 let mut unit = ledger.begin().map_err(of_store)?;
-                unit.set_number(SEALED_BY, key.digest()).map_err(of_store)?;
-                unit.commit().map_err(of_store)?;
-                ledger.sealed_by = key.digest();
+                unit.lock(Space::NUMBERS, SEALED_BY.as_bytes(), LockWait::Default).map_err(of_store)?;
+                // Another process may have given the store its key since the files were opened.
+                ledger.sealed_by = unit.last_number(SEALED_BY).map_err(of_store)?;
+                if ledger.sealed_by == 0 {
+                    unit.set_number(SEALED_BY, key.digest()).map_err(of_store)?;
+                    unit.commit().map_err(of_store)?;
+                    ledger.sealed_by = key.digest();
+                }
             }
             if ledger.sealed_by != key.digest() {
                 let finding = Finding::error(codes::KEY, Fault::Config, "the key is not the key of this store");

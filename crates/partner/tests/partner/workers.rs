@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quayline_core::Findings;
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State,
+    Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State, StoreKey,
 };
 use quayline_store::Store;
 
@@ -192,4 +192,22 @@ fn an_interchange_number_is_processed_by_one_of_two_workers() {
     assert_eq!((first.delivered, second.expect("received").delivered), (1, 0));
     let states: Vec<State> = world.entries(Kind::Transaction).iter().map(|entry| entry.state).collect();
     assert_eq!(states, [State::Delivered, State::Duplicate]);
+}
+
+/// Two workers gave a store its first key: the second key replaced the first one, which had already encrypted entries.
+#[test]
+fn a_store_has_the_key_of_one_of_two_workers() {
+    let world = World::new();
+    let store = world.store();
+    let key = |byte: &str| StoreKey::parse(&byte.repeat(32)).expect("a key");
+    Ledger::open(&store).expect("files");
+    let mut unit = store.begin().expect("a unit of work");
+    unit.set_number("partner/key", 7).expect("the digest of another key");
+    thread::scope(|scope| {
+        let other = scope.spawn(|| Ledger::open_with(&store, Some(key("0a"))));
+        thread::sleep(Duration::from_millis(300));
+        unit.commit().expect("committed");
+        let refused = other.join().expect("no panic").err().expect("another key");
+        assert_eq!(refused.0[0].code.0, "PTN-305");
+    });
 }
