@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quayline_core::Findings;
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State, StoreKey,
+    Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State, StoreKey, Way,
 };
 use quayline_store::Store;
 
@@ -210,4 +210,26 @@ fn a_store_has_the_key_of_one_of_two_workers() {
         let refused = other.join().expect("no panic").err().expect("another key");
         assert_eq!(refused.0[0].code.0, "PTN-305");
     });
+}
+
+/// An acknowledgment was compared with the state before a resend that committed meanwhile, and changed nothing.
+#[test]
+fn an_acknowledgment_sees_what_another_worker_changes() {
+    let world = World::with("usage = \"production\"\nexpect = \"997\"", "");
+    world.sent("order", &["A1"]);
+    let answer = |number: u32, outcome: &str| {
+        format!(
+            "ISA*00*          *00*          *01*ACME           *ZZ*US             *260401*1200*^*00501*{number:09}*0*P*:~\
+             GS*FA*ACME*US*20260401*1200*{number}*X*005010~ST*997*0001~AK1*PO*1~AK9*{outcome}~SE*4*0001~GE*1*{number}~IEA*1*{number:09}~"
+        )
+    };
+    world.receive(&answer(1, "R*1*1*0"));
+    let state = || world.entries(Kind::Group).into_iter().find(|group| group.way == Way::Sent).map(|group| group.state);
+    assert_eq!(state(), Some(State::Refused));
+    let interchange = world.entries(Kind::Interchange)[0].id;
+    let mut source = Cursor::new(answer(2, "A*1*1*1"));
+    let receive = |desk: &mut Desk<'_>| desk.receive("in.x12", &mut source, Again::No).map(|_| ());
+    let (_, received) = overlapped(&world, AHEAD, |desk| desk.resend(interchange), receive);
+    received.expect("received");
+    assert_eq!(state(), Some(State::Accepted));
 }
