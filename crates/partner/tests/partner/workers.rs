@@ -207,7 +207,7 @@ fn a_store_has_the_key_of_one_of_two_workers() {
         let other = scope.spawn(|| Ledger::open_with(&store, Some(key("0a"))));
         thread::sleep(Duration::from_millis(300));
         unit.commit().expect("committed");
-        let refused = other.join().expect("no panic").err().expect("another key");
+        let refused = other.join().expect("no panic").expect_err("another key");
         assert_eq!(refused.0[0].code.0, "PTN-305");
     });
 }
