@@ -554,7 +554,7 @@ impl Desk<'_> {
 
     fn advise_one(&mut self, id: EntryId, outcome: AdviceOutcome, texts: &[String]) -> Result<EntryId, Findings> {
         let ledger = self.ledger;
-        let mut entry = ledger.need(self.unit()?, id)?;
+        let mut entry = ledger.locked(self.unit()?, id)?;
         let is_answer = matches!(entry.details.document.as_str(), "997" | "999" | "CONTRL");
         if outcome == AdviceOutcome::Accepted && !texts.is_empty() {
             let hint = "omit the text, or advise with the outcome accepted-with-errors";

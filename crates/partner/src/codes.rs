@@ -95,3 +95,5 @@ pub(crate) const DAMAGED: Code = Code("PTN-304");
 pub(crate) const PLACE: Code = Code("PTN-306");
 /// The key of the store is missing, another one, or no key.
 pub(crate) const KEY: Code = Code("PTN-305");
+/// Another worker continued a source between two units of work.
+pub(crate) const CONTINUED: Code = Code("PTN-307");

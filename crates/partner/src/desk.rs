@@ -7,9 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::{Level, Standard};
@@ -17,8 +16,9 @@ use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
 use quayline_pipeline::{OutputBuffer, UnitLane};
 use quayline_project::partner::{Delivery, NumberRange, PartnerFile, RuleMap};
 use quayline_store::queue::{Message, Queue};
-use quayline_store::record_file::RecordFile;
-use quayline_store::{StoreError, Unit, UnitMark};
+use quayline_store::record_file::{By, RecordFile, Relation};
+use quayline_store::{LockWait, StoreError, Unit, UnitMark};
+use serde::Serialize;
 
 use crate::book::{Book, LoadedMap};
 use crate::codes;
@@ -68,7 +68,9 @@ pub struct Desk<'b> {
     transactions: usize,
     bytes: usize,
     outgoing: Vec<Outgoing>,
-    /// Files that are written, and findings about those that are not.
+    /// Place in the unit of work after the removal of files that are written.
+    after_files: Option<UnitMark>,
+    /// Findings about files that are not written.
     written: Written,
     pub(crate) outputs: Outputs<'b>,
     now_ms: Box<dyn Fn() -> u64 + 'b>,
@@ -84,6 +86,8 @@ pub struct Desk<'b> {
     queue: Option<(String, Queue)>,
     /// Record file of the last delivery in this unit of work.
     file: Option<(String, RecordFile)>,
+    /// Record of the processed position that the current source wrote last, with its key at the start.
+    position: Option<Vec<u8>>,
 }
 
 /// A map with its memory.
@@ -146,6 +150,7 @@ impl<'b> Desk<'b> {
             transactions: 0,
             bytes: 0,
             outgoing: Vec::new(),
+            after_files: None,
             written: Written::default(),
             outputs: stream.map_or(Outputs::Nobody, Outputs::Stream),
             now_ms: Box::new(now_ms),
@@ -155,6 +160,7 @@ impl<'b> Desk<'b> {
             is_lent: false,
             queue: None,
             file: None,
+            position: None,
         };
         desk.write_left()?;
         Ok(desk)
@@ -191,11 +197,7 @@ impl<'b> Desk<'b> {
     /// Returns the open unit of work.
     pub(crate) fn unit(&mut self) -> Result<&mut Unit, Findings> {
         if self.unit.is_none() {
-            let mut unit = self.ledger.begin().map_err(of_store)?;
-            for key in self.written.keys.drain(..) {
-                self.ledger.outbox.remove(&mut unit, &key).map_err(of_store)?;
-            }
-            self.unit = Some(unit);
+            self.unit = Some(self.ledger.begin().map_err(of_store)?);
         }
         Ok(self.unit.as_mut().expect("made above"))
     }
@@ -250,8 +252,53 @@ impl<'b> Desk<'b> {
         self.bytes += bytes;
         if self.transactions >= self.limits.unit_transactions_max || self.bytes >= self.limits.unit_bytes_max {
             self.commit()?;
+            self.lock_position_again()?;
         }
         Ok(())
+    }
+
+    /// Locks the position of a source and returns its state, without the key. Two workers thus never process one source at the same time.
+    pub(crate) fn position(&mut self, key: &[u8; 16]) -> Result<Option<Vec<u8>>, Findings> {
+        self.position = None;
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        match ledger.arrivals.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
+            Ok(record) => Ok(record.bytes.get(key.len()..).map(<[u8]>::to_vec)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(of_store(error)),
+        }
+    }
+
+    /// Keeps the position of a source in the unit of work that is open.
+    pub(crate) fn keep_position(&mut self, key: &[u8; 16], state: &impl Serialize) -> Result<(), Findings> {
+        let mut record = key.to_vec();
+        serde_json::to_writer(&mut record, state).expect("numbers");
+        let ledger = self.ledger;
+        ledger.arrivals.set(self.unit()?, &record).map_err(of_store)?;
+        self.position = Some(record);
+        Ok(())
+    }
+
+    /// Locks the position of the current source in a new unit of work. The commit released the lock, so a worker that waited for it may have continued
+    /// the source.
+    fn lock_position_again(&mut self) -> Result<(), Findings> {
+        let Some(kept) = self.position.take() else { return Ok(()) };
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        match ledger.arrivals.read_for_update(unit, By::Key(&kept[..16]), Relation::Equal, LockWait::Default) {
+            Ok(record) if *record.bytes == *kept => {
+                self.position = Some(kept);
+                Ok(())
+            }
+            Ok(_) | Err(StoreError::NotFound { .. }) => {
+                let message = "another worker continued the source after a unit of work of this run";
+                let finding = Finding::error(codes::CONTINUED, Fault::Environment, message);
+                Err(finding
+                    .hint("nothing is processed twice: run again to continue the source if it is incomplete")
+                    .into())
+            }
+            Err(error) => Err(of_store(error)),
+        }
     }
 
     /// Counts bytes of the unit of work that are of no transaction.
@@ -273,13 +320,21 @@ impl<'b> Desk<'b> {
     pub(crate) fn commit(&mut self) -> Result<(), Findings> {
         self.transactions = 0;
         self.bytes = 0;
-        (self.queue, self.file) = (None, None);
+        (self.queue, self.file, self.after_files) = (None, None, None);
         if let Some(unit) = self.unit.take() {
             unit.commit().map_err(of_store)?;
             self.commits += 1;
         }
         let outgoing = std::mem::take(&mut self.outgoing);
-        self.written.write(&outgoing, &mut self.outputs);
+        if outgoing.is_empty() {
+            return Ok(());
+        }
+        // The next unit of work locks the files before they are written and removes them from the outbox, so no other worker writes them.
+        let mut unit = self.ledger.begin().map_err(of_store)?;
+        if self.written.write_locked(self.ledger, &mut unit, outgoing, &mut self.outputs)? > 0 {
+            self.after_files = Some(unit.mark());
+            self.unit = Some(unit);
+        }
         Ok(())
     }
 
@@ -304,12 +359,12 @@ impl<'b> Desk<'b> {
 
     /// Commits, and removes the written files from the outbox.
     pub(crate) fn finish(&mut self) -> Result<(), Findings> {
+        self.position = None;
         if self.shares {
             return Ok(());
         }
         self.commit()?;
-        if !self.written.keys.is_empty() {
-            self.unit()?;
+        if self.unit.is_some() {
             self.commit()?;
         }
         Ok(())
@@ -318,10 +373,17 @@ impl<'b> Desk<'b> {
     /// Drops the open unit of work. That of a caller stays; [`Desk::in_unit`] undoes what was done in it.
     pub(crate) fn roll_back(&mut self) {
         if !self.is_lent {
-            self.unit = None;
+            let unit = self.unit.take();
+            // Files that were written before this unit of work are removed from the outbox, otherwise the next worker writes them again.
+            if let Some((mut unit, mark)) = unit.zip(self.after_files.take()) {
+                unit.back_to(mark);
+                // After a failure of the store, the next worker writes the same bytes under the same names.
+                let _ = unit.commit();
+            }
         }
         (self.queue, self.file) = (None, None);
         self.outgoing.clear();
+        self.position = None;
         self.transactions = 0;
         self.bytes = 0;
     }
@@ -453,17 +515,12 @@ impl<'b> Desk<'b> {
     fn write_left(&mut self) -> Result<(), Findings> {
         let mut after: Option<Vec<u8>> = None;
         loop {
-            let _alone = alone();
-            let unit = self.ledger.begin().map_err(of_store)?;
+            let mut unit = self.ledger.begin().map_err(of_store)?;
             let mut browse = self.ledger.outbox.browse();
             let mut files = Vec::new();
             let mut bytes = 0;
             if let Some(after) = &after {
-                match browse.start(
-                    &unit,
-                    quayline_store::record_file::By::Key(after),
-                    quayline_store::record_file::Relation::AtLeast,
-                ) {
+                match browse.start(&unit, By::Key(after), Relation::AtLeast) {
                     Ok(()) => {}
                     Err(StoreError::NotFound { .. }) => break,
                     Err(error) => return Err(of_store(error)),
@@ -481,12 +538,10 @@ impl<'b> Desk<'b> {
                     Err(error) => return Err(of_store(error)),
                 }
             }
-            drop(unit);
             let Some(last) = files.last() else { break };
             after = Some(last.key.to_vec());
-            self.written.write(&files, &mut self.outputs);
-            self.unit()?;
-            self.commit()?;
+            self.written.write_locked(self.ledger, &mut unit, files, &mut self.outputs)?;
+            unit.commit().map_err(of_store)?;
         }
         Ok(())
     }
@@ -539,26 +594,49 @@ impl<'b> Desk<'b> {
     }
 }
 
-/// Files that were written after a commit, and findings about those that could not be written.
+/// Findings about files that could not be written after a commit.
 #[derive(Default)]
 pub(crate) struct Written {
-    /// Keys in the outbox of files that are written.
-    pub(crate) keys: Vec<[u8; 10]>,
     /// Findings about failed deliveries, at most [`UNDELIVERED_MAX`]; the files are in the outbox.
     undelivered: Vec<Finding>,
     undelivered_more: u64,
 }
 
 impl Written {
-    /// Writes files. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder. Output for standard output stays
+    /// Locks files in the outbox, writes those that are still there, and removes them. Returns the number of written files. Those that another worker
+    /// writes now are left to it.
+    pub(crate) fn write_locked(
+        &mut self,
+        ledger: &Ledger,
+        unit: &mut Unit,
+        files: Vec<Outgoing>,
+        outputs: &mut Outputs<'_>,
+    ) -> Result<usize, Findings> {
+        let mut locked = Vec::with_capacity(files.len());
+        for file in files {
+            match ledger.outbox.read_for_update(unit, By::Key(&file.key), Relation::Equal, LockWait::No) {
+                Ok(_) => locked.push(file),
+                Err(StoreError::NotFound { .. } | StoreError::LockTimeout { .. }) => {}
+                Err(error) => return Err(of_store(error)),
+            }
+        }
+        let keys = self.write(&locked, outputs);
+        for key in &keys {
+            ledger.outbox.remove(unit, key).map_err(of_store)?;
+        }
+        Ok(keys.len())
+    }
+
+    /// Writes files and returns the keys of those that are durable. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder. Output for standard output stays
     /// there if `outputs` has no stream.
-    pub(crate) fn write(&mut self, files: &[Outgoing], outputs: &mut Outputs<'_>) {
+    fn write(&mut self, files: &[Outgoing], outputs: &mut Outputs<'_>) -> Vec<[u8; 10]> {
+        let mut keys = Vec::new();
         let mut folders: Vec<(&Path, bool)> = Vec::new();
         let mut written: Vec<(&Path, [u8; 10])> = Vec::new();
         for file in files {
             if file.folder.as_os_str().is_empty() {
                 match outputs.write(&file.bytes) {
-                    Some(Ok(())) => self.keys.push(file.key),
+                    Some(Ok(())) => keys.push(file.key),
                     Some(Err(error)) => self.keep_undelivered(unwritten(&error)),
                     None => {}
                 }
@@ -590,7 +668,8 @@ impl Written {
             }
         }
         let durable = written.into_iter().filter(|(folder, _)| !unsynced.contains(folder));
-        self.keys.extend(durable.map(|(_, key)| key));
+        keys.extend(durable.map(|(_, key)| key));
+        keys
     }
 
     fn keep_undelivered(&mut self, finding: Finding) {
@@ -664,11 +743,17 @@ fn outgoing_of(ledger: &Ledger, record: &[u8]) -> Result<Outgoing, Findings> {
 /// Writes a file under a temporary name and renames it, so that no reader gets an incomplete file.
 fn write_file(file: &Outgoing) -> io::Result<()> {
     fs::create_dir_all(&file.folder)?;
-    let partial = file.folder.join(format!(".{}.partial", file.name));
-    let mut out = fs::File::create(&partial)?;
-    out.write_all(&file.bytes)?;
-    drop(out);
-    fs::rename(&partial, file.folder.join(&file.name))
+    // A name per process: a process that lost its lock of the outbox while it was stopped does not truncate the file of another one.
+    let partial = file.folder.join(format!(".{}.{}.partial", file.name, std::process::id()));
+    let write = || {
+        fs::write(&partial, &file.bytes)?;
+        fs::rename(&partial, file.folder.join(&file.name))
+    };
+    let done = write();
+    if done.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    done
 }
 
 fn undelivered(path: &Path, error: &io::Error) -> Finding {
@@ -685,10 +770,3 @@ const IDS_USED_MS: u64 = 3_600_000;
 
 /// Findings about deliveries that a worker keeps; the rest is counted.
 const UNDELIVERED_MAX: usize = 100;
-
-/// Returns a lock under which files of the outbox are written that another worker of this process may also find.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    // A worker that panicked has left the file in the outbox or written it.
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -15,7 +15,7 @@ use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
 use crate::ledger::of_store;
 use crate::outputs::OutputKind;
 use crate::receive::{Open, Run};
-use crate::verdict::{acknowledgment_options, gap, processed_before, verdict_of};
+use crate::verdict::{acknowledgment_options, gap, lock_numbers, processed_before, verdict_of};
 
 impl Run<'_> {
     pub(crate) fn open_interchange(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
@@ -90,6 +90,9 @@ impl Run<'_> {
         let id = desk.next_id()?;
         let at = header.position();
         let place = Place { file: Some(self.name.into()), byte: Some(at.byte), ..Place::default() };
+        if partner.is_some() {
+            lock_numbers(desk, (standard, &sender, &receiver))?;
+        }
         let mut verdict = self.verdict(desk, header, (partner, own), settings, (context, &number))?;
         let mut missing = None;
         if verdict.as_ref().is_none_or(|(state, _)| *state != State::Duplicate)

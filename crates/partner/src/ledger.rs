@@ -23,7 +23,7 @@ use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
 };
-use quayline_store::{LockWait, Store, StoreError, Unit};
+use quayline_store::{LockWait, Space, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::entry::{self, Bytes, Entry, EntryId, Packed, Part};
@@ -67,9 +67,14 @@ impl Ledger {
         if let Some(key) = key {
             if ledger.sealed_by == 0 {
                 let mut unit = ledger.begin().map_err(of_store)?;
-                unit.set_number(SEALED_BY, key.digest()).map_err(of_store)?;
-                unit.commit().map_err(of_store)?;
-                ledger.sealed_by = key.digest();
+                unit.lock(Space::NUMBERS, SEALED_BY.as_bytes(), LockWait::Default).map_err(of_store)?;
+                // Another process may have given the store its key since the files were opened.
+                ledger.sealed_by = unit.last_number(SEALED_BY).map_err(of_store)?;
+                if ledger.sealed_by == 0 {
+                    unit.set_number(SEALED_BY, key.digest()).map_err(of_store)?;
+                    unit.commit().map_err(of_store)?;
+                    ledger.sealed_by = key.digest();
+                }
             }
             if ledger.sealed_by != key.digest() {
                 let finding = Finding::error(codes::KEY, Fault::Config, "the key is not the key of this store");
@@ -313,20 +318,21 @@ impl Ledger {
     /// # Errors
     /// Errors of the store, or a finding that names the missing entry.
     pub fn need(&self, unit: &Unit, id: EntryId) -> Result<Entry, Findings> {
-        self.get(unit, id)?.ok_or_else(|| {
-            let finding = Finding::error(codes::NO_ENTRY, Fault::Caller, format!("there is no entry {id}"));
-            finding.hint("list entries with `quayline transaction list`; a purge may have removed it").into()
-        })
+        self.get(unit, id)?.ok_or_else(|| no_entry(id))
     }
 
-    /// Returns an entry that must exist and locks it for an update.
+    /// Returns an entry that must exist and locks it for an update. Decisions about what the update does belong after the lock.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// Errors of the store, or a finding that names the missing entry.
     pub(crate) fn locked(&self, unit: &mut Unit, id: EntryId) -> Result<Entry, Findings> {
         let key = id.0.to_be_bytes();
         let record = self.entries.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default);
-        self.decoded(&record.map_err(|error| Findings::from(error.finding()))?.bytes)
+        match record {
+            Ok(record) => self.decoded(&record.bytes),
+            Err(StoreError::NotFound { .. }) => Err(no_entry(id)),
+            Err(error) => Err(of_store(error)),
+        }
     }
 
     /// Hands the entries with a number in its context to `visit`, in the order of their numbers, then of their ids, until it returns `false`. Others may
@@ -469,6 +475,11 @@ fn plain(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
         }
         _ => Err(damaged("stored bytes are of no known form")),
     }
+}
+
+fn no_entry(id: EntryId) -> Findings {
+    let finding = Finding::error(codes::NO_ENTRY, Fault::Caller, format!("there is no entry {id}"));
+    finding.hint("list entries with `quayline transaction list`; a purge may have removed it").into()
 }
 
 fn no_key() -> Findings {

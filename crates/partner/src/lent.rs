@@ -1,15 +1,14 @@
 //! The unit of work of a caller: nodes of flows receive and send in the unit of work of their message.
 //!
-//! The worker neither commits nor drops such a unit. Files are in the outbox of the store, and the caller has them written after its commit. A worker
-//! in the same process may find them in the outbox first, so both look and write under one lock.
+//! The worker neither commits nor drops such a unit. Files are in the outbox of the store, and the caller has them written after its commit. Another
+//! worker may find them in the outbox first, so both lock them there before they write.
 
 use std::mem;
 
 use quayline_core::{Finding, Findings};
-use quayline_store::record_file::{By, Relation};
-use quayline_store::{StoreError, Unit};
+use quayline_store::Unit;
 
-use crate::desk::{Desk, DeskLimits, Outgoing, Written, alone};
+use crate::desk::{Desk, DeskLimits, Outgoing, Written};
 use crate::ledger::{Ledger, of_store};
 use crate::outputs::{HandedOutput, OutputKind, Outputs};
 
@@ -41,7 +40,6 @@ impl PendingFiles {
     /// Writes the files, after the commit of their unit of work. Returns findings about files that cannot be written; these stay in the store.
     #[must_use]
     pub fn write(mut self) -> Vec<Finding> {
-        let _alone = alone();
         match self.write_all() {
             Ok(findings) => findings,
             Err(Findings(findings)) => findings,
@@ -50,20 +48,8 @@ impl PendingFiles {
 
     fn write_all(&mut self) -> Result<Vec<Finding>, Findings> {
         let mut unit = self.ledger.begin().map_err(of_store)?;
-        let mut left = Vec::new();
-        for file in mem::take(&mut self.files) {
-            match self.ledger.outbox.read(&unit, By::Key(&file.key), Relation::Equal) {
-                Ok(_) => left.push(file),
-                // Another worker found it in the outbox and wrote it.
-                Err(StoreError::NotFound { .. }) => {}
-                Err(error) => return Err(of_store(error)),
-            }
-        }
         let mut written = Written::default();
-        written.write(&left, &mut Outputs::Nobody);
-        for key in written.keys.drain(..) {
-            self.ledger.outbox.remove(&mut unit, &key).map_err(of_store)?;
-        }
+        written.write_locked(&self.ledger, &mut unit, mem::take(&mut self.files), &mut Outputs::Nobody)?;
         unit.commit().map_err(of_store)?;
         Ok(written.take_undelivered())
     }

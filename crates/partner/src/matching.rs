@@ -254,10 +254,7 @@ fn decide(
     rest: State,
 ) -> Result<(), Findings> {
     let what = format!("its group {} was answered in entry {}", group.id, work.id);
-    for one in members.into_iter().filter(|one| is_decided(one.state, rest)) {
-        set(desk, one.id, work.id, rest, &what)?;
-    }
-    Ok(())
+    members.into_iter().try_for_each(|one| set_decided(desk, &one, work.id, rest, &what))
 }
 
 /// Applies what an application advice says to the documents that it is about. Returns how many there were.
@@ -389,6 +386,8 @@ fn settle(
         }
     }
     let Some(entry) = newest else { return Ok(Found::Nothing) };
+    // Another worker may change its state until it is locked.
+    let entry = ledger.locked(desk.unit()?, entry.id)?;
     // A partner that takes one of our groups for another must not accept or refuse it.
     let sent = if !has_time {
         entry.details.document.clone()
@@ -496,6 +495,15 @@ fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) 
     ledger.update(unit, &entry)
 }
 
+/// Applies the answer to the enclosing group or interchange to an entry, which was read without a lock.
+fn set_decided(desk: &mut Desk<'_>, one: &Entry, by: EntryId, state: State, what: &str) -> Result<(), Findings> {
+    let ledger = desk.ledger;
+    if is_decided(one.state, state) && is_decided(ledger.locked(desk.unit()?, one.id)?.state, state) {
+        set(desk, one.id, by, state, what)?;
+    }
+    Ok(())
+}
+
 /// Returns true if the answer to the enclosing group or interchange applies to an entry: the entry has no answer, or a better one than a refusal.
 fn is_decided(state: State, by: State) -> bool {
     matches!(state, State::Sent | State::Expecting)
@@ -556,9 +564,7 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
     let what = format!("its interchange {interchange} was answered in entry {}", work.id);
     let groups = groups_in(desk, &entry)?;
     for one in groups.into_iter().chain(transactions_in(desk, &entry)?) {
-        if is_decided(one.state, rest) {
-            set(desk, one.id, work.id, rest, &what)?;
-        }
+        set_decided(desk, &one, work.id, rest, &what)?;
     }
     Ok(())
 }
@@ -567,7 +573,8 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
 pub(crate) fn replace_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let now = desk.now_ms();
     let ledger = desk.ledger;
-    for mut group in groups_in(desk, interchange)? {
+    for group in groups_in(desk, interchange)? {
+        let mut group = ledger.locked(desk.unit()?, group.id)?;
         (group.state, group.due_ms) = (State::Replaced, now);
         group.details.happened(now, "its documents were put into a new interchange");
         ledger.update(desk.unit()?, &group)?;

@@ -10,8 +10,6 @@ use quayline_edi::acknowledge::{
 };
 use quayline_edi::{Closed, EdiFault, EnvelopePass, EnvelopeReader, Event, Header, Rules, Standard, Validator};
 use quayline_project::partner::{Direction, KeepPolicy, LowestRefused, Settings};
-use quayline_store::record_file::{By, Relation};
-use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::advice::{guides_for, is_advice};
@@ -23,7 +21,7 @@ use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::envelope::{begin_alone, end_alone, version_of};
-use crate::ledger::{self, of_store};
+use crate::ledger;
 use crate::matching;
 use crate::outside::{Outside, is_refused, keep_unrouted};
 use crate::receive_report::ReceiveReport;
@@ -187,25 +185,9 @@ impl Desk<'_> {
     }
 
     fn arrival(&mut self, digest: &[u8; 16]) -> Result<Option<Arrival>, Findings> {
-        let ledger = self.ledger;
-        let unit = self.unit()?;
-        // Locked, so that two workers never process the same source at the same time.
-        match ledger.arrivals.read_for_update(unit, By::Key(digest), Relation::Equal, LockWait::Default) {
-            Ok(record) => {
-                let arrival = serde_json::from_slice(&record.bytes[16..]);
-                arrival.map(Some).map_err(|_| ledger::damaged("the state of an arrival is not readable"))
-            }
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(of_store(error)),
-        }
-    }
-
-    /// Keeps how far the source is processed, in the unit of work that is open.
-    fn keep_arrival(&mut self, digest: &[u8; 16], arrival: &Arrival) -> Result<(), Findings> {
-        let mut record = digest.to_vec();
-        serde_json::to_writer(&mut record, arrival).expect("numbers");
-        let ledger = self.ledger;
-        ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
+        let state = self.position(digest)?;
+        let arrival = state.map(|state| serde_json::from_slice(&state)).transpose();
+        arrival.map_err(|_| ledger::damaged("the state of an arrival is not readable"))
     }
 
     /// Stores a source without an interchange in full.
@@ -322,12 +304,12 @@ impl Run<'_> {
                 let arrival = &mut self.arrival;
                 let mut keep = |desk: &mut Desk<'_>, pieces| {
                     arrival.pieces = pieces;
-                    desk.keep_arrival(&key, arrival)
+                    desk.keep_position(&key, arrival)
                 };
                 let whole: (&str, &mut dyn Source, u64) = (self.name, &mut **source, self.survey.bytes);
                 outside.end(desk, whole, &mut self.report, (stored, &mut keep))?;
                 self.arrival = Arrival { done: true, at_ms: desk.now_ms(), ..self.arrival.clone() };
-                return desk.keep_arrival(&self.key, &self.arrival);
+                return desk.keep_position(&self.key, &self.arrival);
             }
         }
     }
@@ -473,7 +455,7 @@ impl Run<'_> {
         if desk.is_full_after(0) {
             let (transactions, bad, reports) = (open.transactions, open.bad, open.reports);
             self.arrival = Arrival { transactions, bad, reports, ..self.arrival.clone() };
-            desk.keep_arrival(&self.key, &self.arrival)?;
+            desk.keep_position(&self.key, &self.arrival)?;
         }
         desk.counted(0)
     }
@@ -697,7 +679,7 @@ impl Run<'_> {
         let bytes = self.transaction.text.len();
         if desk.is_full_after(bytes) {
             self.arrival = Arrival { transactions, bad, reports, ..self.arrival.clone() };
-            desk.keep_arrival(&self.key, &self.arrival)?;
+            desk.keep_position(&self.key, &self.arrival)?;
         }
         desk.counted(bytes)
     }
@@ -778,7 +760,7 @@ impl Run<'_> {
         let ledger = desk.ledger;
         ledger.update(desk.unit()?, &open.entry)?;
         self.arrival = Arrival { interchanges: at.interchange, ..Arrival::default() };
-        desk.keep_arrival(&self.key, &self.arrival)
+        desk.keep_position(&self.key, &self.arrival)
     }
 }
 

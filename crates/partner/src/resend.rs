@@ -31,7 +31,7 @@ impl Desk<'_> {
         let now = self.now_ms();
         let ledger = self.ledger;
         let unit = self.unit()?;
-        let mut entry = ledger.need(unit, id)?;
+        let mut entry = ledger.locked(unit, id)?;
         if entry.kind != Kind::Interchange || entry.way != Way::Sent {
             let message = format!("entry {id} is not an interchange that was sent");
             let hint = "`quayline transaction show` names the interchange of a transaction in `parent`";
@@ -60,11 +60,13 @@ impl Desk<'_> {
         // An answer is awaited anew, also where the partner refused what it got. Acknowledgments are not answered.
         if entry.details.transactions > 0 {
             await_again(&mut entry, state, due, now);
-            for mut group in groups_in(self, &entry)? {
+            for group in groups_in(self, &entry)? {
+                let mut group = ledger.locked(self.unit()?, group.id)?;
                 await_again(&mut group, state_of_groups, due, now);
                 ledger.update(self.unit()?, &group)?;
             }
-            for mut document in transactions_in(self, &entry)? {
+            for document in transactions_in(self, &entry)? {
+                let mut document = ledger.locked(self.unit()?, document.id)?;
                 await_again(&mut document, State::Sent, due, now);
                 ledger.update(self.unit()?, &document)?;
             }
@@ -90,7 +92,7 @@ impl Desk<'_> {
         let ledger = self.ledger;
         let limits = self.book.limits().clone();
         let unit = self.unit()?;
-        let mut old = ledger.need(unit, id)?;
+        let mut old = ledger.locked(unit, id)?;
         if old.kind != Kind::Interchange
             || old.way != Way::Sent
             || old.details.transactions == 0

@@ -654,7 +654,7 @@ impl Desk<'_> {
         let now = self.now_ms();
         let ledger = self.ledger;
         let unit = self.unit()?;
-        let mut old = ledger.need(unit, id)?;
+        let mut old = ledger.locked(unit, id)?;
         let wrong = |what: &str, hint: &str| -> Findings {
             Finding::error(codes::STATE, Fault::Caller, format!("entry {id} {what}")).hint(hint).into()
         };

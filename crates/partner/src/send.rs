@@ -11,8 +11,6 @@ use std::sync::Arc;
 use quayline_core::{ByteOffset, Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
 use quayline_edi::Standard;
 use quayline_project::partner::{EnvelopePolicy, Usage};
-use quayline_store::record_file::{By, Relation};
-use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -23,7 +21,7 @@ use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::envelope::{Piece, Wanted, pieces, recode};
-use crate::ledger::{self, of_store};
+use crate::ledger;
 use crate::rules::RuleId;
 use crate::send_other::Other;
 use crate::send_request::{SendReport, SendRequest};
@@ -165,7 +163,7 @@ impl Desk<'_> {
             report.transactions += 1;
             if self.is_full_after(bytes) {
                 state = SendState { documents: number, ..state };
-                self.keep_send_state(&key, &state)?;
+                self.keep_position(&key, &state)?;
             }
             self.counted(bytes)?;
         }
@@ -177,7 +175,7 @@ impl Desk<'_> {
             self.reject(request, own, to, rule, &bytes, &findings, &mut report)?;
         }
         let state = SendState { documents: total, done: true, at_ms: self.now_ms() };
-        self.keep_send_state(&key, &state)?;
+        self.keep_position(&key, &state)?;
         Ok(report)
     }
 
@@ -215,22 +213,9 @@ impl Desk<'_> {
     }
 
     fn send_state(&mut self, key: &[u8; 16]) -> Result<SendState, Findings> {
-        let ledger = self.ledger;
-        let unit = self.unit()?;
-        // Locked, so that two workers never send the same source at the same time.
-        match ledger.arrivals.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
-            Ok(record) => serde_json::from_slice(&record.bytes[16..])
-                .map_err(|_| ledger::damaged("the state of a source is not readable")),
-            Err(StoreError::NotFound { .. }) => Ok(SendState::default()),
-            Err(error) => Err(of_store(error)),
-        }
-    }
-
-    fn keep_send_state(&mut self, key: &[u8; 16], state: &SendState) -> Result<(), Findings> {
-        let mut record = key.to_vec();
-        serde_json::to_writer(&mut record, state).expect("numbers");
-        let ledger = self.ledger;
-        ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
+        let state = self.position(key)?;
+        let state = state.map(|state| serde_json::from_slice(&state)).transpose();
+        state.map(Option::unwrap_or_default).map_err(|_| ledger::damaged("the state of a source is not readable"))
     }
 
     /// Returns the transactions of a source, and the documents that the map rejected.

@@ -4,6 +4,7 @@ use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Functional, OnError, Stamp, When};
 use quayline_edi::{EdiError, EdiFault, Header, Level, Standard};
 use quayline_project::partner::{AckKind, GapPolicy, LowestRefused, Settings};
+use quayline_store::{LockWait, Space};
 
 use crate::codes;
 use crate::desk::Desk;
@@ -51,14 +52,26 @@ struct Sequence {
     earlier: u64,
 }
 
+/// Locks the numbers of a sender's interchanges until the unit of work ends. Another worker cannot judge an interchange of the sender meanwhile, such as
+/// one with the same number.
+pub(crate) fn lock_numbers(desk: &mut Desk<'_>, header: (Standard, &str, &str)) -> Result<(), Findings> {
+    let name = Sequence::name(header);
+    desk.unit()?.lock(Space::NUMBERS, name.as_bytes(), LockWait::Default).map_err(of_store)
+}
+
 impl Sequence {
+    fn name((standard, sender, receiver): (Standard, &str, &str)) -> String {
+        format!("partner/received/{}/{receiver}/{sender}", standard.name())
+    }
+
+    /// Reads the numbers, which [`lock_numbers`] locked.
     fn of(
         desk: &mut Desk<'_>,
         header: (Standard, &str, &str),
         (own, partner): (usize, usize),
     ) -> Result<Sequence, Findings> {
-        let (standard, sender, receiver) = header;
-        let name = format!("partner/received/{}/{receiver}/{sender}", standard.name());
+        let standard = header.0;
+        let name = Sequence::name(header);
         let (own, partner) = (&desk.book.partner(own).name, &desk.book.partner(partner).name);
         // Earlier versions counted by the names of the files.
         let by_name = format!("partner/received/{}/{own}/{partner}", standard.name());

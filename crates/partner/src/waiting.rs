@@ -161,14 +161,9 @@ impl Desk<'_> {
                 .map_err(|_| ledger::damaged("the key of an envelope is not readable"))?;
             after = Some(key);
             let waiting = waiting_of(&record.bytes)?;
-            let close = match which {
-                Release::All => true,
-                Release::Partner(name) => waiting.partner == *name,
-                Release::Due => self.is_due(&waiting),
-            };
-            found_any |= close;
-            if close {
-                self.release_or_report(&key, &waiting, &mut report)?;
+            if self.closes(which, &waiting) {
+                found_any = true;
+                self.release_or_report(&key, which, &mut report)?;
             }
         }
         if let (Release::Partner(name), false) = (which, found_any) {
@@ -182,17 +177,19 @@ impl Desk<'_> {
     fn release_or_report(
         &mut self,
         key: &[u8; 16],
-        waiting: &Waiting,
+        which: &Release<'_>,
         report: &mut SendReport,
     ) -> Result<(), Findings> {
-        let mut done = self.release_marked(key, waiting, report);
+        let mut done = self.release_marked(key, which, report);
         if done.is_err() && self.has_transactions() {
             // Another worker may wait for the control numbers of an envelope before, and this envelope for that worker. Alone it waits in no circle.
             self.commit()?;
-            done = self.release_marked(key, waiting, report);
+            done = self.release_marked(key, which, report);
         }
-        let Err(Findings(found)) = done else {
-            return self.counted(usize::try_from(waiting.bytes).unwrap_or(usize::MAX));
+        let found = match done {
+            Ok(Some(bytes)) => return self.counted(usize::try_from(bytes).unwrap_or(usize::MAX)),
+            Ok(None) => return Ok(()),
+            Err(Findings(found)) => found,
         };
         if found.iter().any(|one| one.fault == Fault::Environment) {
             return Err(Findings(found));
@@ -203,17 +200,51 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Closes one envelope, or changes nothing.
-    fn release_marked(&mut self, key: &[u8; 16], waiting: &Waiting, report: &mut SendReport) -> Result<(), Findings> {
+    /// Closes one envelope, or changes nothing. Returns the bytes of its documents; `None` if it does not close after all.
+    fn release_marked(
+        &mut self,
+        key: &[u8; 16],
+        which: &Release<'_>,
+        report: &mut SendReport,
+    ) -> Result<Option<u64>, Findings> {
         let mark = self.mark()?;
         let before = (report.interchanges, report.findings.len(), report.findings_more);
-        let done = self.release_one(key, waiting, report);
+        let done = self.release_locked(key, which, report);
         if done.is_err() {
             self.back_to(mark)?;
             (report.interchanges, report.findings_more) = (before.0, before.2);
             report.findings.truncate(before.1);
         }
         done
+    }
+
+    fn release_locked(
+        &mut self,
+        key: &[u8; 16],
+        which: &Release<'_>,
+        report: &mut SendReport,
+    ) -> Result<Option<u64>, Findings> {
+        let ledger = self.ledger;
+        // Another worker may have closed the envelope or added a document since the list was read.
+        let read = ledger.envelopes.read_for_update(self.unit()?, By::Key(key), Relation::Equal, LockWait::Default);
+        let waiting = match read {
+            Ok(record) => waiting_of(&record.bytes)?,
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(of_store(error)),
+        };
+        if !self.closes(which, &waiting) {
+            return Ok(None);
+        }
+        self.release_one(key, &waiting, report)?;
+        Ok(Some(waiting.bytes))
+    }
+
+    fn closes(&self, which: &Release<'_>, waiting: &Waiting) -> bool {
+        match which {
+            Release::All => true,
+            Release::Partner(name) => waiting.partner == *name,
+            Release::Due => self.is_due(waiting),
+        }
     }
 
     /// Returns true if an envelope closes now. One whose partner is missing also does, so that the problem is reported.
@@ -235,7 +266,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Closes one envelope in the unit of work that is open.
+    /// Closes one envelope, whose record is locked, in the unit of work that is open.
     fn release_one(&mut self, key: &[u8; 16], waiting: &Waiting, report: &mut SendReport) -> Result<(), Findings> {
         let (own, partner) = self.parties_named(&waiting.own, &waiting.partner)?;
         let standard = standard_of(&waiting.standard);

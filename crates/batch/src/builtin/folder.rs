@@ -9,6 +9,7 @@ use quayline_core::system_error_text;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::limits::limits;
+use super::partial::Partial;
 use crate::artifact::{Answer, Batchlet, Injected, Item, Lent, Reader};
 use crate::context::StopSignal;
 use crate::error::Thrown;
@@ -126,6 +127,8 @@ impl Reader for FolderReader {
 pub(super) struct Transfer {
     from: PathBuf,
     to: PathBuf,
+    /// Location from which those of the targets are made.
+    outputs: Partial,
     is_move: bool,
     overwrites: bool,
     stop: StopSignal,
@@ -136,6 +139,7 @@ impl Transfer {
         Ok(Transfer {
             from: with.path("from")?,
             to: with.path("to")?,
+            outputs: Partial::new(with, with.path("to")?),
             is_move: with.property("mode") == Some("move"),
             overwrites: with.property("existing") == Some("replace"),
             stop: with.job.stop.clone(),
@@ -180,45 +184,54 @@ impl Transfer {
         self.is_move && self.target(from).is_file()
     }
 
+    /// Refuses a target that is the source itself, or that exists with other content.
+    fn check_target(&self, from: &Path, facts: &fs::Metadata, to: &Path) -> Answer<()> {
+        let Ok(there) = fs::metadata(to) else { return Ok(()) };
+        if (there.dev(), there.ino()) == (facts.dev(), facts.ino()) {
+            let message = format!("{} is the file itself", to.display());
+            return Err(Thrown::of(&["quayline.Configuration"], message).hint("name another place in the property to"));
+        }
+        if !self.overwrites && digest(to)? != digest(from)? {
+            let message = format!("{} is there already, with other content", to.display());
+            return Err(Thrown::of(&["java.nio.file.FileAlreadyExistsException", "quayline.Environment"], message)
+                .hint("remove it, or set the property existing to replace"));
+        }
+        Ok(())
+    }
+
     /// Copies a file to a temporary name, syncs and renames it, so that no reader sees a partial file. Returns `None` after a stop request.
     fn one(&self, from: &Path) -> Answer<Option<u64>> {
         let to = self.target(from);
         let mut source = File::open(from).map_err(|error| io(from, "opened", &error))?;
         let facts = source.metadata().map_err(|error| io(from, "read", &error))?;
-        if let Ok(there) = fs::metadata(&to) {
-            if (there.dev(), there.ino()) == (facts.dev(), facts.ino()) {
-                let message = format!("{} is the file itself", to.display());
-                return Err(
-                    Thrown::of(&["quayline.Configuration"], message).hint("name another place in the property to")
-                );
-            }
-            if !self.overwrites && digest(&to)? != digest(from)? {
-                let message = format!("{} is there already, with other content", to.display());
-                return Err(Thrown::of(&["java.nio.file.FileAlreadyExistsException", "quayline.Environment"], message)
-                    .hint("remove it, or set the property existing to replace"));
-            }
+        self.check_target(from, &facts, &to)?;
+        // The lock is kept until the file has its name: another step or job that moves a file to the target fails, and its source stays.
+        let output = self.outputs.at(to.clone());
+        let partial = &output.partial;
+        let mut target = output.locked(true)?;
+        if let Err(refused) = self.check_target(from, &facts, &to) {
+            // Another step or job has just finished the target.
+            let _ = fs::remove_file(partial);
+            return Err(refused);
         }
-        let mut name = to.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let partial = to.with_file_name(name);
-        let mut target = File::create(&partial).map_err(|error| io(&partial, "made", &error))?;
+        target.set_len(0).map_err(|error| io(partial, "made", &error))?;
         let mut bytes = vec![0; COPY_BYTES];
         let mut copied = 0u64;
         loop {
             if self.stop.is_set() {
                 // The next start copies it again.
-                let _ = fs::remove_file(&partial);
+                let _ = fs::remove_file(partial);
                 return Ok(None);
             }
             let count = source.read(&mut bytes).map_err(|error| io(from, "read", &error))?;
             if count == 0 {
                 break;
             }
-            std::io::Write::write_all(&mut target, &bytes[..count]).map_err(|error| io(&partial, "written", &error))?;
+            std::io::Write::write_all(&mut target, &bytes[..count]).map_err(|error| io(partial, "written", &error))?;
             copied += count as u64;
         }
-        target.sync_all().map_err(|error| io(&partial, "written", &error))?;
-        fs::rename(&partial, &to).map_err(|error| io(&to, "made", &error))?;
+        target.sync_all().map_err(|error| io(partial, "written", &error))?;
+        fs::rename(partial, &to).map_err(|error| io(&to, "made", &error))?;
         if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| io(folder, "synced", &error))?;
         }

@@ -33,6 +33,14 @@ impl Partial {
         Partial { job: Arc::clone(&with.job), step: with.step.clone(), named, path, partial }
     }
 
+    /// Returns the location of another output of the same step.
+    pub(super) fn at(&self, path: PathBuf) -> Partial {
+        let (job, step) = (Arc::clone(&self.job), self.step.clone());
+        let mut at = Partial { job, step, named: path.clone(), path, partial: PathBuf::new() };
+        at.partial = at.beside("");
+        at
+    }
+
     /// Resolves the path to a file, which may or may not exist. Returns true for a pipe or a device.
     pub(super) fn locate(&mut self) -> Answer<bool> {
         self.path.clone_from(&self.named);

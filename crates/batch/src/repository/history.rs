@@ -251,7 +251,7 @@ impl Repository {
     /// [`BatchError::IsRunning`]; errors of the store.
     pub fn purge(&self, instance: InstanceId) -> Result<Vec<ExecutionId>, BatchError> {
         let mut digests = BTreeSet::new();
-        let removed = self.purge_instance(instance, &mut digests)?;
+        let removed = self.purge_instance(instance, None, &mut digests)?;
         self.forget_texts(digests)?;
         Ok(removed)
     }
@@ -268,7 +268,7 @@ impl Repository {
             if over() {
                 return Ok((removed, instances));
             }
-            match self.purge_instance(instance, &mut BTreeSet::new()) {
+            match self.purge_instance(instance, Some(ms), &mut BTreeSet::new()) {
                 Ok(executions) => {
                     instances += usize::from(!executions.is_empty());
                     removed.extend(executions);
@@ -286,15 +286,23 @@ impl Repository {
         Ok((removed, instances))
     }
 
+    /// Removes an instance, with `before_ms` only if its last execution ended before that time.
     fn purge_instance(
         &self,
         instance: InstanceId,
+        before_ms: Option<u64>,
         digests: &mut BTreeSet<u64>,
     ) -> Result<Vec<ExecutionId>, BatchError> {
         let own = instance.0.to_be_bytes();
         let mut work = self.begin()?;
         let Some(found) = work.get_for_update(&key_of(b'i', instance.0))? else { return Ok(Vec::new()) };
         let known: Instance = read("an instance", &found)?;
+        // After taking the lock: the instance may have been restarted since it was listed.
+        if let Some(ms) = before_ms
+            && execution_of(work.as_mut(), known.last)?.ended_ms.is_some_and(|at| at >= ms)
+        {
+            return Ok(Vec::new());
+        }
         let prefix = [b"x".as_slice(), &own].concat();
         let (mut executions, mut newest) = (Vec::new(), None);
         let mut after: Option<Vec<u8>> = None;
@@ -335,11 +343,11 @@ impl Repository {
         let own = instance.0.to_be_bytes();
         for id in executions {
             for kind in [b"s", b"r"] {
-                self.remove_all(&[kind.as_slice(), &id.0.to_be_bytes()].concat())?;
+                self.remove_all(None, &[kind.as_slice(), &id.0.to_be_bytes()].concat())?;
             }
         }
         for kind in [b"t", b"b", b"m", b"k"] {
-            self.remove_all(&[kind.as_slice(), &own].concat())?;
+            self.remove_all(None, &[kind.as_slice(), &own].concat())?;
         }
         let mut work = self.begin()?;
         work.delete(&key_of(b'g', instance.0))?;

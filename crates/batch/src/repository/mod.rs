@@ -617,9 +617,10 @@ impl Repository {
     /// Removes the state of the partitions of a step.
     pub(crate) fn forget_partitions(&self, held: Held, step: &str) -> Result<(), BatchError> {
         let prefix = step_key(held.instance, step);
-        self.remove_all(&given_key(held.instance, step, None))?;
+        self.remove_all(Some(held), &given_key(held.instance, step, None))?;
         loop {
             let mut work = self.begin()?;
+            self.hold(work.as_mut(), held)?;
             let page = work.page(PageOf { prefix: &prefix, after: Some(&prefix), newest_first: false, count: PAGE })?;
             if page.is_empty() {
                 return Ok(());
@@ -631,9 +632,13 @@ impl Repository {
         }
     }
 
-    fn remove_all(&self, prefix: &[u8]) -> Result<(), BatchError> {
+    /// Removes the records with a prefix, as the holder of an execution unless the instance is removed already.
+    fn remove_all(&self, held: Option<Held>, prefix: &[u8]) -> Result<(), BatchError> {
         loop {
             let mut work = self.begin()?;
+            if let Some(held) = held {
+                self.hold(work.as_mut(), held)?;
+            }
             let page = work.page(PageOf { prefix, after: None, newest_first: false, count: PAGE })?;
             if page.is_empty() {
                 return Ok(());

@@ -445,6 +445,18 @@ fn files_are_transferred_whole() {
     assert!(!at("3.txt").exists() && at("out/3.txt").metadata().unwrap().len() == 2_000_000);
     let (_, cause) = run(&[("from", "*.dat"), ("to", "nowhere")]);
     assert!(cause.contains("2 files fit"), "{cause}");
+    // Another job writes the target now. Both wrote one temporary file, one of them gave it the name, and a move removed its source.
+    std::fs::write(at("out/4.dat.partial"), "half of it").unwrap();
+    std::fs::write(at("4.dat"), "four").unwrap();
+    let other = std::fs::File::open(at("out/4.dat.partial")).unwrap();
+    other.lock().unwrap();
+    let moved = [("from", "4.dat"), ("to", "out"), ("mode", "move")];
+    let (_, cause) = run(&moved);
+    assert!(cause.contains("another step or job writes"), "{cause}");
+    assert_eq!(std::fs::read(at("out/4.dat.partial")).unwrap(), b"half of it");
+    drop(other);
+    assert_eq!(run(&moved), ("1".to_owned(), String::new()));
+    assert_eq!(std::fs::read(at("out/4.dat")).unwrap(), b"four");
     let (_, cause) = run(&[("from", "1.dat"), ("to", "1.dat")]);
     assert!(cause.contains("is the file itself"), "{cause}");
     assert!(

@@ -86,6 +86,22 @@ fn a_removal_that_was_cut_short_is_ended_by_the_next() {
     assert_eq!(repository.text(failed.digest).unwrap(), None, "nothing refers to the job XML");
 }
 
+/// A removal by age listed an instance, which was then restarted and ended: its executions were removed although the last one was new.
+#[test]
+fn a_removal_by_age_spares_an_instance_that_was_restarted() {
+    let process = Process::in_memory();
+    let repository = &process.engine.repository;
+    let failed = process.start(FAILING, &[]);
+    std::thread::sleep(Duration::from_millis(5));
+    let restart = || {
+        process.restart(failed.id, FAILING, &[]);
+        false
+    };
+    let removed = repository.purge_before(failed.ended_ms.unwrap() + 1, &restart).unwrap();
+    assert_eq!(removed, (Vec::new(), 0));
+    assert_eq!(repository.execution(failed.id).unwrap().id, failed.id);
+}
+
 /// Commits once.
 struct Dying(AtomicUsize);
 

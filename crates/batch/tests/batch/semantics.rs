@@ -544,6 +544,38 @@ fn partitions_that_are_planned_anew_are_taken_back_first() {
     );
 }
 
+/// A process that lost its execution while its mapper ran removed the partitions of the process that had taken it over.
+#[test]
+fn a_process_that_lost_its_execution_removes_no_partition() {
+    let medium = crate::kit::medium();
+    let mut process = Process::new(crate::kit::backend(&medium), std::path::PathBuf::new());
+    let new: Arc<parking_lot::Mutex<Option<Process>>> = Arc::default();
+    let partitions = |process: &Process| {
+        let mut work = process.engine.repository.begin().unwrap();
+        let of = quayline_batch::PageOf { prefix: b"t", after: None, newest_first: false, count: 10 };
+        work.page(of).unwrap().len()
+    };
+    let (taken, on) = (Arc::clone(&new), medium.clone());
+    process.engine.registry.mapper("plans", move |with| {
+        let replaces = with.property("replaces").is_some();
+        if replaces {
+            *taken.lock() = Some(Process::new(crate::kit::backend(&on), std::path::PathBuf::new()));
+        }
+        Ok(Box::new(Plans(2, replaces)))
+    });
+    let xml = "<step id=\"s\"><batchlet ref=\"saying\"><properties><property name=\"fail\" value=\"#{jobParameters['fail']}\"/></properties></batchlet>\
+               <partition><mapper ref=\"plans\"><properties><property name=\"replaces\" value=\"#{jobParameters['replaces']}\"/></properties></mapper>\
+               </partition></step>";
+    let first = process.start(xml, &[("fail", "Bad")]);
+    let before = partitions(&process);
+    assert_eq!(before, 3, "a step and two partitions");
+    let again = crate::kit::given(&[("replaces", "yes")]);
+    let launched = process.engine.restart(first.id, &crate::kit::job(xml), again, quayline_batch::Drift::Refuse);
+    let refused = launched.unwrap().run().unwrap_err();
+    assert!(refused.to_string().contains("taken over"), "{refused}");
+    assert_eq!(partitions(new.lock().as_ref().unwrap()), before);
+}
+
 /// A misspelt property would be an empty text in each partition, and an empty range is the whole file.
 #[test]
 fn a_reference_to_a_property_that_no_partition_has_is_refused() {

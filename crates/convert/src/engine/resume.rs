@@ -85,9 +85,8 @@ pub(crate) fn take_name(
 ) -> Result<(), ConvertError> {
     let partial = partial_path(path);
     if partial.exists() {
-        if let Some(len) = len {
-            reopen(path, len)?;
-        }
+        // The lock is kept until the file has its name: no other run writes the file meanwhile.
+        let _locked = len.map(|len| reopen(path, len)).transpose()?;
         return sync_step(hook, point, "rename", &partial, || std::fs::rename(&partial, real_path(path)));
     }
     let found = std::fs::metadata(path).map_err(ConvertError::io("open", path))?.len();

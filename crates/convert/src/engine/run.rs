@@ -439,9 +439,12 @@ impl Run {
         };
         if let Some(path) = &rejects {
             let findings = findings_path(path);
-            if partial_path(&findings).exists() {
-                FindingsFile::resume(&findings, checkpoint.next).map_err(ConvertError::io("open", &findings))?;
-            }
+            // Its lock is kept until it has its name.
+            let _locked = if partial_path(&findings).exists() {
+                Some(FindingsFile::resume(&findings, checkpoint.next).map_err(ConvertError::io("open", &findings))?)
+            } else {
+                None
+            };
             resume::take_name(hook, SyncPoint::FindingsRename, &findings, None)?;
             resume::take_name(hook, SyncPoint::RejectsRename, path, Some(checkpoint.rejects_bytes))?;
         }

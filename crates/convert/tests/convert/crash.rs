@@ -84,6 +84,42 @@ fn spoil(kit: &Kit, unsynced: Unsynced) {
     }
 }
 
+/// Stops at the rename of the output, or tries to lock the output there.
+struct AtRename {
+    partial: std::path::PathBuf,
+    stops: bool,
+    free: Arc<AtomicUsize>,
+}
+
+impl SyncHook for AtRename {
+    fn before(&self, point: SyncPoint) -> io::Result<()> {
+        if point != SyncPoint::OutputRename {
+            return Ok(());
+        }
+        if self.stops {
+            return Err(io::Error::other("power off"));
+        }
+        let is_free = fs::File::open(&self.partial)?.try_lock().is_ok();
+        self.free.store(1 + usize::from(is_free), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// A resumed run checked the length of its output, then unlocked it before the rename.
+#[test]
+fn an_output_is_locked_until_it_has_its_name() {
+    let kit = kit("fixed:14", jsonl(), 1);
+    let free = Arc::new(AtomicUsize::new(0));
+    for (start, stops) in [(Start::Anew, true), (Start::Resume, false)] {
+        let mut conversion = kit.conversion();
+        conversion.checkpoints = Some(kit.checkpoints(start));
+        let partial = kit.path("out.partial");
+        conversion.sync_hook = Some(Box::new(AtRename { partial, stops, free: Arc::clone(&free) }));
+        assert_eq!(checked(conversion.run()).is_err(), stops);
+    }
+    assert_eq!(free.load(Ordering::Relaxed), 1, "0: not renamed, 2: not locked");
+}
+
 pub(crate) fn check(kit: &Kit, unsynced: Unsynced) {
     let report = kit.ok();
     let whole: Vec<Vec<u8>> = ["out", "rejects", "rejects.findings.jsonl"].map(|name| kit.bytes(name)).into();

@@ -21,4 +21,5 @@ mod stored;
 mod story;
 mod waiting;
 mod whole;
+mod workers;
 mod world;
