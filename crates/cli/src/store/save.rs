@@ -119,29 +119,44 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
     }
     let folder = args.store.folder.as_path();
     super::recover(folder)?;
-    let holds_store = folder.join("store.redb").exists();
-    if holds_store && !args.replace {
+    check_destination(args)?;
+    // The lock is held until the folder has its new content. A folder that is missing is created for it: otherwise a process that starts during the
+    // restore would create a store there, and the restore would remove it.
+    let locked = |folder: &Path| {
+        let lock =
+            Folder::create(folder).and_then(|opened| opened.lock()).map_err(|error| unreadable(folder, &error))?;
+        lock.ok_or_else(|| stop(StoreError::InUse { folder: shown(folder) }))
+    };
+    let _lock = locked(folder)?;
+    // Another process may have created a store before it released the lock.
+    check_destination(args)?;
+    let restoring = restoring_folder(folder);
+    let restored = input.make_store(&restoring).map_err(stop)?;
+    // The new store has its name before the exchange ends.
+    let _new_lock = locked(&restoring)?;
+    exchange_stores(folder).map_err(|error| unreadable(folder, &error))?;
+    console.line(&said("restored", &restored));
+    Ok(Exit::Done)
+}
+
+/// Refuses a folder with a store or with other files, except with `--replace`.
+fn check_destination(args: &RestoreArgs) -> Result<(), Stop> {
+    let folder = args.store.folder.as_path();
+    if args.replace {
+        return Ok(());
+    }
+    if folder.join("store.redb").exists() {
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds a store", shown(folder)));
         return Err(finding.hint("name another folder with --store, or add --replace").into());
     }
     // In the folder of a store, other files are kept. A folder with other files and without a store was probably named by mistake.
     let foreign = foreign_files(folder).map_err(|error| unreadable(folder, &error))?;
-    if let (false, false, Some(name)) = (holds_store, args.replace, foreign.first()) {
+    if let Some(name) = foreign.first() {
         let message = format!("{} holds no store but other files, such as {}", shown(folder), name.display());
         let hint = "name an empty or new folder with --store, or add --replace to have a store beside these files";
         return Err(Finding::error(CLI_INPUT, Fault::Caller, message).hint(hint).into());
     }
-    // Held until the folder has its new content, so that no process works in the old one.
-    let _lock = if folder.exists() {
-        let lock = Folder::new(folder).lock().map_err(|error| unreadable(folder, &error))?;
-        Some(lock.ok_or_else(|| stop(StoreError::InUse { folder: shown(folder) }))?)
-    } else {
-        None
-    };
-    let restored = input.make_store(&restoring_folder(folder)).map_err(stop)?;
-    exchange_stores(folder).map_err(|error| unreadable(folder, &error))?;
-    console.line(&said("restored", &restored));
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// Restores into an empty database. An interrupted restore must be repeated; the database has to be emptied manually.
