@@ -533,9 +533,11 @@ fn version_of_997(received: &[u8]) -> Vec<u8> {
     base(received).to_vec()
 }
 
-/// Returns GS08 of a 999.
+/// Returns GS08 of a 999. The guide for HIPAA's transactions requires AK103, which repeats the received version; a version that cannot be repeated
+/// gets a 999 without the guide.
 fn version_of_999(received: &[u8]) -> Vec<u8> {
-    if received.starts_with(b"005010X") { HIPAA_999.to_vec() } else { base(received).to_vec() }
+    let is_repeated = !repeated(received, VERSION_BYTES_MAX).is_empty();
+    if received.starts_with(b"005010X") && is_repeated { HIPAA_999.to_vec() } else { base(received).to_vec() }
 }
 
 /// Returns a value to be repeated, or the substitute if its format is invalid.
