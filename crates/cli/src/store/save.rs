@@ -1,18 +1,19 @@
 //! `quayline store save` and `quayline store restore`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use quayline_convert::{partial_path, write_complete};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_server::StoreSaver;
 use quayline_store::save::{Packing, PartsSaved, SaveFacts, SaveOptions, save as write_all};
 use quayline_store::{EVERY_ENTRY, Engine, Store, StoreError};
 use quayline_store_embedded::{
-    Folder, Medium as _, SaveSource, exchange_stores, foreign_files, restoring_folder, save_to_folder, sync_parent,
+    Folder, Medium as _, SaveSource, exchange_stores, foreign_files, restoring_folder, save_to_folder,
 };
 use quayline_store_postgres::PostgresEngine;
 
@@ -22,7 +23,7 @@ use crate::console::{Console, shown};
 use crate::exit::{CLI_INPUT, Exit, Stop};
 use crate::input::with_suffix;
 
-/// Saves the store: under a `.partial` name first, so that a file with the final name is always complete.
+/// Saves the store: under a `.partial` name first, which is locked, so that a file with the final name is always complete and from one process.
 pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {
     let opened = Opened::open(&args.store, Missing::RefuseToRead)?;
     let packing = if args.compress { Packing::Deflate } else { Packing::None };
@@ -46,13 +47,13 @@ fn save_file(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} is a folder", shown(&args.output)));
         return Err(finding.hint("name a file, or add --parts to save to a folder").into());
     }
-    let partial = with_suffix(&args.output, ".partial");
-    let file = File::create(&partial).map_err(|error| unreadable(&partial, &error))?;
-    let mut output = BufWriter::with_capacity(1 << 20, file);
-    let saved = write_all(engine, &mut output, options, &shown(&partial)).map_err(stop)?;
-    let durable = output.flush().and_then(|()| output.get_ref().sync_all());
-    let named = durable.and_then(|()| fs::rename(&partial, &args.output)).and_then(|()| sync_parent(&args.output));
-    named.map_err(|error| unreadable(&args.output, &error))?;
+    let partial = shown(&partial_path(&args.output));
+    let saved = write_complete(&args.output, |to| {
+        let mut to = BufWriter::with_capacity(1 << 20, to);
+        let saved = write_all(engine, &mut to, options, &partial).map_err(stop)?;
+        to.flush().map_err(|error| unreadable(&args.output, &error))?;
+        Ok::<_, Stop>(saved)
+    })?;
     console.line(&said("saved", &saved));
     Ok(Exit::Done)
 }

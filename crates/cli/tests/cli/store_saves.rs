@@ -204,3 +204,20 @@ fn no_store_is_created_where_a_restore_runs() {
     assert_eq!(world.run("file unload A --store new").code(0).out(), "00000001ab");
     assert_eq!(world.files(), ["data", "in.dat", "new", "pipe", "saved"]);
 }
+
+/// Two saves to one name wrote to one file, and the first to end gave it the final name.
+#[test]
+fn a_file_gets_one_save_at_a_time() {
+    let world = World::new();
+    world.run("file define A --record 10 --key 0:8").code(0);
+    let other = std::fs::File::create(world.path("all.save.partial")).expect("created");
+    std::io::Write::write_all(&mut &other, b"of another process").expect("written");
+    other.lock().expect("locked");
+    let refused = world.run("store save all.save");
+    assert!(refused.code(2).err().contains("another run is writing it"), "{}", refused.err());
+    assert_eq!(world.read("all.save.partial"), b"of another process");
+    drop(other);
+    world.run("store save all.save").code(0);
+    world.run("store restore all.save --check").code(0);
+    assert_eq!(world.files(), ["all.save", "data"]);
+}
