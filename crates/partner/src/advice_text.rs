@@ -101,6 +101,11 @@ impl AdviceText {
         self.carries(c) && level.is_none_or(|level| level.has_all(c.encode_utf8(&mut [0; 4]).as_bytes()))
     }
 
+    /// Returns true if no version and no delimiters allow the character in an advice of the standard.
+    fn never_has(&self, c: char) -> bool {
+        c.is_control() || self.standard() == Standard::X12 && !c.is_ascii()
+    }
+
     /// Returns a text in capital letters if the character set has no small ones.
     fn cased(&self, text: &str) -> String {
         let text = text.trim();
@@ -114,7 +119,7 @@ impl AdviceText {
     /// Checks the texts of a user.
     ///
     /// # Errors
-    /// A text is empty, is too long or has a character that an advice cannot contain, or there are too many.
+    /// A text is empty, is too long, begins or ends with white space, or has a character that an advice cannot contain, or there are too many.
     pub(crate) fn exact(&self, texts: &[String]) -> Result<Vec<String>, Findings> {
         let refuse = |message: String, hint: &str| {
             let finding = Finding::error(codes::ADVICE_TEXT, Fault::Caller, message);
@@ -125,10 +130,14 @@ impl AdviceText {
             return refuse(message, "join or omit texts, or send several advices");
         }
         let mut kept = Vec::with_capacity(texts.len());
-        for (number, text) in (1..).zip(texts) {
-            let text = self.cased(text);
+        for (number, given) in (1..).zip(texts) {
+            let text = self.cased(given);
             if text.is_empty() {
                 return refuse(format!("text {number} of the advice is empty"), "omit the text or write the reason");
+            }
+            if text.len() != given.len() {
+                let message = format!("text {number} of the advice begins or ends with white space");
+                return refuse(message, "remove the white space: partners ignore it at the ends of a text");
             }
             let mut wrong: Vec<char> = Vec::new();
             for c in text.chars().filter(|c| !self.has(*c)) {
@@ -137,14 +146,25 @@ impl AdviceText {
                 }
             }
             if !wrong.is_empty() {
-                let names: Vec<String> = wrong.into_iter().map(name_of).collect();
+                let names: Vec<String> = wrong.iter().copied().map(name_of).collect();
                 let set = match self.standard() {
                     Standard::X12 => "X12 text with the partner's delimiters",
                     Standard::Edifact => self.syntax(),
                 };
                 let message =
                     format!("text {number} of the advice contains {}, which {set} cannot contain", names.join(", "));
-                let hint = "write the text without these characters, or choose another `version` or other `delimiters` for the partner";
+                let never: Vec<String> = wrong.into_iter().filter(|c| self.never_has(*c)).map(name_of).collect();
+                if !never.is_empty() {
+                    return refuse(message, &format!("remove {} from the text", never.join(", ")));
+                }
+                let hint = match self.standard() {
+                    Standard::X12 => {
+                        "remove these characters from the text, or choose other `delimiters` for the partner"
+                    }
+                    Standard::Edifact => {
+                        "remove these characters from the text, or choose another `version` or other `delimiters` for the partner"
+                    }
+                };
                 return refuse(message, hint);
             }
             if self.standard() == Standard::Edifact && self.error_lines(&text).1.len() > LINES_MAX {

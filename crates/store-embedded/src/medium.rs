@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,21 +165,20 @@ impl Medium for Folder {
 
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
         let path = self.0.join(LOCK_FILE);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        let Some(locked) = Locked::take(file, File::try_lock)? else { return Ok(None) };
+        let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let Some(locked) = Locked::take_named(&path, open, File::try_lock)? else { return Ok(None) };
         // The lock holds without its owner's number, which also a full disk must not prevent.
         let _ = locked.0.set_len(0).and_then(|()| (&locked.0).write_all(std::process::id().to_string().as_bytes()));
         Ok(Some(Box::new(locked)))
     }
 
     fn lock_to_read(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
-        let file = match File::open(self.0.join(LOCK_FILE)) {
-            Ok(file) => file,
+        let path = self.0.join(LOCK_FILE);
+        let locked = match Locked::take_named(&path, || File::open(&path), File::try_lock_shared) {
             // A copy without it, on a medium that nobody writes.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Box::new(()))),
-            Err(error) => return Err(error),
+            other => other?,
         };
-        let locked = Locked::take(file, File::try_lock_shared)?;
         Ok(locked.map(|locked| Box::new(locked) as Box<dyn Send + Sync>))
     }
 }
@@ -188,6 +188,28 @@ impl Medium for Folder {
 struct Locked(File);
 
 impl Locked {
+    /// Tries to lock the file with the name. A restore may replace the folder while this process waits: the lock is then that of a file that was
+    /// removed, which keeps nobody out, and the name is opened again.
+    fn take_named(
+        name: &Path,
+        open: impl Fn() -> io::Result<File>,
+        try_lock: fn(&File) -> Result<(), fs::TryLockError>,
+    ) -> io::Result<Option<Locked>> {
+        for _ in 0..TRIES {
+            let Some(locked) = Locked::take(open()?, try_lock)? else { return Ok(None) };
+            if locked.has(name)? {
+                return Ok(Some(locked));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns true if the file still has the name.
+    fn has(&self, name: &Path) -> io::Result<bool> {
+        let held = self.0.metadata()?;
+        Ok(fs::metadata(name).is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())))
+    }
+
     /// Tries to lock the file. Returns `None` if another process has the lock.
     ///
     /// A process that was killed while it started a command leaves the lock to the new process, until that runs the command a moment later.
@@ -250,6 +272,29 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
 
     use super::*;
+
+    /// A process opened the file, a restore exchanged the folder and ended, and the process held the lock of the removed file: another process locked
+    /// the new one, and both wrote to the store.
+    #[test]
+    fn the_lock_is_that_of_the_file_with_the_name() {
+        let place = tempfile::TempDir::new().unwrap();
+        let name = place.path().join(LOCK_FILE);
+        for try_lock in [File::try_lock, File::try_lock_shared] {
+            let is_first = std::cell::Cell::new(true);
+            let open = || {
+                let file = File::create(&name)?;
+                if is_first.replace(false) {
+                    fs::remove_file(&name)?;
+                    File::create(&name)?;
+                }
+                Ok(file)
+            };
+            let held = Locked::take_named(&name, open, try_lock).unwrap();
+            assert!(held.is_some());
+            let other = Locked::take_named(&name, || File::create(&name), File::try_lock).unwrap();
+            assert!(other.is_none(), "two processes hold the lock");
+        }
+    }
 
     #[test]
     fn a_lock_ends_although_a_command_that_is_being_started_has_a_copy() {

@@ -69,7 +69,7 @@ impl Store {
     }
 
     /// Removes all entries from a noted space, in units of bounded size. Returns false if the time ends before the space is empty.
-    fn clear_space(&self, space: Space, until: Option<Instant>) -> Result<bool, StoreError> {
+    pub(crate) fn clear_space(&self, space: Space, until: Option<Instant>) -> Result<bool, StoreError> {
         let limit = PageLimit { entries: UNIT_CHANGES, bytes: UNIT_BYTES };
         let mut page = Page::default();
         let mut next = None;
@@ -96,41 +96,13 @@ impl Store {
         }
     }
 
-    /// Clears unnamed spaces that a crash left, within a time limit. Returns the number of spaces that remain. Skips spaces that another unit works
-    /// on.
-    ///
-    /// # Errors
-    /// Errors of the medium.
-    pub fn sweep(&self, time_max: Option<Duration>) -> Result<u64, StoreError> {
-        let until = time_max.and_then(|time_max| Instant::now().checked_add(time_max));
-        let noted = self.dropped_spaces()?;
-        let mut left = 0;
-        for space in noted {
-            let mut holder = self.begin()?;
-            let is_free = match hold(&mut holder, &[space]) {
-                Ok(()) => true,
-                Err(StoreError::LockTimeout { .. }) => false,
-                Err(error) => return Err(error),
-            };
-            // Another process may have named the space since its note was read, and then released it: its entries are those of a file now.
-            if is_free && !self.is_noted(space)? {
-                continue;
-            }
-            let is_over = until.is_some_and(|until| Instant::now() >= until);
-            if !is_free || is_over || !self.clear_space(space, until)? {
-                left += 1;
-            }
-        }
-        Ok(left)
-    }
-
     /// Returns whether a space has a note now.
-    fn is_noted(&self, space: Space) -> Result<bool, StoreError> {
+    pub(crate) fn is_noted(&self, space: Space) -> Result<bool, StoreError> {
         Ok(self.begin()?.read(Space::CATALOG, &key(NOTES, space))?.is_some())
     }
 
     /// Returns the noted spaces: those of deletions and copies that are in progress or were interrupted by a crash.
-    fn dropped_spaces(&self) -> Result<Vec<Space>, StoreError> {
+    pub(crate) fn dropped_spaces(&self) -> Result<Vec<Space>, StoreError> {
         let unit = self.begin()?;
         let mut spaces = Vec::new();
         let mut page = Page::default();

@@ -61,6 +61,7 @@ mod page;
 mod roll_back;
 mod status;
 mod store;
+mod sweep;
 mod ticket;
 mod unit;
 mod unit_id;

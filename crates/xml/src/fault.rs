@@ -93,6 +93,11 @@ pub enum XmlFaultKind {
         /// Name of the attribute.
         name: String,
     },
+    /// `XML-024`: the prefix of an attribute is not declared.
+    Prefix {
+        /// Name of the attribute with its prefix.
+        name: String,
+    },
     /// `XML-025`: an entity that is not one of the five.
     Entity,
     /// `XML-026`: `escaped="true"`, but a backslash begins neither `\\` nor `\uHHHH`.
@@ -164,7 +169,7 @@ impl XmlFault {
             XmlFaultKind::Repeated => "XML-021",
             XmlFaultKind::Scattered => "XML-022",
             XmlFaultKind::TextInGroup => "XML-023",
-            XmlFaultKind::Attribute { .. } => "XML-024",
+            XmlFaultKind::Attribute { .. } | XmlFaultKind::Prefix { .. } => "XML-024",
             XmlFaultKind::Entity => "XML-025",
             XmlFaultKind::Escape => "XML-026",
             XmlFaultKind::NilWithContent => "XML-027",
@@ -215,6 +220,7 @@ impl XmlFault {
                 "to make the element null, write `xsi:nil=\"true\"`; otherwise describe the attribute, or remove it"
             }
             XmlFaultKind::Attribute { .. } => "put the value into an element, or describe the attribute",
+            XmlFaultKind::Prefix { .. } => "declare the prefix with `xmlns:` in the element or in an enclosing one",
             XmlFaultKind::Entity => "write the character itself, or a reference such as &#233;",
             XmlFaultKind::Escape => "double each backslash, or leave out the attribute `escaped`",
             XmlFaultKind::NilWithContent => "leave out the attribute `nil` or the content",
@@ -290,6 +296,7 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::Scattered => f.write_str("the list continues after other elements"),
             XmlFaultKind::TextInGroup => f.write_str("text appears where only elements are expected"),
             XmlFaultKind::Attribute { name } => write!(f, "the attribute {name} is not known here"),
+            XmlFaultKind::Prefix { name } => write!(f, "the prefix of the attribute {name} is not declared"),
             XmlFaultKind::Entity => f.write_str("a reference to an entity that is not lt, gt, amp, apos or quot"),
             XmlFaultKind::Escape => f.write_str("a backslash begins neither \\\\ nor \\uHHHH"),
             XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),

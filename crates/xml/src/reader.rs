@@ -22,7 +22,7 @@ use crate::splitter::RawRecord;
 use crate::style::{LeafTexts, Namespaces, WhiteSpace, XmlStyle};
 use crate::text::{self, local_name, short};
 use limits::Checks;
-use marks::{Declared, Marks};
+use marks::{Declared, Marks, Prefixes};
 
 /// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
 /// an element of bytes is hexadecimal. All other values are text, which the receiver judges.
@@ -61,6 +61,8 @@ struct Plan {
     leaves: LeafTexts,
     ignore_unknown: bool,
     is_described: bool,
+    /// True if a schema describes the document and the record is all of it: it then declares each prefix.
+    is_whole: bool,
     checks: Option<Checks>,
 }
 
@@ -138,6 +140,7 @@ impl XmlReader {
             leaves,
             ignore_unknown: style.ignore_unknown,
             is_described: style.is_described,
+            is_whole: style.is_described && style.root.is_none(),
             checks: None,
         };
         Ok(XmlReader {
@@ -186,6 +189,7 @@ impl XmlReader {
             faults: Vec::new(),
             sent: false,
             instance: Vec::new(),
+            prefixes: Prefixes::default(),
             ignored: false,
             rounded: None,
         };
@@ -212,6 +216,7 @@ struct Running<'r, 'x, S> {
     sent: bool,
     /// Prefixes in scope that the record declares for the namespace of `xsi:type`, and those that hide one of them.
     instance: Vec<Declared>,
+    prefixes: Prefixes,
     ignored: bool,
     rounded: Option<NodeId>,
 }
@@ -313,6 +318,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         // Forgets the declarations of elements that ended before this one.
         let depth = self.open.len();
         while self.instance.pop_if(|declared| declared.depth >= depth).is_some() {}
+        self.prefixes.leave(depth);
         let local = tag.local_name();
         let name = local.as_ref();
         let Some(group) = self.open.last().map(|open| open.node) else {

@@ -1,18 +1,19 @@
 //! `quayline store save` and `quayline store restore`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use quayline_convert::{partial_path, write_complete};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_server::StoreSaver;
 use quayline_store::save::{Packing, PartsSaved, SaveFacts, SaveOptions, save as write_all};
 use quayline_store::{EVERY_ENTRY, Engine, Store, StoreError};
 use quayline_store_embedded::{
-    Folder, Medium as _, SaveSource, exchange_stores, foreign_files, restoring_folder, save_to_folder, sync_parent,
+    Folder, Medium as _, SaveSource, exchange_stores, foreign_files, restoring_folder, save_to_folder,
 };
 use quayline_store_postgres::PostgresEngine;
 
@@ -22,7 +23,7 @@ use crate::console::{Console, shown};
 use crate::exit::{CLI_INPUT, Exit, Stop};
 use crate::input::with_suffix;
 
-/// Saves the store: under a `.partial` name first, so that a file with the final name is always complete.
+/// Saves the store: under a `.partial` name first, which is locked, so that a file with the final name is always complete and from one process.
 pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {
     let opened = Opened::open(&args.store, Missing::RefuseToRead)?;
     let packing = if args.compress { Packing::Deflate } else { Packing::None };
@@ -46,13 +47,13 @@ fn save_file(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} is a folder", shown(&args.output)));
         return Err(finding.hint("name a file, or add --parts to save to a folder").into());
     }
-    let partial = with_suffix(&args.output, ".partial");
-    let file = File::create(&partial).map_err(|error| unreadable(&partial, &error))?;
-    let mut output = BufWriter::with_capacity(1 << 20, file);
-    let saved = write_all(engine, &mut output, options, &shown(&partial)).map_err(stop)?;
-    let durable = output.flush().and_then(|()| output.get_ref().sync_all());
-    let named = durable.and_then(|()| fs::rename(&partial, &args.output)).and_then(|()| sync_parent(&args.output));
-    named.map_err(|error| unreadable(&args.output, &error))?;
+    let partial = shown(&partial_path(&args.output));
+    let saved = write_complete(&args.output, |to| {
+        let mut to = BufWriter::with_capacity(1 << 20, to);
+        let saved = write_all(engine, &mut to, options, &partial).map_err(stop)?;
+        to.flush().map_err(|error| unreadable(&args.output, &error))?;
+        Ok::<_, Stop>(saved)
+    })?;
     console.line(&said("saved", &saved));
     Ok(Exit::Done)
 }
@@ -119,29 +120,44 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
     }
     let folder = args.store.folder.as_path();
     super::recover(folder)?;
-    let holds_store = folder.join("store.redb").exists();
-    if holds_store && !args.replace {
+    check_destination(args)?;
+    // The lock is held until the folder has its new content. A folder that is missing is created for it: otherwise a process that starts during the
+    // restore would create a store there, and the restore would remove it.
+    let locked = |folder: &Path| {
+        let lock =
+            Folder::create(folder).and_then(|opened| opened.lock()).map_err(|error| unreadable(folder, &error))?;
+        lock.ok_or_else(|| stop(StoreError::InUse { folder: shown(folder) }))
+    };
+    let _lock = locked(folder)?;
+    // Another process may have created a store before it released the lock.
+    check_destination(args)?;
+    let restoring = restoring_folder(folder);
+    let restored = input.make_store(&restoring).map_err(stop)?;
+    // The new store has its name before the exchange ends.
+    let _new_lock = locked(&restoring)?;
+    exchange_stores(folder).map_err(|error| unreadable(folder, &error))?;
+    console.line(&said("restored", &restored));
+    Ok(Exit::Done)
+}
+
+/// Refuses a folder with a store or with other files, except with `--replace`.
+fn check_destination(args: &RestoreArgs) -> Result<(), Stop> {
+    let folder = args.store.folder.as_path();
+    if args.replace {
+        return Ok(());
+    }
+    if folder.join("store.redb").exists() {
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds a store", shown(folder)));
         return Err(finding.hint("name another folder with --store, or add --replace").into());
     }
     // In the folder of a store, other files are kept. A folder with other files and without a store was probably named by mistake.
     let foreign = foreign_files(folder).map_err(|error| unreadable(folder, &error))?;
-    if let (false, false, Some(name)) = (holds_store, args.replace, foreign.first()) {
+    if let Some(name) = foreign.first() {
         let message = format!("{} holds no store but other files, such as {}", shown(folder), name.display());
         let hint = "name an empty or new folder with --store, or add --replace to have a store beside these files";
         return Err(Finding::error(CLI_INPUT, Fault::Caller, message).hint(hint).into());
     }
-    // Held until the folder has its new content, so that no process works in the old one.
-    let _lock = if folder.exists() {
-        let lock = Folder::new(folder).lock().map_err(|error| unreadable(folder, &error))?;
-        Some(lock.ok_or_else(|| stop(StoreError::InUse { folder: shown(folder) }))?)
-    } else {
-        None
-    };
-    let restored = input.make_store(&restoring_folder(folder)).map_err(stop)?;
-    exchange_stores(folder).map_err(|error| unreadable(folder, &error))?;
-    console.line(&said("restored", &restored));
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// Restores into an empty database. An interrupted restore must be repeated; the database has to be emptied manually.

@@ -142,7 +142,7 @@ fn xml_records_have_what_their_schema_requires() {
     let run = |record: &str, code| translate(&[("s.xsd", XSD)], "s.xsd", &format!("<order>{record}</order>\n"), code);
     let good = "<id> a\n b </id><qty>255</qty><price currency=\"EUR\">0999.990</price><tag/><tag>x</tag><b>1</b>";
     assert_eq!(run(good, 0).0, "{\"id\":\"a b\"}\n");
-    let nil = "<id>ä&#223;&lt;</id><qty xsi:nil=\"true\"/><tag/><tag/><tag/><a>-2147483648</a>";
+    let nil = "<id>ä&#223;&lt;</id><qty xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:nil=\"true\"/><tag/><tag/><tag/><a>-2147483648</a>";
     assert_eq!(run(nil, 0).0, "{\"id\":\"äß<\"}\n");
     let (out, err) = run("<id>abcd</id><price>10</price><tag>1</tag><a>2147483648</a>", 1);
     assert_eq!(out, "");
@@ -157,7 +157,7 @@ fn xml_records_have_what_their_schema_requires() {
         ],
     );
     let (_, err) = run(
-        "<id xsi:nil=\"true\"/>\n<qty>256</qty>\n<price currency=\"EURO\">-10</price><tag/><tag/><tag/><tag/><b>0</b>",
+        "<id xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:nil=\"true\"/>\n<qty>256</qty>\n<price currency=\"EURO\">-10</price><tag/><tag/><tag/><tag/><b>0</b>",
         1,
     );
     check(

@@ -167,3 +167,57 @@ fn a_folder_and_a_file_are_not_confused() {
         hint: check the path and its permissions
     "#]]);
 }
+
+/// A restore to a folder that was missing had no lock: a process that started during the restore created a store there and acknowledged its work, and
+/// the restore removed that store.
+#[test]
+fn no_store_is_created_where_a_restore_runs() {
+    let world = World::with([("in.dat", b"00000001ab".as_slice())]);
+    world.run("file define A --record 10 --key 0:8").code(0);
+    world.run("file load A in.dat").code(0);
+    world.run("store save saved").code(0);
+    let saved = world.read("saved");
+    world.shell("mkfifo pipe").code(0);
+    let restore = start(&world, "store restore pipe --store new");
+    // The restore reads the save twice: it checks, then loads.
+    std::fs::write(world.path("pipe"), &saved).expect("written");
+    let begun = Instant::now();
+    let is_open = || {
+        let mut options = std::fs::OpenOptions::new();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+        options.write(true).open(world.path("pipe")).is_ok()
+    };
+    while is_open() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the check does not end");
+    }
+    // Waits until the restore opens the save again.
+    let mut loading = std::fs::OpenOptions::new().write(true).open(world.path("pipe")).expect("opened");
+    let refused = world.run("file define B --record 8 --key 0:6 --store new");
+    let second = world.run("store restore saved --store new");
+    std::io::Write::write_all(&mut loading, &saved).expect("written");
+    drop(loading);
+    let restored = Ran::of(restore.wait_with_output().expect("the restore ends"));
+    assert!(restored.code(0).err().contains("entries restored"));
+    for ran in [refused, second] {
+        assert!(ran.code(2).err().contains("STO-005"), "{}", ran.err());
+    }
+    assert_eq!(world.run("file unload A --store new").code(0).out(), "00000001ab");
+    assert_eq!(world.files(), ["data", "in.dat", "new", "pipe", "saved"]);
+}
+
+/// Two saves to one name wrote to one file, and the first to end gave it the final name.
+#[test]
+fn a_file_gets_one_save_at_a_time() {
+    let world = World::new();
+    world.run("file define A --record 10 --key 0:8").code(0);
+    let other = std::fs::File::create(world.path("all.save.partial")).expect("created");
+    std::io::Write::write_all(&mut &other, b"of another process").expect("written");
+    other.lock().expect("locked");
+    let refused = world.run("store save all.save");
+    assert!(refused.code(2).err().contains("another run is writing it"), "{}", refused.err());
+    assert_eq!(world.read("all.save.partial"), b"of another process");
+    drop(other);
+    world.run("store save all.save").code(0);
+    world.run("store restore all.save --check").code(0);
+    assert_eq!(world.files(), ["all.save", "data"]);
+}

@@ -267,3 +267,31 @@ fn una(text: &mut Text) {
     text.bytes.extend_from_slice(&[d.component, d.element, d.decimal_mark, release, repetition, d.terminator]);
     text.bytes.extend_from_slice(text.line_break.bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::list::AcknowledgmentList;
+    use super::*;
+    use crate::acknowledgment_codes::AcknowledgmentCodes;
+    use crate::guide::acknowledgment_guides;
+    use crate::position::Position;
+
+    #[test]
+    fn the_guide_of_each_version_has_the_codes_that_are_written() {
+        let guides = acknowledgment_guides();
+        for version in [3, 4] {
+            let name = format!("CONTRL-{version}");
+            let guide = guides.iter().find(|guide| guide.name == name).expect("the guide");
+            let list = &guide.dictionary.codes["0085"].codes;
+            // No fault has the codes of the older CONTRL.
+            let codes =
+                AcknowledgmentList::SyntaxError.codes().iter().filter(|(_, words)| !words.contains("before D:3"));
+            for (code, _) in codes {
+                let codes = AcknowledgmentCodes { contrl: Some(code), ..AcknowledgmentCodes::default() };
+                let note = Note { codes, at: Position::default(), service: None, context: None, unit: None };
+                let written = note.contrl_code(version).expect("a code");
+                assert!(list.iter().any(|entry| entry.value == written), "{name}: {code}");
+            }
+        }
+    }
+}

@@ -359,6 +359,8 @@ impl Dialect {
         let code = code.or(codes.segment.or(codes.element).map(|_| "5"))?;
         Some(match code {
             "23" if !self.version.is_from(b"003060") => "7",
+            // The kind of transaction set is missing or wrong.
+            "18" if !self.version.is_from(b"004041") => "6",
             code => code,
         })
     }
@@ -531,9 +533,11 @@ fn version_of_997(received: &[u8]) -> Vec<u8> {
     base(received).to_vec()
 }
 
-/// Returns GS08 of a 999.
+/// Returns GS08 of a 999. The guide for HIPAA's transactions requires AK103, which repeats the received version; a version that cannot be repeated
+/// gets a 999 without the guide.
 fn version_of_999(received: &[u8]) -> Vec<u8> {
-    if received.starts_with(b"005010X") { HIPAA_999.to_vec() } else { base(received).to_vec() }
+    let is_repeated = !repeated(received, VERSION_BYTES_MAX).is_empty();
+    if received.starts_with(b"005010X") && is_repeated { HIPAA_999.to_vec() } else { base(received).to_vec() }
 }
 
 /// Returns a value to be repeated, or the substitute if its format is invalid.
@@ -579,5 +583,111 @@ fn add(codes: &mut Vec<&'static str>, code: Option<&'static str>) {
         && !codes.contains(&code)
     {
         codes.push(code);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::list::AcknowledgmentList;
+    use super::*;
+    use crate::acknowledgment_codes::AcknowledgmentCodes;
+    use crate::guide::{Guide, acknowledgment_guides};
+    use crate::position::Position;
+
+    /// Data elements with their code lists, and the codes of a note that a reply of the version contains for each.
+    type Written = (&'static str, Vec<&'static str>);
+
+    fn written(dialect: Dialect) -> Vec<Written> {
+        let all = |list: AcknowledgmentList| list.codes().iter().map(|(code, _)| *code);
+        let note = |codes| Note { codes, at: Position::default(), service: None, context: None, unit: None };
+        let none = AcknowledgmentCodes::default;
+        let transaction = |code| dialect.transaction_code(&note(AcknowledgmentCodes { transaction: code, ..none() }));
+        let segment = |code| dialect.segment_code(&note(AcknowledgmentCodes { segment: code, ..none() }));
+        let element = |code| dialect.element_code(&note(AcknowledgmentCodes { element: code, ..none() }));
+        // No fault has the codes of X12's own security segments, which have another meaning from 005010 on.
+        let is_security = |code: &&str| matches!(*code, "19" | "20" | "21" | "22");
+        let transactions = all(AcknowledgmentList::Transaction).filter(|code| !is_security(code));
+        let groups = all(AcknowledgmentList::Group).map(|code| dialect.version.group_code(code));
+        // No fault has them: the sender, the receiver and the agency of a group are reported otherwise.
+        let groups = groups.filter(|code| !matches!(*code, "7" | "8" | "9"));
+        let statuses = [SecurityFailure::Authentication, SecurityFailure::Assurance, SecurityFailure::Decryption];
+        let statuses = statuses.map(|failure| str::from_utf8(failure.status()).unwrap());
+        let status = |others: &[&'static str]| [&statuses, others].concat();
+        let mut written = vec![
+            (
+                if dialect.is_999 { "618" } else { "718" },
+                transactions.filter_map(|code| transaction(Some(code))).collect(),
+            ),
+            (
+                if dialect.is_999 { "620" } else { "720" },
+                all(AcknowledgmentList::Segment).filter_map(|code| segment(Some(code))).collect(),
+            ),
+            (
+                if dialect.is_999 { "621" } else { "723" },
+                all(AcknowledgmentList::Element).filter_map(|code| element(Some(code))).collect(),
+            ),
+            ("716", groups.collect()),
+            ("715", status(&["A", "E", "P", "R"])),
+            ("717", status(&["A", "E", "R"])),
+        ];
+        if dialect.is_999 {
+            written[0].1.extend(all(AcknowledgmentList::ImplementationTransaction));
+            written[1].1.extend(all(AcknowledgmentList::ImplementationSegment));
+            written[2].1.extend(all(AcknowledgmentList::ImplementationElement));
+        }
+        written
+    }
+
+    /// Regression: AK502 18 in a 997 of version 004010, whose list does not have it.
+    #[test]
+    fn the_guide_of_each_version_has_the_codes_that_are_written() {
+        let guides = acknowledgment_guides();
+        let mut wrong = Vec::new();
+        for received in [
+            "003010",
+            "003020",
+            "003030",
+            "003040",
+            "003050",
+            "003060",
+            "003070",
+            "003072",
+            "004010",
+            "004020",
+            "004030",
+            "004041",
+            "004060",
+            "005010",
+            "005010X222A1",
+            "005020",
+            "006020",
+            "007030",
+            "008010",
+            "008060",
+        ] {
+            let version = Version::of(received.as_bytes());
+            for is_999 in [false, true] {
+                if is_999 && !version.has_999() {
+                    continue;
+                }
+                let received = received.as_bytes();
+                let answer = if is_999 { version_of_999(received) } else { version_of_997(received) };
+                let answer = String::from_utf8(answer).unwrap();
+                let set = if is_999 { "999" } else { "997" };
+                let fits = |guide: &&Guide| guide.transaction == set && answer.starts_with(&guide.version);
+                let guide = guides.iter().filter(fits).max_by_key(|guide| guide.version.len()).unwrap();
+                for (element, codes) in written(Dialect { is_999, version }) {
+                    let list = &guide.dictionary.codes[element].codes;
+                    let is_listed = |code: &str| list.iter().any(|entry| entry.value == code);
+                    wrong.extend(
+                        codes
+                            .iter()
+                            .filter(|code| !is_listed(code))
+                            .map(|code| format!("{set} {answer} {element} {code}")),
+                    );
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

@@ -65,6 +65,9 @@ fn the_answer_to_a_wrong_header_is_valid() {
     let mut answered = 0;
     for (text, tags, kinds) in [
         (X12, &["ISA", "GS", "ST"][..], &["997", "999", "ta1"][..]),
+        // The guide of the 999 for HIPAA's transactions requires more.
+        (&X12.replace("X*005010~", "X*005010X222A1~"), &["ISA", "GS", "ST"][..], &["997", "999", "ta1"][..]),
+        (&X12.replace("X*005010~", "X*004010~"), &["GS", "ST"][..], &["997", "999"][..]),
         (EDIFACT, &["UNB", "UNG", "UNH"][..], &["contrl"][..]),
         (&EDIFACT.replace("UNOC:3", "UNOA:4"), &["UNB", "UNG", "UNH"][..], &["contrl"][..]),
     ] {
@@ -83,6 +86,7 @@ fn the_answer_to_a_wrong_header_is_valid() {
                     value.to_lowercase(),
                     fixed("q"),
                     fixed("Q9"),
+                    if *tag == "ISA" { value.to_owned() } else { format!("{value}XX") },
                 ];
                 for change in changes {
                     let mut changed = text.to_owned();

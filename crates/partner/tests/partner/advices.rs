@@ -72,6 +72,18 @@ fn a_command_advises_of_any_received_document() {
     let texts = ["The ship  date is past; #1_a".to_owned(), "call us".to_owned()];
     let wrong = advise(AdviceOutcome::Rejected, &["The ship date * is past".to_owned()]).expect_err("a delimiter");
     assert!(wrong.0[0].code.0 == "PTN-115" && wrong.0[0].message.contains("\"*\""), "{wrong}");
+    for (text, part, hint) in [
+        ("The ship date * is past", "contains \"*\"", "choose other `delimiters`"),
+        ("a\u{1}b\nc*", "contains U+0001, U+000A, \"*\"", "remove U+0001, U+000A from the text"),
+        ("caf\u{e9}", "contains \"\u{e9}\"", "remove \"\u{e9}\" from the text"),
+        ("  lead trail  ", "begins or ends with white space", "remove the white space"),
+        ("end\n", "begins or ends with white space", "remove the white space"),
+    ] {
+        let wrong = advise(AdviceOutcome::Rejected, &[text.to_owned()]).expect_err(text);
+        let finding = &wrong.0[0];
+        assert!(finding.code.0 == "PTN-115" && finding.message.contains(part), "{wrong}");
+        assert!(finding.hint.as_deref().is_some_and(|found| found.contains(hint)), "{wrong}");
+    }
     assert_eq!(world.files("out"), [], "nothing is sent");
     let first = advise(AdviceOutcome::Rejected, &texts).expect("advised");
     assert!(

@@ -275,7 +275,8 @@ fn xml_schema(name: &str, schema: &Schema, occurs: &str, out: &mut String) {
 fn xml(name: &str, value: &Value, out: &mut String) {
     match value {
         Value::Null => {
-            let _ = write!(out, "<{name} xsi:nil=\"true\"/>");
+            let xsi = "http://www.w3.org/2001/XMLSchema-instance";
+            let _ = write!(out, "<{name} xmlns:xsi=\"{xsi}\" xsi:nil=\"true\"/>");
         }
         Value::Text(text) => {
             let _ = write!(out, "<{name}>{}</{name}>", text.replace('&', "&amp;"));

@@ -274,6 +274,8 @@ impl Store {
     pub fn alter_queue(&self, definition: QueueDefinition) -> Result<(), StoreError> {
         definition.check()?;
         let mut unit = self.begin()?;
+        // First the lock: another process may delete the queue, and clear its spaces, after the definition was read.
+        catalog::lock(&mut unit, Kind::Queue, &definition.name)?;
         let old = stored(&unit, &definition.name)?;
         let is_local = |definition: &QueueDefinition| definition.kind == QueueKind::Local;
         if is_local(&old.definition) != is_local(&definition) {
@@ -311,8 +313,9 @@ impl Store {
     /// [`StoreError::QueueMissing`], [`StoreError::QueueInUse`] by another process, errors of the medium.
     pub fn delete_queue(&self, name: &str) -> Result<(), StoreError> {
         let mut unit = self.begin()?;
+        // First the lock, which another process takes before it uses the queue, or deletes and defines it again.
+        catalog::lock(&mut unit, Kind::Queue, name)?;
         let stored = stored(&unit, name)?;
-        // First the lock, which another process takes before it uses the queue.
         catalog::remove(&mut unit, Kind::Queue, name)?;
         self.refuse_watched(&stored)?;
         let spaces = match stored.definition.kind {

@@ -15,6 +15,8 @@ pub(crate) struct Counting {
     engine: MemoryEngine,
     bytes: AtomicUsize,
     pub(crate) after_catalog: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Runs after the next read of a single entry.
+    pub(crate) after_get: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl std::fmt::Debug for Counting {
@@ -25,7 +27,12 @@ impl std::fmt::Debug for Counting {
 
 impl Engine for Counting {
     fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
-        self.engine.get(key)
+        let read = self.engine.get(key);
+        let hook = self.after_get.lock().expect("no panic").take();
+        if let Some(hook) = hook {
+            hook();
+        }
+        read
     }
 
     fn page(

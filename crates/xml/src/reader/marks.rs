@@ -6,7 +6,7 @@ use quick_xml::events::attributes::Attribute;
 
 use super::Running;
 use crate::fault::{Syntax, XmlFaultKind};
-use crate::text::local_name;
+use crate::text::{local_name, short};
 
 /// A prefix that an element declares.
 pub(super) struct Declared {
@@ -21,7 +21,39 @@ pub(super) struct Declared {
 /// further prefixes are reported as unknown.
 const PREFIXES_MAX: usize = 64;
 
+/// Prefixes of all namespaces in scope, for the check that the prefix of an attribute is declared.
+#[derive(Default)]
+pub(super) struct Prefixes {
+    /// The number of groups that are open around the element, and the prefix.
+    list: Vec<(usize, String)>,
+    /// True after more than [`PREFIXES_MAX`] were in scope. The check then ends for the record.
+    has_more: bool,
+}
+
+impl Prefixes {
+    fn add(&mut self, depth: usize, prefix: &str) {
+        if self.list.iter().any(|(_, known)| known == prefix) {
+            return;
+        }
+        if self.list.len() < PREFIXES_MAX {
+            self.list.push((depth, prefix.to_owned()));
+        } else {
+            self.has_more = true;
+        }
+    }
+
+    /// Forgets the declarations of elements that ended before one at this depth.
+    pub(super) fn leave(&mut self, depth: usize) {
+        while self.list.pop_if(|(declared, _)| *declared >= depth).is_some() {}
+    }
+
+    fn has(&self, prefix: &str) -> bool {
+        self.has_more || self.list.iter().any(|(_, known)| known == prefix)
+    }
+}
+
 /// Namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
+const XSI: &str = "xsi";
 const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// The attributes of an element.
@@ -45,10 +77,15 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             // `xmlns:` without a prefix is not XML. It must not put every attribute without a prefix into that namespace.
             let Some(("xmlns", prefix)) = attribute.key.as_ref().split_once(':') else { continue };
             let is_instance = &*attribute.value == INSTANCE;
-            if prefix.is_empty() || !is_instance && !self.is_instance(prefix) {
+            if prefix.is_empty() {
                 continue;
             }
-            if self.instance.len() < PREFIXES_MAX {
+            self.prefixes.add(depth, prefix);
+            if !is_instance && !self.is_instance(prefix) {
+                continue;
+            }
+            // `xsi` has its meaning without a declaration in the record, so that each declaration for another namespace has a place.
+            if self.instance.len() < PREFIXES_MAX || prefix == XSI {
                 self.instance.push(Declared { depth, prefix: prefix.to_owned(), is_instance });
             } else if !is_instance {
                 // Without a place for it, the prefix loses its meaning in all elements, and its attributes are reported.
@@ -57,10 +94,18 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    /// Returns whether a prefix is for the namespace of `xsi:type`: `xsi`, or a prefix that the element or an enclosing one declares for it.
+    /// Returns whether a prefix is for the namespace of `xsi:type`: the element or an enclosing one declares it. `xsi` needs no declaration in the
+    /// record, because the element around the records may have it.
     fn is_instance(&self, prefix: &str) -> bool {
         let declared = self.instance.iter().rev().find(|declared| declared.prefix == prefix);
-        prefix == "xsi" || declared.is_some_and(|declared| declared.is_instance)
+        declared.map_or(prefix == XSI, |declared| declared.is_instance)
+    }
+
+    /// Returns true if a prefix of an attribute is declared, or if this is not known: the element around records may declare it.
+    ///
+    /// Source: Namespaces in XML 1.0, clause 5, Prefix Declared.
+    fn is_declared(&self, prefix: &str) -> bool {
+        !self.plan.is_whole || matches!(prefix, "" | "xml" | "xmlns") || self.prefixes.has(prefix)
     }
 
     /// Reads the attributes of an element of `node`. A field with the name of an attribute takes precedence over the attribute's special meaning.
@@ -86,6 +131,10 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let yes = matches!(&*attribute.value, "true" | "1");
             let is_truth = yes || matches!(&*attribute.value, "false" | "0");
             let field = |name: &str| self.plan.attribute(node?, name);
+            if !self.is_declared(prefix) {
+                self.fault(XmlFaultKind::Prefix { name: short(name) }, at, None);
+                continue;
+            }
             match (prefix, local) {
                 ("xmlns", _) | ("", "xmlns") => {}
                 ("", "nil" | "escaped" | "text.escaped") if described || !is_truth || field(local).is_some() => {

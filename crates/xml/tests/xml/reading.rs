@@ -657,3 +657,41 @@ fn ignored_content_is_well_formed() {
     }
     assert!(told("><ID>1</ID><X><Y></X></Y>").contains("an end tag that does not close the element"));
 }
+
+/// `xsi:nil` made a value null without a finding although `xsi` was the prefix of another namespace, or of none.
+#[test]
+fn in_documents_of_a_schema_xsi_is_what_it_is_declared_for() {
+    const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+    let style = XmlStyle { root: None, is_described: true, ..XmlStyle::default() };
+    for (record, expected) in [
+        ("<record xmlns:xsi='{}'><LAST xsi:nil='true'/></record>", None),
+        ("<record xmlns:i='{}'><LAST i:nil='true'/></record>", None),
+        ("<record xmlns:xsi='urn:other'><LAST xmlns:xsi='{}' xsi:nil='true'/></record>", None),
+        (
+            "<record xmlns:p='urn:p'><LAST xsi:nil='true'/></record>",
+            Some("the prefix of the attribute xsi:nil is not declared"),
+        ),
+        (
+            "<record xmlns:xsi='urn:other'><LAST xsi:nil='true'/></record>",
+            Some("the attribute xsi:nil is not known here"),
+        ),
+        (
+            "<record xmlns:xsi='{}'><LAST xmlns:xsi='urn:other' xsi:nil='true'/></record>",
+            Some("the attribute xsi:nil is not known here"),
+        ),
+        (
+            "<record><ADDR xmlns:xsi='{}'/><LAST xsi:nil='true'/></record>",
+            Some("the prefix of the attribute xsi:nil is not declared"),
+        ),
+        ("<record xsi:schemaLocation='a b'/>", Some("the prefix of the attribute xsi:schemaLocation is not declared")),
+        ("<record><LAST p:qty='5'>1</LAST></record>", Some("the prefix of the attribute p:qty is not declared")),
+        ("<record xml:lang='de'/>", None),
+    ] {
+        let raw = record.replace("{}", INSTANCE);
+        let mut reader = XmlReader::new(&shape(), &style, &Limits::default()).unwrap();
+        let at = quayline_xml::TextPosition::START;
+        let read = reader.record(RawRecord { raw: raw.as_bytes(), at }, &mut Events::default());
+        let found = read.err().map(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(found, expected.map(|message| vec![message.to_owned()]), "{record}");
+    }
+}
