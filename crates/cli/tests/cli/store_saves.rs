@@ -182,16 +182,29 @@ fn no_store_is_created_where_a_restore_runs() {
     // The restore reads the save twice: it checks, then loads.
     std::fs::write(world.path("pipe"), &saved).expect("written");
     let begun = Instant::now();
-    let is_open = || {
-        let mut options = std::fs::OpenOptions::new();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
-        options.write(true).open(world.path("pipe")).is_ok()
+    let wait = |what: &str| {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
     };
-    while is_open() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the check does not end");
+    // A writer that opens the pipe for a moment would end a read of the restore, so the test looks at its open files instead.
+    let has_open = || {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", restore.id())).into_iter().flatten().flatten();
+        files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file.ends_with("pipe"))
+    };
+    let mut absent = 0;
+    while absent < 5 {
+        absent = if has_open() { 0 } else { absent + 1 };
+        wait("the check does not end");
     }
-    // Waits until the restore opens the save again.
-    let mut loading = std::fs::OpenOptions::new().write(true).open(world.path("pipe")).expect("opened");
+    // Possible as soon as the restore waits to open the save again.
+    let mut options = std::fs::OpenOptions::new();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options.write(true), libc::O_NONBLOCK);
+    let mut loading = loop {
+        match options.open(world.path("pipe")) {
+            Ok(file) => break file,
+            Err(_) => wait("the restore does not load"),
+        }
+    };
     let refused = world.run("file define B --record 8 --key 0:6 --store new");
     let second = world.run("store restore saved --store new");
     std::io::Write::write_all(&mut loading, &saved).expect("written");
