@@ -59,8 +59,8 @@ impl Desk<'_> {
     /// Does `work` in a unit of work of the caller, who commits it or rolls it back. If the work fails, its changes are undone and the unit stays usable.
     /// The caller takes output of these `kinds`.
     ///
-    /// If the unit does not wait for locks ([`Unit::wake_for_locks`]), the findings have the code of [`LockTimeout`](quayline_store::StoreError::LockTimeout) while another unit has a
-    /// lock. The caller then repeats the call.
+    /// If the unit does not wait for locks ([`Unit::wake_for_locks`]), the findings have the code of
+    /// [`LockTimeout`](quayline_store::StoreError::LockTimeout) while another unit has a lock. The caller then repeats the call.
     ///
     /// # Errors
     /// Those of `work`.
