@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use crate::{Digits, Run, Scalar, Value};
+use crate::{Digits, NodeId, Run, Scalar, Value};
 
 /// Appends the exact decimal text of a number (`-12.50`, `0.005`, `123000`) to `out`. A float is written as the shortest text that reads
 /// back as the same double; this applies to 32-bit floats too, so that all formats show the same value.
@@ -78,12 +78,33 @@ fn is_zero(text: &[u8]) -> bool {
     !text[..end].iter().any(|b| matches!(b, b'1'..=b'9'))
 }
 
+/// Leaves whose numbers a source rounded to floats, see [`is_rounded_float`].
+#[derive(Clone, Debug, Default)]
+pub struct RoundedLeaves(Vec<NodeId>);
+
+impl RoundedLeaves {
+    /// Adds a leaf.
+    #[cold]
+    pub fn add(&mut self, leaf: NodeId) {
+        if self.0.last() != Some(&leaf) {
+            self.0.push(leaf);
+        }
+    }
+
+    /// Removes and returns the leaves, each once.
+    pub fn take(&mut self) -> Vec<NodeId> {
+        let mut leaves = core::mem::take(&mut self.0);
+        leaves.sort_unstable();
+        leaves.dedup();
+        leaves
+    }
+}
+
 /// Returns true if `x`, written with as many digits as `text`, gives the number of `text` back.
 ///
 /// Floats keep every number of 6 digits (32 bits) and 15 digits (64 bits); for longer ones this depends on the number. `text` is a
 /// decimal number, with or without a sign, a point and an exponent.
-#[must_use]
-pub fn keeps_number(text: &[u8], x: f64) -> bool {
+fn keeps_number(text: &[u8], x: f64) -> bool {
     /// A 64-bit float has at most 767 significant digits.
     const DIGITS_MAX: usize = 767;
     let (mantissa, exponent) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
@@ -107,7 +128,7 @@ pub fn keeps_number(text: &[u8], x: f64) -> bool {
         && written.bytes().filter(|byte| *byte != b'.').eq(digits().copied())
 }
 
-/// Returns true if the number of `text` was rounded to become `value`, a float; see [`keeps_number`].
+/// Returns true if `value` is a float that does not give the number of `text` back when it is written with as many digits.
 #[inline]
 #[must_use]
 pub fn is_rounded_float(text: &[u8], value: &Value<'_>) -> bool {
@@ -121,8 +142,8 @@ pub fn is_rounded_float(text: &[u8], value: &Value<'_>) -> bool {
     }
 }
 
-/// Returns whether the float `written` gives the number of `value` back, see [`keeps_number`]; true if one of them is not a number. A
-/// value that is a float is its shortest text.
+/// Returns whether the float `written`, with as many digits as `value`, gives the number of `value` back; true if one of them is not a
+/// number. The digits of a value that is a float are those of its shortest text.
 #[must_use]
 pub fn is_kept_by_float(value: Value<'_>, written: Value<'_>) -> bool {
     let written = match written {

@@ -1,10 +1,10 @@
 //! The source that reads rows.
 
-use core::cell::Cell;
+use core::cell::RefCell;
 
 use quayline_core::{
-    Digits, Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink,
-    Value, is_rounded_float, read_bool, read_number,
+    Digits, Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, RoundedLeaves, Run, Scalar,
+    Shape, Sink, Value, is_rounded_float, read_bool, read_number,
 };
 
 use crate::cells::Cells;
@@ -40,8 +40,7 @@ pub struct CsvReader {
     texts: Vec<bool>,
     /// For each cell of a row, true if its column's type has an empty text.
     text_cells: Vec<bool>,
-    /// The first leaf whose number was rounded to a float since the last [`CsvReader::take_rounded`].
-    rounded: Option<NodeId>,
+    rounded: RoundedLeaves,
 }
 
 /// Content of a row.
@@ -75,7 +74,7 @@ impl CsvReader {
             nulls: Vec::new(),
             texts: Vec::new(),
             text_cells: Vec::new(),
-            rounded: None,
+            rounded: RoundedLeaves::default(),
         };
         reader.note_types(&[]);
         reader.note_present();
@@ -151,8 +150,8 @@ impl CsvReader {
         &self.header.warnings
     }
 
-    /// Returns the first float of the rows since the last call whose number has more digits than the float keeps.
-    pub fn take_rounded(&mut self) -> Option<NodeId> {
+    /// Returns the floats of the rows since the last call whose numbers have more digits than the floats keep.
+    pub fn take_rounded(&mut self) -> Vec<NodeId> {
         self.rounded.take()
     }
 
@@ -198,12 +197,12 @@ impl CsvReader {
         for cell in blanks {
             self.cells.replace_byte(row.raw, cell, Moment::DATE_LEN, b'T');
         }
-        let source = Source { reader: self, raw: row.raw, ascii, rounded: Cell::new(None) };
+        let rounded = RefCell::new(core::mem::take(&mut self.rounded));
+        let source = Source { reader: self, raw: row.raw, ascii, rounded: &rounded };
         sink.enter(NodeId::ROOT);
         source.children(NodeId::ROOT, 0, sink);
         sink.leave(NodeId::ROOT);
-        let rounded = source.rounded.get();
-        self.rounded = self.rounded.or(rounded);
+        self.rounded = rounded.into_inner();
         Ok(RowRead::Document)
     }
 
@@ -246,7 +245,7 @@ struct Source<'a> {
     reader: &'a CsvReader,
     raw: &'a [u8],
     ascii: bool,
-    rounded: Cell<Option<NodeId>>,
+    rounded: &'a RefCell<RoundedLeaves>,
 }
 
 impl Source<'_> {
@@ -291,7 +290,7 @@ impl Source<'_> {
             Some(cell) if !self.reader.cells.is_empty_cell(cell) => {
                 let NodeKind::Scalar(scalar) = &reader.shape.node(node).kind else { return };
                 if send_cell(sink, node, scalar, reader.cells.run(self.raw, cell), self.ascii) {
-                    self.rounded.set(self.rounded.get().or(Some(node)));
+                    self.rounded.borrow_mut().add(node);
                 }
             }
             // Inside a list a place must be kept.

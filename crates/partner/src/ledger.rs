@@ -478,7 +478,7 @@ fn plain(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
 }
 
 fn no_entry(id: EntryId) -> Findings {
-    let finding = Finding::error(codes::NO_ENTRY, Fault::Caller, format!("there is no entry {id}"));
+    let finding = Finding::error(codes::NO_ENTRY, Fault::Caller, format!("entry {id} does not exist"));
     finding.hint("list entries with `quayline transaction list`; a purge may have removed it").into()
 }
 

@@ -161,12 +161,17 @@ impl Lot {
         self.repeats.add(codes::IGNORED, RepeatKey::Others, place, words);
     }
 
-    /// Counts a document with a number that was rounded to a float; `node` is the first such leaf of `shape`.
+    /// Counts a document with numbers that were rounded to floats, for each of these leaves of `shape`.
+    pub(crate) fn note_rounded(&mut self, shape: &Shape, leaves: &[NodeId], place: impl Fn() -> Place) {
+        for leaf in leaves {
+            self.note_rounded_leaf(shape, *leaf, &place);
+        }
+    }
+
     #[cold]
-    pub(crate) fn note_rounded(&mut self, shape: &Shape, node: NodeId, place: impl FnOnce() -> Place) {
-        let path = shape.path(node);
+    fn note_rounded_leaf(&mut self, shape: &Shape, leaf: NodeId, place: impl FnOnce() -> Place) {
         let words = || {
-            let what = format!("with more digits than the float {path} keeps; the nearest float is used");
+            let what = format!("with more digits than the float {} keeps; the nearest float is used", shape.path(leaf));
             Words {
                 one: format!("document has a number {what}"),
                 many: format!("documents have a number {what}"),
@@ -174,7 +179,7 @@ impl Lot {
                 severity: Severity::Warning,
             }
         };
-        self.repeats.add(codes::ROUNDED, RepeatKey::Value(path.clone()), place, words);
+        self.repeats.add(codes::ROUNDED, RepeatKey::Leaf(leaf), place, words);
     }
 
     /// Creates an empty lot.
@@ -336,7 +341,7 @@ impl Lot {
             || self.deferred.last().is_some_and(|last| last.rejected.is_some())
     }
 
-    /// Counts a document that waited for the writer. A map may have made no document of it.
+    /// Counts the records of a source document that waited for the writer, and the documents that a map made from it.
     pub(crate) fn settled(&mut self, records: u64, documents: u64) {
         if documents == 0 {
             self.skipped(records);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use quayline_cobol::layout::FieldIndex;
 use quayline_cobol::{RecordNote, RecordPlan};
-use quayline_core::{ByteOffset, Code, Fault, Finding, Place, Severity};
+use quayline_core::{ByteOffset, Code, Fault, Finding, NodeId, Place, Severity};
 
 /// Maximum number of different findings that are kept; further ones are counted together by code.
 const KEYS_MAX: usize = 1_000;
@@ -14,6 +14,8 @@ const KEYS_MAX: usize = 1_000;
 pub(crate) enum RepeatKey {
     /// A field of the plan of a record type.
     Field(usize, Option<FieldIndex>),
+    /// A leaf of the source's shape.
+    Leaf(NodeId),
     /// Value that identifies a record's type.
     Value(String),
     /// Further findings beyond the limit.

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use quayline_core::{
-    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, SourceLimits, Value, is_rounded_float,
-    read_bool, read_number,
+    Findings, Limits, NodeId, NodeKind, Occurs, RoundedLeaves, Run, Scalar, Shape, Sink, SourceLimits, Value,
+    is_rounded_float, read_bool, read_number,
 };
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
@@ -41,8 +41,7 @@ pub struct XmlReader {
     text: String,
     /// True if something was ignored since the last [`XmlReader::take_ignored`].
     ignored: bool,
-    /// The first node whose number was rounded to a float since the last [`XmlReader::take_rounded`].
-    rounded: Option<NodeId>,
+    rounded: RoundedLeaves,
 }
 
 /// Data that does not change from record to record.
@@ -61,7 +60,7 @@ struct Plan {
     leaves: LeafTexts,
     ignore_unknown: bool,
     is_described: bool,
-    /// True if a schema describes the document and the record is all of it: it then declares each prefix.
+    /// True if a schema describes the document and the record is the whole document, which then declares each prefix.
     is_whole: bool,
     checks: Option<Checks>,
 }
@@ -150,7 +149,7 @@ impl XmlReader {
             stamp: 0,
             text: String::new(),
             ignored: false,
-            rounded: None,
+            rounded: RoundedLeaves::default(),
         })
     }
 
@@ -191,12 +190,11 @@ impl XmlReader {
             instance: Vec::new(),
             prefixes: Prefixes::default(),
             ignored: false,
-            rounded: None,
+            rounded: &mut self.rounded,
         };
         run.document();
         let (faults, sent) = (run.faults, run.sent);
         self.ignored |= run.ignored;
-        self.rounded = self.rounded.or(run.rounded);
         if faults.is_empty() { Ok(()) } else { Err(XmlFaults { faults, sent }) }
     }
 }
@@ -218,7 +216,7 @@ struct Running<'r, 'x, S> {
     instance: Vec<Declared>,
     prefixes: Prefixes,
     ignored: bool,
-    rounded: Option<NodeId>,
+    rounded: &'r mut RoundedLeaves,
 }
 
 /// A group occurrence that is open.
@@ -650,7 +648,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let text = number.as_bytes();
             if let Some(number) = read_number(scalar, text, &mut [0; _]) {
                 if is_rounded_float(text, &number) {
-                    self.rounded.get_or_insert(node);
+                    self.rounded.add(node);
                 }
                 return self.value(node, occurrence, number, at);
             }

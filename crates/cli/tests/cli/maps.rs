@@ -649,6 +649,9 @@ fn an_absent_value_of_a_list_literal_keeps_its_place_or_is_a_finding() {
     written("r.toml", "T = [L[0].v, L[1].v, L[2].v, L[3].v]", middle, "a c \n");
     written("o.toml", "T = [L[0].v, L[1].v, L[2].v]", middle, "3a c\n");
     written("text.json", "t = [L[0].v, L[1].v ?? \"-\", L[2].v]", middle, "{\"t\":[\"a\",\"-\",\"c\"]}\n");
+    // An absent value before the occurrences of a later statement is not moved to their end.
+    let (out, err) = run("r.toml", "T = [L[0].v, L[1].v]\nfor L make T = v ?? \"-\"", r#"{"L":[{"v":"a"},{}]}"#);
+    assert!(out.is_empty() && err.contains("error[MAP-212]: 3 occurrences, and the target needs 4"), "{out}{err}");
     // The values of one occurrence have nothing to do with those of the next.
     let each = "for L {\n  t = [v, w]\n}";
     let rows = r#"{"L":[{"v":"a"},{"v":"b","w":"c"},{"w":"d"}]}"#;

@@ -62,7 +62,7 @@ fn an_order_is_answered_found_and_explained() {
     let csv = ran(&world, &format!("transaction export {P} --csv --received"), 0);
     assert_eq!(csv.out().lines().count(), 6, "a head, an interchange, a group and three documents: {}", csv.out());
     let missing = ran(&world, &format!("transaction show 999 {P}"), 2);
-    assert!(missing.err().contains("error[PTN-301]: there is no entry 999"), "{}", missing.err());
+    assert!(missing.err().contains("error[PTN-301]: entry 999 does not exist"), "{}", missing.err());
 }
 
 #[test]

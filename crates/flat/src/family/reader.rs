@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use quayline_core::{Finding, Findings, Limits, Moment, NodeId, NodeKind, Occurs, Shape, Sink, Value};
+use quayline_core::{Finding, Findings, Limits, Moment, NodeId, NodeKind, Occurs, RoundedLeaves, Shape, Sink, Value};
 
 use super::{ColumnRole, RowFamilies, RowKind};
 use crate::cells::Cells;
@@ -25,8 +25,7 @@ pub struct FamilyReader {
     rows: Vec<Member>,
     faults: Vec<FlatFault>,
     moments: Vec<(NodeId, Moment)>,
-    /// The first leaf whose number was rounded to a float since the last [`FamilyReader::take_rounded`].
-    rounded: Option<NodeId>,
+    rounded: RoundedLeaves,
 }
 
 /// Outcome of reading the rows of a document.
@@ -67,7 +66,7 @@ impl FamilyReader {
             rows: Vec::new(),
             faults: Vec::new(),
             moments: Vec::new(),
-            rounded: None,
+            rounded: RoundedLeaves::default(),
         })
     }
 
@@ -98,8 +97,8 @@ impl FamilyReader {
         &self.header.warnings
     }
 
-    /// Returns the first float of the documents since the last call whose number has more digits than the float keeps.
-    pub fn take_rounded(&mut self) -> Option<NodeId> {
+    /// Returns the floats of the documents since the last call whose numbers have more digits than the floats keep.
+    pub fn take_rounded(&mut self) -> Vec<NodeId> {
         self.rounded.take()
     }
 
@@ -340,7 +339,7 @@ impl FamilyReader {
             return sink.value(leaf, Value::Ascii(text[..].into()));
         }
         if send_cell(sink, leaf, scalar, run, run.bytes().iter().all(|b| (0x20..0x7f).contains(b))) {
-            self.rounded.get_or_insert(leaf);
+            self.rounded.add(leaf);
         }
     }
 }

@@ -88,7 +88,7 @@ impl<S: Sink> Pass<'_, S> {
             _ => Value::Text(content.into()),
         };
         if is_rounded_float(content, &value) {
-            self.reader.rounded.get_or_insert(node);
+            self.reader.rounded.add(node);
         }
         self.sink.value(node, value);
         match self.reader.checks.as_ref().and_then(|checks| checks.value(node, value)) {
@@ -127,7 +127,7 @@ impl<S: Sink> Pass<'_, S> {
         let error = match number_value(kind, &number, self.text, &mut self.reader.scratch) {
             Ok(value) => {
                 if is_rounded_float(&self.text[number.start..number.end], &value) {
-                    self.reader.rounded.get_or_insert(node);
+                    self.reader.rounded.add(node);
                 }
                 self.sink.value(node, value);
                 self.reader.checks.as_ref().and_then(|checks| checks.value(node, value))

@@ -8,7 +8,7 @@ mod structure;
 
 use std::sync::Arc;
 
-use quayline_core::{Limits, NodeId, Shape, Sink, SourceLimits};
+use quayline_core::{Limits, NodeId, RoundedLeaves, Shape, Sink, SourceLimits};
 
 use crate::fault::{JsonFault, JsonProblem};
 use crate::members::Members;
@@ -73,8 +73,7 @@ pub struct JsonReader {
     more: usize,
     /// True if a member was ignored since the last [`JsonReader::take_ignored`].
     ignored: bool,
-    /// The first node whose number was rounded to a float since the last [`JsonReader::take_rounded`].
-    rounded: Option<NodeId>,
+    rounded: RoundedLeaves,
 }
 
 /// State of a node that is kept from one member to the next.
@@ -129,7 +128,7 @@ impl JsonReader {
             problems: Vec::new(),
             more: 0,
             ignored: false,
-            rounded: None,
+            rounded: RoundedLeaves::default(),
         }
     }
 
@@ -146,8 +145,8 @@ impl JsonReader {
         core::mem::take(&mut self.ignored)
     }
 
-    /// Returns the first float of the documents since the last call whose number has more digits than the float keeps.
-    pub fn take_rounded(&mut self) -> Option<NodeId> {
+    /// Returns the floats of the documents since the last call whose numbers have more digits than the floats keep.
+    pub fn take_rounded(&mut self) -> Vec<NodeId> {
         self.rounded.take()
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Target {
     gap: u32,
     /// Their target.
     gap_target: u32,
+    /// Occurrences of the list before them.
+    gap_from: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +56,7 @@ impl Target {
 
     pub(super) fn clear(&mut self) {
         self.open.clear();
-        self.sent = 0;
+        (self.sent, self.gap) = (0, 0);
     }
 }
 
@@ -462,7 +464,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             return self.empty_item(target, empty, expr, slot);
         };
         self.target.gap = if element == 0 { 1 } else { self.target.gap + 1 };
-        self.target.gap_target = target;
+        (self.target.gap_target, self.target.gap_from) = (target, self.target.open.last().map_or(0, |list| list.count));
     }
 
     /// Writes the occurrences without a value at the end of `LIST = [value, …]` that the list needs.
@@ -471,7 +473,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let (gap, target) = (core::mem::take(&mut self.target.gap), self.target.gap_target);
         let plan = self.plan.targets[target as usize];
         let Some(open) = self.target.open.last().copied() else { return };
-        let is_sent = self.target.sent == self.target.open.len();
+        // Occurrences of later statements follow those of this one.
+        let is_sent = self.target.sent == self.target.open.len() && open.count == self.target.gap_from;
         if let Some(empty) = plan.empty.filter(|_| is_sent && open.what == Opening::List && open.node == plan.node) {
             let missing = self.plan.outputs[usize::from(open.output)].fewest(open.node).saturating_sub(open.count);
             (0..gap.min(missing)).for_each(|_| self.empty_item(target, empty, None, 0));

@@ -46,9 +46,7 @@ impl Source for CsvSource {
         let row = Row { raw: block.body(at), line: block.line(at) };
         target.begin(block.number(at), block.offset(at), block);
         let read = self.reader.row(row, target.sink());
-        if let Some(node) = self.reader.take_rounded() {
-            lot.note_rounded(&self.shape, node, || place_of(block, at, &facts.file));
-        }
+        lot.note_rounded(&self.shape, &self.reader.take_rounded(), || place_of(block, at, &facts.file));
         let findings = match read {
             Ok(RowRead::Blank) => {
                 lot.skipped(1);

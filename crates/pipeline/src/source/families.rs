@@ -43,9 +43,7 @@ impl Source for FamilySource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         target.begin(block.number(at), block.offset(at), block);
         let read = self.reader.document(block.body(at), block.line(at), target.sink());
-        if let Some(node) = self.reader.take_rounded() {
-            lot.note_rounded(&self.shape, node, || place_of(block, at, &facts.file));
-        }
+        lot.note_rounded(&self.shape, &self.reader.take_rounded(), || place_of(block, at, &facts.file));
         let findings = match read {
             FamilyRead::Blank => {
                 lot.skipped(1);

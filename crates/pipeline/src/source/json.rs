@@ -41,10 +41,9 @@ impl Source for JsonSource {
         if self.reader.take_ignored() {
             lot.note_ignored(place);
         }
-        if let Some(node) = self.reader.take_rounded()
-            && read.is_ok()
-        {
-            lot.note_rounded(&self.shape, node, place);
+        let rounded = self.reader.take_rounded();
+        if read.is_ok() {
+            lot.note_rounded(&self.shape, &rounded, place);
         }
         let findings = match read {
             Ok(()) => match target.accept() {

@@ -516,7 +516,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "name of the numbers of interchanges and groups that the map writes, from 1, without gap or repetition. Nodes may share it. Default `FLOW.NODE`",
             ),
         ],
-        help: "Runs a map. Warnings of the map are counted, and `quayline flow stats` shows the last one. If the target is a guide, Quayline checks the interchange by it, as `translate` does. One that the guide refuses fails the node, and nothing of it is sent. If the map makes no document, for example because it runs `drop`, the message ends here, and Quayline counts it as dropped.",
+        help: "Runs a map. Quayline counts the warnings of the map, and `quayline flow stats` shows the last one. If the target is a guide, Quayline checks the interchange by it, as `translate` does. If the guide refuses the interchange, the node fails and sends nothing. If the map makes no document, for example because it runs `drop`, the message ends here, and Quayline counts it as dropped.",
     },
     NodeKind {
         name: "filter",

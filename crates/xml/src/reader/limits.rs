@@ -114,8 +114,8 @@ impl super::XmlReader {
         core::mem::take(&mut self.ignored)
     }
 
-    /// Returns the first float of the records since the last call whose number has more digits than the float keeps.
-    pub fn take_rounded(&mut self) -> Option<NodeId> {
+    /// Returns the floats of the records since the last call whose numbers have more digits than the floats keep.
+    pub fn take_rounded(&mut self) -> Vec<NodeId> {
         self.rounded.take()
     }
 }
