@@ -47,6 +47,12 @@ impl XmlElement {
         self.attributes.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns true if an attribute of type `xs:boolean` is present and true (XML Schema Part 2, 3.2.2: `true` or `1`, blanks collapsed).
+    #[must_use]
+    pub fn is_true(&self, name: &str) -> bool {
+        self.attribute(name).is_some_and(|value| matches!(value.trim_ascii(), "true" | "1"))
+    }
+
     /// Returns the first child with a given name.
     #[must_use]
     pub fn child(&self, name: &str) -> Option<&XmlElement> {

@@ -481,7 +481,7 @@ impl<'p> Run<'p> {
     fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel, number: u64) {
         self.traced(at, terminal, parcel);
         let wire = self.flow.file.nodes[at].wire(terminal);
-        if terminal == "no_match" && wire.is_empty() {
+        if matches!(terminal, "no_match" | "incomplete") && wire.is_empty() {
             self.stats.nodes[at].dropped();
         }
         for to in wire.iter().rev() {

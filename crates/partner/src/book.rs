@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, Stored};
 use quayline_edi::guide::{CompiledGuide, GuideSet};
-use quayline_edi::{Header, Standard};
+use quayline_edi::{Header, HeaderField, Standard};
 use quayline_frame::FramingSpec;
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
 use quayline_project::partner::{
@@ -760,15 +760,24 @@ impl Book {
     /// Returns the value of a header field of a partner file, and reads secrets from the environment.
     ///
     /// # Errors
-    /// The environment variable is not set.
-    pub fn field_value(&self, name: &str, value: &str) -> Result<String, Findings> {
+    /// The environment variable is not set, or the header of this standard cannot hold its value.
+    pub fn field_value(&self, standard: Standard, name: &str, value: &str) -> Result<String, Findings> {
         let Some(variable) = value.strip_prefix("env:") else { return Ok(value.to_owned()) };
-        std::env::var(variable).map_err(|_| {
+        let refused = |message: String, hint: String| {
+            Findings::from(Finding::error(codes::SECRET, Fault::Config, message).hint(hint))
+        };
+        let value = std::env::var(variable).map_err(|_| {
             let message = format!("the environment has no value {variable} for header field {name}");
-            Finding::error(codes::SECRET, Fault::Config, message)
-                .hint(format!("set {variable} before the command"))
-                .into()
-        })
+            refused(message, format!("set {variable} before the command"))
+        })?;
+        match HeaderField::named(standard, name).and_then(|(_, field)| Some((field, field.expected(value.as_bytes())?)))
+        {
+            Some((field, expected)) => {
+                let message = format!("the value of {} must be {expected}", field.reference);
+                Err(refused(message, format!("correct the environment variable {variable}")))
+            }
+            None => Ok(value),
+        }
     }
 }
 

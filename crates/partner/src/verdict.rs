@@ -143,7 +143,13 @@ pub(crate) fn gap(
     if missing == 0 {
         return Ok(None);
     }
-    let message = format!("{missing} interchange numbers are missing before this one: {first} to {until}");
+    let all = missing == until - first + 1;
+    let message = match (missing, all) {
+        (1, true) => format!("the interchange number {first} is missing before this one"),
+        (1, false) => format!("one of the interchange numbers {first} to {until} is missing before this one"),
+        (_, true) => format!("{missing} interchange numbers are missing before this one: {first} to {until}"),
+        (_, false) => format!("{missing} of the interchange numbers {first} to {until} are missing before this one"),
+    };
     if rejects {
         let hint = "receive the missing interchanges first, then this one again with --again; `gaps = \"warn\"` processes it now";
         return Ok(Some(Finding::error(codes::GAP, Fault::Sender, message).hint(hint)));

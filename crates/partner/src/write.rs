@@ -198,7 +198,7 @@ impl Desk<'_> {
         };
         let mut fields = Vec::new();
         for (name, value) in &shape.fields {
-            fields.push((name.clone(), book.field_value(name, value)?));
+            fields.push((name.clone(), book.field_value(route.standard, name, value)?));
         }
         let is_x12 = route.standard == Standard::X12;
         let envelope = Envelope {

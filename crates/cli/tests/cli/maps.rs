@@ -585,6 +585,7 @@ fn an_occurrence_without_a_value_keeps_its_place_or_is_a_finding() {
         .write("null.json", of("[\"string\",\"null\"]"))
         .write("text.json", of("\"string\""))
         .write("null.xsd", xsd("nillable=\"true\""))
+        .write("one.xsd", xsd("nillable=\" 1 \""))
         .write("text.xsd", xsd(""))
         .write("r.cpy", "       01 R.\n          05 T PIC X OCCURS 3.\n")
         .write("r.toml", "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"ascii\"\nframing = \"lines\"\n");
@@ -600,7 +601,9 @@ fn an_occurrence_without_a_value_keeps_its_place_or_is_a_finding() {
         assert!(out.contains(expected) && !err.contains("error["), "{target}, {rule}: {out}{err}");
     };
     written("null.json", "make t = it", &both, "{\"t\":[\"a\",null,\"c\"]}\n{\"t\":[null,null]}\n");
-    written("null.xsd", "make t = it", first, "<t>a</t><t xsi:nil=\"true\"/><t>c</t>");
+    for schema in ["null.xsd", "one.xsd"] {
+        written(schema, "make t = it", first, "<t>a</t><t xsi:nil=\"true\"/><t>c</t>");
+    }
     written("r.toml", "make T = it", first, "a c\n");
     for target in ["text.json", "text.xsd"] {
         let (out, err) = run(target, "make t = it", first);

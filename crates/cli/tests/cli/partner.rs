@@ -370,6 +370,13 @@ fn one_partner_does_not_stop_the_others() {
         3,
         "delivered by the next command"
     );
+    let long = world.shell(&format!("NO_SUCH_VALUE=eleven-char $Q envelope release {P} --all"));
+    long.code(1);
+    assert!(long.err().contains("error[PTN-012]: the value of ISA02 must be at most 10 characters"), "{}", long.err());
+    world.shell(&format!("NO_SUCH_VALUE=ten-chars- $Q envelope release {P} --all")).code(0);
+    let sent = fs::read_dir(world.path("partners/outbox/alder")).expect("a folder");
+    let isa: Vec<u8> = sent.flat_map(|file| fs::read(file.expect("an entry").path()).expect("a file")).collect();
+    assert!(isa.escape_ascii().to_string().contains("ISA*00*ten-chars-*00*"), "{}", isa.escape_ascii());
 }
 
 /// Returns an interchange with many orders.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use quayline_store::queue::Message;
 use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store};
@@ -107,6 +108,18 @@ fn a_group_whose_time_is_over_leaves_by_its_own_terminal() {
     assert_eq!(world.get_text(&out), "a2\na3\n");
     until("the units of work end", || ended(&engine).0 == 6);
     assert_eq!((ended(&engine).1, kept(&world.store)), (0, 0), "{}", world.errors());
+}
+
+/// Such a group left no trace: neither a message nor a number.
+#[test]
+fn a_dropped_incomplete_group_is_counted() {
+    let world = World::new();
+    let input = world.queue("IN");
+    let engine = world.engine(&flow(0, "count = \"2\"\ntimeout = \"200ms\"\nincomplete = []"));
+    world.put(&input, &part("a", "a1", false));
+    let flows = engine.flows();
+    until("the group leaves", || flows[0].stats.nodes[1].dropped.load(Ordering::Relaxed) == 1);
+    until("the unit of work ends", || kept(&world.store) == 0);
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Bridge {
         queues: &[&str],
     ) -> u32 {
         let mut seed = 0x51ed_u32;
-        let mut with_work = 0;
+        let (mut with_work, mut latest_ms) = (0, pause_ms);
         for round in 0..rounds * 4 {
             if round >= rounds && with_work * 2 >= rounds {
                 return round;
@@ -92,11 +92,13 @@ impl Bridge {
             self.in_store(|store| put(store, round));
             let mut child = self.child(child);
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            std::thread::sleep(Duration::from_micros(u64::from((seed >> 8) % (pause_ms * 1_000))));
+            std::thread::sleep(Duration::from_micros(u64::from((seed >> 8) % (latest_ms * 1_000))));
             kill_other();
             child.kill().expect("kill -9");
             child.wait().expect("the child ended");
-            with_work += u32::from(self.in_store(|store| queues.iter().any(|name| depth(store, name) > 0)));
+            let is_left = self.in_store(|store| queues.iter().any(|name| depth(store, name) > 0));
+            with_work += u32::from(is_left);
+            latest_ms = next_latest(latest_ms, pause_ms, is_left);
         }
         assert!(with_work * 2 >= rounds, "only {with_work} of {} kills left work", rounds * 4);
         rounds * 4
@@ -118,7 +120,7 @@ impl Bridge {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             Duration::from_millis(u64::from((seed >> 16) % below))
         };
-        let (mut sent, mut with_work) = (0, 0);
+        let (mut sent, mut with_work, mut latest_ms) = (0, 0, pause_ms);
         for round in 0..rounds * 4 {
             if round >= rounds && with_work * 2 >= rounds {
                 return sent;
@@ -126,15 +128,16 @@ impl Bridge {
             let mut child = self.child(child);
             send(sent..sent + PER_ROUND);
             sent += PER_ROUND;
-            std::thread::sleep(random(pause_ms));
+            std::thread::sleep(random(latest_ms));
             kill();
             std::thread::sleep(random(40));
             again();
-            std::thread::sleep(random(pause_ms));
+            std::thread::sleep(random(latest_ms));
             child.kill().expect("kill -9");
             child.wait().expect("the child ended");
             let is_left = self.in_store(|store| depth(store, KEPT) < sent as u64 || depth(store, &self.outbox) > 0);
             with_work += u32::from(is_left);
+            latest_ms = next_latest(latest_ms, pause_ms, is_left);
         }
         assert!(with_work * 2 >= rounds, "only {with_work} of {} kills left work", rounds * 4);
         sent
@@ -217,4 +220,10 @@ pub(crate) fn all(store: &Store, queue: &str) -> Vec<Message> {
 /// Number of the message, which is its content.
 pub(crate) fn number(message: &Message) -> usize {
     std::str::from_utf8(&message.payload).ok().and_then(|text| text.parse().ok()).expect("a number")
+}
+
+/// Returns the longest pause before the next kill: half of the last one if that kill came too late to leave work, so that a machine of any speed has
+/// kills in the middle of work.
+fn next_latest(latest_ms: u32, pause_ms: u32, left_work: bool) -> u32 {
+    if left_work { (latest_ms * 2).min(pause_ms) } else { (latest_ms / 2).max(1) }
 }

@@ -93,8 +93,8 @@ fn an_ignored_gap_is_a_note_of_the_entry() {
         .collect();
     notes.sort();
     let expected = [
-        "note PTN-104: 1 interchange numbers are missing before this one: 8 to 8",
         "note PTN-104: 4 interchange numbers are missing before this one: 11 to 14",
+        "note PTN-104: the interchange number 8 is missing before this one",
     ];
     assert_eq!(notes, expected);
 }

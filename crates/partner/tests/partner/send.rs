@@ -217,6 +217,20 @@ fn numbers_have_their_range_and_delimiters_their_setting() {
     );
 }
 
+/// A spelling with `_` after the level passed the check and was not written.
+#[test]
+fn every_spelling_of_a_header_field_is_written() {
+    for spelling in
+        ["interchange.acknowledgment_requested", "interchange_acknowledgment-requested", "acknowledgment-requested"]
+    {
+        let fields = format!("usage = \"test\"\nfields = {{ \"{spelling}\" = \"1\", group_agency = \"T\" }}");
+        let world = World::with(&fields, "");
+        world.send(Some("ACME"), "order", &order("A1")).expect("sent");
+        let (_, text) = world.files("outbox/ACME").remove(0);
+        assert!(text.contains("*1*T*:~") && text.contains("*T*005010~"), "{spelling}: {text}");
+    }
+}
+
 #[test]
 fn documents_for_nobody_are_refused_and_kept() {
     let world = World::new();

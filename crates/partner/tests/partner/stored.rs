@@ -162,6 +162,23 @@ fn a_refused_change_changes_nothing_and_all_findings_come_at_once() {
     assert_eq!(state(), before);
 }
 
+/// An envelope does not write these fields: the setting had no effect and no finding.
+#[test]
+fn header_fields_that_no_envelope_takes_from_the_file_are_refused() {
+    let world = World::new();
+    let store = world.store();
+    for field in
+        ["group.functional_id", "group-version", "group.sender", "version", "syntax_version", "standards_id", "test"]
+    {
+        let text = format!("{}[settings]\nfields = {{ \"{field}\" = \"1\" }}\n", partner("B"));
+        let found = change(&world, &store, &into_store("b.toml", &text)).expect_err("refused").to_string();
+        assert!(found.contains(&format!("`{field}` is not for partner files")), "{field}: {found}");
+    }
+    let twice = "[settings]\nfields = { agreement = \"A\", \"interchange.agreement\" = \"B\" }\n";
+    let found = change(&world, &store, &into_store("b.toml", &(partner("B") + twice))).expect_err("twice").to_string();
+    assert!(found.contains("`interchange.agreement` is another spelling of a field that has a value"), "{found}");
+}
+
 /// An operator who changes a partner with the version that was read cannot undo the change of another one.
 #[test]
 fn a_version_detects_the_change_of_another_operator() {

@@ -582,7 +582,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             ),
             optional("whole", Form::Shape, "shape of the new message"),
         ],
-        help: "Makes one message of several that belong together.",
+        help: "Makes one message of several that belong together. With `incomplete = []`, the statistics and metrics of the node count the groups that it drops.",
     },
     NodeKind {
         name: "try",

@@ -556,10 +556,15 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         parsed.collect::<Vec<_>>()
     });
     let fields = wire.fields.map(|fields| {
-        for (name, value) in &fields {
-            check_field(file, name, value);
+        let mut known = BTreeMap::new();
+        for (name, value) in fields {
+            let field = header_field(file, &name, &value);
+            if field.is_some_and(|field| known.insert(field, value.get_ref().clone()).is_some()) {
+                let message = format!("`{name}` is another spelling of a field that has a value");
+                file.find(codes::PARTNER_VALUE, message, &value, "leave one of them out");
+            }
         }
-        fields.into_iter().map(|(name, value)| (name, value.into_inner())).collect()
+        known.into_iter().collect()
     });
     Settings {
         usage: one(file, wire.usage, Usage::parse, Usage::WORDS),
@@ -736,9 +741,22 @@ fn by_standard(
     }
 }
 
-fn check_field(file: &mut UserFile, name: &str, value: &Spanned<String>) {
-    const OURS: [&str; 8] =
-        ["sender", "sender_qualifier", "receiver", "receiver_qualifier", "control_number", "date", "time", "test"];
+/// Checks a header field of an envelope and returns its name as `interchange.FIELD` or `group.FIELD`.
+fn header_field(file: &mut UserFile, name: &str, value: &Spanned<String>) -> Option<String> {
+    const OURS: [&str; 12] = [
+        "sender",
+        "sender_qualifier",
+        "receiver",
+        "receiver_qualifier",
+        "control_number",
+        "date",
+        "time",
+        "test",
+        "version",
+        "standards_id",
+        "syntax_identifier",
+        "syntax_version",
+    ];
     let known: Vec<_> = [Standard::X12, Standard::Edifact]
         .into_iter()
         .filter_map(|standard| HeaderField::named(standard, name))
@@ -746,21 +764,25 @@ fn check_field(file: &mut UserFile, name: &str, value: &Spanned<String>) {
     let Some((level, _)) = known.first() else {
         let hint = "write interchange.FIELD or group.FIELD; docs/reference/edi.md lists the fields";
         file.find(codes::PARTNER_VALUE, format!("no header has a field `{name}`"), value, hint);
-        return;
+        return None;
     };
     let short = known[0].1.name;
-    if *level == Level::Transaction || OURS.contains(&short) {
+    // Envelopes have groups in X12 alone, and the documents decide about GS01 and GS08.
+    if *level == Level::Transaction || OURS.contains(&short) || *level == Level::Group && short != "agency" {
         let message = format!("`{name}` is not for partner files: Quayline sets it");
-        file.find(codes::PARTNER_VALUE, message, value, "identities, numbers, clock and usage decide it; leave it out");
-        return;
+        let hint = "identities, numbers, clock, documents and the other settings decide it; leave it out";
+        file.find(codes::PARTNER_VALUE, message, value, hint);
+        return None;
     }
+    let level = if *level == Level::Group { "group" } else { "interchange" };
+    let canonical = Some(format!("{level}.{short}"));
     let is_secret = matches!(short, "authorization" | "security" | "password");
     match value.get_ref().strip_prefix("env:") {
-        Some(variable) if !variable.is_empty() => return,
+        Some(variable) if !variable.is_empty() => return canonical,
         _ if is_secret => {
             let message = format!("`{name}` is a secret, and partner files hold none");
             file.find(codes::PARTNER_VALUE, message, value, "name an environment variable: \"env:ACME_PASSWORD\"");
-            return;
+            return canonical;
         }
         _ => {}
     }
@@ -769,4 +791,5 @@ fn check_field(file: &mut UserFile, name: &str, value: &Spanned<String>) {
         let message = format!("the value of {} must be {expected}", known[0].1.reference);
         file.find(codes::PARTNER_VALUE, message, value, "correct the value");
     }
+    canonical
 }

@@ -459,10 +459,10 @@ impl<'d> Reader<'d> {
             return Some(Model::Group(attributes));
         }
         let mut members = Members::default();
-        let mut mixed = of.attribute("mixed") == Some("true");
+        let mut mixed = of.is_true("mixed");
         let mut holder = of;
         if let Some(content) = of.child("complexContent") {
-            mixed |= content.attribute("mixed") == Some("true");
+            mixed |= content.is_true("mixed");
             let derived =
                 content.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
             let base = derived.attribute("base").unwrap_or_default();

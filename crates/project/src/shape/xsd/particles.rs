@@ -121,11 +121,11 @@ impl<'d> Reader<'d> {
         let choice = content.choices;
         let met = content.met.len();
         content.choices += 1;
-        let is_abstract = element.attribute("abstract") == Some("true");
+        let is_abstract = element.is_true("abstract");
         let head = (!is_abstract).then_some((of_file, element));
         let outside = core::mem::replace(&mut content.counts, Counts::new(true));
         for (branch, (of_file, element)) in head.into_iter().chain(substitutes).enumerate() {
-            if element.attribute("abstract") == Some("true") {
+            if element.is_true("abstract") {
                 continue;
             }
             content.enter((choice, branch));
@@ -184,7 +184,8 @@ impl<'d> Reader<'d> {
             self.findings.push(finding);
             return;
         };
-        let least = u32::from(!(optional || content.is_optional || element.attribute("nillable") == Some("true")));
+        let nullable = element.is_true("nillable");
+        let least = u32::from(!(optional || content.is_optional || nullable));
         let occurs = match max {
             Some(1) if !content.repeats => {
                 if least == 1 {
@@ -203,7 +204,6 @@ impl<'d> Reader<'d> {
             },
         };
         // The occurrences become limits when the content is complete.
-        let nullable = matches!(element.attribute("nillable"), Some("true" | "1"));
         let limits = NodeLimits { nullable, ..NodeLimits::default() };
         let mut default = default_of(element);
         if element.attribute("fixed").is_some() {
