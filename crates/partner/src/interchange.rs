@@ -15,7 +15,9 @@ use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
 use crate::ledger::of_store;
 use crate::outputs::OutputKind;
 use crate::receive::{Open, Run};
-use crate::verdict::{acknowledgment_options, gap, lock_numbers, processed_before, verdict_of};
+use crate::verdict::{
+    acknowledgment_options, came_before, duplicates_since, gap, lock_numbers, processed_before, verdict_of,
+};
 
 impl Run<'_> {
     pub(crate) fn open_interchange(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
@@ -262,14 +264,4 @@ impl Run<'_> {
         self.report.acknowledgments += 1;
         Ok(())
     }
-}
-
-/// Milliseconds since 1970 since when an interchange with the same number is a duplicate; `None` for any.
-fn duplicates_since(settings: &Settings, now_ms: u64) -> Option<u64> {
-    settings.duplicate_days.map(|days| now_ms.saturating_sub(days.saturating_mul(86_400_000)))
-}
-
-/// Describes a repeated interchange number for a finding.
-fn came_before(earlier: EntryId) -> String {
-    format!("the interchange number came before, in entry {earlier}")
 }

@@ -29,7 +29,7 @@ use crate::matching;
 use crate::seal::StoreKey;
 use crate::send_request::SendRequest;
 use crate::source::Again;
-use crate::verdict::rejects;
+use crate::verdict::{count_as_processed, interchange_of, rejects};
 use crate::watch::Watch;
 use crate::work::Work;
 
@@ -712,6 +712,8 @@ impl Desk<'_> {
         };
         work.details.keep_days = settings.keep_days.unwrap_or(KEEP_DAYS);
         work.record_fields(self.book, rule);
+        let (interchange, repeated) = interchange_of(self, &old, &settings)?;
+        repeated.into_iter().for_each(|finding| work.find(finding));
         let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");
         let state = if rejects(&settings, errors, warnings) {
             State::Rejected
@@ -748,6 +750,7 @@ impl Desk<'_> {
         let unit = self.unit()?;
         ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
         ledger.update(unit, &old)?;
+        count_as_processed(self, interchange.filter(|_| state == State::Delivered), &entry)?;
         Ok(Corrected { entry: new, state, findings, outputs })
     }
 

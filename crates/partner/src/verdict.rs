@@ -3,7 +3,7 @@
 use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Functional, OnError, Stamp, When};
 use quayline_edi::{EdiError, EdiFault, Header, Level, Standard};
-use quayline_project::partner::{AckKind, GapPolicy, LowestRefused, Settings};
+use quayline_project::partner::{AckKind, DuplicatePolicy, GapPolicy, LowestRefused, Settings};
 use quayline_store::{LockWait, Space};
 
 use crate::codes;
@@ -31,6 +31,68 @@ pub(crate) fn processed_before(
         Ok(!processed)
     })?;
     Ok(found)
+}
+
+/// Milliseconds since 1970 since when an interchange with the same number is a duplicate; `None` for any.
+pub(crate) fn duplicates_since(settings: &Settings, now_ms: u64) -> Option<u64> {
+    settings.duplicate_days.map(|days| now_ms.saturating_sub(days.saturating_mul(86_400_000)))
+}
+
+/// Describes a repeated interchange number for a finding.
+pub(crate) fn came_before(earlier: EntryId) -> String {
+    format!("the interchange number came before, in entry {earlier}")
+}
+
+/// Returns the interchange of a document that is processed again, if no document of the interchange was processed before, and locks its number. The
+/// second value is a warning that the interchange came again.
+///
+/// # Errors
+/// The interchange came again and was processed, and the partner's `duplicates` rejects such interchanges.
+pub(crate) fn interchange_of(
+    desk: &mut Desk<'_>,
+    document: &Entry,
+    settings: &Settings,
+) -> Result<(Option<Entry>, Option<Finding>), Findings> {
+    let unprocessed =
+        |entry: &Entry| entry.kind == Kind::Interchange && matches!(entry.state, State::Unrouted | State::Rejected);
+    let (ledger, id) = (desk.ledger, EntryId(document.details.parent));
+    let Some(entry) = ledger.get(desk.unit()?, id)?.filter(unprocessed) else { return Ok((None, None)) };
+    let standard = if entry.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
+    lock_numbers(desk, (standard, &entry.details.sender, &entry.details.receiver))?;
+    // Another worker may have processed one of its documents before the lock.
+    let entry = ledger.locked(desk.unit()?, id)?;
+    let policy = settings.duplicates.unwrap_or(DuplicatePolicy::Reject);
+    if !unprocessed(&entry) || policy == DuplicatePolicy::Accept {
+        return Ok((Some(entry).filter(unprocessed), None));
+    }
+    let since = duplicates_since(settings, desk.now_ms());
+    let Some(earlier) = processed_before(desk, (entry.context, &entry.number), since)? else {
+        return Ok((Some(entry), None));
+    };
+    let message = format!("the interchange of entry {} came again and is processed, as entry {earlier}", document.id);
+    if policy == DuplicatePolicy::Warn {
+        let hint = "it is processed, because the partner's `duplicates` is \"warn\"; compare both entries";
+        return Ok((Some(entry), Some(Finding::warning(codes::DUPLICATE, Fault::Sender, message).hint(hint))));
+    }
+    let hint = "compare both entries; `duplicates = \"accept\"` in the partner's settings processes both";
+    Err(Finding::error(codes::DUPLICATE, Fault::Sender, message).hint(hint).into())
+}
+
+/// Marks an interchange as processed, so that it is a duplicate when it comes again.
+pub(crate) fn count_as_processed(
+    desk: &mut Desk<'_>,
+    interchange: Option<Entry>,
+    document: &Entry,
+) -> Result<(), Findings> {
+    let Some(mut entry) = interchange else { return Ok(()) };
+    entry.state = State::Delivered;
+    entry.due_ms = document.time_ms;
+    if entry.partner.is_empty() {
+        entry.partner.clone_from(&document.partner);
+    }
+    entry.details.happened(document.time_ms, format!("a document is processed again, as entry {}", document.id));
+    let ledger = desk.ledger;
+    ledger.update(desk.unit()?, &entry)
 }
 
 /// Returns true if the findings in a document reject it.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::Standard;
 use quayline_frame::FramingSpec;
-use quayline_pipeline::OutputBuffer;
 use quayline_project::partner::{Delivery, Direction};
 
 use crate::book::Book;
@@ -133,6 +132,7 @@ impl Work<'_> {
         }
         let name: Arc<str> = stem.as_str().into();
         let mut all: Vec<Output> = Vec::new();
+        let mut made = 0;
         let mut is_good = true;
         let mut is_our_fault = false;
         // Every map runs, so that all findings are reported; one that rejects the document keeps all outputs back.
@@ -158,11 +158,12 @@ impl Work<'_> {
             }
             self.details.map.push_str(&lane.map.digits);
             let mut report = lane.lane.run_held(&name, self.bytes, &mut lane.buffers);
-            // Taken in any case: the buffers are for the next document.
-            let bytes = lane.buffers.iter_mut().map(OutputBuffer::take);
+            made += lane.buffers.len();
+            // Taken in any case: the buffers are for the next document. An output whose document the map drops is not delivered.
+            let bytes = lane.buffers.iter_mut().map(|buffer| (buffer.is_empty(), buffer.take()));
             let names = lane.map.delivery_names(rule, map);
-            let outputs = lane.map.outputs.iter().zip(names).zip(bytes);
-            all.extend(outputs.map(|((facts, name), bytes)| Output {
+            let outputs = lane.map.outputs.iter().zip(names).zip(bytes).filter(|(_, (is_empty, _))| !is_empty);
+            all.extend(outputs.map(|((facts, name), (_, bytes))| Output {
                 name,
                 extension: facts.extension,
                 framing: facts.framing,
@@ -181,7 +182,7 @@ impl Work<'_> {
             self.is_refused_by_map = !is_our_fault;
             return Ok(State::Rejected);
         }
-        let several = all.len() > 1;
+        let several = made > 1;
         let to = |output: &Output| rule.deliver.get(&output.name).or_else(|| rule.deliver.get(""));
         // Everything that can fail comes before the first delivery. A document may need no answer.
         let mut answers = Vec::new();

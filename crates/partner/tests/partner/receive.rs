@@ -1,6 +1,6 @@
 //! Interchanges of partners.
 
-use quayline_partner::{Again, Book, Filter, Kind, State, Way};
+use quayline_partner::{Again, Book, DeskLimits, EntryId, Filter, Kind, State, Way};
 
 use crate::world::{World, interchange, orders};
 
@@ -315,4 +315,65 @@ fn maps_with_functions_of_programs_are_refused() {
         found.contains("a program computes the function `rate` of the map, and partners run no such programs"),
         "{found}"
     );
+}
+
+/// Returns the documents of an unknown sender, which is a partner from now on.
+fn unrouted(world: &World, edi: &str) -> Vec<EntryId> {
+    assert_eq!(world.receive(edi).delivered, 0);
+    world.edit("[settings]", "[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"OTHER\"\n[settings]");
+    let filter = Filter { kind: Some(Kind::Transaction), state: Some(State::Unrouted), limit: 9, ..Filter::default() };
+    world.search(&filter).into_iter().map(|entry| entry.id).collect()
+}
+
+/// The partner repeats an interchange that had no answer: its documents were processed once more.
+#[test]
+fn an_interchange_whose_documents_are_processed_again_is_a_duplicate_when_it_comes_again() {
+    let world = World::new();
+    let edi = orders(9, &["PO1", "PO2"]).replace("01*ACME  ", "01*OTHER ");
+    let documents = unrouted(&world, &edi);
+    let again = |id: EntryId| world.at_desk(DeskLimits::default(), |desk| desk.reprocess(id, None));
+    assert_eq!(again(documents[0]).expect("processed").state, State::Delivered);
+    let report = world.receive_again(&edi, Again::Yes);
+    assert_eq!((report.delivered, report.findings[0].1.code.0), (0, "PTN-103"), "{report:?}");
+    assert_eq!(again(documents[1]).expect("processed").state, State::Delivered);
+    assert_eq!(world.files("orders").len(), 2);
+    let filter = Filter { kind: Some(Kind::Interchange), limit: 9, ..Filter::default() };
+    let all = world.search(&filter).into_iter().filter(|entry| entry.way == Way::Received);
+    let states: Vec<_> = all.map(|entry| (entry.state, entry.partner)).collect();
+    assert_eq!(states, [(State::Delivered, "ACME".to_owned()), (State::Duplicate, "ACME".to_owned())]);
+}
+
+/// The other order: the documents of the first copy were processed after those of the second.
+#[test]
+fn documents_of_an_interchange_that_came_again_are_not_processed_twice() {
+    let edi = orders(9, &["PO1"]).replace("01*ACME  ", "01*OTHER ");
+    for (policy, is_refused) in [("", true), ("duplicates = \"warn\"", false), ("duplicates = \"accept\"", false)] {
+        let world = World::with(&format!("usage = \"both\"\n{policy}"), "");
+        let documents = unrouted(&world, &edi);
+        assert_eq!(world.receive_again(&edi, Again::Yes).delivered, 1);
+        match world.at_desk(DeskLimits::default(), |desk| desk.reprocess(documents[0], None)) {
+            Ok(done) => {
+                let is_told = done.findings.iter().any(|finding| finding.code.0 == "PTN-103");
+                assert_eq!((is_refused, is_told), (false, policy.contains("warn")), "{done:?}");
+            }
+            Err(found) => {
+                assert!(is_refused && found.to_string().contains("came again and is processed, as entry"), "{found}")
+            }
+        }
+        assert_eq!(world.files("orders").len(), 2 - usize::from(is_refused), "{policy}");
+    }
+}
+
+/// A folder got an empty file and a queue an empty message.
+#[test]
+fn a_document_that_the_map_drops_is_not_delivered() {
+    let world = World::new();
+    let map = std::fs::read_to_string(world.path("maps/in.qmap")).expect("a map");
+    world.write("maps/in.qmap", &format!("{map}if BEG.BEG03 = \"PO2\" {{\n  drop\n}}\n"));
+    let report = world.receive(&orders(7, &["PO1", "PO2", "PO3"]));
+    assert_eq!((report.delivered, report.rejected), (3, 0), "{report:?}");
+    assert_eq!(world.files("orders").len(), 2);
+    let dropped = world.entries(Kind::Transaction).into_iter().find(|entry| entry.details.outputs.is_empty());
+    let details = dropped.expect("no output").details;
+    assert_eq!(details.findings.iter().map(|finding| finding.code.as_str()).collect::<Vec<_>>(), ["CNV-041"]);
 }
