@@ -156,7 +156,7 @@ impl Client {
         let done = match outcome {
             DeliveryState::Rejected(error) => {
                 let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
-                let moved = claim.move_to_backout(unit, &format!("the client rejected it{why}"));
+                let moved = claim.move_to_backout(unit, &format!("the client rejected it{why}"), None);
                 moved.map_err(|refused| amqp_error(&refused.1))
             }
             DeliveryState::Released => {

@@ -167,7 +167,7 @@ impl Client {
     /// Moves a message to the backout queue in a separate unit of work.
     fn bury(&mut self, claim: Claim, reason: &str, confirm: Option<(Delivery, DeliveryState)>) {
         let Ok(mut unit) = self.shared.store.begin() else { return claim.release(Attempt::Failed) };
-        match claim.move_to_backout(&mut unit, reason) {
+        match claim.move_to_backout(&mut unit, reason, None) {
             Ok(()) => {
                 let mailbox = std::sync::Arc::clone(&self.mailbox);
                 unit.submit_with(Box::new(move |outcome| {

@@ -451,7 +451,7 @@ impl BrokerInput {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, id: &MessageId, outcome: Result<(), String>) {
+    pub(crate) fn ended(&mut self, id: &MessageId, outcome: Result<(), Option<String>>) {
         match outcome {
             Ok(()) => {
                 self.failed.forget(id);

@@ -70,8 +70,11 @@ impl Run<'_> {
                 }
                 Err(Outside::Refuses(failure)) => {
                     let reason = format!("{}: {}", failure.finding.code, failure.finding.message);
-                    self.failed(&self.named(at, failure));
-                    match claim.move_to_backout(&mut work.unit, &reason) {
+                    let failure = self.named(at, failure);
+                    let cause = failure.cause(&self.name);
+                    self.stats.nodes[at].failed(self.clock.now_ms(), failure.located(&self.name));
+                    self.failed(&failure);
+                    match claim.move_to_backout(&mut work.unit, &reason, Some(&cause)) {
                         Ok(()) => {
                             return self.submit(work).await.map_err(|failure| self.failed(&failure)).is_ok();
                         }

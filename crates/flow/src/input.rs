@@ -518,21 +518,21 @@ impl Input {
                 Ok(())
             }
             Origin::Nats(subscription) => {
-                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
                 subscription.ended(&ended.id, outcome);
                 Ok(())
             }
             Origin::Amqp(input) => {
-                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
                 input.ended(&ended.id, outcome);
                 Ok(())
             }
             Origin::Kafka(input) => {
-                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
                 input.ended(store, &ended.id, outcome)
             }
             Origin::Sql(input) => {
-                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
                 input.ended(store, &ended.id, outcome)
             }
             Origin::Unowned(_)

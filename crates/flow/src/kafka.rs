@@ -547,7 +547,12 @@ impl KafkaInput {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, store: &Store, id: &MessageId, outcome: Result<(), String>) -> Result<(), Failure> {
+    pub(crate) fn ended(
+        &mut self,
+        store: &Store,
+        id: &MessageId,
+        outcome: Result<(), Option<String>>,
+    ) -> Result<(), Failure> {
         let number = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
         let partition = number(id[8..].first_chunk());
         let offset = id.last_chunk::<8>().map_or(0, |offset| i64::from_be_bytes(*offset));

@@ -56,6 +56,12 @@ pub const METRICS: &[Metric] = &[
     of_flow("quayline_flow_rollbacks_total", "counter", "Units of work rolled back.", |flow| {
         count(&flow.stats.rolled_back)
     }),
+    of_flow(
+        "quayline_flow_conflicts_total",
+        "counter",
+        "Units of work rolled back and repeated, because they and others waited for each other's locks.",
+        |flow| count(&flow.stats.conflicts),
+    ),
     of_flow("quayline_flow_open", "gauge", "Units of work that are open.", |flow| count(&flow.stats.open)),
     of_flow("quayline_flow_running", "gauge", "1 if the flow takes messages.", |flow| truth(flow.is_running)),
     of_flow(

@@ -520,7 +520,7 @@ impl Subscription {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, id: &[u8; 24], outcome: Result<(), String>) {
+    pub(crate) fn ended(&mut self, id: &[u8; 24], outcome: Result<(), Option<String>>) {
         let sequence = id.last_chunk::<8>().map_or(0, |number| u64::from_be_bytes(*number));
         let Some(reply) = self.open.remove(&sequence) else { return };
         match outcome {

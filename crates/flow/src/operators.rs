@@ -90,7 +90,8 @@ fn state(flow: &FlowState) -> Value {
     let stats = &flow.stats;
     json!({
         "name": flow.flow.name(), "running": flow.is_running, "received": count(&stats.received),
-        "committed": count(&stats.committed), "rolled_back": count(&stats.rolled_back), "open": count(&stats.open),
+        "committed": count(&stats.committed), "rolled_back": count(&stats.rolled_back),
+        "conflicts": count(&stats.conflicts), "open": count(&stats.open),
         "ended": flow.broken, "waits_for": flow.stats.not_begun(), "last_failure": failure(stats.last_error()), "nodes": nodes.collect::<Vec<_>>(),
     })
 }

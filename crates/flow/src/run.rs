@@ -14,7 +14,7 @@ use quayline_core::{Fault, Finding};
 use quayline_meter::Clock as _;
 use quayline_partner::PendingFiles;
 use quayline_project::{FlowProperty, PropertyValue};
-use quayline_store::queue::Queue;
+use quayline_store::queue::{MessageId, Queue};
 use quayline_store::record_file::RecordFile;
 use quayline_store::{Clock, Store, StoreError, Unit};
 
@@ -78,6 +78,8 @@ pub(crate) struct Run<'p> {
     pub(crate) worker: crate::trading::Worker<'p>,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
+    /// Messages whose units of work waited for locks of others that waited for theirs, and how often.
+    pub(crate) conflicting: RefCell<HashMap<MessageId, u32>>,
     units: Cell<u64>,
 }
 
@@ -90,6 +92,8 @@ pub(crate) struct Work {
     steps: u64,
     sample: Option<Sample>,
     pub(crate) messages: u64,
+    /// Gets and puts of the unit before the message that is processed now.
+    pub(crate) before: usize,
     /// True if no change of the unit of work has to survive a power failure.
     pub(crate) is_written_only: bool,
     /// True if a wait was abandoned because the flow stops, so that the rollback is not a failure.
@@ -170,6 +174,7 @@ impl<'p> Run<'p> {
             worker: RefCell::default(),
             queues: RefCell::default(),
             files: RefCell::default(),
+            conflicting: RefCell::default(),
             units: Cell::new(0),
         }
     }
@@ -188,6 +193,7 @@ impl<'p> Run<'p> {
             steps: 0,
             sample,
             messages: 0,
+            before: 0,
             is_written_only: false,
             is_cut_short: false,
             template: None,

@@ -581,7 +581,12 @@ impl SqlInput {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, store: &Store, id: &MessageId, outcome: Result<(), String>) -> Result<(), Failure> {
+    pub(crate) fn ended(
+        &mut self,
+        store: &Store,
+        id: &MessageId,
+        outcome: Result<(), Option<String>>,
+    ) -> Result<(), Failure> {
         if let Err(why) = outcome {
             let pause = self.failed.add(*id, why);
             self.again.add(*id, pause);

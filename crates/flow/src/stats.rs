@@ -19,6 +19,8 @@ pub struct FlowStats {
     pub rolled_back: AtomicU64,
     /// Messages received.
     pub received: AtomicU64,
+    /// Units of work that were rolled back and repeated because they and others waited for each other's locks.
+    pub conflicts: AtomicU64,
     /// Units of work that are open.
     pub open: AtomicU64,
     /// Nanoseconds of the units of work that ended, each from its first message to its commit or rollback.
@@ -128,6 +130,7 @@ impl FlowStats {
             committed: AtomicU64::new(0),
             rolled_back: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            conflicts: AtomicU64::new(0),
             open: AtomicU64::new(0),
             wall_ns: AtomicU64::new(0),
             external_ns: AtomicU64::new(0),

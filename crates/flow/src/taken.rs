@@ -46,8 +46,9 @@ impl<K: Eq + Hash> Failures<K> {
         }
     }
 
-    /// Adds a failure and returns the pause before the message is processed again.
-    pub(crate) fn add(&mut self, key: K, why: String) -> Duration {
+    /// Adds a failure and returns the pause before the message is processed again. Without a reason the rollback was not a failure of the message.
+    pub(crate) fn add(&mut self, key: K, why: Option<String>) -> Duration {
+        let Some(why) = why else { return Duration::from_millis(AGAIN_MS.0) };
         let (failures, reason) = self.failed.entry(key).or_default();
         *failures += 1;
         *reason = why;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use quayline_core::Findings;
-use quayline_store::queue::{GetWait, Message, Persistence, Select};
-use quayline_store::{RollBack, StoreError};
+use quayline_store::queue::{GetWait, Message, MessageId, Persistence, Select};
+use quayline_store::{RollBack, STO_DEADLOCK, StoreError};
 use quayline_workload::{Kind, Workload};
 
 use crate::codes;
@@ -317,9 +317,17 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
             }
         }
         Err(failure) => {
-            let how =
-                if work.is_cut_short { RollBack::Ended } else { RollBack::Failed(Some(failure.cause(&run.name))) };
-            work.unit.roll_back_as(how);
+            let conflicts =
+                if received.comes_again && is_open { run.conflicts(&failure, &received.header.id) } else { 0 };
+            let is_counted = !work.is_cut_short && conflicts == 0;
+            let how = if is_counted { RollBack::Failed(Some(failure.cause(&run.name))) } else { RollBack::Ended };
+            work.unit.roll_back_from(work.before, how);
+            if conflicts > 0 {
+                run.traced_end(node, &received, false);
+                (ended.is_early, ended.is_good) = (true, false);
+                run.stopped_within(Duration::from_millis(run.clock.random() % (1 << conflicts.min(7)))).await;
+                return ended;
+            }
             failure
         }
     };
@@ -400,6 +408,7 @@ async fn transaction(
     let until = tokio::time::Instant::now() + interval;
     while *messages < count {
         run.part(work, CpuPart::Queues);
+        work.before = work.unit.gets_and_puts();
         let next = queue.get(&mut work.unit, Select::First, GetWait::No);
         run.part(work, CpuPart::Flow);
         match next {
@@ -431,7 +440,33 @@ async fn within(run: &Run<'_>, work: &mut Work, node: usize, parcel: Parcel) -> 
     }
 }
 
+/// Conflicts of a message with other units of work that do not count as failures of the message. The limit ends a conflict that repetition does not end.
+const CONFLICTS_MAX: u32 = 100;
+/// Messages whose conflicts a thread remembers.
+const CONFLICTING_MAX: usize = 10_000;
+
 impl Run<'_> {
+    /// Returns the number of conflicts of a message if `failure` is one: the unit of work and another one waited for each other's locks. Quayline
+    /// processes the message again, and 0 means that this does not apply.
+    fn conflicts(&self, failure: &Failure, id: &MessageId) -> u32 {
+        if failure.finding.code != STO_DEADLOCK {
+            return 0;
+        }
+        let mut known = self.conflicting.borrow_mut();
+        if known.len() >= CONFLICTING_MAX {
+            known.clear();
+        }
+        let count = known.entry(*id).or_default();
+        *count += 1;
+        if *count > CONFLICTS_MAX {
+            known.remove(id);
+            return 0;
+        }
+        self.stats.rolled_back.fetch_add(1, Ordering::Relaxed);
+        self.stats.conflicts.fetch_add(1, Ordering::Relaxed);
+        *count
+    }
+
     /// Takes note of a failure that nothing handled.
     pub(crate) fn failed(&self, failure: &Failure) {
         let finding = failure.located(&self.name);

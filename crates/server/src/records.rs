@@ -477,7 +477,7 @@ async fn take_reply(
     let bytes = message.payload.len();
     if bytes > length {
         let reason = format!("the reply has {bytes} bytes, the record of the service at most {length}");
-        claim.move_to_backout(&mut unit, &reason).map_err(|failed| failed.1)?;
+        claim.move_to_backout(&mut unit, &reason, None).map_err(|failed| failed.1)?;
         unit.submit().await?;
         return Ok(Reply::TooLong(format!("{reason}; it is on the backout queue of {}", queue.name())));
     }
@@ -490,7 +490,9 @@ async fn take_reply(
 async fn move_late(store: &Store, queue: &Queue, id: MessageId) -> Result<bool, StoreError> {
     let Claimed::Message(claim, _) = queue.claim(store, Select::Correlation(id), None)? else { return Ok(false) };
     let mut unit = store.begin()?;
-    claim.move_to_backout(&mut unit, "the request that it replies to waits no more").map_err(|failed| failed.1)?;
+    claim
+        .move_to_backout(&mut unit, "the request that it replies to waits no more", None)
+        .map_err(|failed| failed.1)?;
     unit.submit().await?;
     Ok(true)
 }

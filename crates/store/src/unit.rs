@@ -51,6 +51,8 @@ pub struct Unit {
     undone: HashSet<FullKey>,
     /// Reason to report if the unit is rolled back.
     roll_back: RollBack,
+    /// Number of the first get or put that the reason applies to; for the ones before, the rollback is not a failure.
+    failed_from: usize,
     ended: bool,
 }
 
@@ -103,6 +105,7 @@ impl Unit {
             undo: None,
             undone: HashSet::new(),
             roll_back: RollBack::Failed(None),
+            failed_from: 0,
             ended: false,
         })
     }
@@ -506,6 +509,19 @@ impl Unit {
         self.undo();
     }
 
+    /// Returns the number of gets and puts so far.
+    #[must_use]
+    pub fn gets_and_puts(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// Takes everything back, with a reason that applies to the gets from number `first` on, as [`Unit::gets_and_puts`] counts them. The messages that
+    /// were got before have no part in the failure, so their backout counts stay.
+    pub fn roll_back_from(mut self, first: usize, how: RollBack) {
+        self.failed_from = first;
+        self.roll_back_as(how);
+    }
+
     fn take_batch(&mut self) -> Batch {
         if self.store.shared.is_some() {
             let unchanged = self.locks.keys().filter(|key| !self.writes.contains_key(*key));
@@ -545,8 +561,8 @@ impl Unit {
         }
         self.writes.clear();
         // The order of the outcomes is kept: messages that move to a backout queue together arrive there in the order in which they were got.
-        for part in &mut self.outcomes {
-            part.rolled_back(&self.roll_back);
+        for (number, part) in self.outcomes.iter_mut().enumerate() {
+            part.rolled_back(if number < self.failed_from { &RollBack::Ended } else { &self.roll_back });
         }
         let there = if self.store.shared.is_some() { self.locks.keys().cloned().collect() } else { Vec::new() };
         self.end(there);

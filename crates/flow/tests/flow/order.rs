@@ -1,8 +1,9 @@
 //! Order by queue and by key, and a flow that is replaced while messages come.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
-use quayline_store::queue::{GetWait, Message, Persistence, QueueDefinition, Select, USER_ID};
+use quayline_store::queue::{DEAD_LETTER, GetWait, Message, Persistence, Queue, QueueDefinition, Select, USER_ID};
 
 use crate::support::{World, ended, until};
 
@@ -160,6 +161,60 @@ fn several_messages_share_a_unit_of_work() {
     let (committed, rolled_back) = ended(&engine);
     assert!(committed < 40, "units of work of ten messages, one by one after a failure: {committed}");
     assert!((1..=2).contains(&rolled_back), "{rolled_back}");
+}
+
+/// Instances drew messages that were given back into the next unit of work that failed: good messages reached the threshold with a bad one.
+#[test]
+fn a_failure_counts_for_the_message_that_failed() {
+    let world = World::new();
+    let (input, out, dead) = (world.queue("IN"), world.queue("OUT"), world.queue(DEAD_LETTER));
+    for number in 0..100 {
+        world.put(&input, &message(0, number, number % 20 == 7));
+    }
+    let always = flow("commit_count = 20", 15).replace(" and envelope.backout_count = \"0\"", "");
+    let engine = world.engine(&always);
+    until("the flow processes all messages", || {
+        let depth = |queue: &Queue| queue.facts().expect("facts").depth;
+        depth(&out) + depth(&dead) == 100 && depth(&input) == 0
+    });
+    drop(engine);
+    let mut bad: Vec<String> = (0..dead.facts().expect("facts").depth).map(|_| world.get_text(&dead)).collect();
+    bad.sort();
+    assert_eq!(bad, ["0 27", "0 47", "0 67", "0 7", "0 87"]);
+}
+
+/// Messages that lock two records in different orders. The lock conflicts counted as failures of the messages, of which a part reached the threshold.
+#[test]
+fn messages_that_wait_for_each_others_locks_are_processed_again() {
+    let world = World::new();
+    let keys = ["K0", "K1", "K2"];
+    world.file("F", &keys);
+    let (input, out, dead) = (world.queue("IN"), world.queue("OUT"), world.queue(DEAD_LETTER));
+    let read = |name: &str, next: &str| {
+        format!(
+            "[node.{name}]\ntype = \"record_read\"\nfile = \"F\"\nkey.from = 'envelope.property_{name}'\nlock = true\nout = \"{next}\"\n"
+        )
+    };
+    let engine = world.engine(&format!(
+        "additional_instances = 7\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"one\"\n{}{}\
+         [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+        read("one", "two"),
+        read("two", "put"),
+    ));
+    let stats = std::sync::Arc::clone(&engine.flows()[0].stats);
+    let conflicts = || stats.conflicts.load(Ordering::Relaxed);
+    let mut put = 0;
+    while put < 400 || conflicts() == 0 && put < 40_000 {
+        let (one, two) = (keys[put % 3], keys[(put + 1 + put / 3 % 2) % 3]);
+        let properties = vec![("one".to_owned(), one.into()), ("two".to_owned(), two.into())];
+        world.put(&input, &Message { properties, ..Message::new("m") });
+        put += 1;
+    }
+    until("the flow processes all messages", || input.facts().expect("facts").depth == 0);
+    drop(engine);
+    let depth = |queue: &Queue| queue.facts().expect("facts").depth;
+    assert_eq!((depth(&out), depth(&dead)), (put as u64, 0), "{}", world.errors());
+    assert!(conflicts() > 0 && stats.rolled_back.load(Ordering::Relaxed) == conflicts(), "{stats:?}");
 }
 
 /// A message that was given back was forgotten if its unit of work could not begin, and its key stayed busy until the flow was loaded again.

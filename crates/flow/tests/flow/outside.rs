@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quayline_store::Store;
-use quayline_store::queue::{DEAD_LETTER, Message};
+use quayline_store::queue::{DEAD_LETTER, FAILED_ON, FAILURE_CODE, FAILURE_PLACE, Message};
 
 use crate::bridge::{Bridge, PER_ROUND, depth, until_empty};
 use crate::postgres::Postgres;
@@ -284,6 +284,14 @@ fn requests_of_an_outbox_are_repeated_with_the_same_key_until_they_are_accepted(
     assert_eq!(world.get(&dead).payload.as_slice(), b"never sent", "what is rolled back does not leave");
     let refused = world.get(&dead);
     assert!(refused.reason.contains("status 422") && refused.payload.ends_with(b"\ntwo"), "{}", refused.reason);
+    // `quayline queue retry` reads the first property; the node counts the failure that it did not repeat, too.
+    for (name, value) in [(FAILED_ON, "HTTP.OUT"), (FAILURE_CODE, "FLO-057"), (FAILURE_PLACE, "flow test, node send")] {
+        let carried = refused.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice());
+        assert_eq!(carried, Some(value.as_bytes()), "{name}");
+    }
+    let node = &engine.flows()[0].stats.nodes[1];
+    assert_eq!(node.failures.load(Ordering::Relaxed), 3);
+    assert!(node.last_error().is_some_and(|last| last.finding.message.contains("422")), "{:?}", node.last_error());
     let asked = asked.lock().expect("no panic");
     let contents: Vec<&str> = asked.iter().map(|(_, _, content)| content.as_str()).collect();
     assert_eq!(contents, ["one", "one", "one", "two", "three"]);

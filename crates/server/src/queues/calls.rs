@@ -283,7 +283,7 @@ pub(super) async fn settle(asked: &Asked<'_>, name: &str, id: &str) -> Answered 
         "rejected" => {
             async {
                 let mut unit = store.begin()?;
-                if let Err(failed) = claim.move_to_backout(&mut unit, &reason) {
+                if let Err(failed) = claim.move_to_backout(&mut unit, &reason, None) {
                     let (claim, error) = *failed;
                     // The client may settle it otherwise.
                     claims.put_back(name, &asked.client, (id, claim, until));

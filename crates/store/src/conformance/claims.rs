@@ -90,7 +90,7 @@ fn moves(store: &Store) -> Result<(), String> {
     put(store, &queue, &Message::new(*b"a"))?;
     let (held, _) = take(store, &queue)?;
     let mut unit = store.begin().map_err(text)?;
-    let Err(refused) = held.move_to_backout(&mut unit, "no") else {
+    let Err(refused) = held.move_to_backout(&mut unit, "no", None) else {
         return Err("there is no backout queue".to_owned());
     };
     same("status", refused.1.status().digits(), "35")?;
@@ -98,12 +98,17 @@ fn moves(store: &Store) -> Result<(), String> {
     let dead = define(store, QueueDefinition::local(DEAD_LETTER))?;
     let (held, _) = take(store, &queue)?;
     let mut unit = store.begin().map_err(text)?;
-    held.move_to_backout(&mut unit, "the client refused it").map_err(|refused| text(refused.1))?;
+    held.move_to_backout(&mut unit, "the client refused it", None).map_err(|refused| text(refused.1))?;
     unit.commit().map_err(text)?;
     same("depth", queue.facts().map_err(text)?.depth, 0)?;
     same("moved", queue.facts().map_err(text)?.moved, 1)?;
-    let (_held, message) = take(store, &dead)?;
-    same("reason", message.reason.as_str(), "the client refused it")
+    let (held, message) = take(store, &dead)?;
+    same("reason", message.reason.as_str(), "the client refused it")?;
+    drop(held);
+    let outcome = dead.retry(store, 10).map_err(text)?;
+    same("returned", (outcome.returned, outcome.left), (1, 0))?;
+    let (_held, message) = take(store, &queue)?;
+    same("reason", (message.reason.as_str(), message.properties.len()), ("", 0))
 }
 
 /// A waker that counts its wake-ups.

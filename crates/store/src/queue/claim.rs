@@ -8,6 +8,7 @@ use super::get::{GetOutcome, Left, Sought};
 use super::message::{Message, Persistence};
 use super::window::{Held, MessageKey, Select};
 use super::{Queue, QueueOutcome, QueueState, open};
+use crate::roll_back::Cause;
 use crate::store::Inner;
 use crate::{Store, StoreError, Unit};
 
@@ -119,14 +120,20 @@ impl Claim {
         }
     }
 
-    /// Moves the message to the backout queue of its queue, with a reason, as part of a unit of work.
+    /// Moves the message to the backout queue of its queue, with a reason and, if it is known, the cause, as part of a unit of work.
+    /// [`Queue::retry`] can put it back.
     ///
     /// # Errors
     /// [`StoreError::QueueMissing`] if the backout queue does not exist; limits of that queue. The error returns the claim, and the caller must roll
     /// back the unit.
-    pub fn move_to_backout(mut self, unit: &mut Unit, reason: &str) -> Result<(), Box<(Claim, StoreError)>> {
+    pub fn move_to_backout(
+        mut self,
+        unit: &mut Unit,
+        reason: &str,
+        cause: Option<&Cause>,
+    ) -> Result<(), Box<(Claim, StoreError)>> {
         let Some(held) = self.held.take() else { return Ok(()) };
-        match self.put_on_backout_queue(unit, &held, reason) {
+        match self.put_on_backout_queue(unit, &held, reason, cause) {
             Ok(()) => self
                 .queue
                 .leave(unit, self.key, held, self.backout_count, Left::Moved)
@@ -138,13 +145,20 @@ impl Claim {
         }
     }
 
-    fn put_on_backout_queue(&self, unit: &mut Unit, held: &Held, reason: &str) -> Result<(), StoreError> {
+    fn put_on_backout_queue(
+        &self,
+        unit: &mut Unit,
+        held: &Held,
+        reason: &str,
+        cause: Option<&Cause>,
+    ) -> Result<(), StoreError> {
         let target = open(&self.store, self.queue.stored.definition.backout_target())?;
         if target.targets.iter().any(|state| Arc::ptr_eq(state, &self.queue)) {
             return Err(StoreError::QueueMissing { name: target.name });
         }
         let mut message = self.queue.message(self.key, &held.value, 0)?;
         message.reason = reason.to_owned();
+        self.queue.mark_as_failed(&mut message, cause);
         target.put(unit, &message).map(|_| ())
     }
 

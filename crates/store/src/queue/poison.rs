@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use quayline_core::Finding;
 
-use super::message::Persistence;
+use super::message::{Message, Persistence};
 use super::window::{Held, MessageKey};
 use super::{Queue, QueueState, State, open};
 use crate::error::poison_finding;
@@ -107,6 +107,17 @@ impl QueueState {
         }
     }
 
+    /// Adds the properties by which a message on the backout queue tells where and why it failed.
+    pub(super) fn mark_as_failed(&self, message: &mut Message, cause: Option<&Cause>) {
+        message.properties.retain(|(name, _)| !super::of_failure(name));
+        if let Some(Cause { code, place, text }) = cause {
+            let carried = [(super::FAILURE_CODE, code), (super::FAILURE_PLACE, place), (super::FAILURE_TEXT, text)];
+            let carried = carried.map(|(name, value)| (name.to_owned(), value.clone().into_bytes()));
+            message.properties.extend(carried);
+        }
+        message.properties.push((super::FAILED_ON.to_owned(), self.name().into_bytes()));
+    }
+
     /// Moves a message that failed too often to the backout queue, in a separate unit of work.
     pub(super) fn move_away(
         self: &Arc<Self>,
@@ -119,16 +130,12 @@ impl QueueState {
         let mut message = self.message(key, &held.value, 0)?;
         message.reason =
             format!("{count} units of work that got it from {} rolled back ({STO_BACKED_OUT})", self.name());
-        message.properties.retain(|(name, _)| !super::of_failure(name));
+        self.mark_as_failed(&mut message, cause);
         if let Some(Cause { code, place, text }) = cause {
             message.reason.push_str(&format!("; the last at {place}: {text} ({code})"));
-            let carried = [(super::FAILURE_CODE, code), (super::FAILURE_PLACE, place), (super::FAILURE_TEXT, text)];
-            let carried = carried.map(|(name, value)| (name.to_owned(), value.clone().into_bytes()));
-            message.properties.extend(carried);
         } else {
             message.properties.push((super::FAILURE_CODE.to_owned(), STO_BACKED_OUT.to_string().into_bytes()));
         }
-        message.properties.push((super::FAILED_ON.to_owned(), self.name().into_bytes()));
         let mut unit = Unit::begin(store)?;
         target.put(&mut unit, &message)?;
         if held.persistence == Persistence::Persistent {
