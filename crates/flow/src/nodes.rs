@@ -94,7 +94,13 @@ impl Run<'_> {
     async fn validate(&self, work: &mut Work, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
         let mut out = Vec::new();
         let checked = match &self.flow.nodes[at].acknowledging {
-            None => self.lanes.check(at, parcel)?.map(drop),
+            None => self.lanes.check(at, parcel)?.and_then(|documents| match documents {
+                Some(documents) if documents.is_empty() => {
+                    let hint = "send a document; wire `no_match` for messages that have none";
+                    Err(Failure::new(codes::NOT_READABLE, "the message has no document", hint))
+                }
+                _ => Ok(()),
+            }),
             Some(acknowledging) => {
                 let Acknowledged { mut content, rejected } =
                     acknowledging.acknowledge(&parcel.content, self.clock.now_ms() / 1_000);
@@ -169,7 +175,7 @@ impl Run<'_> {
         } else if let Some(parts) = self.fixed_records(at, parcel)? {
             (parts, 0, Rc::clone(&parcel.content))
         } else {
-            let documents = self.lanes.check(at, parcel)??;
+            let documents = self.lanes.check(at, parcel)??.unwrap_or_default();
             (lines(&documents).0, 0, documents.into())
         };
         let message = match (blank, parts.is_empty()) {
@@ -341,7 +347,8 @@ impl Run<'_> {
         // The last message of this unit of work for the file is the one that it has in the end.
         let owner = Owner { flow: self.name.to_string(), node: self.flow.file.nodes[at].name.clone() };
         let entry = crate::outbox::entry(&path, &owner, &parcel.content);
-        if work.files.insert(crate::outbox::key(&path), entry).is_some() {
+        let before = work.files.insert(crate::outbox::key(&path), entry);
+        if before.is_some_and(|before| crate::outbox::content(&before) != Some(&*parcel.content)) {
             let message =
                 "a file has the content of the last message only: two messages of one unit of work have the same name";
             self.warned(at, codes::REPLACED, message.to_owned());

@@ -74,6 +74,11 @@ pub(crate) fn entry(path: &Path, owner: &Owner, content: &[u8]) -> Vec<u8> {
     [&length.to_le_bytes()[..], path.as_bytes(), &owner_length.to_le_bytes(), owner.as_bytes(), content].concat()
 }
 
+/// Returns the content of an entry.
+pub(crate) fn content(entry: &[u8]) -> Option<&[u8]> {
+    read(entry).map(|(_, _, content)| content)
+}
+
 /// Decodes an entry: path, node and content.
 fn read(entry: &[u8]) -> Option<(PathBuf, Option<Owner>, &[u8])> {
     let (length, rest) = entry.split_first_chunk::<4>()?;

@@ -162,13 +162,13 @@ impl<'p> Lanes<'p> {
     }
 
     /// Checks a whole message against its shape. `Ok(Err)` describes the mismatch. The documents are in JSON, one on each line.
-    pub(crate) fn check(&self, at: usize, parcel: &Parcel) -> Result<Result<Vec<u8>, Failure>, Failure> {
-        let Some(pipeline) = &self.pipes.nodes[at].check else { return Ok(Ok(Vec::new())) };
+    pub(crate) fn check(&self, at: usize, parcel: &Parcel) -> Result<Result<Option<Vec<u8>>, Failure>, Failure> {
+        let Some(pipeline) = &self.pipes.nodes[at].check else { return Ok(Ok(None)) };
         Lanes::with(&self.checks[at], pipeline, |lane, outputs| {
             let report = lane.run(&Arc::from("the message"), &parcel.content, outputs);
             let documents = outputs[0].take();
             if report.is_good() {
-                return Ok(Ok(documents));
+                return Ok(Ok(Some(documents)));
             }
             Ok(Err(Failure::unreadable(codes::NOT_READABLE, report, "the message does not fit its shape")))
         })

@@ -487,7 +487,8 @@ impl<'p> Run<'p> {
     fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel, number: u64) {
         self.traced(at, terminal, parcel);
         let wire = self.flow.file.nodes[at].wire(terminal);
-        if matches!(terminal, "no_match" | "incomplete") && wire.is_empty() {
+        let kind = self.flow.file.nodes[at].kind.name;
+        if wire.is_empty() && (terminal == "no_match" || kind == "aggregate" && terminal != "failure") {
             self.stats.nodes[at].dropped();
         }
         for to in wire.iter().rev() {

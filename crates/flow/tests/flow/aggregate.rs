@@ -120,6 +120,13 @@ fn a_dropped_incomplete_group_is_counted() {
     let flows = engine.flows();
     until("the group leaves", || flows[0].stats.nodes[1].dropped.load(Ordering::Relaxed) == 1);
     until("the unit of work ends", || kept(&world.store) == 0);
+    drop(engine);
+    let engine = world.engine(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"group\"\n[node.group]\ntype = \"aggregate\"\ntimeout = \"200ms\"\nout = []\n",
+    );
+    world.put(&input, &part("a", "a1", false));
+    let flows = engine.flows();
+    until("the group leaves", || flows[0].stats.nodes[1].dropped.load(Ordering::Relaxed) == 1);
 }
 
 #[test]
@@ -141,6 +148,9 @@ fn what_completes_a_group_is_checked() {
     let wrong = |properties: &str| world.compile(&flow(0, properties)).expect_err("an error").to_string();
     assert!(wrong("").contains("nothing completes a group"));
     assert!(wrong("count = \"2\"\ntimeout = \"1s\"").contains("`incomplete`, which is not wired"));
+    // Messages that the flow file sends to `incomplete` were gone.
+    let found = wrong("timeout = \"1s\"\nincomplete = \"put\"");
+    assert!(found.contains("without `count` or `last`, a group is complete when its time is over"), "{found}");
 }
 
 /// The child process. Without the variable, this test does nothing.

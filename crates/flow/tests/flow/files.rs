@@ -53,7 +53,7 @@ fn files_that_get_a_new_content_are_counted() {
     let stats = std::sync::Arc::clone(&engine.flows()[0].stats);
     let node = &stats.nodes[2];
     // The first unit of work has two messages for the file, the second writes the same content, the third another one.
-    for (number, (message, warnings)) in [("a\nb\n", 1), ("b\n", 1), ("c\n", 2)].into_iter().enumerate() {
+    for (number, (message, warnings)) in [("a\nb\n", 1), ("b\nb\n", 1), ("c\n", 2)].into_iter().enumerate() {
         world.put(&input, &Message::new(message));
         until("it commits", || stats.committed.load(Ordering::Relaxed) > number as u64);
         let last = message.trim_end().rsplit('\n').next().unwrap_or_default();

@@ -78,6 +78,24 @@ fn a_message_that_fits_nowhere_is_not_dropped_unless_the_flow_says_so() {
     }
 }
 
+/// Such messages left by `out`: an order without content had the answer of a good one.
+#[test]
+fn a_message_without_a_document_does_not_fit_its_shape() {
+    for content in ["", " \n", "[]"] {
+        let world = World::new();
+        world.write("order.shape", ORDER);
+        let (input, output, rest) = (world.queue("IN"), world.queue("OUT"), world.queue("REST"));
+        let _engine = world.engine(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"order.shape\"\nout = \"check\"\n\
+             [node.check]\ntype = \"validate\"\nout = \"put\"\nno_match = \"rest\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n[node.rest]\ntype = \"queue_output\"\nqueue = \"REST\"\n",
+        );
+        world.put(&input, &Message::new(content));
+        assert_eq!(world.get(&rest).payload, content.as_bytes());
+        assert_eq!(output.facts().expect("facts").depth, 0, "{content:?}");
+    }
+}
+
 #[test]
 fn a_label_names_the_next_node() {
     let world = World::new();

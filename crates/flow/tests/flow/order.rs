@@ -146,6 +146,19 @@ fn a_flow_is_replaced_without_losing_or_repeating_a_message() {
     assert!(!engine.stop("unknown") && engine.remove("test") && engine.flows().is_empty());
 }
 
+/// The setting had no effect and no finding.
+#[test]
+fn a_commit_count_and_an_order_contradict_each_other() {
+    let world = World::new();
+    for order in ["by_queue", "by_user", "by_key\"\norder_key = \"envelope.property_key"] {
+        let text = flow(&format!("commit_count = 2\norder = \"{order}\""), 0);
+        let found = world.compile(&text).expect_err("an error").to_string();
+        assert!(found.contains("FLO-010") && found.contains("a unit of work of its own"), "{found}");
+    }
+    world.compile(&flow("commit_count = 2\norder = \"none\"", 0)).expect("no order");
+    world.compile(&flow("commit_count = 1\norder = \"by_queue\"", 0)).expect("one message");
+}
+
 #[test]
 fn several_messages_share_a_unit_of_work() {
     let world = World::new();

@@ -228,7 +228,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional(
                 "commit_count",
                 Form::Number(1, 10_000),
-                "messages in one unit of work, if that many wait. Default 1",
+                "messages in one unit of work, if that many wait; 1 in an order. Default 1",
             ),
             optional(
                 "commit_interval",
@@ -636,7 +636,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "name of the numbers of acknowledgments, from 1, without gap or repetition. Nodes may share it. Default `FLOW.NODE`",
             ),
         ],
-        help: "Checks the whole message against its shape, and acknowledges interchanges. In JSON and XML, it checks names, mandatory members, lengths, numbers and occurrences of lists.",
+        help: "Checks the whole message against its shape, and acknowledges interchanges. A message without a document does not fit. In JSON and XML, it checks names, mandatory members, lengths, numbers and occurrences of lists.",
     },
     NodeKind {
         name: "partner_receive",

@@ -443,6 +443,22 @@ impl Reader<'_> {
             "record_read" | "record_delete" if !has("key") && !matches!(node.text("mode"), Some("FIRST" | "LAST")) => {
                 Some(("there is no key, and the mode needs one", "set `key`, or `mode = \"FIRST\"`"))
             }
+            "queue_input"
+                if node.number("commit_count") > Some(1) && !matches!(node.text("order"), None | Some("none")) =>
+            {
+                Some((
+                    "in an order, each message has a unit of work of its own",
+                    "leave out `commit_count`, or `order`",
+                ))
+            }
+            "aggregate"
+                if !has("count") && !has("last") && node.wires.iter().any(|wire| wire.terminal == "incomplete") =>
+            {
+                Some((
+                    "without `count` or `last`, a group is complete when its time is over, and leaves by `out`",
+                    "wire `out`, and leave out `incomplete`",
+                ))
+            }
             "aggregate" if !has("count") && !has("last") && !has("timeout") => {
                 Some(("nothing completes a group", "set `count`, `last` or `timeout`"))
             }
