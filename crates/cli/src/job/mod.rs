@@ -363,6 +363,13 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     let before = jobs.repository.execution(id).map_err(batch)?;
     let mut given = if args.same_params { before.parameters.clone() } else { Parameters::new() };
     given.extend(parameters(&args.parameters)?);
+    let left: Vec<_> =
+        before.parameters.keys().filter(|name| !given.contains_key(*name)).map(|name| format!("`{name}`")).collect();
+    if !left.is_empty() {
+        let names = left.join(", ");
+        console
+            .paragraph(&format!("execution {id} had {names}, and this one does not: --same-params reuses parameters"));
+    }
     let file = match &args.file {
         Some(path) => JobFile::open(path)?,
         None => {
@@ -453,16 +460,24 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, is_restartable: bool, cons
     // Do not offer a restart that cannot succeed.
     let can_restart = execution.cause.as_ref().is_none_or(|cause| !cause.starts_with("quayline.StartLimitReached"));
     if exit != Exit::Done && is_restartable && can_restart {
-        console.paragraph(&format!("to continue: quayline job restart {}{}", execution.id, jobs.place));
+        console.paragraph(&format!("to continue: {}", restart_of(&execution, &jobs.place)));
     }
     jobs.close(exit)
+}
+
+/// Returns the command that restarts an execution with the same parameters.
+fn restart_of(execution: &Execution, place: &str) -> String {
+    let same = if execution.parameters.is_empty() { "" } else { " --same-params" };
+    format!("quayline job restart {}{same}{place}", execution.id)
 }
 
 fn told(jobs: &Jobs, console: &Console) {
     for execution in &jobs.recovered {
         console.paragraph(&format!(
-            "execution {} of {} is FAILED: the process that ran it ended; quayline job restart {}{} continues it",
-            execution.id, execution.job, execution.id, jobs.place
+            "execution {} of {} is FAILED: the process that ran it ended; {} continues it",
+            execution.id,
+            execution.job,
+            restart_of(execution, &jobs.place)
         ));
     }
 }

@@ -116,6 +116,29 @@ fn findings_say_where_and_what_to_do() {
     assert!(ran.err().contains("error[JOB-021]"), "{}", ran.err());
 }
 
+/// The printed command left the parameters out: the restarted job read the default file and completed with the data of two days.
+#[test]
+fn the_printed_restart_keeps_the_parameters() {
+    let world = world();
+    world.write("job.xml", job().replace("in.txt", "#{jobParameters['day']}?:in.txt;"));
+    let failed = world.run("job start job.xml --param day=monday.txt");
+    failed.code(1);
+    let command =
+        failed.err().split("to continue: quayline ").nth(1).and_then(|rest| rest.lines().next()).map(str::to_owned);
+    let command = command.unwrap_or_else(|| panic!("no command: {}", failed.err()));
+    assert!(command.starts_with("job restart 1 --same-params"), "{command}");
+    world.write("monday.txt", "one\ntwo\n");
+    world.run(&command).code(0);
+    assert_eq!(world.read("out.txt"), b"one\ntwo\n");
+    world.run("job start job.xml --param day=tuesday.txt").code(1);
+    let restarted = world.run("job restart 3");
+    assert!(
+        restarted.err().contains("execution 3 had `day`, and this one does not: --same-params"),
+        "{}",
+        restarted.err()
+    );
+}
+
 #[test]
 fn a_reject_of_a_writer_names_its_line_and_a_check_names_wrong_properties() {
     let world = World::with([("in.txt", b"0001ADA\n0002GRACE\n0001TWICE\n0003JEAN\n".as_slice())]);
