@@ -49,7 +49,7 @@ impl Clone for Box<dyn ControlNumbers> {
     }
 }
 
-/// Consecutive numbers for each level, regardless of the partners. 999,999,999 is followed by 1.
+/// Consecutive numbers for each level, regardless of the partners. [`CountedNumbers::last`] is followed by 1.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CountedNumbers {
     /// The next ISA13 or data element 0020 of UNB.
@@ -60,8 +60,6 @@ pub struct CountedNumbers {
     pub transaction: u64,
 }
 
-const LAST: u64 = 999_999_999;
-
 impl Default for CountedNumbers {
     /// Returns counters that begin at 1.
     fn default() -> Self {
@@ -70,6 +68,15 @@ impl Default for CountedNumbers {
 }
 
 impl CountedNumbers {
+    /// Returns the last number: nine digits in X12, and 14 in EDIFACT, where data elements 0020, 0048 and 0062 are an..14.
+    #[must_use]
+    pub fn last(standard: Standard) -> u64 {
+        match standard {
+            Standard::X12 => 999_999_999,
+            Standard::Edifact => 99_999_999_999_999,
+        }
+    }
+
     fn of(&mut self, level: Level) -> &mut u64 {
         match level {
             Level::Interchange => &mut self.interchange,
@@ -82,7 +89,7 @@ impl CountedNumbers {
 impl ControlNumbers for CountedNumbers {
     fn next(&mut self, key: &ControlKey<'_>) -> String {
         let number = self.of(key.level);
-        let taken = if (1..=LAST).contains(number) { *number } else { 1 };
+        let taken = if (1..=CountedNumbers::last(key.standard)).contains(number) { *number } else { 1 };
         *number = taken + 1;
         match (key.standard, key.level) {
             // ST02 has at least four digits.
@@ -94,7 +101,7 @@ impl ControlNumbers for CountedNumbers {
     fn given(&mut self, key: &ControlKey<'_>, number: &[u8]) {
         let digits = core::str::from_utf8(number).ok().map(str::trim).and_then(|text| text.parse::<u64>().ok());
         let next = self.of(key.level);
-        if let Some(number) = digits.filter(|number| *number <= LAST) {
+        if let Some(number) = digits.filter(|number| *number <= CountedNumbers::last(key.standard)) {
             *next = (*next).max(number + 1);
         }
     }
@@ -120,9 +127,13 @@ mod tests {
     #[test]
     fn numbers_count_skip_what_was_given_and_begin_anew_at_the_end() {
         let key = |level| ControlKey { standard: Standard::X12, level, sender: b"A", receiver: b"B" };
-        let mut numbers = CountedNumbers { interchange: LAST, ..CountedNumbers::default() };
-        assert_eq!(numbers.next(&key(Level::Interchange)), "999999999");
-        assert_eq!(numbers.next(&key(Level::Interchange)), "1");
+        for (standard, last) in [(Standard::X12, "999999999"), (Standard::Edifact, "99999999999999")] {
+            let key = ControlKey { standard, ..key(Level::Interchange) };
+            let mut numbers =
+                CountedNumbers { interchange: CountedNumbers::last(standard), ..CountedNumbers::default() };
+            assert_eq!([numbers.next(&key), numbers.next(&key)], [last, "1"]);
+        }
+        let mut numbers = CountedNumbers::default();
         let mark = numbers.mark();
         numbers.given(&key(Level::Transaction), b"0017");
         numbers.given(&key(Level::Transaction), b"0003");

@@ -131,6 +131,10 @@ impl Ledger {
                     "`keep-interchanges = \"all\"` in the partner's settings keeps later interchanges as they come; the documents of this one have their own bytes"
                 }
                 (Kind::Group, _) => "a group has no bytes of its own; its interchange and its documents have",
+                (Kind::Transaction, Way::Sent) if entry.details.parent != 0 => {
+                    let parent = entry.details.parent;
+                    &format!("the interchange has the bytes of a sent document: see entry {parent}")
+                }
                 _ => "set keep = \"all\" in the partner's settings",
             };
             return Err(Finding::error(codes::NO_BYTES, Fault::Caller, message).hint(hint).into());

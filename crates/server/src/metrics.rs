@@ -185,7 +185,9 @@ impl OperationMetrics {
     /// Returns the total costs of all requests.
     fn class(&self, name: String) -> ProfileClass {
         let seconds = |times: &Times| times.sum_ns.load(Ordering::Relaxed) as f64 / 1e9;
-        let phases = PHASES.into_iter().map(|phase| (phase, seconds(&self.phases[phase])));
+        // The total ends when the answer is complete. What the system and the client take after that is in the metrics only.
+        let phases = PHASES.into_iter().filter(|phase| *phase != Phase::Write);
+        let phases = phases.map(|phase| (phase, seconds(&self.phases[phase])));
         let buckets = self.total.buckets.iter().enumerate();
         let buckets = buckets.map(|(bucket, count)| (bound_seconds(bucket), count.load(Ordering::Relaxed)));
         ProfileClass {
@@ -530,11 +532,14 @@ mod tests {
             let thread = metrics.of("op");
             thread.phase(Phase::Call, Duration::from_millis(ms - 1));
             thread.answered(status, 10, Duration::from_millis(ms));
+            thread.phase(Phase::Write, Duration::from_millis(10 * ms));
         }
         let profile = metrics.profile(Duration::from_secs(1));
         let [class] = &profile.classes[..] else { panic!("{profile:?}") };
         assert_eq!((class.name.as_str(), class.count, class.bytes_out), ("op", 2, 20));
         assert_eq!((class.wall_s, class.phase_each(Phase::Call)), (0.103, Some(0.0505)));
+        // The phases were sixteen times the whole: the time after an answer is not a part of it.
+        assert!(class.unaccounted_share() >= 0.0, "{}", class.unaccounted_share());
         assert!((0.1..0.11).contains(&class.percentile(100.0).unwrap()), "{:?}", class.times);
         // The reader of JSON may be off by one in the last bit of a bound.
         assert_eq!(Profile::from_json(&profile.json()).unwrap().classes[0].phases, class.phases);

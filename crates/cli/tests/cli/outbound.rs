@@ -257,6 +257,31 @@ fn control_numbers_never_repeat_in_a_run() {
     }
 }
 
+/// Interchange references of EDIFACT have up to 14 digits. A number of more than nine was written into each interchange.
+#[test]
+fn control_numbers_of_edifact_have_14_digits() {
+    let world = examples();
+    world.write("edi/orders.guide", include_str!("../../../../examples/edi/orders.guide"));
+    world.write("s.shape", "d\n  no text(10)\n  part text(10)\n").write(
+        "m.qmap",
+        "map \"x\"\nsource \"s.shape\"\ntarget order \"edi/orders.guide\"\nomit standard\ninterchange.receiver = part\n\
+         make BGM {\n  BGM01.BGM01-1 = \"220\"\n  BGM02 = no\n}\n\
+         make DTM {\n  DTM01.DTM01-1 = \"137\"\n  DTM01.DTM01-2 = \"20260401\"\n  DTM01.DTM01-3 = \"102\"\n}\nmake UNS {\n  UNS01 = \"S\"\n}\n",
+    );
+    world.write("d.jsonl", "{\"no\":\"1\",\"part\":\"A\"}\n{\"no\":\"2\",\"part\":\"B\"}\n");
+    let run = |first: &str, expected: [&str; 2]| {
+        let ran = world.run(&format!(
+            "translate -m m.qmap d.jsonl --sender 14:US --receiver 14:THEM --control-number {first} --output-level envelope"
+        ));
+        ran.code(0);
+        let out = ran.out();
+        let numbers: Vec<&str> = out.split("UNZ+1+").skip(1).filter_map(|rest| rest.split('\'').next()).collect();
+        assert_eq!(numbers, expected, "{out}");
+    };
+    run("99999999999998", ["99999999999998", "99999999999999"]);
+    run("99999999999999", ["99999999999999", "1"]);
+}
+
 /// Regression: GS07 stayed X, and ISA11 stayed the repetition separator, without a finding.
 #[test]
 fn envelope_values_of_agency_and_standards_take_effect_or_are_refused() {

@@ -48,6 +48,18 @@ fn rejected_interchanges_are_kept_as_they_came_by_default() {
     assert_eq!((entries[3].state, bytes(&world, entries[3].id).expect("kept")), (State::Unrouted, cut.into()));
 }
 
+/// The remedy was the setting that the partner has.
+#[test]
+fn the_bytes_of_a_sent_document_are_in_its_interchange() {
+    let world = World::new();
+    world.sent("order", &["A1"]);
+    let sent = |kind| world.entries(kind).into_iter().find(|entry| entry.way == Way::Sent).expect("sent").id;
+    let found = bytes(&world, sent(Kind::Transaction)).expect_err("in the interchange").to_string();
+    let interchange = sent(Kind::Interchange);
+    assert!(found.contains("PTN-302") && found.contains(&format!("see entry {interchange}")), "{found}");
+    assert!(bytes(&world, interchange).expect("kept").starts_with(b"ISA"));
+}
+
 #[test]
 fn the_policy_keeps_all_or_none_and_a_purge_removes_the_bytes_first() {
     let world = World::with("usage = \"both\"\nkeep-interchanges = \"all\"\nkeep-interchanges-days = 30", "");

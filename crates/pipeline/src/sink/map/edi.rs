@@ -188,7 +188,7 @@ pub(crate) fn counted_from(
     let Some(standard) = standard else { return };
     envelope.retain_mut(|(name, value)| {
         let Some((level, field)) = HeaderField::named(standard, name) else { return true };
-        let number = value.parse::<u64>().ok().filter(|number| (1..=999_999_999).contains(number));
+        let number = value.parse::<u64>().ok().filter(|number| (1..=CountedNumbers::last(standard)).contains(number));
         let (true, Some(number)) = (field.name == "control_number", number) else { return true };
         match level {
             Level::Interchange => numbers.interchange = number,
