@@ -72,7 +72,13 @@ fn of_program(args: &ApiNewArgs, console: &Console, written: &mut NewFiles) -> R
         ProgramProposal::new(&layout, ProposedProgram { from, name: &name, operation: &args.operation })?;
     copies.iter().try_for_each(|(from, to)| written.copy(from, to)).map_err(|error| error.findings())?;
     compile(&name, &service, &api, root)?;
+    let file = shown(&places[0]);
     put(root, places, [&service, &api], written)?;
+    if service.contains("\nkind = \"http\" ") {
+        console.paragraph(&format!(
+            "before you serve it: write the address of the program into [provider] of {file}, which has a placeholder"
+        ));
+    }
     say_next(root, written, console);
     Ok(Exit::Done)
 }
