@@ -200,10 +200,10 @@ fn copybook(args: &ApiNewArgs, folder: &str) -> Result<(String, Vec<(PathBuf, Pa
         copies.push((beside.join(&member), args.project.join("copybooks").join(&member)));
     }
     let mut needed = Vec::new();
-    for (at, (from, to)) in copies.into_iter().enumerate() {
+    for (from, to) in copies {
         if !to.exists() {
             needed.push((from, to));
-        } else if at == 0 || std::fs::read(&from).ok() != std::fs::read(&to).ok() {
+        } else if std::fs::read(&from).ok() != std::fs::read(&to).ok() {
             let finding = argument(format!("{} already exists, and is not {}", shown(&to), shown(&from)));
             return Err(finding.hint("name the copybook of the project, or rename one of them").into());
         }

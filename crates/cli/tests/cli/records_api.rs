@@ -229,9 +229,9 @@ fn a_source_takes_its_copy_members_into_a_new_project() {
         next: choose under [serve.authentication] of deep/proj/quayline.toml how clients authenticate; then quayline serve deep/proj
     "#]]);
     // The command said that the API can be served, and each call was a 503.
-    let ibm = world.run("api new src/QUOTE.cbl --project other --dialect ibm");
+    let ibm = world.run("api new src/QUOTE.cbl --project remote --dialect ibm");
     let told =
-        ibm.code(0).err().contains("write the address of the program into [provider] of other/services/quote.toml");
+        ibm.code(0).err().contains("write the address of the program into [provider] of remote/services/quote.toml");
     assert!(told, "{}", ibm.err());
     let settings = String::from_utf8(world.read("deep/proj/quayline.toml")).expect("a text");
     let checked = world.run("serve --check deep/proj");
