@@ -41,7 +41,10 @@ impl Exit {
         (Exit::Done, "done; also when the reader of standard output closed it early"),
         (Exit::Rejected, "data was rejected; the findings say which and why"),
         (Exit::Usage, "usage or configuration: arguments, copybook, settings, a missing file, a full disk"),
-        (Exit::Resumable, "stopped but resumable; run the same command again, with --resume where it has that option, or restart the job"),
+        (
+            Exit::Resumable,
+            "stopped but resumable; run the same command again, with --resume where it has that option, or restart the job",
+        ),
         (Exit::Regression, "a figure of a report or a profile is worse than before"),
         (Exit::OutOfTolerance, "a prediction is further from the measurement than its tolerance"),
         (Exit::Untrustworthy, "a measurement cannot be trusted; the findings say why"),

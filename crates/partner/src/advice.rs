@@ -16,7 +16,7 @@ use quayline_edi::acknowledge::Stamp;
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Header, Rules, Segment, Standard};
 use quayline_project::partner::{AdviceKind, Settings};
 
-use crate::advice_text::{AdviceText, Loss, REASONS_MAX, cut};
+use crate::advice_text::{AdviceText, Loss, REASONS_MAX, ted_and_nte};
 use crate::book::{LoadedGuides, PLACEHOLDER};
 use crate::codes;
 use crate::desk::Desk;
@@ -371,12 +371,9 @@ fn written_824(
         segment(&[&oti[..], &[&group, &number, &document, &version]].concat())
     });
     for reason in reasons {
-        let first = cut(reason, 60)[0];
+        let (first, rest) = ted_and_nte(reason);
         segments.push(segment(&["TED", "024", first]));
-        let rest = reason[first.len()..].trim_start();
-        if !rest.is_empty() {
-            segments.extend(cut(rest, 80).into_iter().map(|piece| segment(&["NTE", "", piece])));
-        }
+        segments.extend(rest.into_iter().map(|piece| segment(&["NTE", "", piece])));
     }
     let count = (segments.len() + 1).to_string();
     segments.push(segment(&["SE", &count, "0001"]));

@@ -172,6 +172,18 @@ impl AdviceText {
                     format!("text {number} of the advice is longer than {LINES_MAX} lines of {LINE_MAX} characters");
                 return refuse(message, "shorten the text, or divide it into several texts");
             }
+            let pieces = match self.standard() {
+                Standard::X12 => {
+                    let (first, rest) = ted_and_nte(&text);
+                    [&[first], &rest[..]].concat()
+                }
+                Standard::Edifact => self.error_lines(&text).1,
+            };
+            if loses_blanks(&pieces) {
+                let message =
+                    format!("text {number} of the advice has several blanks in a row where it is divided into lines");
+                return refuse(message, "write one blank there: the ends of lines have none");
+            }
             kept.push(text);
         }
         Ok(kept)
@@ -254,8 +266,21 @@ fn name_of(c: char) -> String {
     if c.is_control() || c.is_whitespace() { format!("U+{:04X}", u32::from(c)) } else { format!("\"{c}\"") }
 }
 
+/// Returns TED02 and the texts of the NTE segments after it.
+pub(crate) fn ted_and_nte(reason: &str) -> (&str, Vec<&str>) {
+    let first = cut(reason, 60)[0];
+    let rest = reason[first.len()..].trim_start();
+    (first, if rest.is_empty() { Vec::new() } else { cut(rest, 80) })
+}
+
+/// Returns true if more than one character is missing between two pieces of one text.
+fn loses_blanks(pieces: &[&str]) -> bool {
+    let place = |piece: &str| piece.as_ptr() as usize;
+    pieces.windows(2).any(|two| place(two[1]) - place(two[0]) > two[0].len() + 1)
+}
+
 /// Splits a text into pieces of at most `most` characters, at spaces if there are any.
-pub(crate) fn cut(text: &str, most: usize) -> Vec<&str> {
+fn cut(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text;
     let mut pieces = Vec::new();
     while let Some((end, _)) = rest.char_indices().nth(most) {

@@ -78,6 +78,8 @@ fn a_command_advises_of_any_received_document() {
         ("caf\u{e9}", "contains \"\u{e9}\"", "remove \"\u{e9}\" from the text"),
         ("  lead trail  ", "begins or ends with white space", "remove the white space"),
         ("end\n", "begins or ends with white space", "remove the white space"),
+        (&format!("{}   {}", "y".repeat(60), "z".repeat(60)), "has several blanks in a row where", "write one blank"),
+        (&format!("{} {}  x", "y".repeat(60), "z".repeat(80)), "has several blanks in a row where", "write one blank"),
     ] {
         let wrong = advise(AdviceOutcome::Rejected, &[text.to_owned()]).expect_err(text);
         let finding = &wrong.0[0];
