@@ -48,7 +48,10 @@ pub(crate) enum UnitKind {
         limit: u16,
     },
     Skip,
-    Drop,
+    Drop {
+        /// Ordinal and output of the document around it; outside of any, it omits all that follow.
+        document: Option<(u32, u16)>,
+    },
     Raise,
     Envelope {
         name: u16,
@@ -129,7 +132,8 @@ impl Lower<'_> {
         units: &mut Vec<Unit>,
     ) {
         let depth = self.locals.len();
-        let mut ended: Option<Span> = None;
+        // The statement that leaves the block, and the units up to it.
+        let (mut ended, mut len): (Option<Span>, _) = (None, None);
         for statement in body {
             if let Some(span) = ended.take() {
                 let line = self.line(span);
@@ -140,10 +144,11 @@ impl Lower<'_> {
                 break;
             }
             self.statement_into(statement, context, guards, units);
-            if matches!(statement.kind, StmtKind::Skip | StmtKind::Drop) {
-                ended = Some(statement.span);
+            if len.is_none() && matches!(statement.kind, StmtKind::Skip | StmtKind::Drop) {
+                (ended, len) = (Some(statement.span), Some(units.len()));
             }
         }
+        units.truncate(len.unwrap_or(usize::MAX));
         for at in (depth..self.locals.len()).rev() {
             let local = &self.locals[at];
             if !local.used && !local.span.eq(&Span::default()) {
@@ -182,7 +187,13 @@ impl Lower<'_> {
                 });
                 self.push(id, UnitKind::Raise, Reads::default(), &[], guards, units);
             }
-            StmtKind::Drop => self.push(id, UnitKind::Drop, Reads::default(), &[], guards, units),
+            StmtKind::Drop => {
+                let document = context.address.first().and_then(|step| match step {
+                    Step::Document { output, ordinal } => Some((*ordinal, *output)),
+                    _ => None,
+                });
+                self.push(id, UnitKind::Drop { document }, Reads::default(), &[], guards, units);
+            }
             StmtKind::Skip => {
                 if self.loops_open == 0 {
                     self.error(

@@ -256,6 +256,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     #[cold]
     fn missing(&mut self, open: Open, bits: u128) {
+        if self.dropped {
+            return;
+        }
         let plan = &self.plan.outputs[usize::from(open.output)];
         let missing: Vec<NodeId> = plan
             .shape

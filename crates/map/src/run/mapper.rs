@@ -12,7 +12,7 @@ use super::emit::Target;
 use super::fault::{RunFault, What};
 use crate::host::{Host, Outputs};
 use crate::observe::{Observer, Unwatched};
-use crate::plan::{Action, MapPlan, Op, ScopeId, StatementId};
+use crate::plan::{Action, LoopPlan, MapPlan, Op, ScopeId, StatementId};
 use crate::value::{Arena, NONE, Val, small};
 
 /// Maps one document after another: drive it as the [`Sink`] of the source, then call [`Mapper::outcome`].
@@ -123,6 +123,8 @@ struct Activation {
     /// Number of open target nodes below this block.
     depth: usize,
     over: bool,
+    /// What to restore at its end, if it makes documents.
+    dropped_outside: Option<bool>,
 }
 
 /// If the memory of the variables exceeds this many bytes, it is released between documents.
@@ -286,7 +288,14 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         if let Some(cursor) = self.cursors.first_mut() {
             *cursor = base;
         }
-        self.activations.push(Activation { block: plan.root, pc: 0, frames: 1, depth: 0, over: false });
+        self.activations.push(Activation {
+            block: plan.root,
+            pc: 0,
+            frames: 1,
+            depth: 0,
+            over: false,
+            dropped_outside: None,
+        });
     }
 
     /// Opens a frame for an occurrence.
@@ -344,6 +353,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                 frames: self.open.len(),
                 depth: self.target.depth(),
                 over,
+                dropped_outside: plan.makes_documents.then_some(self.dropped_outside),
             });
         }
     }
@@ -352,7 +362,8 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         if self.activations.last().is_some_and(|activation| activation.frames == self.open.len() && self.open.len() > 1)
         {
             self.advance(u32::MAX, None);
-            self.activations.pop();
+            let ended = self.activations.pop();
+            self.restore(ended.and_then(|activation| activation.dropped_outside));
         }
         let plan = &self.plan.scopes[usize::from(scope)];
         if !plan.picks.is_empty() || !plan.folds.is_empty() {
@@ -468,6 +479,20 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
+    /// Runs the body of a loop for one kept occurrence.
+    fn body(&mut self, over: &LoopPlan) {
+        let before = over.makes_documents.then_some(self.dropped_outside);
+        self.block(over.body);
+        self.restore(before);
+    }
+
+    /// Ends the effect of a `drop` outside of the documents of an occurrence.
+    fn restore(&mut self, dropped_outside: Option<bool>) {
+        if let Some(before) = dropped_outside {
+            (self.dropped, self.dropped_outside) = (before, before);
+        }
+    }
+
     /// Runs a loop over kept occurrences.
     pub(super) fn kept_loop(&mut self, number: u16) {
         let plan = self.plan;
@@ -490,7 +515,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let mut at = first;
         while at != NONE && !self.has_enough(over.limit) {
             self.cursors[usize::from(over.cursor)] = at;
-            self.block(over.body);
+            self.body(over);
             at = match self.slots.get(at as usize) {
                 Some(Val::Link { next, .. }) => *next,
                 _ => NONE,
@@ -575,7 +600,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                 return;
             }
             self.cursors[usize::from(over.cursor)] = at;
-            self.block(over.body);
+            self.body(over);
         }
     }
 
