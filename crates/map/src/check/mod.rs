@@ -101,6 +101,12 @@ pub trait LeafRules: core::fmt::Debug {
         None
     }
 
+    /// Returns true if a leaf that takes 64-bit floats keeps no more digits than a 32-bit float, such as a hexadecimal COMP-1.
+    fn is_short_float(&self, output: usize, leaf: NodeId) -> bool {
+        let _ = (output, leaf);
+        false
+    }
+
     /// Returns the formats of the dates that a source leaf holds as text, such as `CCYYMMDD`; nothing if it may hold other texts.
     fn source_dates(&self, leaf: NodeId) -> &'static [&'static str] {
         let _ = leaf;

@@ -1,6 +1,6 @@
 //! Target side of a run: open nodes, type checks, completeness.
 
-use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, read_number};
+use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, is_kept_by_float, read_number};
 
 use super::fault::What;
 use super::mapper::{Flow, Mapper};
@@ -431,7 +431,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let fitted = if fits(plan.fit, val) {
             val
         } else {
-            match self.fitted(plan.fit, *val) {
+            match self.fitted(plan.fit, target, *val) {
                 Ok(fitted) => {
                     made = fitted;
                     &made
@@ -572,7 +572,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     /// Converts a value for a leaf of this type, if the quick check did not already accept it.
     #[inline(never)]
-    fn fitted(&mut self, fit: Fit, val: Val) -> Result<Val, What> {
+    fn fitted(&mut self, fit: Fit, target: u32, val: Val) -> Result<Val, What> {
         match (fit, val) {
             (Fit::Text { max }, Val::Ascii(bytes)) => {
                 if bytes.len <= max {
@@ -633,7 +633,13 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     reason = "the nearest 32-bit float is what is wanted, checked to be finite"
                 )]
                 let narrow = x as f32;
-                if narrow.is_finite() { Ok(Val::Float32(narrow)) } else { Err(What::Float) }
+                if !narrow.is_finite() {
+                    return Err(What::Float);
+                }
+                if !is_kept_by_float(Value::Float64(x), Value::Float32(narrow)) && !self.rounded.contains(&target) {
+                    self.rounded.push(target);
+                }
+                Ok(Val::Float32(narrow))
             }
             (Fit::Text { .. }, _) => Err(What::Kind { wanted: "text" }),
             (Fit::Bool, _) => Err(What::Kind { wanted: "a truth value" }),

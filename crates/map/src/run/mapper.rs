@@ -6,10 +6,11 @@
 
 use core::cmp::Ordering;
 
-use quayline_core::{Document, Finding, Limits, NodeId, Severity, Sink, Value};
+use quayline_core::{Code, Document, Finding, Limits, NodeId, Severity, Sink, Value};
 
 use super::emit::Target;
 use super::fault::{RunFault, What};
+use crate::codes;
 use crate::host::{Host, Outputs};
 use crate::observe::{Observer, Unwatched};
 use crate::plan::{Action, LoopPlan, MapPlan, Op, ScopeId, StatementId};
@@ -61,6 +62,8 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) refused_outside: bool,
     pub(super) dropped_outside: bool,
     peak: usize,
+    /// Targets of the document whose 32-bit floats changed the number.
+    pub(super) rounded: Vec<u32>,
 }
 
 /// Outcome of mapping one source document.
@@ -78,9 +81,14 @@ pub struct Outcome {
     pub findings_not_kept: u64,
     /// Most bytes that the map kept of the document.
     pub bytes_kept: usize,
+    /// Leaves, with their outputs, whose 32-bit floats do not give the float back that the map wrote.
+    pub rounded: Vec<(usize, NodeId)>,
 }
 
 impl Outcome {
+    /// Code of a warning about [`Outcome::rounded`].
+    pub const ROUNDED: Code = codes::FLOAT_DIGITS;
+
     /// Returns true if no part of the source document was refused.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -186,12 +194,16 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             refused_outside: false,
             dropped_outside: false,
             peak: 0,
+            rounded: Vec::new(),
         }
     }
 
     /// Returns the outcome of the last document. Call it once for each document, after its end.
     pub fn outcome(&mut self) -> Outcome {
         let findings = self.faults.drain(..).map(|fault| fault.finding(self.plan)).collect();
+        let leaf = |target: u32| &self.plan.targets[target as usize];
+        let leaf = |target| (usize::from(leaf(target).output), leaf(target).node);
+        let rounded = self.rounded.drain(..).map(leaf).collect();
         let outputs = self.plan.outputs.len();
         let counts = core::mem::replace(&mut self.outcome, Counts { written: vec![0; outputs], ..Counts::default() });
         Outcome {
@@ -201,13 +213,14 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             findings,
             findings_not_kept: counts.not_kept,
             bytes_kept: core::mem::take(&mut self.peak),
+            rounded,
         }
     }
 
-    /// Returns true if the last document had no finding, was not dropped and was complete. This is a cheap check before [`Mapper::outcome`].
+    /// Returns true if the last document had no finding, was not dropped, not rounded, and was complete. This is a cheap check before [`Mapper::outcome`].
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0
+        self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0 && self.rounded.is_empty()
     }
 
     /// Returns true if statements run when this node is left: the document, or an occurrence of a list. Until then, values are only kept.
