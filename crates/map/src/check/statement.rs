@@ -386,11 +386,16 @@ impl Lower<'_> {
             .hint = Some("shorten the list".to_owned());
         }
         let goal = self.list_goal(goal);
-        for (number, value) in (0..).zip(values) {
-            let typed = self.expression(value);
+        let typed: Vec<Typed> = values.iter().map(|value| self.expression(value)).collect();
+        let has_value = typed.iter().any(|typed| typed.ty.kind != Kind::Absent);
+        for ((number, value), typed) in (0..).zip(values).zip(typed) {
             let ordinal = self.ordinal();
-            let before = units.len();
+            let (before, findings) = (units.len(), self.findings.len());
+            let keeps_a_place = has_value && typed.ty.kind == Kind::Absent;
             self.emit(id, &goal, typed, Some(ordinal), guards, value.span, units);
+            if keeps_a_place {
+                self.findings.truncate(findings);
+            }
             for unit in &mut units[before..] {
                 if let UnitKind::Emit { target, .. } = &mut unit.kind {
                     target.empty = Some(self.rules.empty_item(goal.output, goal.node));
