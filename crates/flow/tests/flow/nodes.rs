@@ -547,7 +547,7 @@ fn a_map_node_tells_the_floats_that_it_rounds() {
          [node.change]\ntype = \"map\"\nmap = \"m.qmap\"\nout = \"put\"\n\
          [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
     );
-    for (number, text) in [("0.1", "0.1"), ("16777217", "16777216")] {
+    for (number, text) in [("0.5", "0.5"), ("16777217", "16777216.0")] {
         world.put(&input, &Message::new(format!("{{\"d\":{number}}}")));
         assert_eq!(world.get_text(&output), format!("{{\"f\":{text}}}"));
     }
