@@ -7,7 +7,6 @@ mod expression;
 mod fold;
 mod lookup;
 mod loops;
-mod names;
 mod order;
 mod settle;
 mod source;

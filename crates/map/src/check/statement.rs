@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_core::{NodeId, Occurs};
+use quayline_core::{NodeId, Occurs, near};
 
 use super::source::Context;
 use super::target::{Goal, Guard, Step, TargetContext};
@@ -558,7 +558,7 @@ impl Lower<'_> {
         let Some(at) = found else {
             let names: Vec<String> =
                 self.locals.iter().filter(|local| local.mutable).map(|local| local.name.clone()).collect();
-            let hint = super::names::offer(&super::names::nearest(&name.text, names.iter().map(String::as_str)));
+            let hint = near::offer(&near::nearest(&name.text, names.iter().map(String::as_str)));
             self.error(codes::UNKNOWN_VARIABLE, name.span, format!("there is no variable `{}`", name.text)).hint =
                 Some(hint.unwrap_or_else(|| format!("begin it before: var {} = 0", name.text)));
             return;
@@ -723,9 +723,9 @@ impl Lower<'_> {
             return;
         }
         let Some((part, used)) = self.parts.get_mut(&name.text) else {
-            let near = super::names::nearest(&name.text, self.parts.keys().map(String::as_str));
-            let hint = super::names::offer(&near)
-                .unwrap_or_else(|| format!("define it at the top level: part {} {{ … }}", name.text));
+            let near = near::nearest(&name.text, self.parts.keys().map(String::as_str));
+            let hint =
+                near::offer(&near).unwrap_or_else(|| format!("define it at the top level: part {} {{ … }}", name.text));
             self.error(codes::UNKNOWN_PART, name.span, format!("there is no part `{}`", name.text)).hint = Some(hint);
             return;
         };

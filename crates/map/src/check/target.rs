@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use quayline_core::near::{nearest, offer};
 use quayline_core::{NodeId, NodeKind, Occurs, Scalar, Severity, Shape};
 
-use super::names::{nearest, offer};
 use super::types::{Digits, Kind};
 use super::{Absent, Lower, Typed};
 use crate::codes;
