@@ -10,6 +10,7 @@
 
 mod checkpoint;
 mod date_pattern;
+pub mod digest;
 mod document;
 mod expectation;
 mod field_name;
@@ -18,6 +19,7 @@ mod hex;
 mod limits;
 mod moment;
 mod named;
+pub mod near;
 mod number;
 mod position;
 mod preserve;

@@ -22,6 +22,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Counts the letters to insert, drop, change or swap with a neighbour to turn `a` into `b`.
+pub(crate) fn letters_apart(a: &[char], b: &[char]) -> usize {
+    Rows::default().distance(a, b)
+}
+
 fn lower_case(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().flat_map(char::to_lowercase)
 }

@@ -49,7 +49,8 @@ pub(crate) fn evaluate(
     outputs: &mut [OutputBuffer],
     content: &[u8],
 ) -> Result<Vec<Evaluated>, Failure> {
-    expressions.evaluate(lane, outputs, &Arc::from("the message"), content).map_err(|fault| match fault {
+    let evaluated = expressions.evaluate(lane, outputs, &Arc::from("the message"), content);
+    evaluated.map(|(values, _)| values).map_err(|fault| match fault {
         ExpressionFault::Unreadable(report) => {
             Failure::unreadable(codes::NOT_READABLE, *report, "the content of the message does not fit its shape")
         }

@@ -369,6 +369,8 @@ pub(crate) struct LoopPlan {
     pub(crate) streamed: bool,
     /// True if its output is recorded for a later replay.
     pub(crate) recording: bool,
+    /// True if its occurrences make documents, which a `drop` outside of them omits.
+    pub(crate) makes_documents: bool,
     pub(crate) sort: Vec<SortPlan>,
     /// The limit whose count begins again with this loop.
     pub(crate) restarts: Option<u16>,

@@ -169,7 +169,7 @@ stored!(enum Op {
     11 Raise { statement }, 12 Envelope { name, expr, statement }, 13 Record { recording, output }, 14 EndRecord,
     15 Replay { recording, list }, 16 Take(limit),
 });
-stored!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording, sort, restarts, limit, statement });
+stored!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording, makes_documents, sort, restarts, limit, statement });
 stored!(struct SortPlan { expr, order, descending });
 stored!(struct StatementPlan { span, target, sources, raise });
 stored!(struct RaisePlan { severity, message, id, hint });

@@ -108,7 +108,7 @@ impl<'b> ConditionLane<'b> {
         self.loaded.world.set_unit(Some(UnitWorld { now, seed, envelope: Vec::new() }));
         let name = Arc::from("the document");
         match self.loaded.expressions.evaluate(&mut self.lane, &mut self.buffers, &name, document) {
-            Ok(values) => Ok(values.first() == Some(&Evaluated::Truth(true))),
+            Ok((values, _)) => Ok(values.first() == Some(&Evaluated::Truth(true))),
             Err(ExpressionFault::Unreadable(report)) => {
                 let lost = report.lost.map(|Findings(lost)| lost).unwrap_or_default();
                 Err(report.findings.into_iter().chain(lost).collect())

@@ -184,7 +184,7 @@ impl Expressions {
         self.reads_content
     }
 
-    /// Evaluates all expressions for a document; `name` names it in findings.
+    /// Evaluates all expressions for a document; `name` names it in findings. The report has the warnings about the document.
     ///
     /// # Errors
     /// The document cannot be read, or an expression fails on it.
@@ -194,7 +194,7 @@ impl Expressions {
         outputs: &mut [OutputBuffer],
         name: &Arc<str>,
         content: &[u8],
-    ) -> Result<Vec<Evaluated>, ExpressionFault> {
+    ) -> Result<(Vec<Evaluated>, UnitReport), ExpressionFault> {
         let content = if self.reads_content { content } else { b"{}" };
         let report = lane.run(name, content, outputs);
         let line = outputs[0].take();
@@ -206,15 +206,12 @@ impl Expressions {
         }
         let mut values: serde_json::Map<String, serde_json::Value> =
             serde_json::from_slice(&line).map_err(|_| ExpressionFault::Damaged)?;
-        Ok(self
-            .names
-            .iter()
-            .map(|name| match values.remove(name) {
-                Some(serde_json::Value::String(text)) => Evaluated::Text(text),
-                Some(serde_json::Value::Bool(truth)) => Evaluated::Truth(truth),
-                _ => Evaluated::Absent,
-            })
-            .collect())
+        let value = |name: &String| match values.remove(name) {
+            Some(serde_json::Value::String(text)) => Evaluated::Text(text),
+            Some(serde_json::Value::Bool(truth)) => Evaluated::Truth(truth),
+            _ => Evaluated::Absent,
+        };
+        Ok((self.names.iter().map(value).collect(), report))
     }
 }
 

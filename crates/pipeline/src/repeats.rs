@@ -16,6 +16,8 @@ pub(crate) enum RepeatKey {
     Field(usize, Option<FieldIndex>),
     /// A leaf of the source's shape.
     Leaf(NodeId),
+    /// A leaf of an output of a map.
+    Target(usize, NodeId),
     /// Value that identifies a record's type.
     Value(String),
     /// Further findings beyond the limit.
@@ -78,6 +80,19 @@ impl Repeats {
             };
             self.add(note.kind.code(), RepeatKey::Field(of_type, note.field), first, words);
         }
+    }
+
+    /// Merges notes on the records that a map made of the document at `place`.
+    #[cold]
+    pub(crate) fn merge_of_map(&mut self, mut later: Repeats, place: impl Fn() -> Place) {
+        for repeat in later.0.values_mut() {
+            repeat.first = Place { path: repeat.first.path.take(), ..place() };
+        }
+        self.merge(&mut later);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Merges the findings of a later lot.

@@ -38,7 +38,7 @@ pub(crate) trait Target: Send {
     }
 
     /// Counts what is unusual about the document that was accepted last.
-    fn add_repeats(&self, _repeats: &mut Repeats, _place: impl Fn() -> Place) {}
+    fn add_repeats(&mut self, _repeats: &mut Repeats, _place: impl Fn() -> Place) {}
 
     /// Returns the position of the output in the next result of [`Target::drain`]: bytes, columns, or documents for separate files. Documents
     /// accepted later are separate from those before it.
@@ -70,4 +70,6 @@ pub(crate) struct OutputExtent {
     pub(crate) drafts: usize,
     /// For text: the end of the output after it.
     pub(crate) end: u64,
+    /// True if there are notes on them.
+    pub(crate) has_notes: bool,
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use quayline_cache::Cache;
 use quayline_cobol::RecordPlan;
+use quayline_cobol::layout::{Encoding, FieldKind};
 use quayline_core::{Fault, Finding, Findings, Moment, NodeId, Place, Shape, Stored, StoredReader, store_bytes};
 use quayline_edi::GuideDocuments;
 use quayline_edi::Level;
@@ -240,6 +241,13 @@ impl LeafRules for ShapeRules<'_> {
     fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {
         let (reference, expected) = self.guide(output)?.digits_of(leaf)?;
         Some(format!("{reference} is {expected}"))
+    }
+
+    fn is_short_float(&self, output: usize, leaf: NodeId) -> bool {
+        self.record(output, leaf).is_some_and(|(plan, root)| {
+            let field = plan.field_of(NodeId(leaf.0 - root.0)).map(|field| plan.layout().field(field));
+            field.is_some_and(|field| matches!(field.kind, FieldKind::Item(Encoding::Float32(_))))
+        })
     }
 
     fn source_dates(&self, leaf: NodeId) -> &'static [&'static str] {

@@ -14,7 +14,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::file_reader::of_findings;
 use super::limits::limits;
+use super::map::note_warnings;
 use crate::artifact::{Answer, Injected, Item, Processor};
+use crate::context::StepContext;
 use crate::error::Thrown;
 
 /// The project's folder and the properties that a compiled condition depends on.
@@ -67,6 +69,7 @@ impl FilterProcessor {
             lane,
             outputs,
             name: Arc::from(with.name.as_str()),
+            step: with.step.clone(),
             now: i64::try_from(with.job.created_ms.saturating_mul(1_000)).unwrap_or(i64::MAX),
             condition: lease,
         })
@@ -77,6 +80,7 @@ pub(super) struct FilterProcessor {
     lane: UnitLane<'static>,
     outputs: Vec<OutputBuffer>,
     name: Arc<str>,
+    step: Option<Arc<StepContext>>,
     /// Time at which the instance of the job was created, in microseconds. A later restart therefore gets the same results.
     now: i64,
     condition: Lease<Key, Condition>,
@@ -87,7 +91,12 @@ impl Processor for FilterProcessor {
         let condition = self.condition.value;
         condition.world.set_unit(Some(UnitWorld { now: self.now, seed: xxh3_64(item), envelope: Vec::new() }));
         match condition.expressions.evaluate(&mut self.lane, &mut self.outputs, &self.name, item) {
-            Ok(values) => Ok((values.first() == Some(&Evaluated::Truth(true))).then(|| item.clone())),
+            Ok((values, report)) => {
+                if let Some(step) = &self.step {
+                    note_warnings(step, step.counts().read, &report);
+                }
+                Ok((values.first() == Some(&Evaluated::Truth(true))).then(|| item.clone()))
+            }
             Err(ExpressionFault::Unreadable(report)) => {
                 let lost = report.lost.map(|Findings(lost)| lost).unwrap_or_default();
                 Err(of_findings(&Findings(report.findings.into_iter().chain(lost).collect())))

@@ -10,7 +10,9 @@ use std::time::Duration;
 use quayline_cache::{Lease, Pool};
 use quayline_core::{Fault, Finding, Findings, Limits};
 use quayline_edi::EdiWriteError;
-use quayline_pipeline::{CsvTable, FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
+use quayline_pipeline::{
+    CsvTable, FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, UnitReport, UnitWorld, World,
+};
 use quayline_project::{
     EnvelopeValue, JsonRead, JsonWrite, LookupTable, MapFile, ShapeOptions, SourceFormat, TargetFormat, check_envelope,
 };
@@ -155,6 +157,16 @@ pub(super) struct MapProcessor {
     map: Lease<Key, Compiled>,
 }
 
+/// Notes the warnings about an item in the job log.
+pub(super) fn note_warnings(step: &StepContext, number: u64, report: &UnitReport) {
+    for finding in report.warnings() {
+        step.note(finding.code.0, || {
+            let hint = finding.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("item {number}: {}: {}{hint}", finding.code.0, finding.message)
+        });
+    }
+}
+
 impl Processor for MapProcessor {
     fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
         self.items += 1;
@@ -181,12 +193,7 @@ impl Processor for MapProcessor {
             return Err(of_findings(&Findings(found)));
         }
         if let Some(step) = &self.step {
-            for finding in report.warnings() {
-                step.note(finding.code.0, || {
-                    let hint = finding.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-                    format!("item {number}: {}: {}{hint}", finding.code.0, finding.message)
-                });
-            }
+            note_warnings(step, number, &report);
         }
         if is_empty && ended.len() <= prologue {
             return Ok(None);

@@ -92,6 +92,36 @@ fn rows_of_csv_go_through_a_map_and_a_restart() {
 
 const LOOKUP: &str = "map \"m\"\nsource \"in.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(20))\nif not present(names(id).name) { warning \"no name\" code \"N-1\" }\nname = names(id).name ?? \"?\"\n";
 
+/// Numbers that a map or a condition rounds to floats are in the job log.
+#[test]
+fn numbers_that_processors_round_are_in_the_job_log() {
+    let xml = |name: &str, properties: &[(&str, &str)]| {
+        job(
+            3,
+            &[
+                artifact("reader", "fileReader", &[("file", "in.jsonl")]),
+                artifact("processor", name, properties),
+                artifact("writer", "fileWriter", &[("file", &format!("{name}.jsonl"))]),
+            ],
+        )
+    };
+    let world = World::with([
+        ("in.jsonl", b"{\"F\":0.1,\"D\":0.1}\n{\"F\":16777217,\"D\":0.123456789012}\n" as &[u8]),
+        ("in.shape", b"in\n  F float32\n  D float\n"),
+        ("m.qmap", b"source \"in.shape\"\ntarget in \"in.shape\"\n\nF = D\nD = D\n"),
+        ("map.xml", xml("mapProcessor", &[("map", "m.qmap")]).as_bytes()),
+        ("filter.xml", xml("filterProcessor", &[("where", "F &gt; 1"), ("shape", "in.shape")]).as_bytes()),
+    ]);
+    for (number, job, noted) in [
+        (1, "map", "item 2: MAP-225: 1 document has a float with more digits than the 32-bit float F keeps"),
+        (2, "filter", "item 2: CNV-042: 1 document has a number with more digits than the float F keeps"),
+    ] {
+        world.run(&format!("job start {job}.xml")).code(0);
+        let log = world.run(&format!("job log {number}")).code(0).out().to_owned();
+        assert_eq!(log.matches(noted).count(), 1, "{log}");
+    }
+}
+
 /// The property `lookups` names tables; warnings of the map are in the job log, the first ten of a code and then their number.
 #[test]
 fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {

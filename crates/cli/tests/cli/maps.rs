@@ -662,6 +662,28 @@ fn an_absent_value_of_a_list_literal_keeps_its_place_or_is_a_finding() {
     let (out, err) = run("text.json", three, middle);
     let message = "error[MAP-226]: occurrence 2 of `t` has no value, and the target cannot have an empty one";
     assert!(out.is_empty() && err.contains(message), "{out}{err}");
+    // The finding names the field without a value, not the next one that has a value.
+    world.write("abc.shape", "doc\n  a? text(5)\n  b? text(5)\n  c? text(5)\n");
+    for (input, from) in [(r#"{"b":"B"}"#, &["a"][..]), (r#"{"a":"A","c":"C"}"#, &["b"]), (r#"{"c":"C"}"#, &["a", "b"])]
+    {
+        for values in ["a, b, c", "upper(a), lower(b), c"] {
+            world.write("m.qmap", format!("source \"abc.shape\"\ntarget out \"text.json\"\nt = [{values}]\n"));
+            let err = world.run_with("translate -m m.qmap - --from jsonl", input.as_bytes()).err();
+            let named: Vec<&str> = err
+                .lines()
+                .filter_map(|line| line.split_once(", from "))
+                .map(|(_, from)| from.trim_end_matches(')'))
+                .collect();
+            assert_eq!(named, from, "{input} {values}: {err}");
+        }
+    }
+    // A placeholder has an effect; a list of nothing else never gets a value.
+    for (values, count) in [("absent, c", 0), ("a, absent, c", 0), ("absent", 1), ("absent, absent", 2)] {
+        world.write("m.qmap", format!("source \"abc.shape\"\ntarget out \"null.json\"\nt = [{values}]\n"));
+        let checked = world.run("map check m.qmap");
+        assert_eq!((checked.out() + &checked.err()).matches("MAP-060").count(), count, "{values}");
+    }
+    written("null.json", "t = [absent, L[0].v]", middle, "{\"t\":[null,\"a\"]}\n");
 }
 
 /// An empty repetition of an element was dropped, and the following ones moved up.

@@ -329,6 +329,47 @@ fn numbers_that_a_float_rounds_are_counted() {
     assert!(said.contains("warning[REC-049]: 1 value of A (COMP-1) with more digits than the float keeps"), "{said}");
 }
 
+/// A map rounded into 32-bit floats without a word, of every kind of target.
+#[test]
+fn floats_that_a_map_rounds_are_counted() {
+    let world = World::new();
+    world.write("r.cpy", "       01 R.\n          05 F COMP-1.\n          05 D COMP-2.\n");
+    world.write("hex.toml", "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"cp037\"\n");
+    world.write(
+        "ieee.toml",
+        "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"cp037\"\ndialect = \"gnucobol\"\n",
+    );
+    world.write("out.shape", "r\n  F float32\n  D float\n");
+    world.write("in.shape", "doc\n  D float\n");
+    world.write("exact.shape", "doc\n  D decimal(20,3)\n");
+    let map = |source: &str, target: &str, own: &str| {
+        format!("source \"{source}.shape\"\ntarget r \"{target}\"\n\nF = D\nD = {own}\n")
+    };
+    world.write("in.jsonl", "{\"D\":0.123456789012}\n{\"D\":0.1}\n{\"D\":16777217}\n{\"D\":16777216}\n{\"D\":-0.5}\n");
+    let outline = "warning[MAP-225]: 2 documents have a float with more digits than the 32-bit float F keeps";
+    let hex = "warning[REC-049]: 2 values of F (COMP-1) with more digits than the float keeps";
+    for (target, noted) in [("out.shape", outline), ("ieee.toml", outline), ("hex.toml", hex)] {
+        world.write("m.qmap", map("in", target, "D"));
+        for more in ["-o out", "-o out -j 3", "-o out --trace t.jsonl"] {
+            let said = world.run(&format!("translate -m m.qmap in.jsonl {more}")).code(0).err();
+            assert!(said.contains(noted), "{target} {more}: {said}");
+            assert!(said.contains("in.jsonl:1"), "{target} {more}: {said}");
+            assert_eq!(said.matches("[").count(), 1, "{target} {more}: {said}");
+        }
+    }
+    // Documents that are left out or refused have no notes.
+    world.write("m.qmap", map("in", "hex.toml", "D") + "if D = 16777217 { error \"no\" }\nif D < 0.5 { drop }\n");
+    let said = world.run("translate -m m.qmap in.jsonl -o out --max-rejects 9 --rejects rej").err();
+    assert!(!said.contains("REC-049"), "{said}");
+    world.write("exact.jsonl", "{\"D\":16777217}\n{\"D\":0.1}\n{\"D\":1234567.891}\n");
+    world.write("e.qmap", map("exact", "hex.toml", "0"));
+    let said = world.run("translate -m e.qmap exact.jsonl -o out").code(0).err();
+    assert!(said.contains(hex), "{said}");
+    let told = "warning[MAP-052]: `F` is a float, which keeps 6 digits, and this number has up to 20";
+    let said = world.run("map check e.qmap");
+    assert!(said.err().contains(told) || said.out().contains(told), "{}{}", said.out(), said.err());
+}
+
 /// Binary zeros came back as spaces without a word if blanks were null too.
 #[test]
 fn two_forms_of_null_are_counted() {

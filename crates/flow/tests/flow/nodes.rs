@@ -552,6 +552,27 @@ fn thousands_of_flows_run_beside_one_that_fails() {
     until("the failure is reported", || world.errors().contains("flow flow0, node next"));
 }
 
+/// A map node counts the floats that it rounds as warnings.
+#[test]
+fn a_map_node_tells_the_floats_that_it_rounds() {
+    let world = World::new();
+    world.write("in.shape", "in\n  d float\n");
+    world.write("out.shape", "out\n  f float32\n");
+    world.write("m.qmap", "source \"in.shape\"\ntarget out \"out.shape\"\nf = d\n");
+    let (input, output) = (world.queue("IN"), world.queue("OUT"));
+    let engine = world.engine(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"in.shape\"\nout = \"change\"\n\
+         [node.change]\ntype = \"map\"\nmap = \"m.qmap\"\nout = \"put\"\n\
+         [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+    );
+    for (number, text) in [("0.5", "0.5"), ("16777217", "16777216.0")] {
+        world.put(&input, &Message::new(format!("{{\"d\":{number}}}")));
+        assert_eq!(world.get_text(&output), format!("{{\"f\":{text}}}"));
+    }
+    let last = engine.flows()[0].stats.nodes[1].last_warning();
+    assert!(last.is_some_and(|last| last.finding.code.0 == "MAP-225"), "{:?}", engine.flows()[0].stats.nodes[1]);
+}
+
 /// Messages that a filter or a map drops had no trace, and a map that dropped its document sent an empty message.
 #[test]
 fn dropped_messages_are_counted_and_the_check_notes_them() {

@@ -1,8 +1,8 @@
 //! Calls: functions of the language, of the map, and lookups.
 
 use quayline_core::Severity;
+use quayline_core::near::{nearest, offer};
 
-use super::names::{nearest, offer};
 use super::types::{Digits, Kind, Ty};
 use super::{Local, Lower, Reads, Typed};
 use crate::codes;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use quayline_core::Severity;
+use quayline_core::{Severity, near};
 
 use super::types::{Kind, Ty};
 use super::{Local, Lower, Reads, Resolver, TableDef};
@@ -165,7 +165,7 @@ impl Lower<'_> {
             if !self.outputs.iter().any(|output| output.name == name.text) {
                 let known: Vec<&str> = self.outputs.iter().map(|output| output.name).collect();
                 let list = known.join(", ");
-                let near = super::names::offer(&super::names::nearest(&name.text, known.iter().copied()));
+                let near = near::offer(&near::nearest(&name.text, known.iter().copied()));
                 self.error(
                     codes::UNKNOWN_OUTPUT,
                     name.span,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_core::Decimal;
+use quayline_core::{Decimal, near};
 
 use super::fold::order_of;
 use super::types::{Digits, Kind, Ty};
@@ -625,9 +625,8 @@ impl Lower<'_> {
             table.used = true;
             return Some(table.index);
         }
-        let near = super::names::nearest(&name.text, self.tables.keys().map(String::as_str));
-        let hint = super::names::offer(&near)
-            .unwrap_or_else(|| format!("define it: table {} {{ \"a\" => \"b\" }}", name.text));
+        let near = near::nearest(&name.text, self.tables.keys().map(String::as_str));
+        let hint = near::offer(&near).unwrap_or_else(|| format!("define it: table {} {{ \"a\" => \"b\" }}", name.text));
         self.error(codes::UNKNOWN_TABLE, name.span, format!("there is no table `{}`", name.text)).hint = Some(hint);
         None
     }

@@ -1,6 +1,7 @@
 //! Lookups, and the types that a map declares.
 
-use super::names::{nearest, offer};
+use quayline_core::near::{nearest, offer};
+
 use super::types::{Digits, Kind, Ty};
 use super::{Lower, Reads, Typed};
 use crate::codes;

@@ -7,7 +7,6 @@ mod expression;
 mod fold;
 mod lookup;
 mod loops;
-mod names;
 mod order;
 mod settle;
 mod source;
@@ -99,6 +98,12 @@ pub trait LeafRules: core::fmt::Debug {
     fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {
         let _ = (output, leaf);
         None
+    }
+
+    /// Returns true if a leaf that takes 64-bit floats keeps no more digits than a 32-bit float, such as a hexadecimal COMP-1.
+    fn is_short_float(&self, output: usize, leaf: NodeId) -> bool {
+        let _ = (output, leaf);
+        false
     }
 
     /// Returns the formats of the dates that a source leaf holds as text, such as `CCYYMMDD`; nothing if it may hold other texts.

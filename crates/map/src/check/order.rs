@@ -12,8 +12,9 @@ use crate::codes;
 /// Returns the target position that a unit writes as a sort key. Documents sort in the order in which they are made.
 fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
     if unit.address.is_empty() && unit.leaf.is_none() {
-        let UnitKind::Loop(inner) = &unit.kind else { return None };
-        return first_document(&inner.body).map(|ordinal| vec![(ordinal, 0)]);
+        let unit = core::slice::from_ref(unit);
+        let made = first_document(unit).map(|ordinal| vec![(ordinal, 0)]);
+        return made.or_else(|| dropped(unit).flatten().map(|(ordinal, output)| vec![(ordinal, output.into()), LAST]));
     }
     let mut key: Vec<(u32, u32)> = unit
         .address
@@ -30,9 +31,27 @@ fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
     Some(key)
 }
 
-/// Returns true if a unit decides whether an occurrence exists.
+/// End of the key of a `drop`: it runs at the end of its document, while that is open.
+const LAST: (u32, u32) = (u32::MAX, 0);
+
+/// Returns true if a unit decides whether an occurrence exists, or all documents that follow.
 fn is_gate(unit: &Unit) -> bool {
-    matches!(unit.kind, UnitKind::Filter { .. } | UnitKind::Take { .. } | UnitKind::Skip)
+    matches!(unit.kind, UnitKind::Filter { .. } | UnitKind::Take { .. } | UnitKind::Skip) || drops_all(unit)
+}
+
+/// Returns true if a unit runs a `drop` outside of any document, in no loop that makes documents: those have their own.
+fn drops_all(unit: &Unit) -> bool {
+    let unit = core::slice::from_ref(unit);
+    first_document(unit).is_none() && dropped(unit) == Some(None)
+}
+
+/// Returns the document of the first `drop` of the units.
+fn dropped(units: &[Unit]) -> Option<Option<(u32, u16)>> {
+    units.iter().find_map(|unit| match &unit.kind {
+        UnitKind::Drop { document } => Some(*document),
+        UnitKind::Loop(inner) => dropped(&inner.body),
+        _ => None,
+    })
 }
 
 /// Returns the ordinal of the first document that the units make.
@@ -70,7 +89,16 @@ impl Lower<'_> {
         let mut order: Vec<usize> = Vec::new();
         let first = (0..units.len()).filter(|at| is_gate(&units[*at]));
         for at in first {
+            let known = order.len();
             pull(at, &dependencies, &mut done, &mut order);
+            if drops_all(&units[at])
+                && order[known..].iter().any(|before| first_document(&units[*before..=*before]).is_some())
+            {
+                let span = self.statements[units[at].statement as usize].span;
+                let message = "this `drop` needs a variable that a loop changes while it makes documents";
+                self.error(codes::CARDINALITY, span, message).hint =
+                    Some("compute the variable by a fold, or in a loop of its own without `make`".to_owned());
+            }
         }
         let mut targets: Vec<usize> = (0..units.len()).filter(|at| keys[*at].is_some()).collect();
         targets.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
@@ -85,7 +113,7 @@ impl Lower<'_> {
         for (place, at) in order.iter().enumerate() {
             let Some(own) = &keys[*at] else { continue };
             let overtaken = order[place + 1..].iter().any(|later| keys[*later].as_ref().is_some_and(|key| key < own));
-            if overtaken && matches!(units[*at].kind, UnitKind::Loop(_)) {
+            if overtaken && matches!(units[*at].kind, UnitKind::Loop(_)) && own.last() != Some(&LAST) {
                 let shared = units
                     .iter()
                     .enumerate()
@@ -148,7 +176,7 @@ impl Lower<'_> {
         for (at, unit) in units.iter().enumerate() {
             if matches!(unit.kind, UnitKind::Skip) {
                 for effect in since.drain(..) {
-                    if key(&units[effect]).is_none() {
+                    if first_document(&units[effect..=effect]).is_none() {
                         dependencies[at].push(effect);
                     } else {
                         let span = self.statements[units[effect].statement as usize].span;
@@ -164,7 +192,7 @@ impl Lower<'_> {
                     }
                 }
                 since.push(at);
-            } else if self.has_effect(unit) {
+            } else if self.has_effect(unit) && !is_of_made(unit, units) {
                 since.push(at);
             }
         }
@@ -174,11 +202,18 @@ impl Lower<'_> {
     fn has_effect(&self, unit: &Unit) -> bool {
         match &unit.kind {
             UnitKind::Set { var, .. } => self.mutable_vars.contains(var),
-            UnitKind::Raise | UnitKind::Drop | UnitKind::Envelope { .. } => true,
+            UnitKind::Raise | UnitKind::Drop { .. } | UnitKind::Envelope { .. } => true,
             UnitKind::Loop(inner) => inner.body.iter().any(|unit| self.has_effect(unit)),
             _ => false,
         }
     }
+}
+
+/// Returns true if a unit drops a document that the same block makes, which `skip` omits as well.
+fn is_of_made(unit: &Unit, units: &[Unit]) -> bool {
+    let UnitKind::Drop { document: Some((number, _)) } = unit.kind else { return false };
+    let makes = |step: &Step| matches!(step, Step::Document { ordinal, .. } if *ordinal == number);
+    units.iter().any(|unit| matches!(unit.kind, UnitKind::Touch) && unit.address.first().is_some_and(makes))
 }
 
 /// Returns, for each unit, the units that must run before it.

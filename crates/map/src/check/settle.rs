@@ -172,7 +172,7 @@ impl Lower<'_> {
             UnitKind::Filter { expr } => Op::Filter(expr),
             UnitKind::Take { limit } => Op::Take(limit),
             UnitKind::Skip => Op::Skip,
-            UnitKind::Drop => Op::Drop { statement },
+            UnitKind::Drop { .. } => Op::Drop { statement },
             UnitKind::Raise => Op::Raise { statement },
             UnitKind::Envelope { name, expr } => Op::Envelope { name, expr, statement },
             UnitKind::Replay { recording, list } => Op::Replay { recording, list },
@@ -267,6 +267,7 @@ impl Lower<'_> {
     }
 
     fn loop_plan(&mut self, inner: LoopUnit, address: &[Step], streamed: bool, statement: u32) -> u16 {
+        let makes_documents = order::first_document(&inner.body).is_some();
         let body = self.block(inner.body, address, Place { cursor: inner.cursor, streamed });
         if streamed {
             self.scopes[usize::from(inner.scope)].streamed = true;
@@ -279,6 +280,7 @@ impl Lower<'_> {
             body,
             streamed,
             recording: inner.recording.is_some(),
+            makes_documents,
             sort: inner.sort,
             restarts: inner.restarts,
             limit: inner.limit,

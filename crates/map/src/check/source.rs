@@ -1,8 +1,8 @@
 //! Source side of the checker: cursors, frames, paths.
 
+use quayline_core::near::{nearest, offer};
 use quayline_core::{NodeId, NodeKind, Occurs};
 
-use super::names::{nearest, offer};
 use super::types::{Kind, Ty};
 use super::{Lower, Reads, SourceOrder, Typed};
 use crate::codes;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_core::{NodeId, Occurs};
+use quayline_core::{NodeId, Occurs, near};
 
 use super::source::Context;
 use super::target::{Goal, Guard, Step, TargetContext};
@@ -48,7 +48,10 @@ pub(crate) enum UnitKind {
         limit: u16,
     },
     Skip,
-    Drop,
+    Drop {
+        /// Ordinal and output of the document around it; outside of any, it omits all that follow.
+        document: Option<(u32, u16)>,
+    },
     Raise,
     Envelope {
         name: u16,
@@ -129,7 +132,8 @@ impl Lower<'_> {
         units: &mut Vec<Unit>,
     ) {
         let depth = self.locals.len();
-        let mut ended: Option<Span> = None;
+        // The statement that leaves the block, and the units up to it.
+        let (mut ended, mut len): (Option<Span>, _) = (None, None);
         for statement in body {
             if let Some(span) = ended.take() {
                 let line = self.line(span);
@@ -140,10 +144,11 @@ impl Lower<'_> {
                 break;
             }
             self.statement_into(statement, context, guards, units);
-            if matches!(statement.kind, StmtKind::Skip | StmtKind::Drop) {
-                ended = Some(statement.span);
+            if len.is_none() && matches!(statement.kind, StmtKind::Skip | StmtKind::Drop) {
+                (ended, len) = (Some(statement.span), Some(units.len()));
             }
         }
+        units.truncate(len.unwrap_or(usize::MAX));
         for at in (depth..self.locals.len()).rev() {
             let local = &self.locals[at];
             if !local.used && !local.span.eq(&Span::default()) {
@@ -182,7 +187,13 @@ impl Lower<'_> {
                 });
                 self.push(id, UnitKind::Raise, Reads::default(), &[], guards, units);
             }
-            StmtKind::Drop => self.push(id, UnitKind::Drop, Reads::default(), &[], guards, units),
+            StmtKind::Drop => {
+                let document = context.address.first().and_then(|step| match step {
+                    Step::Document { output, ordinal } => Some((*ordinal, *output)),
+                    _ => None,
+                });
+                self.push(id, UnitKind::Drop { document }, Reads::default(), &[], guards, units);
+            }
             StmtKind::Skip => {
                 if self.loops_open == 0 {
                     self.error(
@@ -375,11 +386,16 @@ impl Lower<'_> {
             .hint = Some("shorten the list".to_owned());
         }
         let goal = self.list_goal(goal);
-        for (number, value) in (0..).zip(values) {
-            let typed = self.expression(value);
+        let typed: Vec<Typed> = values.iter().map(|value| self.expression(value)).collect();
+        let has_value = typed.iter().any(|typed| typed.ty.kind != Kind::Absent);
+        for ((number, value), typed) in (0..).zip(values).zip(typed) {
             let ordinal = self.ordinal();
-            let before = units.len();
+            let (before, findings) = (units.len(), self.findings.len());
+            let keeps_a_place = has_value && typed.ty.kind == Kind::Absent;
             self.emit(id, &goal, typed, Some(ordinal), guards, value.span, units);
+            if keeps_a_place {
+                self.findings.truncate(findings);
+            }
             for unit in &mut units[before..] {
                 if let UnitKind::Emit { target, .. } = &mut unit.kind {
                     target.empty = Some(self.rules.empty_item(goal.output, goal.node));
@@ -542,7 +558,7 @@ impl Lower<'_> {
         let Some(at) = found else {
             let names: Vec<String> =
                 self.locals.iter().filter(|local| local.mutable).map(|local| local.name.clone()).collect();
-            let hint = super::names::offer(&super::names::nearest(&name.text, names.iter().map(String::as_str)));
+            let hint = near::offer(&near::nearest(&name.text, names.iter().map(String::as_str)));
             self.error(codes::UNKNOWN_VARIABLE, name.span, format!("there is no variable `{}`", name.text)).hint =
                 Some(hint.unwrap_or_else(|| format!("begin it before: var {} = 0", name.text)));
             return;
@@ -707,9 +723,9 @@ impl Lower<'_> {
             return;
         }
         let Some((part, used)) = self.parts.get_mut(&name.text) else {
-            let near = super::names::nearest(&name.text, self.parts.keys().map(String::as_str));
-            let hint = super::names::offer(&near)
-                .unwrap_or_else(|| format!("define it at the top level: part {} {{ … }}", name.text));
+            let near = near::nearest(&name.text, self.parts.keys().map(String::as_str));
+            let hint =
+                near::offer(&near).unwrap_or_else(|| format!("define it at the top level: part {} {{ … }}", name.text));
             self.error(codes::UNKNOWN_PART, name.span, format!("there is no part `{}`", name.text)).hint = Some(hint);
             return;
         };

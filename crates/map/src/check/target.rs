@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use quayline_core::near::{nearest, offer};
 use quayline_core::{NodeId, NodeKind, Occurs, Scalar, Severity, Shape};
 
-use super::names::{nearest, offer};
 use super::types::{Digits, Kind};
 use super::{Absent, Lower, Typed};
 use crate::codes;
@@ -312,7 +312,8 @@ impl Lower<'_> {
             (_, Kind::Absent) | (Scalar::Bool, Kind::Bool) | (Scalar::Float32 | Scalar::Float64, Kind::Float) => {}
             (Scalar::Float32 | Scalar::Float64, Kind::Decimal(own)) => {
                 // Any number with so many digits is the shortest text of a float (IEEE 754, clause 5.12.2).
-                let kept = if *scalar == Scalar::Float32 { 6 } else { 15 };
+                let is_short = *scalar == Scalar::Float32 || self.rules.is_short_float(goal.output, goal.node);
+                let kept = if is_short { 6 } else { 15 };
                 let found = own.whole.zip(own.scale).map(|(whole, scale)| i32::from(whole) + i32::from(scale));
                 if let Some(found) = found.filter(|found| *found > kept && constant.is_none()) {
                     let message =

@@ -1,7 +1,6 @@
 //! Builtin functions of the language: names, operands and results.
 
 pub(crate) mod decimal;
-pub(crate) mod hash;
 pub(crate) mod texts;
 
 /// Operation that a run evaluates for a function.

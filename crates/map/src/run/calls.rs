@@ -1,11 +1,13 @@
 //! Evaluation of builtin functions. An absent operand makes the result absent, or false for predicates.
 
+use quayline_core::digest;
+
 use super::emit::quickly_fits;
 use super::fault::What;
 use super::mapper::Mapper;
 use crate::date::{self, DAY};
 use crate::functions::decimal::{self, Mode, Picture};
-use crate::functions::{Builtin, hash, texts};
+use crate::functions::{Builtin, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::plan::{Expr, ExprId, Order};
@@ -202,7 +204,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     Val::Bytes(bytes) | Val::Raw(bytes) => bytes,
                     val => self.text_of(val)?,
                 };
-                hash::hex(self.arena.get(bytes), &mut out);
+                digest::write_hex(self.arena.get(bytes), &mut out);
                 return Some(());
             }
             let (bytes, is_text) = self.bytes(parts[0])?;
@@ -488,7 +490,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     fn digested(&mut self, function: Builtin, parts: &[ExprId]) -> Option<Val> {
         if function == Builtin::NewId {
             let id = self.host.id();
-            return Some(Val::Ascii(self.arena.written(|out| hash::id(id, 8, out)).0));
+            return Some(Val::Ascii(self.arena.written(|out| digest::id(id, 8, out)).0));
         }
         let val = self.eval(parts[0]);
         let bytes = match val {
@@ -506,16 +508,16 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let all = self.arena.get(bytes);
         let (mut long, mut short) = ([0u8; 32], [0u8; 8]);
         if function == Builtin::Hash {
-            short = hash::fnv1a(all).to_be_bytes();
+            short = digest::fnv1a(all).to_be_bytes();
         } else {
-            long = hash::sha256(all);
+            long = digest::sha256(all);
         }
         let (bytes, ()) = self.arena.written(|out| match function {
-            Builtin::Hash => hash::hex(&short, out),
-            Builtin::Sha256 => hash::hex(&long, out),
+            Builtin::Hash => digest::write_hex(&short, out),
+            Builtin::Sha256 => digest::write_hex(&long, out),
             _ => {
                 let id: [u8; 16] = long[..16].try_into().expect("the first half of 32 bytes");
-                hash::id(id, 8, out);
+                digest::id(id, 8, out);
             }
         });
         Some(Val::Ascii(bytes))

@@ -1,6 +1,6 @@
 //! Target side of a run: open nodes, type checks, completeness.
 
-use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, read_number};
+use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, is_kept_by_float, read_number};
 
 use super::fault::What;
 use super::mapper::{Flow, Mapper};
@@ -17,7 +17,7 @@ pub(super) struct Target {
     /// Number of open nodes, from the outermost, that were sent to the sink.
     sent: usize,
     /// Values of `LIST = [value, …]` that are absent, since the last one that is present.
-    gap: u32,
+    gap: Vec<(Option<ExprId>, u32)>,
     /// Their target.
     gap_target: u32,
     /// Occurrences of the list before them.
@@ -56,7 +56,8 @@ impl Target {
 
     pub(super) fn clear(&mut self) {
         self.open.clear();
-        (self.sent, self.gap) = (0, 0);
+        self.gap.clear();
+        self.sent = 0;
     }
 }
 
@@ -227,7 +228,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 
     fn close(&mut self) {
-        if self.target.gap > 0 {
+        if !self.target.gap.is_empty() {
             self.fill_end();
         }
         let Some(open) = self.target.open.pop() else { return };
@@ -256,6 +257,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     #[cold]
     fn missing(&mut self, open: Open, bits: u128) {
+        if self.dropped {
+            return;
+        }
         let plan = &self.plan.outputs[usize::from(open.output)];
         let missing: Vec<NodeId> = plan
             .shape
@@ -420,7 +424,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             return;
         }
         if plan.element.is_some() {
-            self.fill_gap(target, expr, slot);
+            self.fill_gap(target);
         }
         self.statement = plan.statement;
         // Newly computed values are not copied: a copy would load each part before its store has completed.
@@ -428,7 +432,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let fitted = if fits(plan.fit, val) {
             val
         } else {
-            match self.fitted(plan.fit, *val) {
+            match self.fitted(plan.fit, target, *val) {
                 Ok(fitted) => {
                     made = fitted;
                     &made
@@ -463,31 +467,43 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let Some(element) = self.plan.targets[target as usize].element else {
             return self.empty_item(target, empty, expr, slot);
         };
-        self.target.gap = if element == 0 { 1 } else { self.target.gap + 1 };
+        if element == 0 {
+            self.target.gap.clear();
+        }
+        self.target.gap.push((expr, slot));
         (self.target.gap_target, self.target.gap_from) = (target, self.target.open.last().map_or(0, |list| list.count));
     }
 
     /// Writes the occurrences without a value at the end of `LIST = [value, …]` that the list needs.
     #[cold]
     fn fill_end(&mut self) {
-        let (gap, target) = (core::mem::take(&mut self.target.gap), self.target.gap_target);
+        let target = self.target.gap_target;
         let plan = self.plan.targets[target as usize];
         let Some(open) = self.target.open.last().copied() else { return };
         // Occurrences of later statements follow those of this one.
         let is_sent = self.target.sent == self.target.open.len() && open.count == self.target.gap_from;
         if let Some(empty) = plan.empty.filter(|_| is_sent && open.what == Opening::List && open.node == plan.node) {
             let missing = self.plan.outputs[usize::from(open.output)].fewest(open.node).saturating_sub(open.count);
-            (0..gap.min(missing)).for_each(|_| self.empty_item(target, empty, None, 0));
+            self.target.gap.truncate(missing as usize);
+            self.fill(target, empty);
         }
+        self.target.gap.clear();
     }
 
     /// Writes the occurrences without a value that come before this one in `LIST = [value, …]`.
     #[inline(never)]
-    fn fill_gap(&mut self, target: u32, expr: Option<ExprId>, slot: u32) {
+    fn fill_gap(&mut self, target: u32) {
         let plan = self.plan.targets[target as usize];
-        let gap = core::mem::take(&mut self.target.gap);
         if let Some(empty) = plan.empty.filter(|_| plan.element != Some(0)) {
-            (0..gap).for_each(|_| self.empty_item(target, empty, expr, slot));
+            self.fill(target, empty);
+        }
+        self.target.gap.clear();
+    }
+
+    fn fill(&mut self, target: u32, empty: EmptyItem) {
+        for at in 0..self.target.gap.len() {
+            let (expr, slot) = self.target.gap[at];
+            self.empty_item(target, empty, expr, slot);
         }
     }
 
@@ -569,7 +585,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     /// Converts a value for a leaf of this type, if the quick check did not already accept it.
     #[inline(never)]
-    fn fitted(&mut self, fit: Fit, val: Val) -> Result<Val, What> {
+    fn fitted(&mut self, fit: Fit, target: u32, val: Val) -> Result<Val, What> {
         match (fit, val) {
             (Fit::Text { max }, Val::Ascii(bytes)) => {
                 if bytes.len <= max {
@@ -630,7 +646,13 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     reason = "the nearest 32-bit float is what is wanted, checked to be finite"
                 )]
                 let narrow = x as f32;
-                if narrow.is_finite() { Ok(Val::Float32(narrow)) } else { Err(What::Float) }
+                if !narrow.is_finite() {
+                    return Err(What::Float);
+                }
+                if !is_kept_by_float(Value::Float64(x), Value::Float32(narrow)) && !self.rounded.contains(&target) {
+                    self.rounded.push(target);
+                }
+                Ok(Val::Float32(narrow))
             }
             (Fit::Text { .. }, _) => Err(What::Kind { wanted: "text" }),
             (Fit::Bool, _) => Err(What::Kind { wanted: "a truth value" }),

@@ -6,13 +6,14 @@
 
 use core::cmp::Ordering;
 
-use quayline_core::{Document, Finding, Limits, NodeId, Severity, Sink, Value};
+use quayline_core::{Code, Document, Finding, Limits, NodeId, Severity, Sink, Value};
 
 use super::emit::Target;
 use super::fault::{RunFault, What};
+use crate::codes;
 use crate::host::{Host, Outputs};
 use crate::observe::{Observer, Unwatched};
-use crate::plan::{Action, MapPlan, Op, ScopeId, StatementId};
+use crate::plan::{Action, LoopPlan, MapPlan, Op, ScopeId, StatementId};
 use crate::value::{Arena, NONE, Val, small};
 
 /// Maps one document after another: drive it as the [`Sink`] of the source, then call [`Mapper::outcome`].
@@ -61,6 +62,8 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) refused_outside: bool,
     pub(super) dropped_outside: bool,
     peak: usize,
+    /// Targets of the document whose 32-bit floats changed the number.
+    pub(super) rounded: Vec<u32>,
 }
 
 /// Outcome of mapping one source document.
@@ -78,9 +81,14 @@ pub struct Outcome {
     pub findings_not_kept: u64,
     /// Most bytes that the map kept of the document.
     pub bytes_kept: usize,
+    /// Leaves, with their outputs, whose 32-bit floats do not give the float back that the map wrote.
+    pub rounded: Vec<(usize, NodeId)>,
 }
 
 impl Outcome {
+    /// Code of a warning about [`Outcome::rounded`].
+    pub const ROUNDED: Code = codes::FLOAT_DIGITS;
+
     /// Returns true if no part of the source document was refused.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -123,6 +131,8 @@ struct Activation {
     /// Number of open target nodes below this block.
     depth: usize,
     over: bool,
+    /// What to restore at its end, if it makes documents.
+    dropped_outside: Option<bool>,
 }
 
 /// If the memory of the variables exceeds this many bytes, it is released between documents.
@@ -184,12 +194,16 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             refused_outside: false,
             dropped_outside: false,
             peak: 0,
+            rounded: Vec::new(),
         }
     }
 
     /// Returns the outcome of the last document. Call it once for each document, after its end.
     pub fn outcome(&mut self) -> Outcome {
         let findings = self.faults.drain(..).map(|fault| fault.finding(self.plan)).collect();
+        let leaf = |target: u32| &self.plan.targets[target as usize];
+        let leaf = |target| (usize::from(leaf(target).output), leaf(target).node);
+        let rounded = self.rounded.drain(..).map(leaf).collect();
         let outputs = self.plan.outputs.len();
         let counts = core::mem::replace(&mut self.outcome, Counts { written: vec![0; outputs], ..Counts::default() });
         Outcome {
@@ -199,13 +213,14 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             findings,
             findings_not_kept: counts.not_kept,
             bytes_kept: core::mem::take(&mut self.peak),
+            rounded,
         }
     }
 
-    /// Returns true if the last document had no finding, was not dropped and was complete. This is a cheap check before [`Mapper::outcome`].
+    /// Returns true if the last document had no finding, was not dropped, not rounded, and was complete. This is a cheap check before [`Mapper::outcome`].
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0
+        self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0 && self.rounded.is_empty()
     }
 
     /// Returns true if statements run when this node is left: the document, or an occurrence of a list. Until then, values are only kept.
@@ -286,7 +301,14 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         if let Some(cursor) = self.cursors.first_mut() {
             *cursor = base;
         }
-        self.activations.push(Activation { block: plan.root, pc: 0, frames: 1, depth: 0, over: false });
+        self.activations.push(Activation {
+            block: plan.root,
+            pc: 0,
+            frames: 1,
+            depth: 0,
+            over: false,
+            dropped_outside: None,
+        });
     }
 
     /// Opens a frame for an occurrence.
@@ -344,6 +366,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                 frames: self.open.len(),
                 depth: self.target.depth(),
                 over,
+                dropped_outside: plan.makes_documents.then_some(self.dropped_outside),
             });
         }
     }
@@ -352,7 +375,8 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         if self.activations.last().is_some_and(|activation| activation.frames == self.open.len() && self.open.len() > 1)
         {
             self.advance(u32::MAX, None);
-            self.activations.pop();
+            let ended = self.activations.pop();
+            self.restore(ended.and_then(|activation| activation.dropped_outside));
         }
         let plan = &self.plan.scopes[usize::from(scope)];
         if !plan.picks.is_empty() || !plan.folds.is_empty() {
@@ -468,6 +492,20 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
+    /// Runs the body of a loop for one kept occurrence.
+    fn body(&mut self, over: &LoopPlan) {
+        let before = over.makes_documents.then_some(self.dropped_outside);
+        self.block(over.body);
+        self.restore(before);
+    }
+
+    /// Ends the effect of a `drop` outside of the documents of an occurrence.
+    fn restore(&mut self, dropped_outside: Option<bool>) {
+        if let Some(before) = dropped_outside {
+            (self.dropped, self.dropped_outside) = (before, before);
+        }
+    }
+
     /// Runs a loop over kept occurrences.
     pub(super) fn kept_loop(&mut self, number: u16) {
         let plan = self.plan;
@@ -490,7 +528,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let mut at = first;
         while at != NONE && !self.has_enough(over.limit) {
             self.cursors[usize::from(over.cursor)] = at;
-            self.block(over.body);
+            self.body(over);
             at = match self.slots.get(at as usize) {
                 Some(Val::Link { next, .. }) => *next,
                 _ => NONE,
@@ -575,7 +613,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                 return;
             }
             self.cursors[usize::from(over.cursor)] = at;
-            self.block(over.body);
+            self.body(over);
         }
     }
 

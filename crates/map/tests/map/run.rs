@@ -364,3 +364,108 @@ fn what_cannot_be_sorted_is_a_finding() {
     let said = case.findings(several);
     assert!(said.contains("MAP-036") && said.contains("several"), "{said}");
 }
+
+/// A `drop` outside of `for … make` ran after all documents: it left out the one that was written last, or none.
+#[test]
+fn a_drop_omits_its_own_document() {
+    let (source, one) = ("order\n  id text(5)\n  L*\n    q decimal(5)\n", "o\n  id text(10)\n");
+    let case = Case {
+        source,
+        targets: vec![("o", one, Absent::Refused), ("l", one, Absent::Refused)],
+        order: SourceOrder::AsShape,
+    };
+    let documents = [r#"{"id":"A","L":[{"q":1}]}"#, r#"{"id":"D","L":[{"q":7},{"q":8}]}"#];
+    let runs = |case: &Case<'_>, map: &str| {
+        let plain = case.run(map, &documents);
+        let any = Case { targets: case.targets.clone(), order: SourceOrder::Any, ..*case };
+        assert_eq!(any.run(map, &documents), plain, "{map}");
+        let lines = plain.lines().filter(|line| !line.starts_with("warning[MAP-057]"));
+        lines.map(|line| line.replace("{\"id\":", "").replace('}', "")).collect::<Vec<_>>().join(", ")
+    };
+    let all = "dropped 2, o \"A\", l \"A\"";
+    let cases = [
+        // In a document: it alone, wherever it is in the map.
+        ("make o { if id = \"D\" { drop } id = id }\nmake l { id = id }", "dropped 1, o \"A\", l \"A\", l \"D\""),
+        (
+            "make l { if source.id = \"D\" { drop } id = id }\nmake o { id = id }",
+            "dropped 1, o \"A\", o \"D\", l \"A\"",
+        ),
+        ("make l { id = id }\nmake o { id = id if id = \"D\" { drop } }", "dropped 1, o \"A\", l \"A\", l \"D\""),
+        (
+            "make l { if id = \"D\" { drop } id = id }\nfor L make o { id = text(q) }",
+            "dropped 1, o \"1\", o \"7\", o \"8\", l \"A\"",
+        ),
+        (
+            "for L make o { id = text(q) }\nmake l { if id = \"D\" { drop } id = id }",
+            "dropped 1, o \"1\", o \"7\", o \"8\", l \"A\"",
+        ),
+        ("make l { for L { if q = 8 { drop } } id = id }\nmake o { id = id }", "dropped 1, o \"A\", o \"D\", l \"A\""),
+        (
+            "make l { id = id }\nfor L make o { if q = 7 { drop } id = text(q) }",
+            "dropped 1, o \"1\", o \"8\", l \"A\", l \"D\"",
+        ),
+        (
+            "for L { make o { if q = 7 { drop } id = text(q) } make l { id = text(q) } }",
+            "dropped 1, o \"1\", o \"8\", l \"1\", l \"7\", l \"8\"",
+        ),
+        (
+            "for L make o { if q = 7 { drop } if q = 8 { skip } id = text(q) }\nmake l { id = id }",
+            "dropped 1, o \"1\", l \"A\", l \"D\"",
+        ),
+        (
+            "for L make o { if q > 6 { drop } if q = 7 { skip } id = text(q) }\nmake l { id = id }",
+            "dropped 1, o \"1\", l \"A\", l \"D\"",
+        ),
+        // Outside: all of the source's document, before and after it in the map.
+        ("if id = \"D\" { drop }\nmake l { id = id }\nmake o { id = id }", all),
+        ("make l { id = id }\nmake o { id = id }\nif id = \"D\" { drop }", all),
+        ("make l { id = id }\nif id = \"D\" { drop }\nmake o { id = id }", all),
+        ("if id = \"D\" { drop }\no.id = id\nl.id = id", all),
+        ("for L make o { id = text(q) }\nif id = \"D\" { drop }\nmake l { id = id }", "dropped 3, o \"1\", l \"A\""),
+        ("for L { if q = 8 { drop } }\nmake l { id = id }\nmake o { id = id }", all),
+        ("var n = 0\nfor L { set n += 1 }\nmake l { id = id }\nif n > 1 { drop }\nmake o { id = id }", all),
+        // In a loop that makes documents: those of the occurrence.
+        (
+            "for L { if q = 7 { drop } make o { id = text(q) } make l { id = text(q) } }",
+            "dropped 2, o \"1\", o \"8\", l \"1\", l \"8\"",
+        ),
+        (
+            "for L { make o { id = text(q) } if q = 7 { drop } }\nmake l { id = id }",
+            "dropped 1, o \"1\", o \"8\", l \"A\", l \"D\"",
+        ),
+        (
+            "for L { for L[q = 7] { drop } make o { id = text(q) } }\nmake l { id = id }",
+            "dropped 2, o \"1\", l \"A\", l \"D\"",
+        ),
+        (
+            "for L sort by q desc { if q = 8 { drop } make o { id = text(q) } }\nmake l { id = id }",
+            "dropped 1, o \"1\", o \"7\", l \"A\", l \"D\"",
+        ),
+    ];
+    for (map, expected) in cases {
+        assert_eq!(runs(&case, map), expected, "{map}");
+    }
+    let single = Case { source, targets: vec![("o", one, Absent::Refused)], order: SourceOrder::AsShape };
+    assert_eq!(runs(&single, "if id = \"D\" { drop }\nfor L make o { id = text(q) }"), "dropped 2, \"1\"");
+    assert_eq!(runs(&single, "for L { if q = 7 { drop } }\nid = id"), "dropped 1, \"A\"");
+    // The fields of a document that is left out need no value.
+    assert_eq!(runs(&single, "if id = \"D\" { drop } else { id = id }"), "dropped 1, \"A\"");
+    // A document that the map must make first cannot be left out after.
+    let late = "var n = 0\nfor L make o { id = text(q) set n += 1 }\nif n > 1 { drop }\nmake l { id = id }";
+    assert!(case.findings(late).contains("error[MAP-036]"), "{}", case.findings(late));
+}
+
+/// The statements after a `drop` ran, which the checker called unreachable.
+#[test]
+fn a_drop_leaves_its_block() {
+    let case = Case::new("s\n  id text(5)\n", "t\n  id text(5)\n");
+    let documents = [r#"{"id":"A"}"#, r#"{"id":"D"}"#];
+    for after in ["error \"x\"", "warning \"x\"", "id = \"other\""] {
+        let map = format!("if id = \"D\" {{\n  drop\n  {after}\n}} else {{ id = id }}");
+        let text = case.run(&map, &documents);
+        assert!(text.contains("warning[MAP-060]: this never runs: line 2 leaves the block"), "{text}");
+        assert!(text.ends_with("dropped 1\n{\"id\":\"A\"}\n") && !text.contains("MAP-2"), "{text}");
+    }
+    let text = case.run("match id {\n  \"D\" => { drop\n error \"x\" },\n  else => { id = id }\n}", &documents);
+    assert!(text.ends_with("dropped 1\n{\"id\":\"A\"}\n") && !text.contains("MAP-2"), "{text}");
+}

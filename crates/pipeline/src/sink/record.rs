@@ -197,7 +197,7 @@ impl<E: DocumentEncoder> Target for RecordTarget<E> {
         self.encoder.frame(&mut self.framed)
     }
 
-    fn add_repeats(&self, repeats: &mut Repeats, place: impl Fn() -> Place) {
+    fn add_repeats(&mut self, repeats: &mut Repeats, place: impl Fn() -> Place) {
         self.encoder.add_repeats(repeats, place);
     }
 

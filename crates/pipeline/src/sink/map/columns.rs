@@ -100,7 +100,7 @@ impl Part for ColumnsPart {
     fn keep(&mut self) -> OutputExtent {
         self.encoded.append(&mut self.waiting);
         let documents = core::mem::take(&mut self.waiting_rows) + core::mem::take(&mut self.rows) as u64;
-        OutputExtent { documents, drafts: 0, end: 0 }
+        OutputExtent { documents, drafts: 0, end: 0, has_notes: false }
     }
 
     fn back(&mut self) {

@@ -256,7 +256,7 @@ impl Part for EdiPart {
     fn keep(&mut self) -> OutputExtent {
         let drafts = self.drafts.len() - self.kept;
         self.kept = self.drafts.len();
-        OutputExtent { documents: drafts as u64, drafts, end: 0 }
+        OutputExtent { documents: drafts as u64, drafts, end: 0, has_notes: false }
     }
 
     fn back(&mut self) {

@@ -15,7 +15,7 @@ mod waiting;
 mod world;
 
 use quayline_core::{ByteOffset, Finding, Limits, NodeId, Place, RecordNumber, Severity, Sink, TextPlace, Value};
-use quayline_map::{MapPlan, Mapper, Outputs};
+use quayline_map::{MapPlan, Mapper, Outcome, Outputs};
 use quayline_meter::Phase;
 
 use crate::block::Block;
@@ -147,6 +147,11 @@ pub(crate) struct MapTarget<'p, O: Parts, V: Waits> {
     extra: Option<MapExtras>,
     /// Documents that the map left out of the results of the document that was accepted last.
     dropped: u64,
+    /// Leaves, with their outputs, of that document whose 32-bit floats changed the number.
+    rounded: Vec<(usize, NodeId)>,
+    /// True if outputs have notes on their results.
+    has_notes: bool,
+    plan: &'p MapPlan,
 }
 
 impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
@@ -157,7 +162,7 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
         let mapper = Mapper::watched(plan, outputs, host, observer, limits);
         let outputs = (0..).take_while(|output| plan.output(*output).is_some()).count();
         let front = Front { mapper, places, block: (0, 0), from: (0, 0), is_measured: false };
-        MapTarget { front, outputs, defers, extra: None, dropped: 0 }
+        MapTarget { front, outputs, defers, extra: None, dropped: 0, rounded: Vec::new(), has_notes: false, plan }
     }
 
     fn back(&mut self) {
@@ -186,10 +191,12 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
     fn complete(&mut self) -> Result<(), Vec<Finding>> {
         let mut notes = Vec::new();
         self.dropped = 0;
+        self.rounded.clear();
         if !self.front.mapper.is_clean() {
             let outcome = self.front.mapper.outcome();
             let good = outcome.is_good();
             self.dropped = outcome.dropped;
+            self.rounded = outcome.rounded;
             notes = outcome.findings.into_iter().map(of_document).collect();
             if !good {
                 self.back();
@@ -207,15 +214,17 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
 
     fn kept(&mut self, notes: Vec<Finding>) {
         let mut extra = MapExtras { notes, documents: 0, taken: Vec::new() };
-        let defers = self.defers;
+        let (defers, mut has_notes) = (self.defers, false);
         self.front.mapper.outputs().each(|_, part| {
             let taken = part.keep();
             extra.documents += taken.documents;
+            has_notes |= taken.has_notes;
             if defers {
                 extra.taken.push(taken);
             }
         });
         self.extra = Some(extra);
+        self.has_notes = has_notes;
     }
 }
 
@@ -261,7 +270,13 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
         self.extra.take()
     }
 
-    fn add_repeats(&self, repeats: &mut Repeats, place: impl Fn() -> Place) {
+    fn add_repeats(&mut self, repeats: &mut Repeats, place: impl Fn() -> Place) {
+        if core::mem::take(&mut self.has_notes) {
+            self.front.mapper.outputs().each(|_, part| repeats.merge_of_map(part.take_notes(), &place));
+        }
+        for (output, leaf) in &self.rounded {
+            add_rounded(repeats, self.plan, *output, *leaf, &place);
+        }
         let words = || Words {
             one: "document is left out by `drop` in the map".to_owned(),
             many: "documents are left out by `drop` in the map".to_owned(),
@@ -293,6 +308,23 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
         payload.more = more;
         first
     }
+}
+
+/// Counts a document with floats that a 32-bit float of an output does not give back.
+#[cold]
+fn add_rounded(repeats: &mut Repeats, plan: &MapPlan, output: usize, leaf: NodeId, place: impl Fn() -> Place) {
+    let path = plan.output(output).map(|shape| shape.path(leaf)).unwrap_or_default();
+    let at = || Place { path: Some(path.clone()), ..place() };
+    let words = || {
+        let what = format!("with more digits than the 32-bit float {path} keeps; the nearest float is written");
+        Words {
+            one: format!("document has a float {what}"),
+            many: format!("documents have a float {what}"),
+            hint: "a 64-bit float or a decimal field of the target keeps the digits".to_owned(),
+            severity: Severity::Warning,
+        }
+    };
+    repeats.add(Outcome::ROUNDED, RepeatKey::Target(output, leaf), at, words);
 }
 
 /// Moves a map's finding to the source document: the position in the map becomes the detail, because the place is that of the document.

@@ -5,6 +5,7 @@ use quayline_core::Finding;
 use super::world::EnvelopeSet;
 use crate::error::PipelineError;
 use crate::payload::Payload;
+use crate::repeats::Repeats;
 use crate::spool::SpoolFiles;
 use crate::target::OutputExtent;
 
@@ -34,6 +35,11 @@ pub(crate) trait Part: Send {
 
     /// Keeps all output so far, because the source document is valid.
     fn keep(&mut self) -> OutputExtent;
+
+    /// Returns the notes on the documents that were kept last.
+    fn take_notes(&mut self) -> Repeats {
+        Repeats::default()
+    }
 
     /// Discards the output since the last kept document, because the source document is faulty.
     fn back(&mut self);

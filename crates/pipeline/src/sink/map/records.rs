@@ -1,10 +1,11 @@
 //! Documents as records.
 
-use quayline_core::{Finding, NodeId, Sink, Value};
+use quayline_core::{Finding, NodeId, Place, Sink, Value};
 
 use super::part::{Part, spool_error};
 use super::waiting::Waiting;
 use crate::payload::Payload;
+use crate::repeats::Repeats;
 use crate::revocable::Revocable as _;
 use crate::sink::record::{DocumentEncoder, Framed, FramedMark};
 use crate::spool::SpoolFolder;
@@ -20,12 +21,23 @@ pub(crate) struct RecordPart<E> {
     pending: bool,
     documents: u64,
     refused: Vec<Finding>,
+    /// Notes on the records of the source document.
+    notes: Repeats,
 }
 
 impl<E: DocumentEncoder> RecordPart<E> {
     pub(crate) fn new(encoder: E, framed: Framed, folder: SpoolFolder) -> Self {
         let waiting = Waiting::new(folder);
-        RecordPart { encoder, framed, waiting, mark: None, pending: false, documents: 0, refused: Vec::new() }
+        RecordPart {
+            encoder,
+            framed,
+            waiting,
+            mark: None,
+            pending: false,
+            documents: 0,
+            refused: Vec::new(),
+            notes: Repeats::default(),
+        }
     }
 
     fn end_pending(&mut self) {
@@ -37,7 +49,10 @@ impl<E: DocumentEncoder> RecordPart<E> {
             self.mark = Some(mark);
         }
         match self.encoder.frame(&mut self.framed) {
-            Ok(()) => self.documents += 1,
+            Ok(()) => {
+                self.documents += 1;
+                self.encoder.add_repeats(&mut self.notes, Place::default);
+            }
             Err(found) => self.refused.extend(found),
         }
     }
@@ -85,13 +100,19 @@ impl<E: DocumentEncoder> Part for RecordPart<E> {
     fn keep(&mut self) -> OutputExtent {
         self.mark = None;
         self.waiting.mark = self.waiting.at(self.framed.written());
-        OutputExtent { documents: core::mem::take(&mut self.documents), drafts: 0, end: self.waiting.mark }
+        let documents = core::mem::take(&mut self.documents);
+        OutputExtent { documents, drafts: 0, end: self.waiting.mark, has_notes: !self.notes.is_empty() }
+    }
+
+    fn take_notes(&mut self) -> Repeats {
+        core::mem::take(&mut self.notes)
     }
 
     fn back(&mut self) {
         self.pending = false;
         self.documents = 0;
         self.refused.clear();
+        self.notes.clear();
         let Some(mark) = self.mark.take() else { return };
         match self.waiting.cut(self.waiting.mark) {
             Ok(len) => self.framed.back_to_len(mark, len),

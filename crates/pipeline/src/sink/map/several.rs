@@ -14,6 +14,7 @@ use super::records::RecordPart;
 use super::text::TextPart;
 use super::world::EnvelopeSet;
 use crate::payload::Payload;
+use crate::repeats::Repeats;
 use crate::sink::{OneRecord, TypedEncoder};
 use crate::target::OutputExtent;
 
@@ -93,6 +94,9 @@ impl Part for AnyPart<'_> {
     }
     fn keep(&mut self) -> OutputExtent {
         each!(self, part => part.keep())
+    }
+    fn take_notes(&mut self) -> Repeats {
+        each!(self, part => part.take_notes())
     }
     fn back(&mut self) {
         each!(self, part => part.back());

@@ -128,7 +128,12 @@ impl<W: TextWriter> Part for TextPart<W> {
 
     fn keep(&mut self) -> OutputExtent {
         self.waiting.mark = self.at();
-        OutputExtent { documents: core::mem::take(&mut self.documents), drafts: 0, end: self.waiting.mark }
+        OutputExtent {
+            documents: core::mem::take(&mut self.documents),
+            drafts: 0,
+            end: self.waiting.mark,
+            has_notes: false,
+        }
     }
 
     fn back(&mut self) {

@@ -15,6 +15,7 @@ use super::several::AnyPart;
 use super::world::EnvelopeSet;
 use crate::error::PipelineError;
 use crate::payload::Payload;
+use crate::repeats::Repeats;
 use crate::spool::{Spool, SpoolFolder};
 use crate::target::OutputExtent;
 
@@ -232,6 +233,9 @@ impl Part for TracedPart<'_> {
     }
     fn keep(&mut self) -> OutputExtent {
         self.part.keep()
+    }
+    fn take_notes(&mut self) -> Repeats {
+        self.part.take_notes()
     }
     fn back(&mut self) {
         self.part.back();

@@ -1,7 +1,10 @@
-//! Names that are nearly right.
+//! Names that are nearly right: several, without regard to case and dashes.
+
+use crate::spelling::letters_apart;
 
 /// Returns the up to three names nearest to `wanted` within a bounded edit distance.
-pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+#[must_use]
+pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let bound = (wanted.chars().count() / 3).clamp(1, 4);
     let mut near: Vec<(usize, &str)> = names
         .filter_map(|name| {
@@ -16,7 +19,8 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
 }
 
 /// Formats the hint `did you mean A, B or C?`
-pub(crate) fn offer(names: &[String]) -> Option<String> {
+#[must_use]
+pub fn offer(names: &[String]) -> Option<String> {
     let (last, rest) = names.split_last()?;
     Some(if rest.is_empty() {
         format!("did you mean {last}?")
@@ -35,22 +39,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
     if a.len().abs_diff(b.len()) > 4 || a.len() > 64 || b.len() > 64 {
         return usize::MAX;
     }
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let change = row[j] + usize::from(x != y);
-            let mut best = change.min(row[j + 1] + 1).min(next[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                best = best.min(before[j - 1] + 1);
-            }
-            next.push(best);
-        }
-        before = row;
-        row = next;
-    }
-    row[b.len()]
+    letters_apart(a, b)
 }
 
 #[cfg(test)]

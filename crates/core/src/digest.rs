@@ -2,12 +2,13 @@
 //! 9562).
 
 /// Computes FNV-1a with 64 bits and a final mix.
-pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+#[must_use]
+pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Writes bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn write_hex(bytes: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for byte in bytes {
         out.push(DIGITS[usize::from(byte >> 4)]);
@@ -16,14 +17,14 @@ pub(crate) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Writes an id of 128 bits in the form 8-4-4-4-12, marked as version `version` of RFC 9562.
-pub(crate) fn id(mut bytes: [u8; 16], version: u8, out: &mut Vec<u8>) {
+pub fn id(mut bytes: [u8; 16], version: u8, out: &mut Vec<u8>) {
     bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     for (i, part) in [0..4, 4..6, 6..8, 8..10, 10..16].into_iter().enumerate() {
         if i > 0 {
             out.push(b'-');
         }
-        hex(&bytes[part], out);
+        write_hex(&bytes[part], out);
     }
 }
 
@@ -39,7 +40,9 @@ const K: [u32; 64] = [
     0xc67178f2,
 ];
 
-pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+/// Computes SHA-256.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut state: [u32; 8] =
         [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19];
     let mut padded = bytes.to_vec();
@@ -83,7 +86,7 @@ mod tests {
 
     fn shown(bytes: &[u8]) -> String {
         let mut out = Vec::new();
-        hex(bytes, &mut out);
+        write_hex(bytes, &mut out);
         String::from_utf8(out).unwrap()
     }
 
