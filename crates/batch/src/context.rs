@@ -207,6 +207,7 @@ pub struct StepContext {
     /// keeps data of a step outside the repository must keep it for this execution.
     pub began: ExecutionId,
     item_count: AtomicU32,
+    items_are_files: AtomicBool,
     state: Mutex<StepContextState>,
 }
 
@@ -269,6 +270,7 @@ impl StepContext {
             partition,
             began: ExecutionId::default(),
             item_count: AtomicU32::new(0),
+            items_are_files: AtomicBool::new(false),
             state: Mutex::new(state),
         }
     }
@@ -281,6 +283,15 @@ impl StepContext {
 
     pub(crate) fn set_item_count(&self, count: u32) {
         self.item_count.store(count, Ordering::Relaxed);
+    }
+
+    /// Returns true if an item of the step is a whole file: an empty one has no record.
+    pub(crate) fn items_are_files(&self) -> bool {
+        self.items_are_files.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_items_are_files(&self) {
+        self.items_are_files.store(true, Ordering::Relaxed);
     }
 
     /// Returns the batch status.

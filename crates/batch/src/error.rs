@@ -189,10 +189,13 @@ impl Thrown {
         Thrown { lineage, message: message.into(), remedy: None, kind: Kind::Plain, findings: None }
     }
 
-    /// An exception from a finding: its class is the code, below `quayline.Rejected` for faults of the sender.
+    /// An exception from a finding: its class is the code, below `quayline.Rejected` for faults of the sender and for items that cannot be written.
     #[must_use]
     pub fn from_finding(finding: &Finding) -> Self {
+        // An item that the framing of an output cannot hold: other items are written.
+        let is_of_item = matches!(finding.code.0, "FRM-020" | "FRM-021" | "FRM-022" | "FRM-023" | "FRM-024");
         let group = match finding.fault {
+            _ if is_of_item => "quayline.Rejected",
             Fault::Sender => "quayline.Rejected",
             Fault::Config | Fault::Caller => "quayline.Configuration",
             Fault::Environment => "quayline.Environment",

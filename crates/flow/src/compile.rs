@@ -396,7 +396,9 @@ impl Compiler<'_> {
                     "give each shape a node of its own, or map both to one shape first",
                 );
             } else {
-                expressions = expression::compile(&written, shape.as_deref(), &self.file.text, &mut self.findings);
+                let remedy = if shape.is_none() { self.shape_remedy(at) } else { String::new() };
+                let text = &self.file.text;
+                expressions = expression::compile(&written, shape.as_deref(), &remedy, text, &mut self.findings);
             }
         }
         let map = self.map(node, &arriving);
@@ -648,6 +650,33 @@ impl Compiler<'_> {
             let known = std::mem::replace(&mut self.arriving[to], Arriving::Nothing);
             self.arriving[to] = joined(known, &leaves);
         }
+    }
+
+    /// Returns how to name the shape of the messages that arrive at a node: at the nearest node before it that makes messages, or at the input.
+    fn shape_remedy(&self, at: usize) -> String {
+        let mut behind = vec![at];
+        let mut next = 0;
+        while let Some(at) = behind.get(next).copied() {
+            next += 1;
+            for (number, node) in self.file.nodes.iter().enumerate() {
+                for (terminal, _) in node.targets().filter(|(_, to)| *to == at) {
+                    let property = match (node.kind.name, terminal) {
+                        ("split", "out") if node.text("by") != Some("document") => "part",
+                        ("aggregate", "out" | "incomplete") => "whole",
+                        ("sql_query", "out") => "row",
+                        ("http_request", "out") => "answer",
+                        _ => {
+                            if !behind.contains(&number) {
+                                behind.push(number);
+                            }
+                            continue;
+                        }
+                    };
+                    return format!("name the shape of the messages that leave `{}`: {property} = \"…\"", node.name);
+                }
+            }
+        }
+        "name the shape of the messages at the input: message = \"…\"".to_owned()
     }
 
     /// Returns the shape that a property names, if it is set and was loaded.

@@ -15,14 +15,14 @@ use crate::message::ENVELOPE_NAMES;
 
 pub(crate) use quayline_pipeline::{Evaluated, Expressions, Gives, WrittenExpression as Written};
 
-/// Compiles the expressions of a node; `shape` is that of the messages, if their content is read.
+/// Compiles the expressions of a node; `shape` is that of the messages, if their content is read, and `remedy` how to name it.
 pub(crate) fn compile(
     written: &[Written],
     shape: Option<&ShapeFile>,
+    remedy: &str,
     file: &UserText,
     findings: &mut Vec<Finding>,
 ) -> Option<Expressions> {
-    let remedy = "name the shape of the messages at the input: message = \"…\"";
     let expressions = Expressions::compile(written, shape, remedy, file, findings)?;
     for name in expressions.envelope_read() {
         if !ENVELOPE_NAMES.contains(&name.as_str()) && !name.starts_with("property_") {

@@ -121,6 +121,25 @@ impl Sample<'_> {
         Some(walked)
     }
 
+    /// Returns true if two framings find the same records.
+    pub(crate) fn splits_alike(&self, one: &FramingSpec, other: &FramingSpec) -> bool {
+        let end = if self.whole_file() { EndOfInput::Yes } else { EndOfInput::No };
+        let mut sides = [(one, 0), (other, 0)].map(|(spec, at)| (Splitter::new(spec, &Limits::default()), at));
+        loop {
+            let [a, b] = sides.each_mut().map(|(splitter, at)| {
+                let Ok(splitter) = splitter else { return None };
+                let Ok(Step::Record { body, consumed, .. }) = splitter.split(&self.bytes[*at..], end) else {
+                    return None;
+                };
+                *at += consumed;
+                Some(body)
+            });
+            if a.is_none() || a != b {
+                return a == b;
+            }
+        }
+    }
+
     /// Framings with lengths in the data.
     fn chains(&self) -> Vec<FramingCandidate> {
         let mut found: Vec<FramingCandidate> =

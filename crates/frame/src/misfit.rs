@@ -45,11 +45,12 @@ pub fn explain_misfit(
 ) -> Option<Finding> {
     let FramingInUse { spec, junk, breaks, lengths } = used;
     let candidates = detect(sample, file_len, record_length);
+    let sample_of = || Sample { bytes: sample, file_len, record_length };
     let (held, breaks) = match spec {
         // Only the description says where such a record ends.
         FramingSpec::Layout => (breaks.is_some_and(|RecordNumber(n)| n > HELD_MIN), *breaks),
         _ => {
-            let walked = Sample { bytes: sample, file_len, record_length }.walk(spec);
+            let walked = sample_of().walk(spec);
             let breaks = walked.as_ref().and_then(|walked| walked.junk);
             (spec.has_lengths() && walked.is_some_and(|walked| walked.records >= HELD_MIN), breaks)
         }
@@ -72,6 +73,8 @@ pub fn explain_misfit(
             && c.score >= CONVINCING
             && (c.records_checked >= RECORDS_MIN || other_line_end(spec, &c.spec))
             && !(held && matches!(c.spec, FramingSpec::Fixed { .. }))
+            // Lines are the same with and without `strip-cr` unless a CR ends one.
+            && !(of_lines(spec) && of_lines(&c.spec) && sample_of().splits_alike(spec, &c.spec))
     };
     let allowed = |c: &&FramingCandidate| lengths.as_ref().is_none_or(|lengths| may_have(lengths, c));
     let best = candidates.iter().filter(convinces).find(allowed);
@@ -134,6 +137,10 @@ fn may_have(lengths: &RangeInclusive<usize>, candidate: &FramingCandidate) -> bo
     let FramingCandidate { spec, lengths: found, .. } = candidate;
     let is_long_enough = found.end() >= lengths.start() || matches!(spec, FramingSpec::Lines(_));
     is_long_enough && found.start() <= lengths.end()
+}
+
+fn of_lines(spec: &FramingSpec) -> bool {
+    matches!(spec, FramingSpec::Lines(_))
 }
 
 /// Returns whether both are lines of CR LF, LF or either. Such a line end shows in a single line: no chance is involved.

@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 use quayline_columnar::{
     ColumnInput, ColumnReader, ColumnSink, ParquetEncoder, ParquetOptions, ParquetPages, ParquetWriter,
 };
-use quayline_core::{Code, Fault, Finding, Findings, Limits, Severity, Tally};
+use quayline_core::{ByteOffset, Code, Fault, Finding, Findings, Limits, RecordNumber, Severity, Tally};
 use quayline_edi::{EdiMark, EdiWriter, ExcerptWriter};
 use quayline_flat::Header;
+use quayline_frame::{FrameFault, FrameFaultKind, Framer, FramerOptions, FramingSpec, Part};
 use quayline_map::MapPlan;
 use quayline_project::{MapFile, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
@@ -197,6 +198,34 @@ impl Pipeline {
         }
         self.ends().check().map_err(|error| error.findings())?;
         Ok(self)
+    }
+
+    /// Returns the unit of one empty record, for a caller that has records without their framing: a unit without bytes has no record. `None`
+    /// if the source has no records.
+    ///
+    /// # Errors
+    /// A framing without empty records.
+    pub fn empty_record(&self) -> Option<Result<Vec<u8>, Findings>> {
+        let SourceFormat::Records(spec) = &self.source else { return None };
+        let kind = match spec {
+            FramingSpec::Fixed { length } => Some(*length as u64),
+            FramingSpec::Layout => Some(1),
+            _ => None,
+        };
+        if let Some(need) = kind {
+            let kind = FrameFaultKind::Truncated { part: Part::Record, need, have: 0 };
+            let (record, offset) = (RecordNumber(1), ByteOffset(0));
+            let fault = FrameFault { kind, record, record_offset: offset, offset, cause: None };
+            return Some(Err(fault.finding().into()));
+        }
+        let mut unit = Vec::new();
+        let framer = Framer::new(spec, FramerOptions::default(), &self.limits).map_err(|error| error.finding());
+        let framed = framer.and_then(|mut framer| {
+            framer.frame(b"", &mut unit).map_err(|fault| fault.finding())?;
+            framer.finish(&mut unit);
+            Ok(())
+        });
+        Some(framed.map(|()| unit).map_err(Findings::from))
     }
 
     /// Creates an empty buffer for each output.

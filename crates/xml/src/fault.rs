@@ -108,6 +108,8 @@ pub enum XmlFaultKind {
     Hex,
     /// `XML-029`: the content of an element of a truth value is not one of the four forms.
     NotBool,
+    /// `XML-029`: the value of `xsi:nil` is not one of them.
+    NotNil,
     /// `XML-030`: `xsi:type` names a type whose content may be more than that of the element's own type.
     OtherType {
         /// Local name of the type, or an empty text if the name is too long.
@@ -174,7 +176,7 @@ impl XmlFault {
             XmlFaultKind::Escape => "XML-026",
             XmlFaultKind::NilWithContent => "XML-027",
             XmlFaultKind::Hex => "XML-028",
-            XmlFaultKind::NotBool => "XML-029",
+            XmlFaultKind::NotBool | XmlFaultKind::NotNil => "XML-029",
             XmlFaultKind::OtherType { .. } => "XML-030",
             XmlFaultKind::NilOccurrence => "XML-031",
             XmlFaultKind::RootAttributes { .. } => "XML-036",
@@ -226,6 +228,7 @@ impl XmlFault {
             XmlFaultKind::NilWithContent => "leave out the attribute `nil` or the content",
             XmlFaultKind::Hex => "write two hexadecimal digits for each byte, such as 7e2a for `~*`",
             XmlFaultKind::NotBool => "write true, false, 1 or 0, or describe the element as text",
+            XmlFaultKind::NotNil => "write true, false, 1 or 0",
             XmlFaultKind::OtherType { .. } => {
                 "in a copy of the schema, give the element this type, or declare a separate element for each type in the documents"
             }
@@ -301,6 +304,7 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::Escape => f.write_str("a backslash begins neither \\\\ nor \\uHHHH"),
             XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),
             XmlFaultKind::NotBool => f.write_str("the content is not a truth value: expected true, false, 1 or 0"),
+            XmlFaultKind::NotNil => f.write_str("xsi:nil is not a truth value: expected true, false, 1 or 0"),
             XmlFaultKind::OtherType { name } if name.is_empty() => {
                 f.write_str("xsi:type names a type that the shape does not allow here")
             }

@@ -22,7 +22,7 @@ use crate::splitter::RawRecord;
 use crate::style::{LeafTexts, Namespaces, WhiteSpace, XmlStyle};
 use crate::text::{self, local_name, short};
 use limits::Checks;
-use marks::{Declared, Marks, Prefixes};
+use marks::{Declared, Marks, Prefixes, is_hidden};
 
 /// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
 /// an element of bytes is hexadecimal. All other values are text, which the receiver judges.
@@ -451,20 +451,25 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         self.sink.enter(node);
         let mut sent = Vec::new();
         for attribute in &marks.own {
-            let name = local_name(attribute.key.as_ref());
-            let Some(child) = self.plan.attribute(node, name) else {
+            let key = attribute.key.as_ref();
+            let name = local_name(key);
+            let found = self.plan.attribute(node, name);
+            // Attributes with the same local name have different namespaces: the form of the tag has been checked.
+            let holds = |child: &NodeId| {
+                let is_of_xml = self.plan.is_of_xml[child.index()];
+                let is_plain = name.len() == key.len() && !is_of_xml;
+                is_plain || !(sent.contains(child) || is_hidden(attribute, &marks.own, is_of_xml))
+            };
+            let Some(child) = found.filter(holds) else {
                 self.ignored |= self.plan.ignore_unknown;
                 if self.plan.ignore_unknown {
                     self.check_reference(attribute, at);
                 } else {
-                    self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None);
+                    let name = short(if found.is_some() { key } else { name });
+                    self.fault(XmlFaultKind::Attribute { name }, at, None);
                 }
                 continue;
             };
-            if sent.contains(&child) {
-                self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, Some((child, None)));
-                continue;
-            }
             sent.push(child);
             match attribute.normalized_value(XmlVersion::Implicit1_0) {
                 Ok(value) => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memchr3, memmem};
 use quayline_core::Limits;
+use quick_xml::XmlVersion;
 use quick_xml::events::attributes::Attributes;
 
 use crate::fault::{Syntax, TextPosition, XmlFault, XmlFaultKind};
@@ -235,6 +236,9 @@ impl RecordSplitter {
             (Token::Doctype | Token::DoctypeName, _) => Err(self.fault(XmlFaultKind::Doctype, &[])),
             (Token::Start { .. }, Phase::Epilog) => Err(self.fault(fault(Syntax::Root), &[])),
             (Token::Start { name, empty }, Phase::Prolog) if self.wrapped => {
+                if memchr(b'&', text).is_some() && has_undeclared_entity(text) {
+                    return Err(self.fault(XmlFaultKind::Entity, &[]));
+                }
                 self.root = Arc::from(*name);
                 self.unread = unread_attributes(text)
                     .map(|names| Arc::new(self.fault(XmlFaultKind::RootAttributes { names }, &[])));
@@ -375,6 +379,15 @@ impl RecordSplitter {
     fn fault(&self, kind: XmlFaultKind, before: &[u8]) -> XmlFault {
         XmlFault { kind, at: self.at.behind(before), path: String::new() }
     }
+}
+
+/// Returns whether an attribute in a start tag refers to an entity that is not declared.
+fn has_undeclared_entity(tag: &[u8]) -> bool {
+    let Ok(tag) = core::str::from_utf8(tag) else { return false };
+    let mut attributes =
+        Attributes::new(tag.trim_start_matches('<').trim_end_matches(['>', '/']), name(&tag.as_bytes()[1..]).len());
+    attributes.with_checks(false);
+    attributes.flatten().any(|attribute| attribute.normalized_value(XmlVersion::Implicit1_0).is_err())
 }
 
 /// Returns the names of the attributes in a start tag of a root element, except declarations of namespaces and those prefixed `xml:` or

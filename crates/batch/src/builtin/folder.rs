@@ -64,6 +64,9 @@ pub(super) struct FolderReader {
 
 impl FolderReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
+        if let Some(step) = &with.step {
+            step.set_items_are_files();
+        }
         Ok(FolderReader {
             folder: with.path("folder")?,
             pattern: with.property("name").unwrap_or("*").as_bytes().to_vec(),

@@ -36,6 +36,8 @@ pub(super) struct Compiled {
     world: Arc<World>,
     /// Bytes at the beginning of an output before its first document.
     prologue: usize,
+    /// One empty record with its framing, if the source has records. A unit without bytes has none.
+    empty_record: Option<Answer<Vec<u8>>>,
 }
 
 impl MapProcessor {
@@ -135,7 +137,8 @@ fn compile(
     let pipeline = Pipeline::with_map(source, schema, step, targets, limits)?;
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
     let files = map.files.into_iter().chain(tables.iter().map(|(_, file)| file.clone())).collect();
-    Ok((Compiled { pipeline, world, prologue }, files))
+    let empty_record = pipeline.empty_record().map(|record| record.map_err(|findings| of_findings(&findings)));
+    Ok((Compiled { pipeline, world, prologue, empty_record }, files))
 }
 
 /// Returns the programs of the property `functions`.
@@ -176,7 +179,13 @@ impl Processor for MapProcessor {
         let world = UnitWorld { now: self.now, seed, envelope: Vec::new() };
         let compiled = self.map.value;
         compiled.world.set_unit(Some(world));
-        let report = self.lane.run(&self.name, item, &mut self.outputs);
+        let unit = match &compiled.empty_record {
+            Some(record) if item.is_empty() && !self.step.as_ref().is_some_and(|step| step.items_are_files()) => {
+                record.as_ref().map_err(Thrown::clone)?
+            }
+            _ => item,
+        };
+        let report = self.lane.run(&self.name, unit, &mut self.outputs);
         let [output] = self.outputs.as_mut_slice() else { unreachable!("checked when the lane was made") };
         let prologue = compiled.prologue;
         let bytes = output.bytes();

@@ -555,3 +555,19 @@ fn line_ends_in_records_are_noted_in_the_job_log() {
     let log = log.0.lock().clone();
     assert!(log.contains("CNV-038") && log.contains("in.txt, record 2") && !log.contains("record 3"), "{log}");
 }
+
+/// The remedy for an item that the framing of the output cannot hold is to skip it, but its class was `quayline.Configuration`.
+#[test]
+fn an_item_that_the_output_cannot_hold_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.txt"), "abc\nabcdef\nxyz\n").unwrap();
+    let skipping = "<skippable-exception-classes><include class=\"quayline.Rejected\"/></skippable-exception-classes>";
+    let xml = format!(
+        "<step id=\"s\"><chunk><reader ref=\"quayline.fileReader\">{}</reader><writer ref=\"quayline.fileWriter\">{}</writer>{skipping}</chunk></step>",
+        properties(&[("file", "in.txt")]),
+        properties(&[("file", "out.dat"), ("framing", "fixed:3")]),
+    );
+    let execution = Process::new(backend(&medium()), folder.path().to_owned()).start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(std::fs::read(folder.path().join("out.dat")).unwrap(), b"abcxyz");
+}

@@ -166,3 +166,40 @@ fn records_that_a_map_skips_are_in_the_job_log() {
     let said = log.0.lock().clone();
     assert_eq!(said.matches("CNV-039: 1 record is of no record type").count(), 2, "{said}");
 }
+
+/// An empty line of the file was left out as if the map had dropped it, while `translate` made a document of it. An empty file of a folder has no
+/// record. Where records have a fixed length, an empty item is an error like any item that is too short.
+#[test]
+fn an_empty_record_goes_through_the_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("r.cpy", "       01 R.\n          05 A PIC X(2).\n          05 B PIC X(3).\n");
+    write("lines.toml", "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"ascii\"\nframing = \"lines\"\n");
+    write("fixed.toml", "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"ascii\"\nframing = \"fixed\"\n");
+    write("row.shape", "row\n  a? text\n  b? text\n");
+    for source in ["lines", "fixed"] {
+        let map = format!("source \"{source}.toml\"\ntarget row \"row.shape\"\n\na = A\nb = B\n");
+        write(&format!("{source}.qmap"), &map);
+    }
+    write("in.txt", "AB123\n\nCD   \n");
+    let (execution, counts) = run(folder.path(), "in.txt", "mapProcessor", &[("map", "lines.qmap")]);
+    assert_eq!((execution.status, counts.filter, counts.write), (BatchStatus::Completed, 0, 3), "{execution:?}");
+    let out = std::fs::read_to_string(folder.path().join("out.txt")).unwrap();
+    assert_eq!(out.lines().nth(1), Some("{\"a\":\"\",\"b\":\"\"}"), "{out}");
+    let (execution, _) = run(folder.path(), "in.txt", "mapProcessor", &[("map", "fixed.qmap")]);
+    let cause = execution.cause.unwrap_or_default();
+    assert!(execution.status == BatchStatus::Failed && cause.starts_with("FRM-001"), "{cause}");
+
+    std::fs::create_dir(folder.path().join("files")).unwrap();
+    write("files/1.txt", "");
+    write("files/2.txt", "AB123\n");
+    let xml = format!(
+        "<step id=\"s\"><chunk><reader ref=\"quayline.folderReader\">{}</reader><processor ref=\"quayline.mapProcessor\">{}</processor><writer ref=\"quayline.fileWriter\">{}</writer></chunk></step>",
+        properties(&[("folder", "files")]),
+        properties(&[("map", "lines.qmap")]),
+        properties(&[("file", "files.out")]),
+    );
+    let execution = Process::new(backend(&medium()), folder.path().to_owned()).start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("files.out")).unwrap(), "{\"a\":\"AB\",\"b\":\"123\"}\n");
+}

@@ -212,7 +212,7 @@ pub(crate) struct ConvertArgs {
     /// Stop after N rejected records
     ///
     /// Quayline checks N after each block of about 256 KiB, so it may reject a few more, the same number for any --jobs. The output so far is
-    /// kept. --resume with a larger N continues from there.
+    /// kept, and the run prints its warnings. --resume with a larger N continues from there and prints those of the rest.
     #[arg(long, value_name = "N", requires = "rejects", help_heading = "Running")]
     pub(crate) max_rejects: Option<u64>,
     /// File that holds the state to resume from

@@ -133,21 +133,17 @@ fn convert(
     }
     let found = output.as_deref().and_then(left_behind);
     let early = Arc::new(Mutex::new(None));
-    if args.stats {
-        conversion.early = Some(Arc::clone(&early));
-    }
+    conversion.early = Some(Arc::clone(&early));
+    let shows = if args.show_data { file.as_deref() } else { None };
     match conversion.run() {
-        Ok(report) => {
-            let shows = if args.show_data { file.as_deref() } else { None };
-            Ok(tell(&source, unit, &report, args, shows, definitions, console))
-        }
+        Ok(report) => Ok(tell(&source, unit, &report, args, shows, definitions, console)),
         Err(ConvertError::ClosedPipe) => Err(Stop::closed_pipe(&args.rejects)),
         Err(error) => {
             let mut findings = ends.failed().unwrap_or_else(|| error.findings().0);
             if unit == "transaction" {
                 without_records(&mut findings);
             }
-            if let (true, Some(file)) = (args.show_data, file.as_deref()) {
+            if let Some(file) = shows {
                 show_data::add(&mut findings, file, definitions);
             }
             let resumable = resumable(&error, checkpoint.as_deref());
@@ -159,8 +155,14 @@ fn convert(
             // Ignore the partial file of an earlier run.
             let left = output.filter(|output| left_behind(output) != found);
             findings.extend(left.and_then(|output| incomplete(&output, &error, resumable, args)));
+            let early = early.lock().ok().and_then(|mut early| early.take());
+            // A resumed run begins after what this run converted, and does not find it again.
+            if let Some(report) = &early {
+                let is_worth = |finding: &Finding| is_lost(report, finding);
+                tell_findings(unit, report, is_worth, shows, definitions, console);
+            }
             console.findings(&findings);
-            if let Some(report) = early.lock().ok().and_then(|mut early| early.take()) {
+            if let (true, Some(report)) = (args.stats, early) {
                 tell_stats(&source, &report, console);
             }
             Ok(exit)
@@ -218,6 +220,30 @@ fn is_of_a_record(finding: &Finding) -> bool {
     finding.fault == Fault::Sender && finding.place.record.is_some() && !finding.code.0.starts_with("FRM-")
 }
 
+/// Returns true if only the report of a run that ended early has a finding: errors of rejected documents stand beside them.
+pub(crate) fn is_lost(report: &Report, finding: &Finding) -> bool {
+    report.rejects.is_none() || finding.severity != Severity::Error
+}
+
+/// Prints findings of a run about its records.
+fn tell_findings(
+    unit: &str,
+    report: &Report,
+    is_worth: impl Fn(&Finding) -> bool,
+    shows: Option<&Path>,
+    definitions: &Definitions,
+    console: &Console,
+) {
+    let mut summary = Summary::of(report, console, is_worth);
+    if let Some(file) = shows {
+        show_data::add(&mut summary.findings, file, definitions);
+    }
+    if unit == "transaction" {
+        without_records(&mut summary.findings);
+    }
+    summary.tell(console);
+}
+
 /// Prints the summary of a completed run.
 fn tell(
     source: &str,
@@ -228,14 +254,7 @@ fn tell(
     definitions: &Definitions,
     console: &Console,
 ) -> Exit {
-    let mut summary = Summary::of(report, console, |_| true);
-    if let Some(file) = shows {
-        show_data::add(&mut summary.findings, file, definitions);
-    }
-    if unit == "transaction" {
-        without_records(&mut summary.findings);
-    }
-    summary.tell(console);
+    tell_findings(unit, report, |_| true, shows, definitions, console);
     if let Some(misfit) = &report.misfit {
         console.findings(std::slice::from_ref(misfit));
     }

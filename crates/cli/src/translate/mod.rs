@@ -29,7 +29,7 @@ use crate::apart::Apart;
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, Summary, foreign, keep_profile, partial_note, tell_rejected, tell_stats};
+use crate::convert::{Bar, Summary, foreign, is_lost, keep_profile, partial_note, tell_rejected, tell_stats};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::input::with_suffix;
@@ -503,6 +503,10 @@ impl Shared<'_> {
                 _ => note,
             });
         }
+        // A resumed run begins after what this run translated, and does not find it again.
+        if let Some(report) = early {
+            self.tell_findings(report, |finding| is_lost(report, finding));
+        }
         self.console.findings(&findings);
         if let (true, Some(report)) = (self.args.stats, early) {
             tell_stats(name, report, self.console);
@@ -510,12 +514,17 @@ impl Shared<'_> {
         exit
     }
 
-    /// Prints the summary of a completed run.
-    fn tell(&self, name: &str, report: &Report) -> Exit {
-        let is_worth = |finding: &Finding| !self.args.quiet || finding.severity == Severity::Error;
-        let mut summary = Summary::of(report, self.console, is_worth);
+    /// Prints findings of a run about its documents.
+    fn tell_findings(&self, report: &Report, is_worth: impl Fn(&Finding) -> bool) {
+        let is_loud = |finding: &Finding| !self.args.quiet || finding.severity == Severity::Error;
+        let mut summary = Summary::of(report, self.console, |finding| is_loud(finding) && is_worth(finding));
         summary.findings.iter_mut().for_each(with_envelope_hint);
         summary.tell(self.console);
+    }
+
+    /// Prints the summary of a completed run.
+    fn tell(&self, name: &str, report: &Report) -> Exit {
+        self.tell_findings(report, |_| true);
         if let Some(misfit) = &report.misfit {
             self.console.findings(std::slice::from_ref(misfit));
         }

@@ -333,3 +333,62 @@ fn a_translation_resumes_with_its_own_arguments_only() {
     world.run(&format!("{line} --quiet")).code(0);
     assert!(world.read("out.jsonl") == whole, "the resumed output differs");
 }
+
+/// A run that stopped at its rejects, or at a signal, printed its error only, and the run that continued it printed what it had seen itself: nobody
+/// learned of the values before the checkpoint.
+#[test]
+fn a_stopped_run_prints_its_warnings() {
+    let world = World::with([("f.cpy", b"       01 R.\n          05 F COMP-1.\n".as_slice())]);
+    let line = |number: u32| match number {
+        1..=1000 => "{\"F\":16777217}\n",
+        20_001 => "{\"F\":\"x\"}\n",
+        _ => "{\"F\":1}\n",
+    };
+    world.write("in.jsonl", (1..=40_000).map(line).collect::<String>());
+    let convert = "convert in.jsonl -c f.cpy -e cp037 -o out.dat --rejects bad.jsonl";
+    world.run(&format!("{convert} --max-rejects 0")).check(expect![[r#"
+        exit 1
+        --- stderr
+        warning[REC-049]: 1000 values of F (COMP-1) with more digits than the float keeps, written as the nearest float; the first is here
+          at in.jsonl:1:1, record 1, byte 0, F
+
+        hint: only a decimal field, such as COMP-3, keeps all digits
+
+        error[CNV-004]: 1 record rejected, more than the 0 allowed
+
+        hint: bad.jsonl.partial has the records, bad.jsonl.findings.jsonl.partial says what is wrong with each
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+    "#]]);
+    world.run(&format!("{convert} --max-rejects 5 --resume")).check(expect![[r#"
+        exit 1
+        --- stderr
+        1 of 40,000 records rejected: bad.jsonl contains the rejected ones, bad.jsonl.findings.jsonl the reasons
+    "#]]);
+
+    // A map, and no rejects file. The first blocks are written, and the last one has the wrong record.
+    world.write("r.cpy", "       01 R.\n          05 N PIC 9(3).\n");
+    let layout =
+        "layout = \"record\"\ncopybook = \"r.cpy\"\nencoding = \"ascii\"\nframing = \"lines\"\nlong = \"accept\"\n";
+    world.write("in.toml", layout);
+    world.write("out.shape", "row\n  n decimal(9)\n");
+    world.write("m.qmap", "source \"in.toml\"\ntarget row \"out.shape\"\n\nn = N\n");
+    world.write("in.txt", format!("{}{}12x\n", "1234\n".repeat(1000), "123\n".repeat(400_000)));
+    world.run("translate --map m.qmap in.txt -o out.jsonl").check(expect![[r#"
+        exit 1
+        --- stderr
+        warning[REC-042]: 1000 records have more bytes after the last field, which were ignored; the first is here
+          at in.txt, record 1, byte 3
+
+        hint: `--preserve` keeps these bytes
+
+        error[REC-002]: sign is 0x78, expected a digit with a sign zone
+          at in.txt, record 401001, byte 1605000, N (offset 0 in the record, 3 bytes, PIC 9(3))
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+
+        hint: to continue past documents that cannot be translated, run again with --rejects FILE, without --resume
+    "#]]);
+}

@@ -399,7 +399,7 @@ impl Run {
         let stopped = conversion.cancel.load(Ordering::Relaxed);
         if let (Some(early), true) = (&conversion.early, error.is_some() || stopped) {
             totals.merge(&clock.finish());
-            let report = self.report(&writer, output_path.clone(), &totals);
+            let report = self.report(&writer, false, output_path.clone(), &totals);
             *early.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
             clock = self.meter.lane();
         }
@@ -408,7 +408,7 @@ impl Run {
             None => {
                 writer.commit(&mut clock)?;
                 totals.merge(&clock.finish());
-                Ok(self.report(&writer, output_path, &totals))
+                Ok(self.report(&writer, true, output_path, &totals))
             }
             Some(error) => {
                 if matches!(&error, ConvertError::Refused(_)) {
@@ -477,13 +477,17 @@ impl Run {
         })
     }
 
-    fn report(&self, writer: &Writer<'_>, output: Option<PathBuf>, totals: &Totals) -> Report {
+    /// Returns the report of a run that is complete or that ended early.
+    fn report(&self, writer: &Writer<'_>, is_complete: bool, output: Option<PathBuf>, totals: &Totals) -> Report {
         let state = &writer.state;
         let mut findings = self.warnings.clone();
         // Records of unknown types are one finding a value: each stands in `repeated`, and beside the rejects.
         findings
             .extend(state.findings.iter().filter(|finding| finding.code != quayline_pipeline::UNKNOWN_TYPE).cloned());
-        if state.tally.records_in == 0 && matches!(self.conversion.source.format, SourceFormat::Records(_)) {
+        if is_complete
+            && state.tally.records_in == 0
+            && matches!(self.conversion.source.format, SourceFormat::Records(_))
+        {
             let place = Place { file: Some(Arc::clone(&self.conversion.source.name)), ..Place::default() };
             // A source with other bytes than those to skip has records or an error.
             let finding = match self.conversion.schema.skip_bytes() {

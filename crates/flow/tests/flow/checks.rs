@@ -392,3 +392,25 @@ fn an_http_input_is_open_to_the_network_only_if_that_is_written() {
     }
     assert_eq!(flow("127.0.0.1:8090", "") + &flow("[::1]:8090", ""), "");
 }
+
+/// The remedy named the `message` of the input, which was there already: a node between them makes messages of another shape.
+#[test]
+fn a_remedy_names_the_node_that_makes_the_messages() {
+    let split = |more: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"Q\"\nmessage = \"order.shape\"\nout = \"lines\"\n[node.lines]\ntype = \"split\"\nby = \"line\"\n{more}out = \"log\"\n[node.log]\ntype = \"trace\"\ntext = \"x\"\nout = \"big\"\n[node.big]\ntype = \"filter\"\nwhen = \"id = \\\"1\\\"\"\nno_match = []\nout = []\n"
+        )
+    };
+    check(&split(""), &expect![[r#"
+        error[MAP-020]: there is no `id`: not in message
+          at test.toml:16:8
+           |
+        16 | when = "id = \"1\""
+           |        ^^^^^^^^^^^^
+
+        hint: name the shape of the messages that leave `lines`: part = "…"
+    "#]]);
+    check(&split("part = \"other.shape\"\n"), &expect![[r#"
+
+    "#]]);
+}

@@ -269,6 +269,9 @@ fn junk_after_a_record_is_recognised_as_wrong_framing() {
         assert!(found.contains("hint: `lines"), "{data:?}: {found}");
     }
     misfit(b"1234\n5678\n", "lines", Some(6), Some(1), expect!["fits"]);
+    // `lines` was advised for the records that `lines:strip-cr`, the framing of fixed layouts, had found.
+    misfit(b"AB123\nCDx23\nEFx99\n", "lines:strip-cr", Some(5), Some(2), expect!["fits"]);
+    misfit(b"AB123\r\nCDx23\r\nEFx99\r\n", "lines:strip-cr", Some(5), Some(2), expect!["fits"]);
     let mut rdw = file("rdw", &bodies(4, 0), 0);
     rdw.extend_from_slice(&file("fixed:31", &bodies(30, 0), 0));
     misfit(

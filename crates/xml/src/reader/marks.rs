@@ -1,6 +1,7 @@
 //! The attributes of an element: values, and marks such as `xsi:nil`.
 
-use quayline_core::{NodeId, Sink};
+use quayline_core::{NodeId, Sink, read_bool};
+use quick_xml::XmlVersion;
 use quick_xml::events::BytesStart;
 use quick_xml::events::attributes::Attribute;
 
@@ -128,34 +129,42 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let name = attribute.key.as_ref();
             let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
             let local = local_name(name);
-            let yes = matches!(&*attribute.value, "true" | "1");
-            let is_truth = yes || matches!(&*attribute.value, "false" | "0");
-            let field = |name: &str| self.plan.attribute(node?, name);
+            // White space around a truth value means nothing (XML Schema part 2, clause 3.3.2).
+            let word = attribute.value.trim_ascii();
+            let yes = matches!(word, "true" | "1");
+            let is_truth = yes || matches!(word, "false" | "0");
+            let plan = self.plan;
+            let field = |name: &str| plan.attribute(node?, name);
             if !self.is_declared(prefix) {
                 self.fault(XmlFaultKind::Prefix { name: short(name) }, at, None);
                 continue;
             }
             match (prefix, local) {
-                ("xmlns", _) | ("", "xmlns") => {}
+                ("xmlns", _) | ("", "xmlns") => self.check_reference(&attribute, at),
                 ("", "nil" | "escaped" | "text.escaped") if described || !is_truth || field(local).is_some() => {
                     marks.own.push(attribute);
                 }
-                (prefix, "nil") if !described || self.is_instance(prefix) => marks.nil = yes,
+                (_, "nil") if !described && is_truth => marks.nil = yes,
+                (prefix, "nil") if self.is_instance(prefix) => match nil(&attribute) {
+                    Ok(nil) => marks.nil = nil,
+                    Err(kind) => self.fault(kind, at, node.map(|node| (node, None))),
+                },
                 ("", "escaped" | "text.escaped") => marks.escaped = yes,
                 ("xml", _) if field(local).is_some() => of_xml.push(attribute),
-                ("xml", _) if described => {}
+                ("xml", _) if described => self.check_reference(&attribute, at),
                 ("xml", _) if local.strip_suffix(".escaped").and_then(field).is_some() => {
                     marks.escaped_fields.extend(local.strip_suffix(".escaped").and_then(field).filter(|_| yes));
                 }
-                ("xml", _) => {}
+                ("xml", _) => self.check_reference(&attribute, at),
                 (prefix, "type") if self.is_instance(prefix) => {
+                    self.check_reference(&attribute, at);
                     marks.of_type = Some(local_name(attribute.value.trim()).to_owned());
                 }
-                (prefix, _) if self.is_instance(prefix) => {}
+                (prefix, _) if self.is_instance(prefix) => self.check_reference(&attribute, at),
                 _ if described => marks.own.push(attribute),
                 _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
                     Some(escaped) if yes => marks.escaped_fields.push(escaped),
-                    Some(_) => {}
+                    Some(_) => self.check_reference(&attribute, at),
                     None => marks.own.push(attribute),
                 },
             }
@@ -167,8 +176,33 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let of_xml = node.and_then(|node| self.plan.attribute(node, name));
             if of_xml.is_some_and(|field| self.plan.is_of_xml[field.index()]) || !marks.own.iter().any(is_own) {
                 marks.own.push(attribute);
+            } else {
+                self.check_reference(&attribute, at);
             }
         }
         marks
     }
+}
+
+/// Returns the value of `xsi:nil`.
+fn nil(attribute: &Attribute<'_>) -> Result<bool, XmlFaultKind> {
+    let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|_| XmlFaultKind::Entity)?;
+    read_bool(value.trim_ascii().as_bytes()).ok_or(XmlFaultKind::NotNil)
+}
+
+/// Returns whether another attribute of the element holds the field that this one has the local name of: the name without a prefix, or the name in
+/// the namespace of XML itself if the field `is_of_xml`.
+pub(super) fn is_hidden(attribute: &Attribute<'_>, own: &[Attribute<'_>], is_of_xml: bool) -> bool {
+    let parts = |attribute: &Attribute<'_>| {
+        let name = attribute.key.as_ref();
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let rank = match prefix {
+            "xml" if is_of_xml => 0,
+            "" => 1,
+            _ => 2,
+        };
+        (rank, local.to_owned())
+    };
+    let (rank, local) = parts(attribute);
+    own.iter().map(parts).any(|(other, name)| name == local && other < rank)
 }

@@ -127,10 +127,10 @@ fn an_attribute_has_its_name_without_a_prefix_and_once() {
              7 [
              ]
             }
-            error[XML-010]: an attribute is not of the form name="value", or occurs twice
-              at line 1, column 50, @seq
+            error[XML-024]: the attribute b:seq is not known here
+              at line 1, column 50
 
-            hint: correct the file with the program that wrote it: it is not well-formed XML
+            hint: put the value into an element, or describe the attribute
             0 {
              17 {
               18 "x"
@@ -644,6 +644,12 @@ fn ignored_content_is_well_formed() {
     assert_eq!(told("more='&amp;&#233;'><ID>1</ID><X a='&lt;'>&gt;<Y/>&#65;</X>"), "read");
     for (record, column) in [
         ("more='&bad;'><ID>1</ID>", 1),
+        ("xml:lang='&bad;'><ID>1</ID>", 1),
+        ("xsi:schemaLocation='&bad;'><ID>1</ID>", 1),
+        ("xsi:type='&bad;'><ID>1</ID>", 1),
+        ("xmlns='urn:x&bad;'><ID>1</ID>", 1),
+        ("xmlns:b='&bad;'><ID>1</ID>", 1),
+        ("><ID xml:lang='&bad;'>1</ID>", 10),
         ("><ID more='&bad;'>1</ID>", 10),
         ("><ID>1</ID><X a='&bad;'/>", 20),
         ("><ID>1</ID><X>1&bad;</X>", 24),
@@ -693,5 +699,62 @@ fn in_documents_of_a_schema_xsi_is_what_it_is_declared_for() {
         let read = reader.record(RawRecord { raw: raw.as_bytes(), at }, &mut Events::default());
         let found = read.err().map(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(found, expected.map(|message| vec![message.to_owned()]), "{record}");
+    }
+}
+
+/// `xsi:nil` with white space, or with another word than the four, was passed over, so the element had content. The element around the records may
+/// not have an undeclared entity either.
+#[test]
+fn nil_is_a_truth_value() {
+    let told = |data: &str| {
+        let mut text = String::new();
+        let (records, end) = all_ways(&XmlStyle::default(), &Limits::default(), data.as_bytes());
+        let mut reader = XmlReader::new(&shape(), &XmlStyle::default(), &Limits::default()).unwrap();
+        for (raw, at) in &records {
+            let mut events = Sent(String::new());
+            match reader.record(RawRecord { raw, at: *at }, &mut events) {
+                Ok(()) => text.push_str(&events.0),
+                Err(faults) => text.push_str(faults.to_string().lines().next().unwrap_or_default()),
+            }
+        }
+        if end == "done" { text } else { end }
+    };
+    let last =
+        |attribute: &str, content: &str| told(&format!("<r><record><LAST {attribute}>{content}</LAST></record></r>"));
+    for word in ["true", " true\n", "1", "&#49;", "\t1 "] {
+        assert_eq!(last(&format!("xsi:nil='{word}'"), ""), "Null", "{word:?}");
+    }
+    for word in ["false", " 0"] {
+        assert_eq!(last(&format!("xsi:nil='{word}'"), "1"), last("", "1"), "{word:?}");
+    }
+    for word in ["yes", "TRUE", "", "t rue"] {
+        let expected = "error[XML-029]: xsi:nil is not a truth value: expected true, false, 1 or 0";
+        assert_eq!(last(&format!("xsi:nil='{word}'"), "1"), expected, "{word:?}");
+    }
+    let entity = "error[XML-025]: a reference to an entity that is not lt, gt, amp, apos or quot";
+    assert_eq!(last("xsi:nil='&bad;'", "1"), entity);
+    assert!(told("<r a='&bad;'><record/></r>").contains(entity));
+    assert!(told("<r xmlns='&bad;'><record/></r>").contains(entity));
+}
+
+/// Two attributes with one local name in different namespaces are well-formed: the one without a prefix is the field.
+#[test]
+fn an_attribute_without_a_prefix_goes_before_one_with_a_prefix() {
+    for ignore_unknown in [false, true] {
+        let style = XmlStyle { ignore_unknown, ..XmlStyle::default() };
+        let mut reader = XmlReader::new(&shape(), &style, &Limits::default()).unwrap();
+        for tag in ["z:seq='2' seq='1'", "seq='1' z:seq='2'"] {
+            let raw = format!("<record xmlns:z='urn:z' {tag}/>");
+            let mut events = Events::default();
+            let at = quayline_xml::TextPosition::START;
+            let read = reader.record(RawRecord { raw: raw.as_bytes(), at }, &mut events);
+            match read {
+                Ok(()) => assert!(ignore_unknown && events.text.contains("16 \"1\""), "{tag}: {}", events.text),
+                Err(faults) => {
+                    assert!(!ignore_unknown, "{faults}");
+                    assert_eq!(faults.faults[0].to_string(), "the attribute z:seq is not known here");
+                }
+            }
+        }
     }
 }

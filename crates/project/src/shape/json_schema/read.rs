@@ -301,7 +301,13 @@ impl<'d> Reader<'d> {
         }
         self.unknown(document, schema);
         if says_a_type(schema) {
-            drafts.push((self.own(document, schema)?, allows_null(schema)));
+            // Alternatives may say what a list holds.
+            let list = drafts.iter().find_map(|(draft, _)| draft.as_list(document, schema));
+            let own = match list {
+                Some(list) => list,
+                None => self.own(document, schema)?,
+            };
+            drafts.push((own, allows_null(schema)));
         }
         // A part without a type does not say that null is not allowed.
         if drafts.iter().any(|(_, open)| !open) {
@@ -486,6 +492,12 @@ impl<'d> Reader<'d> {
         for branch in branches.iter().filter(|branch| shares_a_type(schema, branch)) {
             if branch.get("type").and_then(Json::text) == Some("null") {
                 nullable = true;
+            } else if let Some(items) = schema.get("items").filter(|_| is_bare_list(branch)) {
+                // The schema around the alternatives says what the list holds.
+                let items = Box::new(self.schema(document, items)?);
+                let kind = Kind::Array { items, min: 0, max: None };
+                let list = Model { at, kind, nullable: false, required: Vec::new(), closed: false, unlimited: false };
+                models.extend(list.as_list(document, branch));
             } else {
                 models.push(self.schema(document, branch)?);
             }
@@ -704,7 +716,6 @@ impl<'d> Reader<'d> {
         };
         let items = self.schema(document, items)?;
         match items.kind {
-            Kind::Scalar(..) if items.nullable => self.note(document, "null in a list", items.at),
             Kind::Object(_) if items.nullable => {
                 let file = &self.documents.get(document).file;
                 let finding =
@@ -714,8 +725,30 @@ impl<'d> Reader<'d> {
             }
             _ => {}
         }
-        let count = |name: &str| schema.get(name).and_then(Json::count);
-        Some(Kind::Array { items: Box::new(items), min: count("minItems").unwrap_or(0), max: count("maxItems") })
+        Some(list_of(schema, items))
+    }
+}
+
+fn list_of(schema: &Json, items: Model) -> Kind {
+    let count = |name: &str| schema.get(name).and_then(Json::count);
+    Kind::Array { items: Box::new(items), min: count("minItems").unwrap_or(0), max: count("maxItems") }
+}
+
+/// Returns whether a schema says that a value is a list, and not what the list holds.
+fn is_bare_list(schema: &Json) -> bool {
+    let elsewhere = ["items", "prefixItems", "$ref", "allOf", "oneOf", "anyOf"];
+    types_of(schema).0 == ["array"] && elsewhere.iter().all(|word| schema.get(word).is_none())
+}
+
+impl Model {
+    /// Returns the model of a schema of a list that leaves its items to this model, another part of the same schema.
+    fn as_list(&self, document: usize, schema: &Json) -> Option<Model> {
+        let Kind::Array { items, .. } = &self.kind else { return None };
+        let (types, nullable) = types_of(schema);
+        let is_bare = types == ["array"] && ["items", "prefixItems"].iter().all(|word| schema.get(word).is_none());
+        let required = names_required(document, schema);
+        let kind = list_of(schema, Model::clone(items));
+        is_bare.then(|| Model { at: schema.at, kind, nullable, required, closed: false, unlimited: false })
     }
 }
 
