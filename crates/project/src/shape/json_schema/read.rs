@@ -748,7 +748,7 @@ impl Model {
         let is_bare = types == ["array"] && ["items", "prefixItems"].iter().all(|word| schema.get(word).is_none());
         let required = names_required(document, schema);
         let kind = list_of(schema, Model::clone(items));
-        is_bare.then(|| Model { at: schema.at, kind, nullable, required, closed: false, unlimited: false })
+        is_bare.then_some(Model { at: schema.at, kind, nullable, required, closed: false, unlimited: false })
     }
 }
 
