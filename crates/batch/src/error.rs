@@ -3,6 +3,7 @@
 use std::fmt;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_frame::FrameFault;
 use quayline_postgres::SqlError;
 use quayline_store::StoreError;
 
@@ -193,7 +194,7 @@ impl Thrown {
     #[must_use]
     pub fn from_finding(finding: &Finding) -> Self {
         // An item that the framing of an output cannot hold: other items are written.
-        let is_of_item = matches!(finding.code.0, "FRM-020" | "FRM-021" | "FRM-022" | "FRM-023" | "FRM-024");
+        let is_of_item = FrameFault::is_of_item(finding.code);
         let group = match finding.fault {
             _ if is_of_item => "quayline.Rejected",
             Fault::Sender => "quayline.Rejected",
