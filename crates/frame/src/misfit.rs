@@ -73,12 +73,14 @@ pub fn explain_misfit(
             && c.score >= CONVINCING
             && (c.records_checked >= RECORDS_MIN || other_line_end(spec, &c.spec))
             && !(held && matches!(c.spec, FramingSpec::Fixed { .. }))
-            // Lines are the same with and without `strip-cr` unless a CR ends one.
-            && !(of_lines(spec) && of_lines(&c.spec) && sample_of().splits_alike(spec, &c.spec))
+    };
+    // Lines are the same with and without `strip-cr` unless a CR ends one.
+    let is_own = |c: &&FramingCandidate| {
+        c.spec == *spec || of_lines(spec) && of_lines(&c.spec) && sample_of().splits_alike(spec, &c.spec)
     };
     let allowed = |c: &&FramingCandidate| lengths.as_ref().is_none_or(|lengths| may_have(lengths, c));
     let best = candidates.iter().filter(convinces).find(allowed);
-    let own = candidates.iter().find(|c| c.spec == *spec);
+    let own = candidates.iter().find(is_own);
     if best.is_some_and(|best| own.is_some_and(|own| own.score >= best.score)) {
         return None;
     }
