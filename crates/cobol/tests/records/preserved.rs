@@ -279,9 +279,10 @@ fn values(json: &str) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
+    // Not 0: an edit of -0 to 0 changes no number, so the bytes of the sign stay.
     #[test]
     fn an_edit_changes_the_edited_value_and_no_other(
-        record in dirty(), at in any::<prop::sample::Index>(), number in 0u32..100, text in "[A-Z]{1,2}",
+        record in dirty(), at in any::<prop::sample::Index>(), number in 1u32..100, text in "[A-Z]{1,2}",
     ) {
         let plan = keeping(DIRTY);
         let json = decode(&plan, &record).map_err(TestCaseError::fail)?;
