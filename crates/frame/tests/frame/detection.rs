@@ -272,6 +272,11 @@ fn junk_after_a_record_is_recognised_as_wrong_framing() {
     // `lines` was advised for the records that `lines:strip-cr`, the framing of fixed layouts, had found.
     misfit(b"AB123\nCDx23\nEFx99\n", "lines:strip-cr", Some(5), Some(2), expect!["fits"]);
     misfit(b"AB123\r\nCDx23\r\nEFx99\r\n", "lines:strip-cr", Some(5), Some(2), expect!["fits"]);
+    // Nor is it advised beside a description with records of another length.
+    let spec = FramingSpec::parse("lines:strip-cr").unwrap();
+    let used = FramingInUse { spec, junk: Some(RecordNumber(1)), breaks: None, lengths: Some(2..=2) };
+    let lines = "one\ntwo more\nthree\nfour of them\nfive\nsixth line\nsevens\n";
+    assert_eq!(explain_misfit(lines.as_bytes(), Some(lines.len() as u64), Some(2), &used), None);
     let mut rdw = file("rdw", &bodies(4, 0), 0);
     rdw.extend_from_slice(&file("fixed:31", &bodies(30, 0), 0));
     misfit(
