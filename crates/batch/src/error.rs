@@ -193,9 +193,8 @@ impl Thrown {
     #[must_use]
     pub fn from_finding(finding: &Finding) -> Self {
         // An item that the framing of an output cannot hold: other items are written.
-        let is_of_item = matches!(finding.code.0, "FRM-020" | "FRM-021" | "FRM-022" | "FRM-023" | "FRM-024");
         let group = match finding.fault {
-            _ if is_of_item => "quayline.Rejected",
+            _ if quayline_frame::refuses_one_record(finding.code) => "quayline.Rejected",
             Fault::Sender => "quayline.Rejected",
             Fault::Config | Fault::Caller => "quayline.Configuration",
             Fault::Environment => "quayline.Environment",
