@@ -218,14 +218,15 @@ impl Pipeline {
             let fault = FrameFault { kind, record, record_offset: offset, offset, cause: None };
             return Some(Err(fault.finding().into()));
         }
-        let mut unit = Vec::new();
-        let framer = Framer::new(spec, FramerOptions::default(), &self.limits).map_err(|error| error.finding());
-        let framed = framer.and_then(|mut framer| {
-            framer.frame(b"", &mut unit).map_err(|fault| fault.finding())?;
+        let framed = || {
+            let mut unit = Vec::new();
+            let mut framer = Framer::new(spec, FramerOptions::default(), &self.limits)
+                .map_err(|error| Findings::from(error.finding()))?;
+            framer.frame(b"", &mut unit).map_err(|fault| Findings::from(fault.finding()))?;
             framer.finish(&mut unit);
-            Ok(())
-        });
-        Some(framed.map(|()| unit).map_err(Findings::from))
+            Ok(unit)
+        };
+        Some(framed())
     }
 
     /// Creates an empty buffer for each output.
