@@ -194,9 +194,8 @@ impl Thrown {
     #[must_use]
     pub fn from_finding(finding: &Finding) -> Self {
         // An item that the framing of an output cannot hold: other items are written.
-        let is_of_item = FrameFault::is_of_item(finding.code);
         let group = match finding.fault {
-            _ if is_of_item => "quayline.Rejected",
+            _ if quayline_frame::refuses_one_record(finding.code) => "quayline.Rejected",
             Fault::Sender => "quayline.Rejected",
             Fault::Config | Fault::Caller => "quayline.Configuration",
             Fault::Environment => "quayline.Environment",

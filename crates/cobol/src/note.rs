@@ -101,19 +101,19 @@ impl NoteKind {
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
-            NoteKind::Nulled => "`--invalid raw` keeps such bytes, and `--preserve` keeps them beside the null",
-            NoteKind::Ignored => "`--preserve` keeps these bytes",
+            NoteKind::Nulled => "`quayline convert` keeps the bytes: `--invalid raw`, or `--preserve` beside the null",
+            NoteKind::Ignored => "`quayline convert --preserve` keeps these bytes",
             NoteKind::Short => "`--short error` rejects such records: the file may have been cut",
-            NoteKind::Stale => "programs leave old data there; `--preserve` keeps these bytes",
-            NoteKind::Rounded => "`--preserve` keeps the bytes beside the number",
+            NoteKind::Stale => "programs leave old data there; `quayline convert --preserve` keeps these bytes",
+            NoteKind::Rounded => "`quayline convert --preserve` keeps the bytes beside the number",
             NoteKind::NearestFloat => "only a decimal field, such as COMP-3, keeps all digits",
             NoteKind::OtherNull => {
-                "`--preserve` keeps these bytes; with one of the two policies alone, null has one form"
+                "`quayline convert --preserve` keeps these bytes; with one of the two policies alone, null has one form"
             }
             NoteKind::NotRestored => {
                 "nothing to do if the documents were edited on purpose: all other bytes were restored"
             }
-            NoteKind::ZeroSign => "the numbers are equal; `--preserve` keeps the bytes of the sign",
+            NoteKind::ZeroSign => "the numbers are equal; `quayline convert --preserve` keeps the bytes of the sign",
             NoteKind::BeyondPicture => {
                 "a program compiled with TRUNC(STD) does not write such numbers: if the values are wrong, check framing and copybook with `quayline inspect`; if they are right, `--set truncate=no` says so"
             }

@@ -393,6 +393,12 @@ impl FrameFault {
     }
 }
 
+/// Returns true for the code of a record that its framing cannot hold: nothing of it is written, and the next record may follow.
+#[must_use]
+pub fn refuses_one_record(code: Code) -> bool {
+    matches!(code.0, "FRM-020" | "FRM-021" | "FRM-022" | "FRM-023" | "FRM-024")
+}
+
 impl fmt::Display for FrameFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.cause.is_some_and(Cause::is_text);

@@ -53,7 +53,7 @@ mod splitter;
 pub use block::{Block, BlockEnd, BlockSplitter, Edges, RecordSpan, RecordSpans};
 pub use detect::{FramingCandidate, detect};
 pub use extent::{ExtentFault, RecordExtent, RecordExtentFound};
-pub use fault::{Cause, FrameFault, FrameFaultKind, Part, Resume, all_skipped, empty_source};
+pub use fault::{Cause, FrameFault, FrameFaultKind, Part, Resume, all_skipped, empty_source, refuses_one_record};
 pub use framer::{Framer, FramerMark, FramerOptions};
 pub use misfit::{FramingInUse, explain_misfit};
 pub use spec::*;

@@ -74,14 +74,13 @@ pub fn explain_misfit(
             && (c.records_checked >= RECORDS_MIN || other_line_end(spec, &c.spec))
             && !(held && matches!(c.spec, FramingSpec::Fixed { .. }))
     };
-    // Lines are the same with and without `strip-cr` unless a CR ends one.
-    let is_own = |c: &&FramingCandidate| {
-        c.spec == *spec || of_lines(spec) && of_lines(&c.spec) && sample_of().splits_alike(spec, &c.spec)
-    };
     let allowed = |c: &&FramingCandidate| lengths.as_ref().is_none_or(|lengths| may_have(lengths, c));
     let best = candidates.iter().filter(convinces).find(allowed);
-    let own = candidates.iter().find(is_own);
-    if best.is_some_and(|best| own.is_some_and(|own| own.score >= best.score)) {
+    let own = candidates.iter().find(|c| c.spec == *spec);
+    // Lines are the same with and without `strip-cr` unless a CR ends one.
+    let is_alike =
+        |c: &FramingCandidate| of_lines(spec) && of_lines(&c.spec) && sample_of().splits_alike(spec, &c.spec);
+    if best.is_some_and(|best| own.is_some_and(|own| own.score >= best.score) || is_alike(best)) {
         return None;
     }
     let other_records = lengths.as_ref().and_then(|lengths| {
@@ -91,7 +90,7 @@ pub fn explain_misfit(
             _ => true,
         };
         let other = candidates.iter().filter(convinces).find(differs)?;
-        Some((other, lengths))
+        (!is_alike(other)).then_some((other, lengths))
     });
     let junk = match (*junk, breaks) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -218,11 +218,11 @@ impl Pipeline {
             let fault = FrameFault { kind, record, record_offset: offset, offset, cause: None };
             return Some(Err(fault.finding().into()));
         }
-        let framed = || -> Result<Vec<u8>, Findings> {
+        let framed = || {
             let mut unit = Vec::new();
-            let mut framer =
-                Framer::new(spec, FramerOptions::default(), &self.limits).map_err(|error| error.finding())?;
-            framer.frame(b"", &mut unit).map_err(|fault| fault.finding())?;
+            let mut framer = Framer::new(spec, FramerOptions::default(), &self.limits)
+                .map_err(|error| Findings::from(error.finding()))?;
+            framer.frame(b"", &mut unit).map_err(|fault| Findings::from(fault.finding()))?;
             framer.finish(&mut unit);
             Ok(unit)
         };

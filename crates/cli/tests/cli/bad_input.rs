@@ -567,7 +567,7 @@ fn bad_values_by_policy() {
         warning[REC-050]: 1 value of QUANTITY (PIC S9(3) COMP-3): binary zeros that became null, which is written as spaces
           at items.dat, record 3, byte 32, QUANTITY
 
-        hint: `--preserve` keeps these bytes; with one of the two policies alone, null has one form
+        hint: `quayline convert --preserve` keeps these bytes; with one of the two policies alone, null has one form
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --blank raw --low-values raw").check(expect![[r#"
         exit 0

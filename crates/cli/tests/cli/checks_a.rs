@@ -16,6 +16,8 @@
 //! | A12 errors without a remedy | `a12_errors_have_a_remedy`, `a12_remedies_of_numbers_lists_and_json_work` |
 //! | A12 errors in rounds | `a12_all_errors_of_a_copybook_come_at_once`; equal findings, `a_repeated_finding_is_told_once_with_its_count` |
 
+use expect_test::expect;
+
 use crate::world::World;
 
 fn world(copybook: &str) -> World {
@@ -287,4 +289,59 @@ fn a_sign_of_another_overpunch_has_a_hint() {
         let is_right = hint.map_or(!told.contains("overpunch"), |hint| told.contains(hint));
         assert!(told.contains("REC-002") && is_right, "{told}");
     }
+}
+
+/// Findings of fixed layouts named the fields `F2` and `F4` of a copybook that nobody wrote, and keys of interface files.
+#[test]
+fn findings_of_fixed_layouts_have_the_names_and_keys_of_the_layout() {
+    let field = |name: &str, more: &str| format!("[[record.field]]\nname = \"{name}\"\n{more}\n");
+    let layout = format!(
+        "layout = \"fixed\"\nencoding = \"ascii\"\nkey = {{ start = 1, length = 1 }}\n[[record]]\nname = \"head\"\nvalue = \"H\"\n{}{}[[record]]\nname = \"line\"\nvalue = \"L\"\nparent = \"head\"\n{}{}",
+        field("kind", "length = 1"),
+        field("F1", "length = 2"),
+        field("kind", "length = 1"),
+        field("order.number", "length = 3\ntype = \"integer\""),
+    );
+    let world = World::with([("in.toml", layout.as_bytes())]);
+    world.write("out.shape", "row\n  a text\n");
+    world.write("m.qmap", "source \"in.toml\"\ntarget row \"out.shape\"\n\na = head.F1\n");
+    world.write("in.txt", "HAA\nL12x\nHBB\nX\nHCC\nL123\n");
+    world.run("translate --map m.qmap in.txt -o out.jsonl --rejects bad").check(expect![[r#"
+        exit 1
+        --- stderr
+        warning[MAP-055]: `a` must have a value, and this may be absent
+          at m.qmap:4:5
+          |
+        4 | a = head.F1
+          |     ^^^^^^^
+
+        hint: give a default: … ?? "…"; or write it only if it is present: if present(…) { … }
+
+        error[CNV-027]: rejected along with record 2
+          at in.txt, record 1, byte 0
+
+        hint: a record and those nested in it are written or rejected together
+
+        error[REC-002]: sign is 0x78, expected a digit with a sign zone
+          at in.txt, record 2, byte 5, order.number (offset 1 in the record, 3 bytes, PIC 9(3))
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        error[CNV-027]: rejected along with record 4
+          at in.txt, record 3, byte 9
+
+        hint: a record and those nested in it are written or rejected together
+
+        error[CNV-026]: 1 record has the value `X` (1 byte from byte 0 on), which no record type has
+          at in.txt, record 4, byte 13
+
+        hint: known values are `H`, `L`; add the value to `values` of a [[record]] of the layout, or add a [[record]] for it
+
+        warning[CNV-030]: 4 of the first 6 records were rejected
+          at in.txt
+
+        hint: no other framing fits better; check that code page and copybook belong to this file: `quayline inspect` with both shows how they read it
+
+        4 of 6 documents rejected: bad contains the rejected ones, bad.findings.jsonl the reasons
+    "#]]);
 }

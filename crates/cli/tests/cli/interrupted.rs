@@ -380,7 +380,7 @@ fn a_stopped_run_prints_its_warnings() {
         warning[REC-042]: 1000 records have more bytes after the last field, which were ignored; the first is here
           at in.txt, record 1, byte 3
 
-        hint: `--preserve` keeps these bytes
+        hint: `quayline convert --preserve` keeps these bytes
 
         error[REC-002]: sign is 0x78, expected a digit with a sign zone
           at in.txt, record 401001, byte 1605000, N (offset 0 in the record, 3 bytes, PIC 9(3))

@@ -136,7 +136,7 @@ fn children_stand_in_their_parents() {
             warning[CNV-032]: 1 document has records of several types in turn, and shows those of each type together
               at in.dat, record 7, byte 42
 
-            hint: to write the records in their order again, convert with `--preserve`
+            hint: `quayline convert --preserve` keeps the order, and writes the records in it again
         "#]],
     );
 }

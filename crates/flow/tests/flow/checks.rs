@@ -413,10 +413,5 @@ fn a_remedy_names_the_node_that_makes_the_messages() {
         hint: name the shape of the messages that leave `lines`: part = "…"
     "#]],
     );
-    check(
-        &split("part = \"other.shape\"\n"),
-        &expect![[r#"
-
-    "#]],
-    );
+    check(&split("part = \"other.shape\"\n"), &expect!["\n\n"]);
 }

@@ -152,10 +152,8 @@ impl<'s> TypedSource<'s> {
     fn refuse(&mut self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot, parent: Option<usize>) {
         let finding = match parent {
             None => {
-                let UnknownType { value, known } = self.types.unknown(block.body(at));
-                let hint = format!(
-                    "known values are {known}; add the value to a [[records.type]], or set otherwise = \"skip\" in [records]"
-                );
+                let UnknownType { value, known, remedy } = self.types.unknown(block.body(at));
+                let hint = format!("known values are {known}; {remedy}");
                 let words = || Words {
                     one: format!("record has the value {value}, which no record type has"),
                     many: format!("records have the value {value}, which no record type has"),
@@ -239,7 +237,7 @@ impl<'s> TypedSource<'s> {
         let words = || Words {
             one: "document has records of several types in turn, and shows those of each type together".to_owned(),
             many: "documents have records of several types in turn, and show those of each type together".to_owned(),
-            hint: "to write the records in their order again, convert with `--preserve`".to_owned(),
+            hint: "`quayline convert --preserve` keeps the order, and writes the records in it again".to_owned(),
             severity: Severity::Warning,
         };
         lot.repeats.add(codes::ORDER_LOST, RepeatKey::Others, || place_of(block, at, &facts.file), words);

@@ -105,6 +105,7 @@ impl Compiler<'_> {
             },
             edges: Edges { skip_first: rules.skip_first.into(), skip_last: rules.skip_last as usize },
             nested,
+            of_layout: false,
         };
         Some(Schema {
             shape,

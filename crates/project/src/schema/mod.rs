@@ -218,6 +218,13 @@ impl Schema {
         }
     }
 
+    /// Notes that a layout file describes the records, for remedies.
+    pub(crate) fn set_of_layout(&mut self) {
+        if let Records::Types(types) = &mut self.records {
+            types.of_layout = true;
+        }
+    }
+
     /// Returns the byte that pads short records to a fixed length; `None` without records.
     #[must_use]
     pub fn pad_byte(&self) -> Option<u8> {

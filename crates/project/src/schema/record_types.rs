@@ -15,6 +15,8 @@ pub struct RecordTypes {
     pub(crate) edges: Edges,
     /// True if any type has a parent, so that documents hold several records.
     pub(crate) nested: bool,
+    /// True if a layout file with fixed fields describes the records.
+    pub(crate) of_layout: bool,
 }
 
 /// One record type.
@@ -55,6 +57,8 @@ pub struct UnknownType {
     pub value: String,
     /// The values that are known.
     pub known: String,
+    /// How to make the value known, in the terms of the file that describes the records.
+    pub remedy: &'static str,
 }
 
 impl UnknownType {
@@ -153,7 +157,12 @@ impl RecordTypes {
         let more = known.len() > UnknownType::KNOWN_MAX;
         known.truncate(UnknownType::KNOWN_MAX);
         let known = known.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
-        UnknownType { value: values.join(" and "), known: if more { format!("{known}, …") } else { known } }
+        let remedy = match self.of_layout {
+            true => "add the value to `values` of a [[record]] of the layout, or add a [[record]] for it",
+            false => "add the value to a [[records.type]], or set otherwise = \"skip\" in [records]",
+        };
+        let known = if more { format!("{known}, …") } else { known };
+        UnknownType { value: values.join(" and "), known, remedy }
     }
 
     /// Bytes from the start of a record that say its type.

@@ -25,6 +25,8 @@ pub(crate) struct RecordSpec<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) encoding: Option<Charset>,
     pub(crate) framing: Option<String>,
+    /// Names of the fields `F1`, `F2` … of a copybook that was made of a layout file.
+    pub(crate) names: Option<Vec<String>>,
 }
 
 pub(crate) fn load_copybook(reference: &Reference, options: &ShapeOptions) -> Result<ShapeFile, Findings> {
@@ -37,6 +39,7 @@ pub(crate) fn load_copybook(reference: &Reference, options: &ShapeOptions) -> Re
         dialect: Dialect::default(),
         encoding: options.encoding,
         framing: options.framing.clone(),
+        names: None,
     };
     spec.compile(options, vec![reference.path.clone()])
 }
@@ -77,7 +80,16 @@ impl RecordSpec<'_> {
         }
         // The shape is the same in every code page; without one the plan is for looking at only.
         let charset = self.encoding.unwrap_or(Charset::SingleByte(CodePage::LATIN1));
-        let schema = Schema::compile(&layouts, &self.interface, &options.policies, charset)?;
+        for field in layouts.iter_mut().flat_map(|layout| &mut layout.fields) {
+            let number = field.name.strip_prefix('F').and_then(|number| number.parse::<usize>().ok());
+            if let (Some(names), Some(number), false) = (&self.names, number, field.filler) {
+                field.name.clone_from(&names[number - 1]);
+            }
+        }
+        let mut schema = Schema::compile(&layouts, &self.interface, &options.policies, charset)?;
+        if self.names.is_some() {
+            schema.set_of_layout();
+        }
         let framing = framing(self.framing.as_deref(), schema.record_bytes_max())?;
         files.extend(library.into_files());
         Ok(ShapeFile {

@@ -745,10 +745,12 @@ impl Model {
     fn as_list(&self, document: usize, schema: &Json) -> Option<Model> {
         let Kind::Array { items, .. } = &self.kind else { return None };
         let (types, nullable) = types_of(schema);
-        let is_bare = types == ["array"] && ["items", "prefixItems"].iter().all(|word| schema.get(word).is_none());
+        if types != ["array"] || ["items", "prefixItems"].iter().any(|word| schema.get(word).is_some()) {
+            return None;
+        }
         let required = names_required(document, schema);
         let kind = list_of(schema, Model::clone(items));
-        is_bare.then_some(Model { at: schema.at, kind, nullable, required, closed: false, unlimited: false })
+        Some(Model { at: schema.at, kind, nullable, required, closed: false, unlimited: false })
     }
 }
 

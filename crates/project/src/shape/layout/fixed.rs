@@ -8,14 +8,15 @@ use toml::Spanned;
 use super::wire::{Field, Layout, Point, Record, Sign, TypeName};
 use super::{Loader, text};
 
-/// A copybook and the interface file that gives its fields their names.
+/// A copybook with fields `F1`, `F2` …, their names, and the interface file of its record types.
 pub(super) struct AsCopybook {
     pub(super) copybook: String,
     pub(super) interface: String,
+    pub(super) names: Vec<String>,
 }
 
 pub(super) fn as_copybook(loader: &Loader<'_>, layout: &Layout) -> Result<AsCopybook, Findings> {
-    let mut writer = Writer { loader, copybook: String::new(), rename: String::new(), number: 0, findings: Vec::new() };
+    let mut writer = Writer { loader, copybook: String::new(), names: Vec::new(), findings: Vec::new() };
     let mut records = String::new();
     match (layout.field.is_empty(), layout.record.is_empty()) {
         (false, true) => {
@@ -39,14 +40,13 @@ pub(super) fn as_copybook(loader: &Loader<'_>, layout: &Layout) -> Result<AsCopy
     if !writer.findings.is_empty() {
         return Err(Findings(writer.findings));
     }
-    Ok(AsCopybook { copybook: writer.copybook, interface: format!("[rename]\n{}{records}", writer.rename) })
+    Ok(AsCopybook { copybook: writer.copybook, interface: records, names: writer.names })
 }
 
 struct Writer<'w> {
     loader: &'w Loader<'w>,
     copybook: String,
-    rename: String,
-    number: usize,
+    names: Vec<String>,
     findings: Vec<Finding>,
 }
 
@@ -76,9 +76,8 @@ impl Writer<'_> {
                 let _ = writeln!(self.copybook, "           05 FILLER PIC X({}).", start - column);
             }
             let Some((picture, length)) = self.picture(of) else { continue };
-            self.number += 1;
-            let _ = writeln!(self.copybook, "           05 F{} PIC {picture}.", self.number);
-            let _ = writeln!(self.rename, "\"F{}\" = {}", self.number, toml_text(name));
+            self.names.push(name.to_owned());
+            let _ = writeln!(self.copybook, "           05 F{} PIC {picture}.", self.names.len());
             column = start + length as usize;
         }
     }

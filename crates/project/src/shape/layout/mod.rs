@@ -156,6 +156,7 @@ impl Loader<'_> {
                     .or_else(|| self.options.framing.clone())
                     .unwrap_or_else(|| "lines:strip-cr".to_owned()),
             ),
+            names: Some(written.names),
         };
         let mut options = self.options_with_policies(layout)?;
         if spec.framing.as_deref().is_some_and(|framing| framing.starts_with("lines")) {
@@ -195,6 +196,7 @@ impl Loader<'_> {
             dialect: self.dialect(layout)?,
             encoding: self.encoding(layout)?,
             framing: layout.framing.clone().or_else(|| self.options.framing.clone()),
+            names: None,
         };
         let mut loaded = spec.compile(&self.options_with_policies(layout)?, files)?;
         loaded.path.clone_from(&self.reference.path);
