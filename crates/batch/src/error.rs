@@ -3,7 +3,6 @@
 use std::fmt;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
-use quayline_frame::FrameFault;
 use quayline_postgres::SqlError;
 use quayline_store::StoreError;
 

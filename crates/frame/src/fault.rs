@@ -282,12 +282,6 @@ impl FrameFault {
         })
     }
 
-    /// Returns true if a code is about one record that cannot be written, so that others can.
-    #[must_use]
-    pub fn is_of_item(code: Code) -> bool {
-        matches!(code.0, "FRM-020" | "FRM-021" | "FRM-022" | "FRM-023" | "FRM-024")
-    }
-
     /// Returns how splitting or writing can continue.
     #[must_use]
     pub fn resume(&self) -> Resume {
