@@ -36,7 +36,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
-use crate::taken::{Failures, Pauses, Taken};
+use crate::taken::{Failures, Outcome, Pauses, Taken};
 
 /// Maximum number of unanswered messages that an input holds. Default 200. With [`HELD_BYTES`], this limits its memory.
 const PREFETCH: usize = 200;
@@ -451,7 +451,7 @@ impl BrokerInput {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, id: &MessageId, outcome: Result<(), Option<String>>) {
+    pub(crate) fn ended(&mut self, id: &MessageId, outcome: Outcome) {
         match outcome {
             Ok(()) => {
                 self.failed.forget(id);

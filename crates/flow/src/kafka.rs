@@ -32,7 +32,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codes;
 use crate::failure::Failure;
 use crate::run::Run;
-use crate::taken::{Failures, Pauses, Taken};
+use crate::taken::{Failures, Outcome, Pauses, Taken};
 
 /// Messages and bytes that an input holds, above which it fetches nothing more. Default 1,000 and 8 MiB, and one fetch.
 const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
@@ -547,12 +547,7 @@ impl KafkaInput {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(
-        &mut self,
-        store: &Store,
-        id: &MessageId,
-        outcome: Result<(), Option<String>>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn ended(&mut self, store: &Store, id: &MessageId, outcome: Outcome) -> Result<(), Failure> {
         let number = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes));
         let partition = number(id[8..].first_chunk());
         let offset = id.last_chunk::<8>().map_or(0, |offset| i64::from_be_bytes(*offset));

@@ -37,7 +37,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
-use crate::taken::{Failures, NOT_BEGUN, Taken};
+use crate::taken::{Failures, NOT_BEGUN, Outcome, Taken};
 
 /// Messages of one pull. Default 100.
 const BATCH: usize = 100;
@@ -520,7 +520,7 @@ impl Subscription {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, id: &[u8; 24], outcome: Result<(), Option<String>>) {
+    pub(crate) fn ended(&mut self, id: &[u8; 24], outcome: Outcome) {
         let sequence = id.last_chunk::<8>().map_or(0, |number| u64::from_be_bytes(*number));
         let Some(reply) = self.open.remove(&sequence) else { return };
         match outcome {

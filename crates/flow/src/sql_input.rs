@@ -35,7 +35,7 @@ use crate::codes;
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::sql::{Parameter, failure, open};
-use crate::taken::{Failures, Pauses, Taken};
+use crate::taken::{Failures, Outcome, Pauses, Taken};
 
 /// Rows of one answer of the database.
 const PAGE: usize = 500;
@@ -581,12 +581,7 @@ impl SqlInput {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(
-        &mut self,
-        store: &Store,
-        id: &MessageId,
-        outcome: Result<(), Option<String>>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn ended(&mut self, store: &Store, id: &MessageId, outcome: Outcome) -> Result<(), Failure> {
         if let Err(why) = outcome {
             let pause = self.failed.add(*id, why);
             self.again.add(*id, pause);

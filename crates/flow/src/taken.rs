@@ -19,6 +19,9 @@ const ATTEMPTS: u64 = 3;
 /// Pause for a message whose unit of work could not begin. This does not count as a failure of the message.
 pub(crate) const NOT_BEGUN: Duration = Duration::from_millis(AGAIN_MS.0);
 
+/// Outcome of the unit of work of a message. An error has the reason, or `None` if the rollback was not a failure of the message.
+pub(crate) type Outcome = Result<(), Option<String>>;
+
 /// A message that is processed now.
 pub(crate) struct Taken {
     pub(crate) unit: Unit,

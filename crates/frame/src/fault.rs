@@ -387,7 +387,7 @@ impl FrameFault {
     }
 }
 
-/// Returns true for the code of a record that its framing cannot hold: nothing of it is written, and the next record may follow.
+/// Returns true if a code refuses one record because its framing cannot hold it. The framer writes no byte of the record and accepts the next one.
 #[must_use]
 pub fn refuses_one_record(code: Code) -> bool {
     matches!(code.0, "FRM-020" | "FRM-021" | "FRM-022" | "FRM-023" | "FRM-024")
