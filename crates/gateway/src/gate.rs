@@ -24,6 +24,8 @@ pub(crate) struct GateRules {
     pub(crate) numbers: Numbers,
     /// True if Quayline refuses text with control characters.
     pub(crate) refuses_controls: bool,
+    /// True if a number that a float field does not keep becomes the nearest float. Otherwise Quayline refuses it.
+    pub(crate) rounds_floats: bool,
 }
 
 /// Forms of numbers in requests.
@@ -45,6 +47,7 @@ impl GateRules {
             required: Vec::new(),
             minimum: if minimums { minimum_items(plan) } else { vec![0; nodes] },
             refuses_controls: options.refuse_controls,
+            rounds_floats: options.round_floats,
             numbers: if options.lenient_requests { Numbers::Lenient } else { Numbers::Json },
         }
     }
@@ -68,6 +71,8 @@ pub(crate) struct GateState {
     pub(crate) seen: Vec<bool>,
     /// Members whose value is null or another form of an absent value, with all members below them.
     pub(crate) removed: Vec<bool>,
+    /// Float fields whose numbers a parameter rounded when it was read. Body and encoder keep their own lists.
+    pub(crate) rounded: Vec<NodeId>,
     counts: Vec<u32>,
     text: Vec<u8>,
     number: Vec<u8>,
@@ -76,6 +81,7 @@ pub(crate) struct GateState {
 impl GateState {
     pub(crate) fn begin(&mut self, nodes: usize) {
         self.errors.clear();
+        self.rounded.clear();
         self.counts.clear();
         self.seen.clear();
         self.seen.resize(nodes, false);
@@ -264,6 +270,9 @@ impl<S: Sink> Sink for Gate<'_, S> {
 
 /// Name of the rule for text without control characters, and its expectation.
 pub(crate) const CONTROLS: (&str, &str) = ("control-character", "expected text without control characters");
+
+/// The text about a number that a float field does not keep. The rule is the code of [`quayline_cobol::NoteKind::NearestFloat`].
+pub(crate) const INEXACT: &str = "the field is a float that does not keep all digits of the number";
 
 fn has_controls(value: &Value<'_>) -> bool {
     match value {

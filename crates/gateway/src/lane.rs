@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use quayline_cobol::{Absent, FaultKind, RecordDecoder, RecordEncoder, RecordFault};
+use quayline_cobol::{Absent, FaultKind, NoteKind, RecordDecoder, RecordEncoder, RecordFault};
 use quayline_core::{NodeId, Run, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::XmlWriter;
 
 use crate::api::{Operation, Projection, ResponseBody, xml_style};
-use crate::gate::{Gate, GateState, Numbers};
+use crate::gate::{Gate, GateState, INEXACT, Numbers};
 use crate::parameter::{ParameterPlace, set_parameter};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing, ProviderSpec};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
-use crate::service::Service;
+use crate::service::{RequestSide, Service};
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
 use crate::unread::Unread;
@@ -65,8 +65,8 @@ pub struct Answer {
     pub buffer: Vec<u8>,
     /// Length of the body.
     pub len: usize,
-    /// Values that the body shows otherwise than the record has them: null for a set text that is not a value of the field's type, or spaces for control
-    /// characters, as `control-characters` asks.
+    /// Values that the body shows otherwise than the record has them: null for a set text that is not a value of the field's type, the nearest double
+    /// for a hexadecimal float with more bits, or spaces for control characters, as `control-characters` asks.
     pub replaced: u64,
 }
 
@@ -80,6 +80,8 @@ pub struct OperationLane {
     /// The number of leading bytes that determine the length of an answer of varying length, and their decoder.
     length: Option<(usize, RecordDecoder)>,
     values: Vec<Vec<u8>>,
+    /// Fields of requests that got the nearest float, since [`Self::take_rounded`].
+    rounded: u64,
     responses: Vec<Option<ResponseLane>>,
     shaping: ShapingState,
 }
@@ -111,6 +113,7 @@ impl OperationLane {
                 _ => None,
             }),
             values: Vec::new(),
+            rounded: 0,
             responses: operation.responses.iter().map(|_| None).collect(),
             shaping: ShapingState::default(),
         }
@@ -126,7 +129,7 @@ impl OperationLane {
         request: &Request<'_>,
     ) -> Result<Outgoing<'a>, Box<Problem>> {
         let side = &operation.service.request;
-        let OperationLane { encoder, reader, gate: state, .. } = self;
+        let OperationLane { encoder, reader, gate: state, rounded: count, .. } = self;
         state.begin(side.shape.len());
         let mut gate = Gate { rules: &operation.gate, shape: &side.shape, state, place: "body", sink: encoder };
         let unread = body(operation, request, reader, &mut gate)?;
@@ -136,7 +139,13 @@ impl OperationLane {
             gate.set(*node, Value::Text(Run::from(value.as_bytes())));
         }
         gate.sink.leave(NodeId::ROOT);
+        let rounded = rounded(side, &mut state.rounded, reader, encoder);
         let mut errors = core::mem::take(&mut state.errors);
+        if operation.gate.rounds_floats {
+            *count += rounded.len() as u64;
+        } else {
+            errors.extend(rounded.into_iter().map(|node| inexact(operation, node)));
+        }
         if !operation.gate.required.is_empty() {
             errors.extend(unread.missing(&side.shape, &operation.gate.required, &state.seen, &errors));
         }
@@ -168,6 +177,11 @@ impl OperationLane {
                 refused(errors)
             }
         }))
+    }
+
+    /// Returns the number of fields of requests that got the nearest float, as the service's `inexact-floats` asks, and resets it to 0.
+    pub fn take_rounded(&mut self) -> u64 {
+        core::mem::take(&mut self.rounded)
     }
 
     /// Builds the record file operation that a request demands, if the operation's service is a record file.
@@ -388,8 +402,43 @@ impl OperationLane {
         if let Some(array) = &projection.array {
             len = array.unwrapped(&mut buffer, len);
         }
-        let replaced = core::mem::take(&mut self.shaping.replaced);
+        let rounded = lane.decoder.notes().iter().filter(|note| note.kind == NoteKind::Rounded).count() as u64;
+        let replaced = core::mem::take(&mut self.shaping.replaced) + rounded;
         Ok(Answer { status: response.status, media: Some(media), buffer, len, replaced })
+    }
+}
+
+/// Returns the float fields of a request whose numbers have more digits than they keep, each once.
+fn rounded(
+    side: &RequestSide,
+    of_parameters: &mut Vec<NodeId>,
+    reader: &mut JsonReader,
+    encoder: &RecordEncoder,
+) -> Vec<NodeId> {
+    let mut nodes = core::mem::take(of_parameters);
+    nodes.extend(reader.take_rounded());
+    let fields =
+        encoder.notes().iter().filter(|note| note.kind == NoteKind::NearestFloat).filter_map(|note| note.field);
+    for field in fields {
+        nodes.extend(side.shape.iter().map(|(node, _)| node).find(|node| side.plan.field_of(*node) == Some(field)));
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+/// Returns the error of a float field that does not keep its number.
+#[cold]
+fn inexact(operation: &Operation, node: NodeId) -> FieldError {
+    let (rule, detail) = (NoteKind::NearestFloat.code().to_string(), INEXACT.to_owned());
+    match operation.parameters.iter().find(|parameter| parameter.node == node) {
+        Some(parameter) => FieldError { place: parameter.place.name(), field: parameter.name.clone(), rule, detail },
+        None => FieldError {
+            place: "body",
+            field: format!("$.{}", operation.service.request.shape.path(node)),
+            rule,
+            detail,
+        },
     }
 }
 

@@ -1,9 +1,9 @@
 //! Parameters of an operation: their fields, and the check of their values.
 
-use quayline_cobol::RecordEncoder;
-use quayline_core::{Digits, NodeId, Run, Scalar, Sink, Value};
+use quayline_cobol::{NoteKind, RecordEncoder};
+use quayline_core::{Digits, NodeId, Run, Scalar, Sink, Value, is_rounded_float};
 
-use crate::gate::{CONTROLS, Gate, GateRules, GateState, Numbers, plain_number};
+use crate::gate::{CONTROLS, Gate, GateRules, GateState, INEXACT, Numbers, plain_number};
 use crate::service::RequestSide;
 use crate::typed::Range;
 
@@ -64,6 +64,9 @@ pub(crate) fn set_parameter<S: Sink>(
         // The standard library writes a float without an exponent.
         if !range.holds(&float.to_string()) {
             return Err(("range", format!("expected {}", range.expected())));
+        }
+        if is_rounded_float(value.as_bytes(), &Value::Float64(float)) {
+            gate.state.rounded.push(parameter.node);
         }
         let set = gate.set(parameter.node, Value::Float64(float));
         return if set { Ok(()) } else { Err(unfit(parameter.node, gate)) };
@@ -126,7 +129,10 @@ fn constant_fits(
     let mut gate = Gate { rules, shape: &side.shape, state: &mut state, place: "assigned", sink: &mut encoder };
     set(&mut gate).map_err(|(_, detail)| detail)?;
     encoder.leave(NodeId::ROOT);
+    let is_rounded =
+        !state.rounded.is_empty() || encoder.notes().iter().any(|note| note.kind == NoteKind::NearestFloat);
     match encoder.take() {
+        Ok(_) if is_rounded && !rules.rounds_floats => Err(INEXACT.to_owned()),
         Ok(_) => Ok(()),
         Err(faults) => Err(faults.0.first().map_or_else(String::new, |fault| fault.kind.to_string())),
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
-use quayline_cobol::{Absent, Interface, NullAs, Policies, RecordEncoder, RecordPlan};
+use quayline_cobol::{Absent, Interface, NoteKind, NullAs, Policies, RecordEncoder, RecordPlan};
 use quayline_core::{Findings, NodeId, NodeKind, Run, Sink, Value};
 
 use crate::field_node::node_of;
@@ -176,7 +176,8 @@ impl SqlForm {
     /// Builds the record from a statement's rows. An absent value leaves its field as INITIALIZE sets it.
     ///
     /// # Errors
-    /// More rows than the record has room for, or a value that does not fit its field; for an operator, without the value.
+    /// More rows than the record has room for, a value that does not fit its field, or a number that its float does not keep; for an operator, without
+    /// the value.
     pub fn record(&self, columns: &SqlColumns, rows: &[Vec<Option<String>>]) -> Result<Vec<u8>, String> {
         if self.rows.is_none() && rows.len() > 1 {
             return Err("the statement gave more than one row, and `rows` names no list for them".to_owned());
@@ -192,6 +193,13 @@ impl SqlForm {
         })?;
         let mut record = record.to_vec();
         record.resize(self.length, 0);
+        let rounded = encoder.notes().iter().find(|note| note.kind == NoteKind::NearestFloat);
+        if let Some(field) = rounded.and_then(|note| note.field) {
+            let name = self.plan.layout().path(field);
+            return Err(format!(
+                "{name} is a float that does not keep all digits of what the statement gave: cast the column to `real` or `double precision`, or round it (COMP-1 keeps 6 digits, COMP-2 keeps 15)"
+            ));
+        }
         Ok(record)
     }
 }

@@ -292,13 +292,16 @@ async fn respond(
             let all = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
             let conditions = Conditions::new(all(header::IF_MATCH), all(header::IF_NONE_MATCH));
             let call = lane.record_call(operation, &parts, conditions)?;
+            metrics.rounded(lane.take_rounded());
             if call.action == FileAction::Browse {
                 browsed.clone_from(&call.key);
             }
             return Ok(provider.act(call));
         }
         let record = lane.record(operation, &parts)?;
-        Ok::<_, Box<Problem>>(provider.call(record, &|| trace.traceparent()))
+        let called = provider.call(record, &|| trace.traceparent());
+        metrics.rounded(lane.take_rounded());
+        Ok::<_, Box<Problem>>(called)
     })?;
     let called = Instant::now();
     metrics.computed(Phase::Decode, called - received, kept(seen));

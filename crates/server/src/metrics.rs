@@ -118,6 +118,8 @@ pub(crate) struct OperationMetrics {
     bytes: AtomicU64,
     /// Values that answers show otherwise than their records have them.
     replaced: AtomicU64,
+    /// Fields of requests that got the nearest float.
+    rounded: AtomicU64,
     /// TLS handshakes of connections whose first request was for it: full, resumed.
     handshakes: [AtomicU64; 2],
     total: Times,
@@ -177,6 +179,13 @@ impl OperationMetrics {
         }
     }
 
+    /// Counts fields of requests that got the nearest float.
+    pub(crate) fn rounded(&self, fields: u64) {
+        if fields > 0 {
+            add(&self.rounded, fields);
+        }
+    }
+
     /// Counts the handshake of the connection of which this is the first request.
     pub(crate) fn shook_hands(&self, is_resumed: bool) {
         add(&self.handshakes[usize::from(is_resumed)], 1);
@@ -231,6 +240,7 @@ impl OperationMetrics {
         }
         add(&self.bytes, other.bytes.load(Ordering::Relaxed));
         add(&self.replaced, other.replaced.load(Ordering::Relaxed));
+        add(&self.rounded, other.rounded.load(Ordering::Relaxed));
         self.total.merge(&other.total);
         for (phase, from) in other.phases.iter() {
             self.phases[phase].merge(from);
@@ -421,8 +431,11 @@ impl Metrics {
         let bytes = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), value(&metrics.bytes)));
         family("quayline_answer_bytes_total", Kind::Counter, "Bytes of answers' bodies.", bytes.collect());
         let replaced = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), value(&metrics.replaced)));
-        let help = "Values of answers that became null or lost control characters.";
+        let help = "Values of answers that became null or the nearest double, or lost control characters.";
         family("quayline_answer_values_replaced_total", Kind::Counter, help, replaced.collect());
+        let rounded = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), value(&metrics.rounded)));
+        let help = "Fields of requests that got the nearest float, with inexact-floats = \"round\".";
+        family("quayline_request_values_rounded_total", Kind::Counter, help, rounded.collect());
         let totals = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), Sample::Times(&metrics.total)));
         let help = "From a request's headers to its answer.";
         family("quayline_request_seconds", Kind::Histogram, help, totals.collect());

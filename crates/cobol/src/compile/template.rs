@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use quayline_core::{Code, Fault, Finding, Run, Value};
 
 use super::select::Selection;
-use crate::item::{encode_item, hex_into, initial, initialise, literal};
+use crate::item::{encode_item, hex_into, initial, initialise, is_nearest_float, literal};
 use crate::layout::{Condition, Encoding, FieldIndex, FieldKind, Literal};
 use crate::plan::{HIDDEN, Item, ItemForm, ItemIndex, Plan};
 use crate::{Absent, FaultKind};
@@ -72,17 +72,16 @@ pub(super) fn template(
             Absent::Value => initial(plan, &item, field.value.as_ref(), &mut bytes),
             Absent::Initialize | Absent::Error => initial(plan, &item, None, &mut bytes),
         }
-        if let Some(default) = default
-            && let Err(fault) = encode_default(plan, &item, default, &mut bytes)
-        {
-            findings.push(
-                Finding::error(
-                    Code("PLN-005"),
-                    Fault::Config,
-                    format!("default of `{}` does not fit it: {fault}", field.name),
-                )
-                .hint(format!("the field is {}", field.description)),
-            );
+        if let Some(default) = default {
+            let finding = |text| Finding::error(Code("PLN-005"), Fault::Config, text);
+            let value = Value::Text(Run::from(default.as_bytes()));
+            if let Err(fault) = encode_default(plan, &item, default, &mut bytes) {
+                let text = format!("default of `{}` does not fit it: {fault}", field.name);
+                findings.push(finding(text).hint(format!("the field is {}", field.description)));
+            } else if is_nearest_float(plan, &item, value, &bytes) {
+                let text = format!("default of `{}` has more digits than the float keeps", field.name);
+                findings.push(finding(text).hint("write the number with fewer digits"));
+            }
         }
         place(plan, index, &bytes, &mut record);
     }

@@ -116,6 +116,7 @@ impl Service {
                 controls_to_spaces: matches!(wire.options.control_characters, wire::Controls::Space),
                 refuse_controls: matches!(wire.options.request_control_characters, wire::RequestControls::Refuse),
                 lenient_requests: wire.options.lenient_requests,
+                round_floats: matches!(wire.options.inexact_floats, wire::InexactFloats::Round),
                 enforce_minimum_items: wire.options.enforce_minimum_items,
                 enforce_minimum_items_of_answers: wire.options.enforce_minimum_items_of_answers,
             },

@@ -76,6 +76,8 @@ pub struct Options {
     pub refuse_controls: bool,
     /// Requests may have numbers in strings, numbers with leading zeros, and `null` or an empty string for a number that is absent.
     pub lenient_requests: bool,
+    /// Numbers of requests that a float field does not keep become the nearest float. Otherwise Quayline refuses them.
+    pub round_floats: bool,
     /// A list with fewer elements than its OCCURS minimum is refused (enforceMinArrayOccurrence).
     pub enforce_minimum_items: bool,
     /// Enforces it for answers too, which are a 502 otherwise (enforceMinArrayOccurrenceResponse).

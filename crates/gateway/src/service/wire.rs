@@ -118,6 +118,7 @@ pub(super) struct Options {
     pub(super) request_control_characters: RequestControls,
     pub(super) blank_numbers: Blank,
     pub(super) lenient_requests: bool,
+    pub(super) inexact_floats: InexactFloats,
     pub(super) enforce_minimum_items: bool,
     pub(super) enforce_minimum_items_of_answers: bool,
 }
@@ -154,6 +155,14 @@ pub(super) enum RequestControls {
     #[default]
     Accept,
     Refuse,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum InexactFloats {
+    #[default]
+    Error,
+    Round,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]

@@ -9,6 +9,7 @@
 mod arrays;
 mod code_names;
 mod findings;
+mod floats;
 mod lenient;
 mod openapi;
 mod proposals;

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use quayline_gateway::{Json, Media, Security};
+use quayline_gateway::{Json, Media, Problem, Security};
 
 use crate::world::World;
 
@@ -426,7 +426,11 @@ fn what_schemas_accept_the_gateway_accepts_and_nothing_else() {
             let body = value(&mut random, request, if round % 2 == 0 { 0 } else { 12 });
             let told = world.record_bytes("POST", "/v1/x", &body.to_string());
             made += 1;
-            let verdict = if told.is_ok() { "ok" } else { "no" };
+            // No schema can say which numbers a float keeps, so these bodies are valid for it.
+            let is_inexact = |problem: &Problem| {
+                !problem.errors.is_empty() && problem.errors.iter().all(|error| error.rule == "REC-049")
+            };
+            let verdict = if told.as_ref().map_or_else(is_inexact, |_| true) { "ok" } else { "no" };
             if !is_rounded(&body, request) {
                 writeln!(lines, "value\tq{number}\t{verdict}\t{body}").unwrap();
             }

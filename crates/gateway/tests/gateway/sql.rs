@@ -7,6 +7,10 @@ use quayline_gateway::{ProviderSpec, Service, SqlForm};
 
 fn form(folder: &Path, encoding: &str, rows: &str) -> Arc<SqlForm> {
     let copybook = "       01 R.\n          05 ASKED PIC X(4).\n          05 N PIC 9(2).\n          05 REF PIC X(2) OCCURS 4 VALUE 'zz'.\n          05 AMOUNT PIC 9(2) OCCURS 4.\n";
+    form_of(copybook, folder, encoding, rows)
+}
+
+fn form_of(copybook: &str, folder: &Path, encoding: &str, rows: &str) -> Arc<SqlForm> {
     std::fs::write(folder.join("r.cpy"), copybook).unwrap();
     let text = format!(
         "copybook = \"r.cpy\"\nencoding = \"{encoding}\"\n[provider]\nkind = \"sql\"\ndatabase = \"d\"\nuser = \"u\"\nquery = \"SELECT 1\"\nparameters = [\"ASKED\"]\nrows = \"{rows}\"\ncount = \"N\"\n"
@@ -48,4 +52,22 @@ fn a_text_of_low_values_is_empty() {
     let form = form(folder.path(), "ascii", "REF");
     assert_eq!(form.parameters(b"\x00\x00\x00\x0000........"), [b""]);
     assert_eq!(form.parameters(b"AB  00........"), [b"AB"]);
+}
+
+/// A number of a row became the nearest float of its field, and the response showed the other number.
+#[test]
+fn a_number_that_a_float_rounds_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let copybook =
+        "       01 R.\n          05 ASKED PIC X(4).\n          05 N PIC 9(2).\n          05 WEIGHT COMP-1 OCCURS 4.\n";
+    let form = form_of(copybook, folder.path(), "ascii", "WEIGHT");
+    let columns = form.columns(&["weight".to_owned()]).unwrap();
+    let record = |text: &str| form.record(&columns, &[vec![Some("1".to_owned())], vec![Some(text.to_owned())]]);
+    for kept in ["0.1", "16777216", "1e10", "0.30000001"] {
+        assert!(record(kept).is_ok(), "{kept}: {:?}", record(kept));
+    }
+    for other in ["16777217", "0.1234567891"] {
+        let refused = record(other).unwrap_err();
+        assert!(refused.contains("WEIGHT is a float") && !refused.contains(other), "{refused}");
+    }
 }

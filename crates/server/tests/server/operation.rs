@@ -197,3 +197,34 @@ fn a_kept_connection_that_the_upstream_closes_costs_no_request() {
     }
     assert_eq!(upstream.join().unwrap(), 20);
 }
+
+/// A service that lets Quayline round numbers of requests says how many it rounded.
+#[test]
+fn rounded_numbers_of_requests_are_counted() {
+    let port = free_port();
+    for (option, status, count) in [("error", 400, 0), ("round", 200, 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        project(
+            folder.path(),
+            &format!("{OPEN}\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""),
+            "kind = \"canned\"\nfile = \"canned.dat\"",
+            "",
+        );
+        std::fs::write(folder.path().join("copybooks/f.cpy"), "       01 F.\n          05 WEIGHT COMP-1.\n").unwrap();
+        std::fs::write(folder.path().join("canned.dat"), [0; 4]).unwrap();
+        let service = format!(
+            "copybook = \"f.cpy\"\nencoding = \"ascii\"\ndialect = \"gnucobol\"\n[provider]\nkind = \"canned\"\nfile = \"canned.dat\"\n[options]\ninexact-floats = \"{option}\"\n"
+        );
+        std::fs::write(folder.path().join("services/echo.toml"), service).unwrap();
+        let api = "base-path = \"/v1\"\n[[operation]]\nid = \"echo\"\nmethod = \"POST\"\npath = \"/echo\"\nservice = \"echo\"\n[operation.body]\n";
+        std::fs::write(folder.path().join("apis/echo.toml"), api).unwrap();
+        let server = Server::start(folder);
+        let answer = server.post("/v1/echo", "", "{\"WEIGHT\":16777217}");
+        assert_eq!(answer.status, status, "{}", answer.text());
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        write!(stream, "GET /metrics HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n").unwrap();
+        let metrics = read(&mut stream).text();
+        let line = format!("quayline_request_values_rounded_total{{operation=\"echo\"}} {count}");
+        assert!(metrics.contains(&line), "{line} is not in\n{metrics}");
+    }
+}
