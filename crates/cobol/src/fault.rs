@@ -287,7 +287,7 @@ impl FaultKind {
                 "if that means \"no value\": `--low-values null` (in a layout: `low-values = \"null\"`)"
             }
             FaultKind::BadDigit { .. } | FaultKind::BadSign { .. } => {
-                "if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`"
+                "if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`"
             }
             FaultKind::ShortRecord { .. } => {
                 "if the sender cuts trailing blanks, convert with `--short pad`; if it leaves trailing fields out, with `--short null`; both keep every byte (in a layout, `short = \"pad\"`)"
@@ -308,10 +308,10 @@ impl FaultKind {
                 "leave the counter out of the document or map: Quayline sets it from the list; lists with one counter must have the same length"
             }
             FaultKind::NegativeUnsigned => {
-                "if the field may be negative, its picture needs an S; otherwise correct the value; to read such bytes as they are, use `--invalid raw`"
+                "if the field may be negative, its picture needs an S; otherwise correct the value; to read such bytes as they are, use `quayline convert --invalid raw`"
             }
             FaultKind::BadEdited { .. } => {
-                "check the field's picture and its place with `quayline inspect`; to keep such bytes, `--invalid raw`"
+                "check the field's picture and its place with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`"
             }
             FaultKind::TextTooLong { .. } => "shorten the text: none of it is cut off silently",
             FaultKind::Unmappable { .. } => {
@@ -334,7 +334,7 @@ impl FaultKind {
                 "send fewer elements, or check that the copybook is the one that the file is for: OCCURS gives the maximum"
             }
             FaultKind::NotADate => {
-                "documents have dates as 2026-01-31; for bytes that mean \"no date\", `null` of the field in the interface file or `--invalid null` makes them null, and `--invalid raw` keeps them"
+                "documents have dates as 2026-01-31; for bytes that mean \"no date\", `null` of the field in the interface file or `quayline convert --invalid null` makes them null, and `--invalid raw` keeps them"
             }
             FaultKind::Missing => "add the member, or choose a value for missing members with `--absent value`",
             FaultKind::OtherView(view) if view.chosen.is_none() => {

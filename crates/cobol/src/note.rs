@@ -103,7 +103,9 @@ impl NoteKind {
         match self {
             NoteKind::Nulled => "`quayline convert` keeps the bytes: `--invalid raw`, or `--preserve` beside the null",
             NoteKind::Ignored => "`quayline convert --preserve` keeps these bytes",
-            NoteKind::Short => "`--short error` rejects such records: the file may have been cut",
+            NoteKind::Short => {
+                "`quayline convert --short error`, or `short = \"error\"` of a layout, rejects such records: the file may have been cut"
+            }
             NoteKind::Stale => "programs leave old data there; `quayline convert --preserve` keeps these bytes",
             NoteKind::Rounded => "`quayline convert --preserve` keeps the bytes beside the number",
             NoteKind::NearestFloat => "only a decimal field, such as COMP-3, keeps all digits",

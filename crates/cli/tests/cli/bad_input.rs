@@ -119,7 +119,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
         error[REC-001]: digit 1 is 0xe7, expected a digit character
           at table.dat, record 3, byte 26, N (offset 0 in the record, 2 bytes, PIC 9(2))
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         error[REC-010]: counter is not a number: digit 1 is 0xe7, expected a digit character
           at table.dat, record 3, byte 26, N (offset 0 in the record, 2 bytes, PIC 9(2))
@@ -154,7 +154,7 @@ fn a_wrong_code_page() {
         error[REC-001]: digit 1 is 0xf0, expected a digit character
           at items.dat, record 1, byte 6, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         warning[CNV-030]: the first record was rejected
           at items.dat
@@ -174,7 +174,7 @@ fn a_wrong_code_page() {
         error[REC-001]: digit 1 is 0xf0, expected a digit character
           at items.dat, record 1, byte 6, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         warning[CNV-030]: the first record was rejected
           at items.dat
@@ -220,12 +220,12 @@ fn a_copybook_that_does_not_fit_the_file() {
         error[REC-001]: digit 1 is 0xf, expected 0 to 9
           at items.dat, record 2, byte 20, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         error[REC-001]: digit 4 is 0x40, expected a digit character
           at items.dat, record 2, byte 22, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         error[FRM-001]: the source ends inside a record: 8 of 16 bytes are missing
           at items.dat, record 613, byte 9792
@@ -631,7 +631,7 @@ fn data_are_shown_on_request_only() {
         error[REC-002]: sign is 0x4, expected 0xa to 0xf
           at items.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         note[CLI-004]: the output is not complete: out.jsonl.partial is still empty
 
@@ -645,7 +645,7 @@ fn data_are_shown_on_request_only() {
             as text:   ..
           at items.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         note[CLI-004]: the output is not complete: out.jsonl.partial is still empty
 

@@ -141,7 +141,7 @@ fn a12_remedies_of_numbers_lists_and_json_work() {
     world.write("in", b"\x12\x3dAB");
     let err = world.run("convert in -c c.cpy -e ascii").code(1).err();
     assert!(err.contains("error[REC-003]") && err.contains("its picture needs an S"), "{err}");
-    assert!(err.contains("use `--invalid raw`"), "{err}");
+    assert!(err.contains("use `quayline convert --invalid raw`"), "{err}");
     let raw = world.run("convert in -c c.cpy -e ascii --invalid raw -o raw.jsonl");
     assert_eq!(raw.code(0).out(), "");
     assert_eq!(world.read("raw.jsonl"), b"{\"A\":\"0x123d\",\"T\":[\"A\",\"B\"]}\n");
@@ -325,7 +325,7 @@ fn findings_of_fixed_layouts_have_the_names_and_keys_of_the_layout() {
         error[REC-002]: sign is 0x78, expected a digit with a sign zone
           at in.txt, record 2, byte 5, order.number (offset 1 in the record, 3 bytes, PIC 9(3))
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         error[CNV-027]: rejected along with record 4
           at in.txt, record 3, byte 9

@@ -285,7 +285,7 @@ fn rejects_of_several_inputs_go_to_a_folder() {
         error[REC-002]: sign is 0x4, expected 0xa to 0xf
           at more.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         1 of 4 records rejected: bad/more.dat contains the rejected ones, bad/more.dat.findings.jsonl the reasons
     "#]]);

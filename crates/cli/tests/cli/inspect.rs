@@ -659,7 +659,7 @@ fn a_copybook_that_does_not_fit_says_by_how_much() {
             - the first that does not:
                 error[REC-001]: digit 6 is 0xc, expected 0 to 9
                   at accounts.dat, record 1, byte 28, BALANCE (offset 28 in the record, 5 bytes, PIC S9(7)V99 COMP-3)
-                hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+                hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
             - likely:
                 error[FRM-040]: junk from the first record on: the framing `fixed:41` does not fit this file
                   at accounts.dat, record 1

@@ -385,7 +385,7 @@ fn a_stopped_run_prints_its_warnings() {
         error[REC-002]: sign is 0x78, expected a digit with a sign zone
           at in.txt, record 401001, byte 1605000, N (offset 0 in the record, 3 bytes, PIC 9(3))
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
 
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
 

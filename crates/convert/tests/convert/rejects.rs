@@ -12,7 +12,7 @@ fn rejected_records_go_whole_to_their_file_and_why_beside_it() {
     assert_eq!(report.tally.records_out, 2);
     assert_eq!(kit.bytes("rejects"), bad_person(2));
     expect![[r#"
-        {"record":2,"byte":24,"code":"REC-002","severity":"error","message":"sign is 0x0, expected 0xa to 0xf","path":"BALANCE","detail":"offset 10 in the record, 4 bytes, PIC S9(5)V99 COMP-3","hint":"if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`"}
+        {"record":2,"byte":24,"code":"REC-002","severity":"error","message":"sign is 0x0, expected 0xa to 0xf","path":"BALANCE","detail":"offset 10 in the record, 4 bytes, PIC S9(5)V99 COMP-3","hint":"if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`"}
     "#]]
     .assert_eq(&kit.text("rejects.findings.jsonl"));
 }
@@ -48,7 +48,7 @@ fn without_a_rejects_file_the_first_bad_record_ends_the_run() {
         error[REC-002]: sign is 0x0, expected 0xa to 0xf
           at in.dat, record 2, byte 24, BALANCE (offset 10 in the record, 4 bytes, PIC S9(5)V99 COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`"#]]
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`"#]]
     .assert_eq(&said(&kit, &error));
     assert_eq!(kit.names(), ["in.dat", "out.partial"]);
 }

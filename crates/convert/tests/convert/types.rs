@@ -196,7 +196,7 @@ fn a_family_is_rejected_as_a_whole() {
             error[REC-001]: digit 1 is 0xa7, expected a digit character
               at in.dat, record 4, byte 15, ORDER-NO (offset 1 in the record, 2 bytes, PIC 9(2))
 
-            hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+            hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `quayline convert --invalid raw`
             error[CNV-027]: rejected along with record 4
               at in.dat, record 5, byte 18
 

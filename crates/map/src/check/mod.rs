@@ -356,6 +356,8 @@ pub(crate) struct Lower<'a> {
     pub(crate) made: Vec<target::Made>,
     /// Target lists that the map fills.
     pub(crate) lists_made: Vec<(usize, Vec<target::Step>)>,
+    /// Conditions under which a document is left out: its output, or `None` for those of all outputs.
+    pub(crate) drops: Vec<(Option<u16>, Vec<target::Guard>)>,
     pub(crate) omitted: BTreeSet<(usize, NodeId)>,
     /// Number of arms by variable of a choice.
     pub(crate) arms: BTreeMap<u16, u16>,
@@ -424,6 +426,7 @@ impl<'a> Lower<'a> {
             written: outputs.iter().map(|_| BTreeMap::new()).collect(),
             made: Vec::new(),
             lists_made: Vec::new(),
+            drops: Vec::new(),
             omitted: BTreeSet::new(),
             arms: BTreeMap::new(),
             mutable_vars: BTreeSet::new(),

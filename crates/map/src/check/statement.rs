@@ -192,6 +192,7 @@ impl Lower<'_> {
                     Step::Document { output, ordinal } => Some((*ordinal, *output)),
                     _ => None,
                 });
+                self.drops.push((document.map(|(_, output)| output), guards.to_vec()));
                 self.push(id, UnitKind::Drop { document }, Reads::default(), &[], guards, units);
             }
             StmtKind::Skip => {

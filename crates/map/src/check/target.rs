@@ -567,11 +567,16 @@ impl Lower<'_> {
                         }
                         continue;
                     }
+                    // A document that is left out needs no value.
+                    let drops = self
+                        .drops
+                        .iter()
+                        .filter(|(output, _)| output.is_none_or(|output| usize::from(output) == made.output));
                     let lists: Vec<Vec<Guard>> = here
                         .iter()
-                        .map(|written| {
-                            written.guards.iter().filter(|guard| !made.guards.contains(guard)).copied().collect()
-                        })
+                        .map(|written| &written.guards)
+                        .chain(drops.map(|(_, guards)| guards))
+                        .map(|guards| guards.iter().filter(|guard| !made.guards.contains(guard)).copied().collect())
                         .collect();
                     if !self.covers(&lists) {
                         out.push((shape.path(child), Some(here[0].span)));

@@ -339,6 +339,31 @@ for tag make tags = it
     assert_eq!(case.findings(map), "");
 }
 
+/// MAP-057 said that a value was set under a condition only, although the other branch left the document out.
+#[test]
+fn a_document_that_is_left_out_needs_no_value() {
+    let small = "small\n  id text(10)\n";
+    let case = Case {
+        source: SOURCE,
+        targets: vec![("first", small, Absent::Refused), ("second", small, Absent::Refused)],
+        order: SourceOrder::AsShape,
+    };
+    for (map, found) in [
+        ("make first { if flag { drop } else { id = id } }\nmake second { id = id }\n", 0),
+        (
+            "make first { if flag { id = id } else if count > 5 { drop } else { id = code } }\nmake second { id = id }\n",
+            0,
+        ),
+        // The document of the other target is written.
+        ("make first { if flag { drop } else { id = id } }\nmake second { if flag { id = id } }\n", 1),
+        ("make first { if flag { id = id } else if count > 5 { drop } }\nmake second { id = id }\n", 1),
+        // Outside of a document, `drop` leaves out all documents.
+        ("if flag { drop } else { first.id = id  second.id = id }\n", 0),
+    ] {
+        assert_eq!(case.findings(map).matches("MAP-057").count(), found, "{map}{}", case.findings(map));
+    }
+}
+
 /// Prints the number of findings with `cargo test -p quayline-map snapshots -- --nocapture`.
 #[test]
 fn snapshots_show_what_can_be_found() {
