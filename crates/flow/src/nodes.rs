@@ -7,7 +7,7 @@ use quayline_core::{Code, Fault, Finding};
 use quayline_pipeline::Acknowledged;
 use quayline_project::{Form, PropertyValue, ShapeFile, SourceFormat};
 use quayline_store::StoreError;
-use quayline_store::queue::{Message, Persistence};
+use quayline_store::queue::{Message, Persistence, set_cause};
 
 use crate::codes;
 use crate::expression::Evaluated;
@@ -226,6 +226,9 @@ impl Run<'_> {
         let mut properties: Vec<(String, Vec<u8>)> =
             header.properties.iter().filter(|(name, _)| name != HOPS).cloned().collect();
         properties.push((HOPS.to_owned(), hops.to_string().into_bytes()));
+        if let Some(failure) = &parcel.failure {
+            set_cause(&mut properties, Some(&failure.cause(&self.name)));
+        }
         let persistence = match node.text("persistence") {
             Some("yes") => Persistence::Persistent,
             Some("no") => Persistence::NotPersistent,

@@ -254,13 +254,16 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden, provider: &str) ->
     text
 }
 
+/// Without it, fields that nobody sets hold 0x00, with which a program computes as if it were a number.
+const INITIAL_FIELDS: &str = "\n[options]\ninitialize = \"initial\"           # fields that the request does not set: spaces and zeros, not 0x00\n";
+
 /// Returns a GnuCOBOL program if the record can be one's, otherwise a remote service that takes and returns records.
 fn provider(layout: &Layout, from: Proposed<'_>) -> String {
     let is_ebcdic = CodePage::by_name(from.encoding).is_ok_and(|page| page.is_ebcdic());
     if is_ebcdic || !from.dialect.eq_ignore_ascii_case("gnucobol") {
         let path = from.program.unwrap_or_default();
         return format!(
-            "\n[provider]\nkind = \"http\"                      # the record is posted there, and the answer is one; `program` runs GnuCOBOL\nurl = \"http://127.0.0.1:9000/{path}\"\n"
+            "\n[provider]\nkind = \"http\"                      # the record is posted there, and the answer is one; `program` runs GnuCOBOL\nurl = \"http://127.0.0.1:9000/{path}\"\n{INITIAL_FIELDS}"
         );
     }
     let options = gnucobol_options(&layout.dialect).join(" ");
@@ -272,7 +275,7 @@ fn provider(layout: &Layout, from: Proposed<'_>) -> String {
     let source = from.source.map(str::to_owned).or(own).unwrap_or_else(|| format!("{program}.cbl"));
     let mark = if from.source.is_some() { "" } else { "# " };
     format!(
-        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"{edit}\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n"
+        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"{edit}\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n{INITIAL_FIELDS}"
     )
 }
 

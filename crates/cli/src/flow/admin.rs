@@ -66,15 +66,21 @@ pub(crate) fn figures(args: &FlowAdminArgs) -> Result<BTreeMap<String, String>, 
             .into());
     }
     let figures = |node: &Value| {
-        let mut text = format!("{}, {} messages", node["state"].as_str().unwrap_or("?"), node["messages"]);
+        let count = |of: &Value, one: &str, several: &str| match of.as_u64() {
+            Some(1) => format!("1 {one}"),
+            _ => format!("{of} {several}"),
+        };
+        let state = node["state"].as_str().unwrap_or("?");
+        let mut text = format!("{state}, {}", count(&node["messages"], "message", "messages"));
         if let Some(failures) = node["failures"].as_u64().filter(|failures| *failures > 0) {
             let _ = write!(text, ", {failures} failed, last {}", failure_line(&node["last_failure"]));
         }
         if let Some(dropped) = node["dropped"].as_u64().filter(|dropped| *dropped > 0) {
             let _ = write!(text, ", {dropped} dropped");
         }
-        if let Some(warnings) = node["warnings"].as_u64().filter(|warnings| *warnings > 0) {
-            let _ = write!(text, ", {warnings} warnings, last {}", failure_line(&node["last_warning"]));
+        if node["warnings"].as_u64().is_some_and(|warnings| warnings > 0) {
+            let warnings = count(&node["warnings"], "warning", "warnings");
+            let _ = write!(text, ", {warnings}, last {}", failure_line(&node["last_warning"]));
         }
         Some((node["name"].as_str()?.to_owned(), text))
     };

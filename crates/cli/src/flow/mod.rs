@@ -4,6 +4,7 @@ mod admin;
 mod serve;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -290,13 +291,22 @@ fn summary(state: &FlowState) -> String {
         n => format!("{n} {several}"),
     };
     let stats = &state.stats;
-    format!(
+    let mut text = format!(
         "{}: {} received, {} committed, {} rolled back",
         state.flow.name(),
         count(&stats.received, "message", "messages"),
         count(&stats.committed, "unit of work", "units of work"),
         stats.rolled_back.load(Ordering::Relaxed)
-    )
+    );
+    for (node, stats) in state.flow.file.nodes.iter().zip(&stats.nodes) {
+        let failures = stats.failures.load(Ordering::Relaxed);
+        if failures > 0 {
+            let _ = write!(text, "\n  node {}: {}", node.name, count(&stats.failures, "failure", "failures"));
+            let last = stats.last_error().map(|last| format!(", last {}: {}", last.finding.code, last.finding.message));
+            text.push_str(&last.unwrap_or_default());
+        }
+    }
+    text
 }
 
 /// Reports all missing queues and record files of flows.

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_cobol::layout::FieldIndex;
-use quayline_cobol::{BadValue, FieldRule, Interface, RecordPlan};
+use quayline_cobol::layout::{Encoding, FieldIndex, FieldKind};
+use quayline_cobol::{Absent, BadValue, FieldRule, Interface, RecordPlan};
 use quayline_core::{Fault, Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::UserFile;
 use toml::Spanned;
@@ -16,6 +16,7 @@ use crate::codes;
 use crate::field_node::node_of;
 use crate::gate::GateRules;
 use crate::parameter::{Parameter, ParameterPlace, assigned_fits, default_fits};
+use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
 use crate::rule::{Condition, Probe, Test};
 use crate::service::{Service, named_field, typed_shape};
@@ -163,6 +164,9 @@ impl Compiler<'_> {
                 let message = format!("the default of `{}` is not a value that it may have: {why}", compiled.name);
                 self.file.find(codes::VALUE, message, at, "write a value that requests may send too");
             }
+        }
+        for (compiled, parameter) in parameters.iter().zip(&wire.parameters) {
+            self.may_hold_low_values(parameter, compiled, &service);
         }
         for name in &wire.omit {
             for node in self.request_nodes(&service, name) {
@@ -504,6 +508,30 @@ impl Compiler<'_> {
             }
         };
         Some((probe, responses))
+    }
+
+    /// Warns of an optional parameter of a program whose field holds 0x00 without it: the program computes with digits that are none.
+    fn may_hold_low_values(&mut self, at: &Spanned<wire::Parameter>, parameter: &Parameter, service: &Service) {
+        let has_value = parameter.required || parameter.default.is_some();
+        let is_of_program = matches!(service.provider, ProviderSpec::Program(_));
+        let side = &service.request;
+        let is_set = side.defaults.get(parameter.node.index()).is_some_and(Option::is_some);
+        if has_value || is_set || !is_of_program || service.policies.absent != Absent::LowValues {
+            return;
+        }
+        let field = side.plan.field_of(parameter.node).map(|field| side.plan.layout().field(field));
+        if let Some(field) = field
+            && matches!(&field.kind, FieldKind::Item(Encoding::Zoned { .. } | Encoding::Packed { .. }))
+        {
+            let message = format!(
+                "without the parameter `{}`, {} holds 0x00, which is not a number for the program",
+                parameter.name, field.name
+            );
+            let hint =
+                "write `initialize = \"initial\"` under [options] of the service, a `default`, or `required = true`";
+            let place = self.file.text.place(&at.get_ref().name.span());
+            self.file.findings.push(Finding::warning(codes::LOW_VALUES, Fault::Config, message).at(place).hint(hint));
+        }
     }
 
     /// Warns of a problem whose text is the name of a field: clients receive the name, and not the field's value.

@@ -364,3 +364,24 @@ fn a_detail_that_is_the_name_of_a_field_is_a_warning() {
         assert_eq!(found(detail), "", "{detail}");
     }
 }
+
+/// A program computed with a quantity of 0x00 where a request had no parameter, and answered 200.
+#[test]
+fn an_optional_parameter_of_a_program_that_would_be_low_values_is_a_warning() {
+    let found = |options: &str, parameter: &str| {
+        let records = SERVICE.lines().find(|line| line.starts_with("file =")).unwrap_or_default();
+        let service = SERVICE.replace("\"canned\"", "\"program\"\nprogram = \"X\"").replace(records, "");
+        let api = format!(
+            "base-path = \"/v1\"\n[[operation]]\nmethod = \"GET\"\npath = \"/orders\"\nservice = \"orders\"\n[[operation.parameter]]\nname = \"count\"\nin = \"query\"\nfield = \"REQ-COUNT\"\n{parameter}"
+        );
+        let world = World::new(&format!("{service}{options}"), &api);
+        world.definitions.apis[0].warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let told = found("", "");
+    assert!(told.starts_with("warning[GTW-015]: without the parameter `count`, REQ-COUNT holds 0x00"), "{told}");
+    for (options, parameter) in
+        [("[options]\ninitialize = \"initial\"\n", ""), ("", "default = 1\n"), ("", "required = true\n")]
+    {
+        assert_eq!(found(options, parameter), "", "{options}{parameter}");
+    }
+}

@@ -53,8 +53,8 @@ pub use json::Content;
 pub use marks::{DEPTH_EVENT, DEPTH_QUEUE};
 pub(crate) use message::Head;
 pub use message::{CONTENT_TYPE, Message, MessageId, OF_AMQP, PRIORITY_MAX, Persistence, USER_ID};
-use retry::of_failure;
-pub use retry::{FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT, RetryOutcome};
+
+pub use retry::{FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT, RetryOutcome, set_cause};
 pub use window::Select;
 pub(crate) use window::Window;
 

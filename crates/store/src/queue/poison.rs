@@ -109,12 +109,7 @@ impl QueueState {
 
     /// Adds the properties by which a message on the backout queue tells where and why it failed.
     pub(super) fn mark_as_failed(&self, message: &mut Message, cause: Option<&Cause>) {
-        message.properties.retain(|(name, _)| !super::of_failure(name));
-        if let Some(Cause { code, place, text }) = cause {
-            let carried = [(super::FAILURE_CODE, code), (super::FAILURE_PLACE, place), (super::FAILURE_TEXT, text)];
-            let carried = carried.map(|(name, value)| (name.to_owned(), value.clone().into_bytes()));
-            message.properties.extend(carried);
-        }
+        super::set_cause(&mut message.properties, cause);
         message.properties.push((super::FAILED_ON.to_owned(), self.name().into_bytes()));
     }
 

@@ -3,7 +3,7 @@
 use super::json::Content;
 use super::window::Select;
 use super::{GetWait, Queue};
-use crate::roll_back::RollBack;
+use crate::roll_back::{Cause, RollBack};
 use crate::{Store, StoreError};
 
 /// Property with the name of the queue that a message left when it reached its threshold.
@@ -21,6 +21,15 @@ pub const FAILURE_TEXT: &str = "quayline.failure-text";
 /// Returns true if a property describes why a message is on a backout queue.
 pub(super) fn of_failure(name: &str) -> bool {
     [FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT].contains(&name)
+}
+
+/// Sets the properties that describe why a message failed, in place of those of an earlier failure.
+pub fn set_cause(properties: &mut Vec<(String, Vec<u8>)>, cause: Option<&Cause>) {
+    properties.retain(|(name, _)| !of_failure(name));
+    if let Some(Cause { code, place, text }) = cause {
+        let carried = [(FAILURE_CODE, code), (FAILURE_PLACE, place), (FAILURE_TEXT, text)];
+        properties.extend(carried.map(|(name, value)| (name.to_owned(), value.clone().into_bytes())));
+    }
 }
 
 /// Number of messages read at once.

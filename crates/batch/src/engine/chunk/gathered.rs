@@ -94,7 +94,7 @@ impl ChunkRun<'_, '_> {
         self.context.set_exception(Some(&thrown));
         let told = self.listeners.each(|listener| listener.on_process_error(item, &thrown));
         self.heard("processing", &thrown, told)?;
-        match self.remedy(&thrown) {
+        match self.remedy(&thrown, from.map(std::slice::from_ref).unwrap_or_default()) {
             Remedy::Fail => Err(Broken::Fail(thrown)),
             Remedy::Skip => {
                 self.listeners.each(|listener| listener.on_skip_process(item, &thrown))?;

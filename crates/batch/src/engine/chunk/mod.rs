@@ -646,7 +646,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.context.set_exception(Some(&thrown));
             let told = self.listeners.each(|listener| listener.on_read_error(&thrown));
             self.heard("reading", &thrown, told)?;
-            match self.remedy(&thrown) {
+            self.number += 1;
+            let from = self.origin();
+            self.number -= 1;
+            match self.remedy(&thrown, from.as_slice()) {
                 Remedy::Fail => return Err(Broken::Fail(thrown)),
                 Remedy::Skip => {
                     let at = self.reader.place();
@@ -733,13 +736,19 @@ impl<'c, 's> ChunkRun<'c, 's> {
         told
     }
 
-    fn remedy(&mut self, thrown: &Thrown) -> Remedy {
+    /// `from` has the origins of the items that failed, if they are known.
+    fn remedy(&mut self, thrown: &Thrown, from: &[Origin]) -> Remedy {
         match self.faults.remedy(self.chunk, &self.run.engine.registry, thrown, self.is_retrying) {
             // Stop requests are checked between chunks, which a retry without limit never reaches.
             Remedy::Retry if self.job.stop.is_set() => Remedy::RollBack,
             Remedy::Fail => {
                 if let Some(limits) = self.faults.limits_reached(self.chunk, &self.run.engine.registry, thrown) {
-                    self.run.log_thrown(Some(self.context), &limits, thrown);
+                    let at = match from {
+                        [] => String::new(),
+                        [one] => format!(" at {one}"),
+                        [first, .., last] => format!(" at {first} to {last}"),
+                    };
+                    self.run.log_thrown(Some(self.context), &format!("{limits}{at}"), thrown);
                 }
                 Remedy::Fail
             }
@@ -757,7 +766,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     fn write_items(&mut self, work: &mut Box<dyn Work>, items: &[Item], from: &[Origin]) -> Result<(), Broken> {
         if let Some(thrown) = self.refused.take() {
             self.listeners.each(|listener| listener.on_write_error(items, &thrown))?;
-            return match self.remedy(&thrown) {
+            return match self.remedy(&thrown, from) {
                 Remedy::Skip => self.skip_written(items, from, &thrown),
                 _ => Err(Broken::Fail(thrown)),
             };
@@ -809,7 +818,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.context.set_exception(Some(&thrown));
             let told = self.listeners.each(|listener| listener.on_write_error(items, &thrown));
             self.heard("writing", &thrown, told)?;
-            match self.remedy(&thrown) {
+            match self.remedy(&thrown, from) {
                 Remedy::Fail => return Err(Broken::Fail(thrown)),
                 Remedy::Skip if items.len() > 1 && self.writer.isolates() => {
                     self.faults.take_back_skip();

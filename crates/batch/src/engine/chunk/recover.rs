@@ -41,7 +41,7 @@ impl ChunkRun<'_, '_> {
     fn judge_refused(&mut self, thrown: Thrown) -> Answer<()> {
         let UnderWay { read, written, is_one_by_one } = self.under_way;
         self.is_retrying = is_one_by_one;
-        match self.remedy(&thrown) {
+        match self.remedy(&thrown, &[]) {
             Remedy::Fail => return Err(thrown),
             Remedy::Skip if written == 0 => return Err(thrown),
             Remedy::Skip if read == 1 => self.refused = Some(thrown),
