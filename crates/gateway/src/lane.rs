@@ -260,7 +260,8 @@ impl OperationLane {
         };
         let mut changed = (!file.slides && file.action != FileAction::Insert).then(|| {
             let set = file.places.iter().filter(|(node, _)| sets(*node));
-            set.map(|(_, place)| place.clone()).collect::<Vec<_>>()
+            let bytes = |(node, place)| file.parted.get(node).map_or(std::slice::from_ref(place), Vec::as_slice);
+            set.map(|(node, place)| (node, place)).flat_map(bytes).cloned().collect::<Vec<_>>()
         });
         if let Some(changed) = changed.as_mut().filter(|_| file.action.takes_body()) {
             let mut errors = Vec::new();
@@ -289,6 +290,7 @@ impl OperationLane {
             matching: file.matching,
             record,
             changed,
+            measure: (file.action == FileAction::Replace).then(|| file.measure.clone()).flatten(),
             conditions,
             count,
             after,

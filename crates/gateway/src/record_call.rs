@@ -10,7 +10,9 @@
 
 use core::ops::Range;
 use core::time::Duration;
+use std::collections::BTreeMap;
 
+use quayline_cobol::{RecordDecoder, RecordPlan};
 use quayline_core::NodeId;
 
 use crate::{Problem, codes, from_base64url, to_base64url};
@@ -184,10 +186,14 @@ pub(crate) struct FileOperation {
     pub(crate) key_texts: Vec<NodeId>,
     /// Bytes of each member that a request can set.
     pub(crate) places: Vec<(NodeId, Range<usize>)>,
+    /// Bytes that requests set of tables whose elements have others too: FILLER and slack, which keep their content.
+    pub(crate) parted: BTreeMap<NodeId, Vec<Range<usize>>>,
     /// Counters of the tables among them.
     pub(crate) counters: Vec<TableCounter>,
     /// True if positions depend on counters, so that a record must be replaced as a whole.
     pub(crate) slides: bool,
+    /// The plan of the whole record, if its length depends on counters.
+    pub(crate) measure: Option<RecordPlan>,
     /// Byte that text is padded with.
     pub(crate) pad: u8,
     /// Records of a page by default, and at most.
@@ -245,6 +251,8 @@ pub struct RecordCall {
     pub record: Vec<u8>,
     /// Positions that the request sets; `None` for the whole record.
     pub changed: Option<Vec<Range<usize>>>,
+    /// The plan that tells where the fields of a record of varying length end: a replacement keeps the bytes after them.
+    pub measure: Option<RecordPlan>,
     /// Conditions of the request.
     pub conditions: Conditions,
     /// Records of a page.
@@ -257,7 +265,13 @@ impl RecordCall {
     /// Returns the record that an update makes of the stored one.
     #[must_use]
     pub fn merged(&self, old: &[u8]) -> Vec<u8> {
-        let Some(changed) = &self.changed else { return self.record.clone() };
+        let Some(changed) = &self.changed else {
+            let length = self.measure.as_ref().and_then(|plan| {
+                let front = old.get(..plan.length_front()?)?;
+                RecordDecoder::new(plan).length(front)
+            });
+            return [&self.record, length.and_then(|length| old.get(length..)).unwrap_or_default()].concat();
+        };
         let mut new = old.to_vec();
         let end = changed.iter().map(|range| range.end).max().unwrap_or(0).min(self.record.len());
         if let Some(more) = self.record.get(new.len()..end) {
@@ -592,6 +606,7 @@ mod tests {
             record: record.to_vec(),
             changed,
             conditions: Conditions::default(),
+            measure: None,
             count: 0,
             after: None,
         };

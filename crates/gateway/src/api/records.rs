@@ -3,8 +3,8 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use quayline_cobol::RecordPlan;
-use quayline_cobol::layout::FieldIndex;
+use quayline_cobol::layout::{Field, FieldIndex, FieldKind};
+use quayline_cobol::{Interface, RecordPlan};
 use quayline_core::{NodeId, NodeKind, Scalar};
 use toml::Spanned;
 
@@ -89,6 +89,7 @@ impl Compiler<'_> {
         }
         let matching = self.matching(wire, action);
         let places = places(&service.request.plan);
+        let parted = self.parted(at, action, &service.request.plan, &places);
         let mut key_nodes: Vec<(NodeId, Range<usize>)> =
             places.iter().filter(|(_, place)| overlap(place, &key.range())).cloned().collect();
         key_nodes.sort_by_key(|(_, place)| place.start);
@@ -105,7 +106,9 @@ impl Compiler<'_> {
             key_texts,
             counters: counters(&service.request.plan, &places),
             places,
+            parted,
             slides: slides(&service.layout),
+            measure: self.measure(service),
             pad: service.request.plan.pad_byte(),
             page,
             mark: xxhash_rust::xxh3::xxh3_64(
@@ -266,6 +269,57 @@ impl Compiler<'_> {
         }
     }
 
+    /// Returns the plan by which the length of a stored record is found, if it varies.
+    fn measure(&mut self, service: &Service) -> Option<RecordPlan> {
+        if !slides(&service.layout) {
+            return None;
+        }
+        match RecordPlan::new(&service.layout, &Interface::default(), &service.policies, service.charset) {
+            Ok(plan) => Some(plan),
+            Err(findings) => {
+                self.file.findings.extend(findings.0);
+                None
+            }
+        }
+    }
+
+    /// Returns, for tables whose elements have bytes that no request sets, the bytes that requests set. A field with a name among the others is a
+    /// finding of operations that write whole tables: the elements of a request do not say which element of the record they were.
+    fn parted(
+        &mut self,
+        at: &Spanned<wire::Operation>,
+        action: FileAction,
+        plan: &RecordPlan,
+        places: &[(NodeId, Range<usize>)],
+    ) -> BTreeMap<NodeId, Vec<Range<usize>>> {
+        let mut parted = BTreeMap::new();
+        if !matches!(action, FileAction::Replace | FileAction::Update) {
+            return parted;
+        }
+        for (list, place) in places.iter().filter(|(node, _)| plan.shape().node(*node).is_list()) {
+            let Some(field) = plan.field_of(*list) else { continue };
+            let (runs, hidden) = element(plan, *list, field);
+            let layout = plan.layout();
+            if !hidden.is_empty() {
+                let names: Vec<String> = hidden.iter().map(|field| layout.field(*field).name.clone()).collect();
+                let message = format!(
+                    "requests write the whole table {} and do not show {} of its elements, which would lose their content or move to another element",
+                    layout.field(field).name,
+                    names.join(", ")
+                );
+                let hint = "show these fields in the service's `[request]`, exclude the whole table from it, or leave the operation out";
+                self.file.find(codes::RULES, message, at, hint);
+            }
+            let stride = layout.field(field).stride;
+            if runs.len() != 1 || runs[0] != (0..stride) {
+                let starts = (place.start..place.end).step_by(stride.max(1));
+                let bytes = starts.flat_map(|start| runs.iter().map(move |run| start + run.start..start + run.end));
+                parted.insert(*list, bytes.collect());
+            }
+        }
+        parted
+    }
+
     /// Checks updates of records whose positions depend on counters, in which fields that the request does not set cannot be preserved.
     fn changed_places(&mut self, at: &Spanned<wire::Operation>, operation: &FileOperation, service: &Service) {
         if !operation.slides || !matches!(operation.action, FileAction::Replace | FileAction::Update) {
@@ -276,7 +330,10 @@ impl Compiler<'_> {
             self.file.find(codes::RULES, message, at, "use PUT, which replaces the record");
             return;
         }
-        let shown: usize = operation.places.iter().map(|(_, place)| place.len()).sum();
+        let length = |(node, place): &(NodeId, Range<usize>)| {
+            operation.parted.get(node).map_or(place.len(), |runs| runs.iter().map(Range::len).sum())
+        };
+        let shown: usize = operation.places.iter().map(length).sum();
         if shown < service.layout.length_max {
             let message = "the request does not show all of the record, and a table of varying length moves the rest: a replacement would lose it";
             let hint = "show every field in the service's `[request]`, or leave the operation out";
@@ -291,6 +348,53 @@ fn usize_of(number: u64) -> usize {
 
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
+}
+
+/// Returns the bytes of one element of a table that requests set, as ranges from its start, and the fields with a name that have others.
+fn element(plan: &RecordPlan, list: NodeId, field: FieldIndex) -> (Vec<Range<usize>>, Vec<FieldIndex>) {
+    let (shape, layout) = (plan.shape(), plan.layout());
+    let table = layout.field(field);
+    // Starts of all occurrences of a field in one element.
+    let starts = |of: FieldIndex| {
+        let mut starts = vec![layout.field(of).offset - table.offset];
+        let mut at = Some(of);
+        while let Some(inner) = at.filter(|inner| *inner != field) {
+            if let Some(occurs) = layout.field(inner).occurs {
+                let steps = 0..usize_of(u64::from(occurs.max));
+                let stride = layout.field(inner).stride;
+                starts = starts.iter().flat_map(|start| steps.clone().map(move |step| start + step * stride)).collect();
+            }
+            at = layout.field(inner).parent;
+        }
+        starts
+    };
+    let mut is_set = vec![false; table.stride];
+    let nodes = list.index()..shape.node(list).subtree_end.index();
+    for node in shape.iter().map(|(id, _)| id).filter(|id| nodes.contains(&id.index())) {
+        let Some(of) = plan.field_of(node) else { continue };
+        let leaf = shape.node(node).scalar().map(|_| of);
+        // A list sets its counter. One outside of the element is not part of it.
+        let counter = layout.field(of).occurs.and_then(|occurs| occurs.depending_on);
+        let counter = counter.filter(|counter| *counter > field && *counter < table.subtree_end);
+        for set in leaf.into_iter().chain(counter) {
+            for start in starts(set) {
+                is_set[start..start + layout.field(set).size].fill(true);
+            }
+        }
+    }
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for at in (0..is_set.len()).filter(|at| is_set[*at]) {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    let inside = layout.iter().filter(|(index, _)| *index >= field && *index < table.subtree_end);
+    let named = inside.filter(|(_, of)| !of.filler && matches!(of.kind, FieldKind::Item(_)));
+    let is_hidden = |(index, of): &(FieldIndex, &Field)| {
+        starts(*index).into_iter().any(|start| is_set[start..start + of.size].contains(&false))
+    };
+    (runs, named.filter(is_hidden).map(|(index, _)| index).collect())
 }
 
 /// Returns the distinct counters of all tables in these places.

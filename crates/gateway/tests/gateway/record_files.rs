@@ -311,3 +311,99 @@ fn a_null_in_an_update_sets_the_initial_value_or_is_refused() {
         assert_eq!(made, expected, "{body} {method} {options}{default}");
     }
 }
+
+/// An operation on a record file, or the findings about it.
+fn operation_on(copybook: &str, exclude: &str, method: &str) -> Result<Definitions, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for sub in ["services", "apis"] {
+        std::fs::create_dir_all(folder.path().join(sub)).unwrap();
+    }
+    std::fs::write(folder.path().join("a.cpy"), copybook).unwrap();
+    let service = format!(
+        "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"file\"\nfile = \"F\"\nkey = \"K\"\n[options]\ninitialize = \"initial\"\n[request]\nexclude = [{exclude}]\n"
+    );
+    std::fs::write(folder.path().join("services/s.toml"), service).unwrap();
+    let api = format!(
+        "base-path = \"/v\"\n[[operation]]\nmethod = \"{method}\"\npath = \"/c/{{k}}\"\nservice = \"s\"\n{}",
+        parameter("k", "path", "K")
+    );
+    std::fs::write(folder.path().join("apis/a.toml"), api).unwrap();
+    Definitions::load(folder.path()).map_err(|findings| findings.to_string())
+}
+
+fn merged(definitions: &Definitions, body: &str, old: &str) -> String {
+    let operation = &definitions.apis[0].operations[0];
+    let request = Request {
+        path_values: &["0001"],
+        query: "",
+        header: &|_| None,
+        body: body.as_bytes(),
+        media_type: Some("application/json"),
+    };
+    let call = OperationLane::new(operation).record_call(operation, &request, Conditions::default());
+    String::from_utf8(call.unwrap().merged(old.as_bytes())).unwrap()
+}
+
+/// PUT and PATCH wrote whole elements of tables: FILLER and fields that requests do not show became blanks.
+#[test]
+fn tables_of_a_request_keep_the_bytes_that_it_does_not_show() {
+    const TABLES: &str = "
+       01 R.
+          05 K PIC X(4).
+          05 FILLER PIC X(2).
+          05 LIN OCCURS 2.
+             10 ITEM PIC X(3).
+             10 FILLER PIC X(2).
+             10 SIZES OCCURS 2.
+                15 W PIC 9.
+                15 FILLER PIC X.
+";
+    for method in ["PUT", "PATCH"] {
+        let definitions = operation_on(TABLES, "", method).unwrap();
+        let old = "0001ffAAAxx1a2bBBByy3c4dTAIL";
+        let body = r#"{"LIN":[{"ITEM":"A2","SIZES":[{"W":7},{"W":8}]},{"ITEM":"BBB","SIZES":[{"W":9}]}]}"#;
+        assert_eq!(merged(&definitions, body, old), "0001ffA2 xx7a8bBBByy9c0dTAIL", "{method}");
+        assert_eq!(merged(&definitions, r#"{"LIN":[]}"#, old), "0001ff   xx0a0b   yy0c0dTAIL", "{method}");
+        // Nobody can say to which element the content of a hidden field belongs.
+        let named = TABLES.replace("10 FILLER", "10 COST");
+        let found = operation_on(&named, "\"COST\"", method).unwrap_err();
+        assert!(found.contains("GTW-012") && found.contains("LIN and do not show COST"), "{found}");
+        assert!(operation_on(&named, "\"LIN\"", method).is_ok());
+    }
+    assert!(operation_on(&TABLES.replace("10 FILLER", "10 COST"), "\"COST\"", "POST").is_ok_and(|_| true));
+    // A table in an element sets its counter, which requests do not show.
+    let counted = "
+       01 R.
+          05 K PIC X(4).
+          05 LIN OCCURS 2.
+             10 N PIC 9.
+             10 T PIC X OCCURS 0 TO 2 DEPENDING ON N.
+             10 FILLER PIC X.
+";
+    if let Ok(definitions) = operation_on(counted, "\"N\"", "PUT") {
+        let body = r#"{"LIN":[{"T":["a","b"]},{"T":[]}]}"#;
+        assert_eq!(merged(&definitions, body, "00012xxf1yzg"), "00012abf0  g");
+    }
+}
+
+/// PUT of a record whose length varies lost the bytes after its fields.
+#[test]
+fn a_replaced_record_of_varying_length_keeps_the_bytes_after_its_fields() {
+    const VARYING: &str = "
+       01 R.
+          05 K PIC X(4).
+          05 N PIC 9.
+          05 LIN OCCURS 0 TO 4 DEPENDING ON N.
+             10 ITEM PIC X(3).
+             10 AMT PIC 9(3).
+";
+    let definitions = operation_on(VARYING, "", "PUT").unwrap();
+    let same = r#"{"LIN":[{"ITEM":"AAA","AMT":1},{"ITEM":"BBB","AMT":2}]}"#;
+    assert_eq!(merged(&definitions, same, "00012AAA001BBB002TAIL"), "00012AAA001BBB002TAIL");
+    assert_eq!(merged(&definitions, r#"{"LIN":[]}"#, "00012AAA001BBB002TAIL"), "00010TAIL");
+    assert_eq!(merged(&definitions, same, "00010"), "00012AAA001BBB002");
+    // Of a record that has no valid counter, nothing is known.
+    assert_eq!(merged(&definitions, same, "0001xAAA"), "00012AAA001BBB002");
+    let filler = VARYING.replace("10 AMT PIC 9(3).", "10 FILLER PIC X(3).");
+    assert!(operation_on(&filler, "", "PUT").unwrap_err().contains("does not show all"));
+}
