@@ -122,10 +122,34 @@ fn keeps_number(text: &[u8], x: f64) -> bool {
     // Power of ten of the first digit.
     let place = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
     let power = if first < point { place(point - first) - 1 } else { -place(first - point) };
-    let written = format!("{:.precision$e}", x.abs());
-    let Some((written, of_ten)) = written.split_once('e') else { return false };
-    of_ten.parse::<i64>().ok() == power.checked_add(exponent)
-        && written.bytes().filter(|byte| *byte != b'.').eq(digits().copied())
+    let Some(power) = power.checked_add(exponent) else { return false };
+    let written = |precision: usize| {
+        let written = format!("{:.precision$e}", x.abs());
+        let (digits, power) = written.split_once('e').unwrap_or_default();
+        (digits.bytes().filter(|byte| *byte != b'.').collect::<Vec<u8>>(), power.parse::<i64>().ok())
+    };
+    let (rounded, power_of_ten) = written(precision);
+    if power_of_ten == Some(power) && rounded.iter().eq(digits()) {
+        return true;
+    }
+    // A float halfway between two numbers of so many digits gives the other one too, the one that was not rounded to: `1.63166046142578125` is
+    // written as …12 here and as …13 by whoever looks for the shortest text.
+    let (exact, power_of_ten) = written(DIGITS_MAX);
+    let is_halfway = exact[precision + 1] == b'5' && exact[precision + 2..].iter().all(|digit| *digit == b'0');
+    let mut up = exact[..=precision].to_vec();
+    is_halfway && power_of_ten == Some(power) && (up.iter().eq(digits()) || count_up(&mut up) && up.iter().eq(digits()))
+}
+
+/// Adds 1 to a number of decimal digits. Returns false if it would need one more digit.
+fn count_up(digits: &mut [u8]) -> bool {
+    for digit in digits.iter_mut().rev() {
+        if *digit != b'9' {
+            *digit += 1;
+            return true;
+        }
+        *digit = b'0';
+    }
+    false
 }
 
 /// Returns true if `value` is a float that does not give the number of `text` back when it is written with as many digits.
@@ -272,6 +296,10 @@ mod tests {
             ("1.17549421e-38", true, true),
             ("1.23456e-42", false, true),
             ("0.000001", true, true),
+            // Halfway: 1.63166046142578125 exactly, whose shortest text ends with 3.
+            ("-1.6316604614257813", true, true),
+            ("-1.6316604614257812", true, true),
+            ("-1.6316604614257814", false, false),
         ] {
             let short = Value::Float32(text.parse().expect("a number"));
             assert_eq!(is_rounded_float(text.as_bytes(), &short), !kept32, "{text} in 32 bits");

@@ -229,6 +229,7 @@ fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
         required: &[],
         minimum_items: false,
         nullable: false,
+        null_elements: false,
         optional: false,
     };
     let mut schema = schema.member(parameter.node);
@@ -272,6 +273,7 @@ fn request_body(operation: &Operation, required: bool) -> Json {
         required: &operation.gate.required,
         minimum_items: operation.service.options.enforce_minimum_items,
         nullable: false,
+        null_elements: false,
         optional: true,
     };
     let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
@@ -299,6 +301,7 @@ fn responses(operation: &Operation) -> Json {
                     required: &[],
                     minimum_items: options.enforce_minimum_items_of_answers,
                     nullable: operation.service.nullable_numbers(),
+                    null_elements: options.omit_low_values,
                     // `fields` leaves members out too.
                     optional: options.omit_empty || options.omit_low_values || true_for_fields(operation),
                 };

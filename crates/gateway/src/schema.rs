@@ -31,6 +31,8 @@ pub(crate) struct SchemaOf<'a> {
     /// For a response: true if numbers may be null for blanks in the record, and members may be absent.
     pub(crate) nullable: bool,
     pub(crate) optional: bool,
+    /// For a response: true if an element of a list may be null for low-values in the record.
+    pub(crate) null_elements: bool,
 }
 
 impl SchemaOf<'_> {
@@ -136,7 +138,8 @@ impl SchemaOf<'_> {
                 _ => {}
             }
         }
-        let null = self.nullable && !matches!(scalar, Scalar::Text { .. }) || self.may_be_null(node);
+        let may = self.nullable || self.null_elements && self.shape.node(node).is_list();
+        let null = may && !matches!(scalar, Scalar::Text { .. }) || self.may_be_null(node);
         if null && self.closed.is_none() {
             nullable(&mut schema);
         }

@@ -58,6 +58,9 @@ pub(crate) struct ShapingState {
     pending: Vec<Pending>,
     /// Depth inside an omitted node.
     skip: u32,
+    /// Omitted elements of the open list of scalars since the last one that was shown; true for null. One that is shown makes them appear, so that each
+    /// element keeps its place.
+    omitted: Vec<bool>,
     /// Elements of the open lists, if their minimum is enforced.
     counts: Vec<u32>,
     /// The first list that has fewer elements than it must have, and how many those are.
@@ -133,6 +136,14 @@ impl<S: Sink> Shaping<'_, S> {
         self.sink.value(node, shown);
     }
 
+    fn omit(&mut self, node: NodeId, value: &Value<'_>) {
+        if self.rules.is_list[node.index()] {
+            let is_null = matches!(value, Value::Null)
+                || matches!(self.rules.typed[node.index()].as_deref(), Some(Typed::Boolean { .. } | Typed::Date(_)));
+            self.state.omitted.push(is_null);
+        }
+    }
+
     #[inline(never)]
     fn shaped(&mut self, node: NodeId, value: Value<'_>) {
         let options = self.rules.options;
@@ -143,16 +154,19 @@ impl<S: Sink> Shaping<'_, S> {
                 _ => false,
             };
             if low {
-                return;
+                return self.omit(node, &value);
             }
         }
         if options.omit_empty
             && let Value::Text(run) | Value::Ascii(run) = &value
             && run.len() == 0
         {
-            return;
+            return self.omit(node, &value);
         }
         self.flush();
+        for is_null in self.state.omitted.drain(..) {
+            self.sink.value(node, if is_null { Value::Null } else { Value::Text(Run::from(&b""[..])) });
+        }
         if let Some(typed) = &self.rules.typed[node.index()] {
             let typed = Arc::clone(typed);
             return self.typed_value(&typed, node, value);
@@ -175,6 +189,7 @@ impl<S: Sink> Sink for Shaping<'_, S> {
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
             self.state.pending.clear();
+            self.state.omitted.clear();
             self.state.skip = 0;
             self.state.counts.clear();
             self.state.short = None;
@@ -216,6 +231,7 @@ impl<S: Sink> Sink for Shaping<'_, S> {
             self.state.skip -= 1;
             return;
         }
+        self.state.omitted.clear();
         if let (Some(min), Some(count)) = (self.rules.minimum.get(node.index()), self.state.counts.pop())
             && count < *min
         {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use quayline_core::{NodeId, Value};
 
-use super::{IsNull, State};
+use super::{End, IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
 use crate::plan::{ItemIndex, Plan, TargetKind};
@@ -176,9 +176,34 @@ impl State {
         lists != plan.unions[union as usize].depth as usize
     }
 
+    /// Checks that each selector outside of tables chooses a view where the document has none: nobody could read the record of a file.
+    fn check_choices(&mut self, plan: &Plan) {
+        for (union, of) in (0u32..).zip(&plan.unions) {
+            if of.choice.is_none()
+                || of.depth > 0
+                || of.inside.is_some()
+                || self.views.iter().any(|given| given.union == union)
+            {
+                continue;
+            }
+            let is_in = |node: &NodeId| plan.targets[node.index()].view.is_some_and(|(at, _)| at == union);
+            let Some(node) = plan.shape.iter().map(|(node, _)| node).find(is_in) else { continue };
+            let none = Given { union, view: 0, base: 0, selector_base: 0, node, around: (0, 0) };
+            if self.chosen_view(plan, &none).is_none() {
+                self.count_fault(plan, FaultKind::NoView, node, none.around);
+            }
+        }
+    }
+
     /// Checks that the document has the views that the selectors choose. A record with another view would be decoded differently.
     pub(super) fn check_views(&mut self, plan: &Plan) {
-        if self.views.is_empty() || self.lenient {
+        if self.lenient {
+            return;
+        }
+        if self.end == End::View {
+            self.check_choices(plan);
+        }
+        if self.views.is_empty() {
             return;
         }
         let views = core::mem::take(&mut self.views);

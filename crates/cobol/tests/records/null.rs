@@ -219,6 +219,11 @@ fn only_the_last_storage_ends_a_record() {
     assert_eq!(decode(&followed, &ebcdic("2BBB     Z")).as_deref(), Ok(r#"{"T":"2","B":"BBB","Z":"Z"}"#));
     // A longer view that the document has is refused, as its selector says another.
     let plan = chosen(SEGMENT, vec![choose("A", "T", &[("1", "A"), ("2", "B")])]);
+    // A document without a view was written, although nobody can read a record whose selector chooses none.
+    for document in [r#"{"T":"9"}"#, "{}"] {
+        assert!(encode_file(&plan, document).expect_err("no view").contains("REC-013"), "{document}");
+    }
+    assert_eq!(encode_file(&plan, r#"{"T":"2"}"#), Ok(ebcdic("2   ")));
     assert!(encode_file(&plan, r#"{"T":"2","A":"AAAAAAAA"}"#).expect_err("the view B").contains("REC-037"));
 }
 

@@ -385,3 +385,26 @@ fn an_optional_parameter_of_a_program_that_would_be_low_values_is_a_warning() {
         assert_eq!(found(options, parameter), "", "{options}{parameter}");
     }
 }
+
+/// Elements of lists that were left out moved the following ones forward, and a client that sent the response back moved them in the record.
+#[test]
+fn an_element_that_is_left_out_keeps_its_place_before_others() {
+    let copybook = "       01 R.\n          05 TAGS PIC X(3) OCCURS 4.\n          05 QTY PIC 9(3) OCCURS 4.\n          05 AT-END PIC X.\n";
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"GET\"\npath = \"/a\"\nservice = \"orders\"\n";
+    let shown = |options: &str, record: &[u8]| {
+        let service = format!(
+            "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n[options]\n{options}"
+        );
+        let world = World::over(copybook, &service, api).unwrap_or_else(|findings| panic!("{findings}"));
+        world.answer(record, "/v1/a", Media::Json).unwrap().1
+    };
+    let all = "omit-empty = true\nomit-low-values = true\n";
+    let record = b"   TUE   FRI\0\0\x00002\0\0\0\0\0\0x";
+    assert_eq!(shown(all, record), r#"{"TAGS":["","TUE","","FRI"],"QTY":[null,2],"AT_END":"x"}"#);
+    assert_eq!(shown(all, b"A           001\0\0\0\0\0\0\0\0\0x"), r#"{"TAGS":["A"],"QTY":[1],"AT_END":"x"}"#);
+    assert_eq!(shown(all, b"            \0\0\0\0\0\0\0\0\0\0\0\0x"), r#"{"AT_END":"x"}"#);
+    assert_eq!(
+        shown("omit-low-values = true\n", b"\0\0\0TUE   FRI\0\0\x00002\0\0\0\0\0\0x"),
+        r#"{"TAGS":["","TUE","","FRI"],"QTY":[null,2],"AT_END":"x"}"#
+    );
+}
