@@ -44,7 +44,7 @@ impl MapCommand {
 /// Arguments of `quayline map new`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MapNewArgs {
-    /// Shape of the source: a guide, copybook, layout, JSON Schema, XML schema or outline
+    /// Shape of the source: a guide (`builtin:NAME` too), copybook, layout, JSON Schema, XML schema or outline
     #[arg(long, value_name = "FILE")]
     pub(crate) from: String,
     /// Shape of the target

@@ -104,6 +104,12 @@ fn text_of(path: &Path, bytes_max: u64) -> Result<String, Stop> {
 /// Reads a TOML file.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
     let text = text_of(path, FILE_BYTES_MAX)?;
+    if text.trim_start().starts_with('{') {
+        let hint =
+            "`quayline profile model FILE --class NAME` makes a model of a stored profile; write other figures as TOML";
+        let finding = Finding::error(CAP_FILE, Fault::Caller, format!("{} is JSON, expected TOML", shown(path)));
+        return Err(finding.hint(hint).into());
+    }
     let file = UserFile::new(&shown(path), &text);
     let value = file.parse(CAP_FILE, PAGE)?;
     Ok((file, value))

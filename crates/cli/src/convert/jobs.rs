@@ -184,7 +184,7 @@ impl Job {
             (None, Some(path)) if folder.is_none() => {
                 target_format(&uncompressed_name(path, compression)).ok_or_else(|| {
                     let finding = argument(format!("the name {} does not say which format to write", shown(path)));
-                    finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add --to"))
+                    finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add `--to`, such as `--to record`"))
                 })?
             }
             (None, None) if args.split.is_some() => ToFormat::Json,

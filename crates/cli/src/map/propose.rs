@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use quayline_convert::{Destination, write_whole};
 use quayline_edi::NodeNames;
+use quayline_edi::guide::BUILT_IN;
 use quayline_map::{Ends, format_map, propose};
 use quayline_project::{Form, MapTarget, ShapeFile, ShapeOptions, ShapeRules};
 
@@ -95,6 +96,9 @@ fn stem(reference: &str) -> String {
 
 /// Converts a path for a map in `folder`; both are relative to the working directory.
 fn seen_from(folder: &Path, path: &str) -> String {
+    if path.starts_with(BUILT_IN) {
+        return path.to_owned();
+    }
     if Path::new(path).is_absolute() || folder.is_absolute() {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         return relative(&absolute(folder), &absolute(Path::new(path)));

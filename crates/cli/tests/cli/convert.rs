@@ -164,7 +164,7 @@ fn an_output_whose_name_says_nothing_needs_a_format() {
         --- stderr
         error[CLI-003]: the name items.out does not say which format to write
 
-        hint: known are .jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows, .edi, .x12, .edifact and .dat; or add --to
+        hint: known are .jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows, .edi, .x12, .edifact and .dat; or add `--to`, such as `--to record`
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o items.out --to jsonl").code(0);
 }

@@ -75,12 +75,12 @@ fn cases_pass_fail_and_are_updated() {
           expected.jsonl
             there is no file expected.jsonl yet
 
-        maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element that came not mapped
+        maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element of the input is not mapped
     "#]]);
     world.run("map test --update").check(expect![[r#"
         exit 0
         --- stdout
-        maps/order.qmap: 1 case up to date; 7 of 8 statements ran, 1 element that came not mapped
+        maps/order.qmap: 1 case up to date; 7 of 8 statements ran, 1 element of the input is not mapped
     "#]]);
     expect![[r#"
         {"id":"A","amount":12.50,"colour":"red","items":[{"sku":"x","quantity":2}]}
@@ -90,7 +90,7 @@ fn cases_pass_fail_and_are_updated() {
     world.run("map test --coverage").check(expect![[r#"
         exit 0
         --- stdout
-        maps/order.qmap: 1 case passed; 7 of 8 statements ran, 1 element that came not mapped
+        maps/order.qmap: 1 case passed; 7 of 8 statements ran, 1 element of the input is not mapped
           never ran
             maps/order.qmap:8  warning "much"
           came, and was never mapped
@@ -105,7 +105,7 @@ fn cases_pass_fail_and_are_updated() {
             document 1: amount: expected 12.50, found 11.50
             document 2: amount: expected 1, found 0
 
-        maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element that came not mapped
+        maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element of the input is not mapped
     "#]]);
     documented("quayline.test/1", &world.run("map test --json").code(1).stdout, &[]);
     world.write("maps/tests/order/two/case.toml", "noww = \"x\"\n");
@@ -406,7 +406,7 @@ fn dates_and_unset_fields_of_records_and_rows() {
     world.run("map test maps/order.qmap --update").check(expect![[r#"
         exit 0
         --- stdout
-        maps/order.qmap: 1 case up to date; 2 of 2 statements ran, 63 elements that came not mapped
+        maps/order.qmap: 1 case up to date; 2 of 2 statements ran, 63 elements of the input are not mapped
     "#]]);
     expect![[r#"
         {"ORD-NUMBER":"PO4711","ORD-DATE":"2026-03-30","ORD-TOTAL":0.00}
@@ -417,7 +417,7 @@ fn dates_and_unset_fields_of_records_and_rows() {
     world.run("map test maps/order.qmap").check(expect![[r#"
         exit 0
         --- stdout
-        maps/order.qmap: 1 case passed; 2 of 2 statements ran, 63 elements that came not mapped
+        maps/order.qmap: 1 case passed; 2 of 2 statements ran, 63 elements of the input are not mapped
     "#]]);
 }
 
@@ -700,4 +700,18 @@ fn an_empty_repetition_of_edi_keeps_its_place() {
     assert!(ran.out().contains("BEG*x*A^^B^C~"), "{}{}", ran.out(), ran.err());
     let ran = world.run("translate in.x12 -m j.qmap --to jsonl --quiet");
     assert_eq!(ran.out(), "{\"l\":[\"A\",null,\"B\",\"C\"]}\n", "{}", ran.err());
+}
+
+/// `validate` took a built-in guide by name, and a map did not.
+#[test]
+fn a_built_in_guide_is_a_shape() {
+    let world = World::new();
+    world.write("no.toml", "layout = \"csv\"\n[[field]]\nname = \"no\"\n");
+    world.write("maps/other.txt", "");
+    world.run("map new --from builtin:850-005010 --to no.toml -o maps/m.qmap").code(0);
+    let map = String::from_utf8(world.read("maps/m.qmap")).unwrap();
+    assert!(map.contains("source \"builtin:850-005010\"") && map.contains("no = BEG.BEG03"), "{map}");
+    world.run("map check maps/m.qmap").code(0);
+    let err = world.run("map new --from builtin:zzz --to no.toml").code(2).err();
+    assert!(err.contains("`quayline guide list` shows the guides"), "{err}");
 }

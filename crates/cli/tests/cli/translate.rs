@@ -406,7 +406,7 @@ fn what_does_not_go_together_is_said() {
         error[SHP-002]: the name does not say what describes the shape
           at claim.xls
 
-        hint: it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline)
+        hint: it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline), or is a built-in guide: builtin:NAME
     "#]]);
     world.write("bare.qmap", "number = NOTHING\n");
     world.run("translate --map bare.qmap claims.x12").check(expect![[r#"

@@ -8,6 +8,7 @@ use quayline_cache::Cache;
 use quayline_charset::Charset;
 use quayline_cobol::Policies;
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Place, Severity, Shape};
+use quayline_edi::guide::BUILT_IN;
 use quayline_edi::{EdiWriterOptions, OutboundOptions};
 use quayline_edi::{GuideDocuments, NodeNames};
 use quayline_flat::CsvStyle;
@@ -82,8 +83,14 @@ impl ShapeFile {
     /// # Errors
     /// Every error in the file. [`ShapeFile::findings`] has the warnings.
     pub fn load(folder: &Path, reference: &str, options: &ShapeOptions) -> Result<ShapeFile, Findings> {
-        let reference = Reference::new(folder, reference);
+        let is_built_in = reference.starts_with(BUILT_IN);
+        let reference = if is_built_in {
+            Reference { path: PathBuf::from(reference), part: None }
+        } else {
+            Reference::new(folder, reference)
+        };
         let loaded = match reference.extension().as_str() {
+            _ if is_built_in => guide::load(&reference, options),
             "guide" => guide::load(&reference, options),
             "" if reference.path.is_dir() => guide::load(&reference, options),
             "cpy" | "cbl" | "cob" | "copy" => records::load_copybook(&reference, options),
@@ -249,5 +256,5 @@ fn unknown(reference: &Reference) -> Finding {
     let finding = Finding::error(codes::UNKNOWN_FORM, Fault::Config, "the name does not say what describes the shape");
     finding
         .at(place)
-        .hint("it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline)")
+        .hint("it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline), or is a built-in guide: builtin:NAME")
 }

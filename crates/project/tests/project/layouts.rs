@@ -192,7 +192,7 @@ fn outlines() {
         Error SHP-003 a.shape:7:1: a second node without a group around it (indent it: the first line is the document, all others lie inside)
     "#]].assert_eq(&load("a.shape", &[("a.shape", "order\n  a text\n    b text\n  a text\n  c money\n  d*x text\nother\n")]));
     expect![[r#"
-        Error SHP-002 a.docx: the name does not say what describes the shape (it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline))
+        Error SHP-002 a.docx: the name does not say what describes the shape (it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline), or is a built-in guide: builtin:NAME)
     "#]].assert_eq(&load("a.docx", &[("a.docx", "")]));
     expect![[r#"
         Error SHP-001 gone.shape: cannot be read: no such file or directory (check the path; paths in a map are relative to the map's folder)

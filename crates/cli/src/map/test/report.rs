@@ -94,7 +94,8 @@ impl MapReport {
             let _ = write!(text, "; {ran} of {} ran", count_of(self.statements as u64, "statement"));
             let unmapped = self.never_mapped.len() as u64;
             if unmapped > 0 {
-                let _ = write!(text, ", {} that came not mapped", count_of(unmapped, "element"));
+                let (verb, elements) = (if unmapped == 1 { "is" } else { "are" }, count_of(unmapped, "element"));
+                let _ = write!(text, ", {elements} of the input {verb} not mapped");
             }
         }
         text.push('\n');
