@@ -13,7 +13,7 @@ use crate::unit_of_work::{Bed, Pace, RECORDS, floor, redb_reads};
 /// Duration of one measurement of a rate.
 const TIME: Duration = Duration::from_secs(2);
 /// Duration of each of six turns on a database.
-const DATABASE_TIME: Duration = Duration::from_secs(2);
+const DATABASE_TIME: Duration = Duration::from_millis(1_500);
 /// Reads of one measurement.
 const READS: u64 = 1_000_000;
 
@@ -141,7 +141,7 @@ fn many_records(bench: &Bench) -> Result<Measured, String> {
 fn slow(bench: &Bench, of: fn(&store_growth::Latency) -> f64) -> Result<Measured, String> {
     // Both rows are of the same commits.
     static FOUND: OnceLock<Result<store_growth::Latency, String>> = OnceLock::new();
-    let measure = || store_growth::latency(&bed(bench, RECORDS, Durability::Sync)?.0, 5, sustained(10));
+    let measure = || store_growth::latency(&bed(bench, RECORDS, Durability::Sync)?.0, 5, sustained(8));
     let found = FOUND.get_or_init(measure).clone()?;
     let bytes = found.device_bytes.map_or("unknown".to_owned(), |bytes| format!("{bytes:.0}"));
     let (count, saves, floor) = (found.count, found.saves, floor_of(bench)?);
@@ -193,7 +193,7 @@ fn restart_after(bench: &Bench, load: [u64; 3], what: &str) -> Result<Measured, 
 fn by_fjall(bench: &Bench) -> Result<Measured, String> {
     const RECORDS: u64 = 5_000_000;
     const WORKERS: u64 = 64;
-    let time = sustained(6);
+    let time = sustained(4);
     let ours = || -> Result<f64, String> {
         let bed = bed(bench, RECORDS, Durability::Sync)?.0;
         bed.settle();
@@ -278,7 +278,7 @@ fn on_database(bench: &Bench, workers: u64) -> Result<Measured, String> {
         value: ours / by_hand,
         detail: format!(
             "{ours:.0} by {by_hand:.0}/s, three times {} s by turns, floor {:.0}/s",
-            DATABASE_TIME.as_secs(),
+            DATABASE_TIME.as_secs_f64(),
             floor_of(bench)?
         ),
     })
