@@ -122,7 +122,7 @@ impl Lower<'_> {
                 }
             };
             let wanted = if codes_only { 1 } else { 2 };
-            if cells.len() < wanted || cells[0].is_empty() || !codes_only && cells.len() > wanted {
+            if cells.len() < wanted || !codes_only && cells.len() > wanted {
                 self.error(
                     codes::TABLE_ROW,
                     from.span,
