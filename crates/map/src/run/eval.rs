@@ -422,15 +422,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let val = self.eval(key);
         let Some(bytes) = self.text_of(val) else { return Val::Absent };
         let over = &plan.tables[usize::from(table)];
-        let rows = match direction {
-            Direction::Forward => &over.forward,
-            Direction::Back => &over.back,
+        let (rows, otherwise) = match direction {
+            Direction::Forward => (&over.forward, over.otherwise.as_deref()),
+            Direction::Back => (&over.back, None),
         };
-        let found = find(rows, self.arena.get(bytes)).or(match direction {
-            Direction::Forward => over.otherwise.as_deref(),
-            Direction::Back => None,
-        });
-        match found {
+        match find(rows, self.arena.get(bytes)).or(otherwise) {
             Some(value) => Val::Text(self.arena.keep(value)),
             // An empty text is a code only if the table says so.
             None if quiet || bytes.len == 0 => Val::Absent,
