@@ -307,6 +307,16 @@ impl JsonWriter {
         }
     }
 
+    /// Writes null as a member of the open group in place of a value, a group or a whole list.
+    #[inline(never)]
+    pub fn null_member(&mut self, node: NodeId) {
+        let keys = self.keys.node(node);
+        self.put_key(if keys.list.len() > 0 { keys.list } else { keys.one });
+        // In place of the quotation mark or the bracket.
+        self.pos -= 1;
+        self.put(b"null,");
+    }
+
     #[inline(never)]
     fn long_text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
         self.enter(group);

@@ -24,8 +24,8 @@ use crate::sink::map::{
     SharedPlaces, TextPart, Traced, Tracer, counted_from, usual_envelope,
 };
 use crate::sink::{
-    Batches, ColumnsTarget, DocumentEncoder, EdiTarget, Framed, OneRecord, RecordTarget, TextTarget, TextWriter,
-    TypedEncoder,
+    Batches, ColumnsTarget, DocumentEncoder, EdiTarget, Framed, NullMembers, OneRecord, RecordTarget, TextTarget,
+    TextWriter, TypedEncoder, WithNulls,
 };
 use crate::source_head::SourceHead;
 use crate::spool::SpoolFolder;
@@ -76,10 +76,13 @@ impl LaneOutput<'_> {
     }
 }
 
+/// Members of a map's documents that are null without a value.
+type Nulls = Option<Arc<NullMembers>>;
+
 /// Components of an output in a lane.
 enum Maker<'c> {
-    Json { shape: &'c Shape, style: JsonStyle, apart: Apart },
-    Xml { shape: &'c Shape, style: &'c XmlStyle, apart: Apart },
+    Json { shape: &'c Shape, style: JsonStyle, apart: Apart, nulls: Nulls },
+    Xml { shape: &'c Shape, style: &'c XmlStyle, apart: Apart, nulls: Nulls },
     Csv { schema: &'c Schema, style: CsvStyle },
     Families { schema: &'c Schema, families: &'c Arc<RowFamilies>, style: CsvStyle },
     Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
@@ -101,9 +104,10 @@ impl<'c> Ends<'c> {
             Some(map) => (&map.schemas[number], map.schemas[number].shape()),
             None => (self.target_schema, self.shape()),
         };
+        let nulls = || self.map.as_ref().and_then(|_| NullMembers::of(shape, schema.source_limits()));
         let (start, maker) = match format {
-            TargetFormat::JsonLines(write) => json(shape, write, Stream::Lines, apart),
-            TargetFormat::JsonArray(write) => json(shape, write, Stream::Array, apart),
+            TargetFormat::JsonLines(write) => json(shape, write, Stream::Lines, apart, nulls()),
+            TargetFormat::JsonArray(write) => json(shape, write, Stream::Array, apart, nulls()),
             TargetFormat::Xml(style) => {
                 let mut writer = XmlWriter::new(shape, style.clone())?;
                 writer.begin();
@@ -111,7 +115,7 @@ impl<'c> Ends<'c> {
                 writer.clear();
                 writer.end();
                 let start = OutputStart::Text { prologue, epilogue: writer.bytes().to_vec(), separator: 0 };
-                (start, Maker::Xml { shape, style, apart })
+                (start, Maker::Xml { shape, style, apart, nulls: nulls() })
             }
             TargetFormat::Csv(style) if let Some(families) = schema.families() => {
                 let mut writer = FamilyWriter::new(shape, families, *style)?;
@@ -216,8 +220,20 @@ impl<'c> Ends<'c> {
     /// Creates the writer of an output and passes it to `user`.
     fn with_writer<U: WriterUser<'c>>(&self, maker: &Maker<'c>, user: U) -> Result<U::Made, PipelineError> {
         match maker {
-            Maker::Json { shape, style, apart } => user.text(JsonWriter::new(shape, *style), *apart),
-            Maker::Xml { shape, style, apart } => user.text(XmlWriter::new(shape, (*style).clone())?, *apart),
+            Maker::Json { shape, style, apart, nulls } => {
+                let writer = JsonWriter::new(shape, *style);
+                match nulls {
+                    None => user.text(writer, *apart),
+                    Some(nulls) => user.text(WithNulls::new(writer, nulls), *apart),
+                }
+            }
+            Maker::Xml { shape, style, apart, nulls } => {
+                let writer = XmlWriter::new(shape, (*style).clone())?;
+                match nulls {
+                    None => user.text(writer, *apart),
+                    Some(nulls) => user.text(WithNulls::new(writer, nulls), *apart),
+                }
+            }
             Maker::Csv { schema, style } => {
                 let writer = CsvWriter::new(schema.shape(), *style, self.limits)?;
                 user.text(writer.with_moments(schema.shape(), schema.moments()), Apart::Together)
@@ -247,7 +263,7 @@ impl<'c> Ends<'c> {
     ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
         let folder = SpoolFolder::clone(&map.spool_folder);
         match outputs {
-            [LaneOutput(Maker::Json { shape, style, apart })] => {
+            [LaneOutput(Maker::Json { shape, style, apart, nulls: None })] => {
                 let part = TextPart::new(JsonWriter::new(shape, *style), *apart, folder);
                 self.mapped(map, Alone(part), head)
             }
@@ -357,7 +373,13 @@ impl<'c> WriterUser<'c> for OfMap {
     }
 }
 
-fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -> (OutputStart, Maker<'c>) {
+fn json<'c>(
+    shape: &'c Shape,
+    write: &JsonWrite,
+    stream: Stream,
+    apart: Apart,
+    nulls: Nulls,
+) -> (OutputStart, Maker<'c>) {
     let style = JsonStyle { stream, numbers: numbers(write), ..JsonStyle::default() };
     let mut writer = JsonWriter::new(shape, style);
     writer.begin();
@@ -367,7 +389,7 @@ fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -
     // In an array, every document begins with the comma after the preceding one.
     let separator = usize::from(stream == Stream::Array);
     let start = OutputStart::Text { prologue, epilogue: writer.bytes().to_vec(), separator };
-    (start, Maker::Json { shape, style, apart })
+    (start, Maker::Json { shape, style, apart, nulls })
 }
 
 /// Returns the format of JSON numbers.

@@ -243,6 +243,16 @@ impl LeafRules for ShapeRules<'_> {
         Some(format!("{reference} is {expected}"))
     }
 
+    fn may_be_blank(&self, _: NodeId, is_text: bool) -> bool {
+        match self.source.form() {
+            // An empty element of EDI has no value.
+            Form::Guide(_) => false,
+            // Policies for values, dates of zeros and views that are not chosen are null; an empty cell too.
+            Form::Records { .. } | Form::Csv(_) => true,
+            Form::Json { .. } | Form::Xml(_) | Form::Parquet | Form::Arrow | Form::Outline => is_text,
+        }
+    }
+
     fn is_short_float(&self, output: usize, leaf: NodeId) -> bool {
         self.record(output, leaf).is_some_and(|(plan, root)| {
             let field = plan.field_of(NodeId(leaf.0 - root.0)).map(|field| plan.layout().field(field));

@@ -715,3 +715,124 @@ fn a_built_in_guide_is_a_shape() {
     let err = world.run("map new --from builtin:zzz --to no.toml").code(2).err();
     assert!(err.contains("`quayline guide list` shows the guides"), "{err}");
 }
+
+/// Mandatory members that may be null were left out, and Quayline refused its own output.
+#[test]
+fn a_mandatory_member_that_may_be_null_is_null_without_a_value() {
+    let world = World::new();
+    let members = r#""m":{"type":["string","null"]},"n":{"type":["integer","null"]},"g":{"type":["object","null"],"properties":{"a":{"type":"string"}}},"l":{"type":["array","null"],"minItems":1,"items":{"type":"string"}},"x":{"type":"string"},"o":{"type":["string","null"]}"#;
+    let xsd = |body: &str| {
+        format!(
+            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType><xs:sequence>{body}</xs:sequence></xs:complexType></xs:element></xs:schema>"#
+        )
+    };
+    world
+        .write("in.shape", "doc\n  m? text(5)\n  n? unsigned(3)\n  x? text(5)\n  l*\n    a? text(5)\n")
+        .write(
+            "out.json",
+            format!(
+                r#"{{"type":"object","required":["m","n","g","l","x"],"properties":{{{members},"p":{{"type":"array","items":{{"type":"object","required":["m"],"properties":{{{members}}}}}}}}}}}"#
+            ),
+        )
+        .write(
+            "out.xsd",
+            xsd(r#"<xs:element name="m" type="xs:string" nillable="true"/><xs:element name="x" type="xs:string"/><xs:element name="n" type="xs:int" nillable="true" maxOccurs="3"/><xs:element name="o" type="xs:string" nillable="true" minOccurs="0"/><xs:element name="q" nillable="true"><xs:complexType><xs:sequence><xs:element name="a" type="xs:string"/></xs:sequence></xs:complexType></xs:element>"#),
+        )
+        .write("json.qmap", "source \"in.shape\"\ntarget out \"out.json\"\nm = m\nn = n\ng.a = x\nif present(m) { l = [m] }\nx = x ?? \"-\"\nfor l make p { x = a }\n")
+        .write("back.qmap", "source \"out.json\"\ntarget out \"out.json\"\nm = m\nn = n\ng.a = g.a\nfor l make l = it\nx = x\no = o\nfor p make p { m = m  x = x }\n")
+        .write("xml.qmap", "source \"in.shape\"\ntarget out \"out.xsd\"\nm = m\nx = x ?? \"-\"\nif present(n) { n = [n] }\nif present(m) { q.a = m }\n")
+        .write("same.qmap", "source \"out.xsd\"\ntarget out \"out.xsd\"\nm = m\nx = x\nfor n make n = it\no = o\nq.a = q.a\n");
+    let run = |map: &str, from: &str, input: &str| {
+        let ran = world.run_with(&format!("translate -m {map} --from {from} - --quiet"), input.as_bytes());
+        assert!(!ran.err().contains("error["), "{map}: {}", ran.err());
+        ran.out()
+    };
+    let json =
+        run("json.qmap", "json", "{}\n{\"m\":\"1\",\"n\":2,\"x\":\"3\",\"l\":[{\"a\":\"4\"}]}\n{\"n\":2,\"l\":[{}]}\n");
+    expect_test::expect![[r#"
+        {"m":null,"n":null,"g":null,"l":null,"x":"-"}
+        {"m":"1","n":2,"g":{"a":"3"},"l":["1"],"x":"3","p":[{"m":null,"x":"4"}]}
+        {"m":null,"n":2,"g":null,"l":null,"x":"-","p":[{"m":null}]}
+    "#]]
+    .assert_eq(&json);
+    assert_eq!(run("back.qmap", "json", &json), json);
+    let xml = run("xml.qmap", "json", "{}\n");
+    expect_test::expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <r xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><m xsi:nil="true"/><x>-</x><n xsi:nil="true"/><q xsi:nil="true"/></r>
+    "#]].assert_eq(&xml);
+    assert_eq!(run("same.qmap", "xml", &xml), xml);
+    expect_test::expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <r xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><m>1</m><x>3</x><n>2</n><q><a>1</a></q></r>
+    "#]]
+    .assert_eq(&run("xml.qmap", "json", "{\"m\":\"1\",\"n\":2,\"x\":\"3\"}\n"));
+}
+
+/// The text of an element with attributes was empty in place of null, and the element without a mandatory number invalid.
+#[test]
+fn an_element_with_attributes_and_without_a_text_is_null() {
+    let world = World::new();
+    let element = |name: &str, base: &str, more: &str| {
+        format!(
+            r#"<xs:element name="{name}" {more} nillable="true"><xs:complexType><xs:simpleContent><xs:extension base="xs:{base}"><xs:attribute name="a" type="xs:string"/></xs:extension></xs:simpleContent></xs:complexType></xs:element>"#
+        )
+    };
+    let (n, p) = (element("n", "string", "maxOccurs=\"3\""), element("p", "decimal", ""));
+    world
+        .write("r.xsd", format!(r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType><xs:sequence>{n}{p}</xs:sequence></xs:complexType></xs:element></xs:schema>"#))
+        .write("m.qmap", "source \"r.xsd\"\ntarget out \"r.xsd\"\nfor n make n { '$text' = '$text'  @a = @a }\np.'$text' = p.'$text'\np.@a = p.@a\n");
+    let xsi = "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+    for body in [
+        "<n xsi:nil=\"true\"></n><n a=\"1\" xsi:nil=\"true\"></n><n></n><p a=\"EUR\" xsi:nil=\"true\"></p>",
+        "<n a=\"1\">x</n><p a=\"EUR\">1.5</p>",
+        "<n>x</n><p xsi:nil=\"true\"/>",
+    ] {
+        let document = format!("<r {xsi}>{body}</r>");
+        let ran = world.run_with("translate -m m.qmap - --from xml --quiet", document.as_bytes());
+        assert!(!ran.err().contains("error["), "{}", ran.err());
+        let out: String = ran.out().lines().map(str::trim).collect();
+        assert!(out.contains(body), "{body}: {out}");
+    }
+}
+
+/// The checker called defaults of values that can be absent or empty unused, and who removed them lost values.
+#[test]
+fn a_default_of_a_value_that_may_be_blank_is_used() {
+    let world = World::new();
+    let fields = ["T PIC X(8)", "N PIC 9(4)", "D PIC 9(8)", "V PIC X(2)"];
+    let mut copybook = "       01 R.\n".to_owned();
+    fields.iter().for_each(|field| copybook.push_str(&format!("          05 {field}.\n")));
+    copybook.push_str("          05 W REDEFINES V PIC 9(2).\n");
+    world
+        .write("r.cpy", copybook)
+        .write("r.iface", "[[field]]\nname = \"D\"\ndate = \"yyyyMMdd\"\nnull = \"zeros\"\n[[choose]]\nstorage = \"V\"\nby = \"T\"\nwhen = { \"A\" = \"V\" }\notherwise = \"W\"\n")
+        .write("r.toml", "layout = \"record\"\ncopybook = \"r.cpy\"\ninterface = \"r.iface\"\nencoding = \"ascii\"\nframing = \"lines\"\nblank = \"null\"\n")
+        .write("out.json", r#"{"type":"object","required":["x"],"properties":{"x":{"type":"string"}}}"#);
+    for value in [
+        "text(N)",
+        "T",
+        "D",
+        "V",
+        "text(W)",
+        "text(number(T))",
+        "format(date(T, \"CCYYMMDD\"), \"YYYY\")",
+        "format(date(D, \"YYYY-MM-DD\"), \"YYYY\")",
+        "text(days-between(date(D, \"YYYY-MM-DD\"), 2026-01-31))",
+        "upper(T)",
+        "left(T, 2)",
+    ] {
+        world.write("m.qmap", format!("source \"r.toml\"\ntarget out \"out.json\"\nx = {value} ?? \"-\"\n"));
+        let checked = world.run("map check m.qmap");
+        let said = checked.out() + &checked.err();
+        assert!(!said.contains("MAP-060") && !said.contains("error["), "{value}: {said}");
+    }
+    let ran = world.run_with("translate -m m.qmap - --quiet", b"            00000000  \n");
+    assert_eq!(ran.out(), "{\"x\":\"-\"}\n", "{}", ran.err());
+    for value in ["text(1 + 2)", "\"a\"", "text(count(L))"] {
+        world
+            .write("in.shape", "doc\n  L*\n    a? text(5)\n")
+            .write("m.qmap", format!("source \"in.shape\"\ntarget out \"out.json\"\nx = {value} ?? \"-\"\n"));
+        assert!(world.run("map check m.qmap").err().contains("MAP-060"), "{value}");
+    }
+}

@@ -653,7 +653,7 @@ impl Lower<'_> {
             _ => {
                 let mut value = self.expression(argument);
                 self.quiet(&mut value);
-                if !value.ty.maybe && !value.ty.is_bad() {
+                if self.is_never_blank(&value) {
                     self.warning(codes::CONSTANT, argument.span, "this always has a value").hint =
                         Some("remove the question".to_owned());
                 }

@@ -122,16 +122,10 @@ impl Lower<'_> {
                 }
             };
             let wanted = if codes_only { 1 } else { 2 };
-            if cells.len() < wanted || cells[0].is_empty() || !codes_only && cells.len() > wanted {
-                self.error(
-                    codes::TABLE_ROW,
-                    from.span,
-                    match cells.len() {
-                        1 => format!("line {number} of the file has 1 cell, and {wanted} are needed"),
-                        found => format!("line {number} of the file has {found} cells, and {wanted} are needed"),
-                    },
-                )
-                .hint = Some(
+            if cells.len() < wanted || !codes_only && cells.len() > wanted {
+                let found = if cells.len() == 1 { "1 cell".to_owned() } else { format!("{} cells", cells.len()) };
+                let message = format!("line {number} of the file has {found}, and {wanted} are needed");
+                self.error(codes::TABLE_ROW, from.span, message).hint = Some(
                     "write code,value on each line; a value with the separator in it belongs between quotes".to_owned(),
                 );
                 return;

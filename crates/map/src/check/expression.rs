@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_core::{Decimal, near};
+use quayline_core::{Decimal, NodeId, Scalar, near};
 
 use super::fold::order_of;
 use super::types::{Digits, Kind, Ty};
@@ -199,7 +199,7 @@ impl Lower<'_> {
             Binary::Otherwise => {
                 let (mut a, b) = (self.expression(left), self.expression(right));
                 self.quiet(&mut a);
-                if !a.ty.maybe && !a.ty.is_bad() && !self.reads_occurrence(left) {
+                if self.is_never_blank(&a) && !self.reads_occurrence(left) {
                     self.warning(
                         codes::NEVER,
                         right.span,
@@ -220,6 +220,21 @@ impl Lower<'_> {
                 self.compare(op, a, b, span)
             }
         }
+    }
+
+    /// Returns true if a value is certainly neither absent nor an empty text, which `??` and `present` take as absent.
+    pub(super) fn is_never_blank(&self, value: &Typed) -> bool {
+        let may_be_blank = |(_, leaf): &(u16, NodeId)| {
+            let is_text = matches!(self.source.node(*leaf).scalar(), Some(Scalar::Text { .. }));
+            self.rules.may_be_blank(*leaf, is_text)
+        };
+        let may_be_empty = match self.exprs[value.id as usize] {
+            Expr::Const(Val::Text(text) | Val::Ascii(text)) => text.len == 0,
+            Expr::Call { function, .. } => matches!(value.ty.kind, Kind::Text(_)) && function != Builtin::FormatDate,
+            _ => false,
+        };
+        let Reads { nodes, vars, .. } = &value.reads;
+        !(value.ty.maybe || value.ty.is_bad() || may_be_empty || !vars.is_empty() || nodes.iter().any(may_be_blank))
     }
 
     /// Returns true if an expression reads the current value of a list of values, which may be empty in the source.

@@ -100,6 +100,12 @@ pub trait LeafRules: core::fmt::Debug {
         None
     }
 
+    /// Returns true if a mandatory source leaf may have no value, or an empty text.
+    fn may_be_blank(&self, leaf: NodeId, is_text: bool) -> bool {
+        let _ = leaf;
+        is_text
+    }
+
     /// Returns true if a leaf that takes 64-bit floats keeps no more digits than a 32-bit float, such as a hexadecimal COMP-1.
     fn is_short_float(&self, output: usize, leaf: NodeId) -> bool {
         let _ = (output, leaf);

@@ -420,22 +420,16 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     fn translate(&mut self, table: u16, direction: Direction, key: ExprId, quiet: bool) -> Val {
         let plan = self.plan;
         let val = self.eval(key);
-        if is_blank(val) {
-            return Val::Absent;
-        }
         let Some(bytes) = self.text_of(val) else { return Val::Absent };
         let over = &plan.tables[usize::from(table)];
-        let rows = match direction {
-            Direction::Forward => &over.forward,
-            Direction::Back => &over.back,
+        let (rows, otherwise) = match direction {
+            Direction::Forward => (&over.forward, over.otherwise.as_deref()),
+            Direction::Back => (&over.back, None),
         };
-        let found = find(rows, self.arena.get(bytes)).or(match direction {
-            Direction::Forward => over.otherwise.as_deref(),
-            Direction::Back => None,
-        });
-        match found {
+        match find(rows, self.arena.get(bytes)).or(otherwise) {
             Some(value) => Val::Text(self.arena.keep(value)),
-            None if quiet => Val::Absent,
+            // An empty text is a code only if the table says so.
+            None if quiet || bytes.len == 0 => Val::Absent,
             None => {
                 let source = self.source_of(key);
                 self.fault(What::NotInTable(table), None, source);
@@ -452,8 +446,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let len = parts.len().min(vals.len());
         for (val, part) in vals.iter_mut().zip(parts) {
             *val = self.eval(*part);
-            let lacks = if over.function.is_some() { val.is_absent() } else { is_blank(*val) };
-            if lacks {
+            if val.is_absent() {
                 // Without its key nothing is looked up.
                 return Val::Absent;
             }
@@ -464,7 +457,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         for ((val, part), (_, column)) in vals[..len].iter_mut().zip(parts).zip(&over.keys) {
             *val = match column {
                 // Equal numbers are one key, however many decimals they are written with.
-                ColumnType::Decimal => match self.number_value(*val, *part) {
+                ColumnType::Decimal if !is_blank(*val) => match self.number_value(*val, *part) {
                     Some(number) => {
                         let (n, scale) = decimal::trimmed(number);
                         Val::Num(n, scale)

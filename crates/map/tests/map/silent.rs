@@ -340,3 +340,41 @@ fn exact_numbers_that_a_float_changes_are_a_finding() {
         }
     }
 }
+
+/// An empty code, such as blanks of a record, was absent without a finding, whatever its table said about it.
+#[test]
+fn an_empty_text_is_a_code_of_a_table_that_has_it() {
+    let case = Case::new("s\n  a? text(2)\n", "t\n  x? text(9)\n  y? text(9)\n  z? text(9)\n");
+    for (tables, map, document, expected) in [
+        ("\"A\" => \"1\", \"\" => \"none\", else \"2\"", "x = translate(a, t)", r#"{"a":""}"#, r#"{"x":"none"}"#),
+        ("\"A\" => \"1\", else \"2\"", "x = translate(a, t)", r#"{"a":""}"#, r#"{"x":"2"}"#),
+        ("\"A\" => \"1\", else \"2\"", "x = translate(a, t) ?? \"3\"", r#"{"a":""}"#, r#"{"x":"2"}"#),
+        ("\"A\" => \"1\"", "x = translate(a, t) ?? \"3\"", r#"{"a":""}"#, r#"{"x":"3"}"#),
+        // Without a row for it, an empty text is no code, and an absent value never is one.
+        ("\"A\" => \"1\"", "x = translate(a, t)", r#"{"a":""}"#, "{}"),
+        ("\"\" => \"none\", else \"2\"", "x = translate(a, t)", "{}", "{}"),
+        ("\"A\" => \"\", \"B\" => \"2\"", "x = reverse(a, t)", r#"{"a":""}"#, r#"{"x":"A"}"#),
+        ("\"A\" => \"\"", "x = translate(a, t)", r#"{"a":"A"}"#, r#"{"x":""}"#),
+        // In conditions, the first arm that fits decides.
+        (
+            "\"A\" => \"1\"",
+            "x = translate(a, t)\ny = match a { \"\" => \"e\", absent => \"n\" }",
+            r#"{"a":""}"#,
+            r#"{"y":"e"}"#,
+        ),
+        (
+            "\"A\" => \"1\"",
+            "x = translate(a, t)\ny = match a { absent => \"n\", \"\" => \"e\" }",
+            r#"{"a":""}"#,
+            r#"{"y":"n"}"#,
+        ),
+    ] {
+        let said = case.run(&format!("table t {{ {tables} }}\n{map}\n"), &[document]);
+        let last = said.lines().last().unwrap_or_default();
+        assert!(last == expected && !said.contains("error"), "{tables} {map} {document}: {said}");
+    }
+    let map = "table t from \"blank.csv\"\ncodes c from \"blank.csv\"\nx = translate(a, t)\ny = if a in c then \"in\" else \"out\"\n";
+    assert_eq!(case.run(map, &[r#"{"a":""}"#]), "{\"x\":\"NONE\",\"y\":\"in\"}\n");
+    let lookup = "lookup customers(id: text) -> (name: text(9), days: decimal(3))\nx = customers(a).name ?? \"-\"\n";
+    assert_eq!(case.run(lookup, &[r#"{"a":""}"#, "{}"]), "{\"x\":\"nobody\"}\n{\"x\":\"-\"}\n");
+}

@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use quayline_core::{Finding, Sink};
+use quayline_core::{Finding, NodeId, Sink, Value};
 use quayline_flat::{CsvWriter, FamilyWriter, KeySpan};
 use quayline_json::JsonWriter;
 use quayline_xml::XmlWriter;
@@ -10,6 +10,7 @@ use quayline_xml::XmlWriter;
 use crate::apart::Apart;
 use crate::payload::Payload;
 use crate::revocable::Revocable;
+use crate::sink::WithNulls;
 use crate::sink::map::{AnyPart, TextPart};
 use crate::target::Target;
 
@@ -39,8 +40,16 @@ pub(crate) trait TextWriter: Revocable<Mark = usize, Error = Infallible> + Sink 
     fn refusal(&mut self) -> Option<Finding> {
         None
     }
+    /// Writes null in place of a member: a value, a group or a list. In XML, a list has this many null elements.
+    fn null_members(&mut self, node: NodeId, times: u32) {
+        (0..times).for_each(|_| self.value(node, Value::Null));
+    }
     /// Returns an output of a map, of a kind that is known at run time.
     fn any<'s>(part: TextPart<Self>) -> AnyPart<'s>;
+    /// Returns an output of a map that has nulls for mandatory members; only JSON and XML have null.
+    fn any_with_nulls<'s>(_: TextPart<WithNulls<Self>>) -> AnyPart<'s> {
+        unreachable!("no other format has null")
+    }
 }
 
 impl TextWriter for JsonWriter {
@@ -54,6 +63,12 @@ impl TextWriter for JsonWriter {
     }
     fn exchange(&mut self, buffer: Vec<u8>) -> (Vec<u8>, usize) {
         JsonWriter::exchange(self, buffer)
+    }
+    fn null_members(&mut self, node: NodeId, _: u32) {
+        self.null_member(node);
+    }
+    fn any_with_nulls<'s>(part: TextPart<WithNulls<Self>>) -> AnyPart<'s> {
+        AnyPart::JsonNulls(Box::new(part))
     }
     fn any<'s>(part: TextPart<Self>) -> AnyPart<'s> {
         AnyPart::Json(part)
@@ -75,6 +90,9 @@ impl TextWriter for XmlWriter {
     #[inline]
     fn refusal(&mut self) -> Option<Finding> {
         self.take_fault().map(|fault| fault.finding())
+    }
+    fn any_with_nulls<'s>(part: TextPart<WithNulls<Self>>) -> AnyPart<'s> {
+        AnyPart::XmlNulls(Box::new(part))
     }
     fn any<'s>(part: TextPart<Self>) -> AnyPart<'s> {
         AnyPart::Xml(part)

@@ -15,13 +15,15 @@ use super::text::TextPart;
 use super::world::EnvelopeSet;
 use crate::payload::Payload;
 use crate::repeats::Repeats;
-use crate::sink::{OneRecord, TypedEncoder};
+use crate::sink::{OneRecord, TypedEncoder, WithNulls};
 use crate::target::OutputExtent;
 
 /// An output of some kind.
 pub(crate) enum AnyPart<'s> {
     Json(TextPart<JsonWriter>),
     Xml(TextPart<XmlWriter>),
+    JsonNulls(Box<TextPart<WithNulls<JsonWriter>>>),
+    XmlNulls(Box<TextPart<WithNulls<XmlWriter>>>),
     Csv(TextPart<CsvWriter>),
     Families(Box<TextPart<FamilyWriter>>),
     Record(Box<RecordPart<OneRecord>>),
@@ -36,6 +38,8 @@ macro_rules! each {
         match $self {
             AnyPart::Json($part) => $work,
             AnyPart::Xml($part) => $work,
+            AnyPart::JsonNulls($part) => $work,
+            AnyPart::XmlNulls($part) => $work,
             AnyPart::Csv($part) => $work,
             AnyPart::Families($part) => $work,
             AnyPart::Record($part) => $work,
@@ -86,6 +90,8 @@ impl Part for AnyPart<'_> {
         match self {
             AnyPart::Json(part) => Part::at(part),
             AnyPart::Xml(part) => Part::at(part),
+            AnyPart::JsonNulls(part) => Part::at(&**part),
+            AnyPart::XmlNulls(part) => Part::at(&**part),
             _ => None,
         }
     }
