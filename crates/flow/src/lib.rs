@@ -23,6 +23,7 @@
 
 mod aggregate;
 mod amqp;
+mod answered;
 mod answers;
 mod call;
 mod codes;
@@ -54,6 +55,7 @@ mod run;
 mod sql;
 mod sql_input;
 mod stats;
+mod stranded;
 mod taken;
 mod tls;
 mod trace;
@@ -71,5 +73,6 @@ pub use picture::{Note, svg, text, text_with};
 pub use program::shared_modules;
 pub use run::Observer;
 pub use stats::{CpuPart, CpuSplit, FlowStats, LastError, NodeStats};
+pub use stranded::stranded_groups;
 pub use trace::TraceEvent;
 pub use trading::uses_partners;
