@@ -244,6 +244,9 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let opened = Opened::open(&store, Missing::Refuse)?;
     missing(&opened.store, &flows)?;
+    console.findings(
+        &quayline_flow::stranded_groups(&opened.store, &args.flows.project, &flows).map_err(crate::store::stop)?,
+    );
     let interrupted = stop_flag().map_err(Stop::from)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let observer: Arc<dyn Observer> = Arc::new(Lines);
@@ -268,7 +271,8 @@ fn wait(engine: &Engine, until_idle: Option<Duration>, interrupted: &AtomicBool)
     let activity = || -> (u64, u64) {
         engine.flows().iter().fold((0, 0), |(done, open), state| {
             let stats = &state.stats;
-            let ended = stats.committed.load(Ordering::Relaxed) + stats.rolled_back.load(Ordering::Relaxed);
+            // Failures of an input that receives nothing, such as a file that cannot be moved, are no activity.
+            let ended = stats.committed.load(Ordering::Relaxed);
             (done + ended + stats.received.load(Ordering::Relaxed), open + stats.open.load(Ordering::Relaxed))
         })
     };

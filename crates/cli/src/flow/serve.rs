@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use quayline_core::{Finding, Findings};
 use quayline_flow::{
     Engine, EngineOptions, Flow, Observer, flow_files, missing_definitions, shared_addresses, shared_modules,
+    stranded_groups,
 };
 use quayline_store::{Clock, SystemClock};
 use quayline_workload::Workload;
@@ -128,6 +129,7 @@ impl ServedFlows {
         for flow in flows {
             engine.deploy(flow);
         }
+        warn_of_stranded(root, &engine);
         let stop = Arc::new(AtomicBool::new(false));
         let (root, shared, ended) = (root.to_owned(), Arc::clone(&engine), Arc::clone(&stop));
         let watcher = std::thread::Builder::new().name("flow-files".to_owned()).spawn(move || {
@@ -159,6 +161,7 @@ impl ServedFlows {
 fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known: &mut BTreeMap<PathBuf, Known>) {
     let Ok(paths) = flow_files(root) else { return };
     let partners = quayline_partner::stored_version(engine.store()).ok();
+    let mut is_changed = false;
     for path in &paths {
         if known.get_mut(path).is_some_and(|known| known.is_settled(partners)) {
             continue;
@@ -176,6 +179,7 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
                 if obstacles.is_empty() {
                     eprintln!("flow {} is loaded", flow.name());
                     engine.deploy(flow);
+                    is_changed = true;
                 }
                 (now, obstacles)
             }
@@ -202,8 +206,20 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
         if let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) {
             eprintln!("flow {name} is removed");
             engine.remove(name);
+            is_changed = true;
         }
     }
+    if is_changed {
+        warn_of_stranded(root, engine);
+    }
+}
+
+/// Reports groups whose flow or node is gone.
+fn warn_of_stranded(root: &Path, engine: &Engine) {
+    let flows: Vec<_> = engine.flows().into_iter().map(|state| state.flow).collect();
+    let found = stranded_groups(engine.store(), root, flows.iter().map(|flow| &**flow));
+    // A store that cannot be read now is reported by what uses it.
+    found.unwrap_or_default().iter().for_each(|finding| eprintln!("{finding}"));
 }
 
 /// Returns the obstacles to running a flow: missing queues and record files, and addresses in use.
