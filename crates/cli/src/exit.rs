@@ -149,11 +149,7 @@ impl From<std::io::Error> for Stop {
             Fault::Environment,
             format!("standard output cannot be written: {}", system_error_text(&error)),
         );
-        let hint = match crate::args::has_output_option(std::env::args_os()) {
-            true => "make room, or send the output elsewhere with `-o`",
-            false => "make room, or redirect standard output elsewhere",
-        };
-        Stop::Findings(finding.hint(hint).into())
+        Stop::Findings(finding.hint("make room, or redirect standard output elsewhere").into())
     }
 }
 

@@ -73,6 +73,5 @@ pub use picture::{Note, svg, text, text_with};
 pub use program::shared_modules;
 pub use run::Observer;
 pub use stats::{CpuPart, CpuSplit, FlowStats, LastError, NodeStats};
-pub use stranded::stranded_groups;
 pub use trace::TraceEvent;
 pub use trading::uses_partners;

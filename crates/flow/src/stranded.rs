@@ -9,20 +9,29 @@ use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store, StoreEr
 
 use crate::codes;
 use crate::compile::{Flow, flow_files};
+use crate::engine::Engine;
 
 /// Groups of one node that are counted. Default 1,000: some milliseconds.
 const COUNTED_MAX: u64 = 1_000;
 
-/// Returns a warning for each `aggregate` node that has groups in the store and is not in its flow, or whose flow is neither given nor a file of the
-/// project. A node that exists costs one look at the store, however many groups it has.
-///
-/// # Errors
-/// Those of the store.
-pub fn stranded_groups<'f>(
+impl Engine {
+    /// Reports groups in the store whose flow or node the project does not have any more. A store that cannot be read now is reported by what uses it.
+    pub fn warn_of_stranded(&self, root: &Path) {
+        let flows: Vec<_> = self.flows().into_iter().map(|state| state.flow).collect();
+        let found = stranded_groups(self.store(), root, flows.iter().map(|flow| &**flow));
+        for (flow, finding) in found.unwrap_or_default() {
+            self.observer.failed(&flow, &finding, false);
+        }
+    }
+}
+
+/// Returns a warning, and the name of its flow, for each `aggregate` node that has groups in the store and is not in its flow, or whose flow is neither
+/// given nor a file of the project. A node that exists costs one look at the store, however many groups it has.
+fn stranded_groups<'f>(
     store: &Store,
     root: &Path,
     flows: impl IntoIterator<Item = &'f Flow>,
-) -> Result<Vec<Finding>, StoreError> {
+) -> Result<Vec<(String, Finding)>, StoreError> {
     let nodes = |flow: &'f Flow| {
         let groups = flow.file.nodes.iter().filter(|node| node.kind.name == "aggregate");
         groups.map(|node| node.name.as_str()).collect::<BTreeSet<_>>()
@@ -34,7 +43,7 @@ pub fn stranded_groups<'f>(
         None => files.iter().any(|file| file.file_stem().and_then(|stem| stem.to_str()) == Some(flow)),
     };
     let unit = store.begin()?;
-    let mut found: Vec<Finding> = Vec::new();
+    let mut found: Vec<(String, Finding)> = Vec::new();
     // The node whose groups are counted, its groups and their messages.
     let mut counted: Option<((String, String), u64, u64)> = None;
     let mut from = crate::aggregate::HEADS.as_bytes().to_vec();
@@ -75,7 +84,7 @@ fn after(text: &str) -> Vec<u8> {
     [text.as_bytes(), b"0"].concat()
 }
 
-fn warning(((flow, node), groups, messages): ((String, String), u64, u64)) -> Finding {
+fn warning(((flow, node), groups, messages): ((String, String), u64, u64)) -> (String, Finding) {
     let least = if groups >= COUNTED_MAX { "at least " } else { "" };
     let message = format!(
         "the store has groups of this node, and no `aggregate` node has the name now: {least}{groups} groups with {messages} messages"
@@ -84,5 +93,5 @@ fn warning(((flow, node), groups, messages): ((String, String), u64, u64)) -> Fi
     let hint = format!(
         "name the flow `{flow}` and the node `{node}` again until the groups have left, because these names are the identity of the groups"
     );
-    Finding::warning(codes::STRANDED, Fault::Config, message).at(place).hint(hint)
+    (flow, Finding::warning(codes::STRANDED, Fault::Config, message).at(place).hint(hint))
 }

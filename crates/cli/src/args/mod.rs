@@ -377,14 +377,3 @@ fn after_long_help() -> String {
     text.push_str("  quayline convert orders.jsonl --copybook orders.cpy --encoding cp037 -o orders.dat");
     text
 }
-
-/// Returns true if the command of these words has an option `-o`.
-pub(crate) fn has_output_option(words: impl Iterator<Item = std::ffi::OsString>) -> bool {
-    let mut command = <Cli as clap::CommandFactory>::command();
-    for word in words.skip(1) {
-        if let Some(inner) = command.find_subcommand(&word) {
-            command = inner.clone();
-        }
-    }
-    command.get_arguments().any(|argument| argument.get_short() == Some('o'))
-}

@@ -244,9 +244,6 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let opened = Opened::open(&store, Missing::Refuse)?;
     missing(&opened.store, &flows)?;
-    console.findings(
-        &quayline_flow::stranded_groups(&opened.store, &args.flows.project, &flows).map_err(crate::store::stop)?,
-    );
     let interrupted = stop_flag().map_err(Stop::from)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let observer: Arc<dyn Observer> = Arc::new(Lines);
@@ -256,6 +253,7 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     for flow in flows {
         engine.deploy(flow);
     }
+    engine.warn_of_stranded(&args.flows.project);
     wait(&engine, args.until_idle.map(Duration::from_millis), &interrupted);
     let states = engine.flows();
     engine.drain();

@@ -11,7 +11,6 @@ use std::time::{Duration, SystemTime};
 use quayline_core::{Finding, Findings};
 use quayline_flow::{
     Engine, EngineOptions, Flow, Observer, flow_files, missing_definitions, shared_addresses, shared_modules,
-    stranded_groups,
 };
 use quayline_store::{Clock, SystemClock};
 use quayline_workload::Workload;
@@ -129,7 +128,7 @@ impl ServedFlows {
         for flow in flows {
             engine.deploy(flow);
         }
-        warn_of_stranded(root, &engine);
+        engine.warn_of_stranded(root);
         let stop = Arc::new(AtomicBool::new(false));
         let (root, shared, ended) = (root.to_owned(), Arc::clone(&engine), Arc::clone(&stop));
         let watcher = std::thread::Builder::new().name("flow-files".to_owned()).spawn(move || {
@@ -210,16 +209,8 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
         }
     }
     if is_changed {
-        warn_of_stranded(root, engine);
+        engine.warn_of_stranded(root);
     }
-}
-
-/// Reports groups whose flow or node is gone.
-fn warn_of_stranded(root: &Path, engine: &Engine) {
-    let flows: Vec<_> = engine.flows().into_iter().map(|state| state.flow).collect();
-    let found = stranded_groups(engine.store(), root, flows.iter().map(|flow| &**flow));
-    // A store that cannot be read now is reported by what uses it.
-    found.unwrap_or_default().iter().for_each(|finding| eprintln!("{finding}"));
 }
 
 /// Returns the obstacles to running a flow: missing queues and record files, and addresses in use.

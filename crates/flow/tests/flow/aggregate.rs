@@ -78,21 +78,24 @@ fn groups_whose_node_has_another_name_are_found() {
     }
     until("all units of work end", || ended(&engine) == (3, 0));
     engine.drain();
-    let stranded = |flows: &[quayline_flow::Flow]| {
-        let found = quayline_flow::stranded_groups(&world.store, world.path(), flows).expect("a look");
-        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    let stranded = |text: Option<&str>| {
+        let engine = world.empty_engine(1);
+        text.into_iter().for_each(|text| engine.deploy(world.compile(text).expect("a flow")));
+        engine.warn_of_stranded(world.path());
+        let found = std::mem::take(&mut *world.said.failed.lock().expect("no panic"));
+        found.into_iter().map(|(finding, _)| finding.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(stranded(&[world.compile(&text).expect("a flow")]), [""; 0]);
+    assert_eq!(stranded(Some(&text)), [""; 0]);
     let renamed = text.replace("\"group\"", "\"collect\"").replace("node.group", "node.collect");
-    let found = stranded(&[world.compile(&renamed).expect("a flow")]);
+    let found = stranded(Some(&renamed));
     assert_eq!(found.len(), 1, "{found:?}");
     for part in ["FLO-082", "flow test, node group", "2 groups with 3 messages", "name the flow `test`"] {
         assert!(found[0].contains(part), "{}", found[0]);
     }
     // The flow has another name or is gone. If the project has it, it may run elsewhere.
-    assert_eq!(stranded(&[]).len(), 1);
+    assert_eq!(stranded(None).len(), 1);
     world.write("flows/test.toml", &text);
-    assert_eq!(stranded(&[]), [""; 0]);
+    assert_eq!(stranded(None), [""; 0]);
 }
 
 #[test]
