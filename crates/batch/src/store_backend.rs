@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use quayline_store::queue::Queue;
 use quayline_store::{
-    Clock, Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, Ticket, Unit, UnitMark, Value,
+    Clock, Direction, KeyRange, LockWait, Page, PageLimit, RollBack, Space, Store, Ticket, Unit, UnitMark, Value,
 };
 
 use crate::error::BatchError;
@@ -42,7 +42,10 @@ impl StoreBackend {
 impl Backend for StoreBackend {
     fn begin(&self) -> Result<Box<dyn Work>, BatchError> {
         let events = Arc::clone(&self.events);
-        Ok(Box::new(StoreWork { unit: self.store.begin()?, marks: Vec::new(), kept: Vec::new(), events }))
+        let mut unit = self.store.begin()?;
+        // The limits of retries, skips and restarts are those of the job: a chunk charges none of its messages.
+        unit.rolls_back_as(RollBack::Ended);
+        Ok(Box::new(StoreWork { unit, marks: Vec::new(), kept: Vec::new(), events }))
     }
 
     fn owner(&self) -> Result<u64, BatchError> {

@@ -149,7 +149,7 @@ impl From<std::io::Error> for Stop {
             Fault::Environment,
             format!("standard output cannot be written: {}", system_error_text(&error)),
         );
-        Stop::Findings(finding.hint("make room, or send the output elsewhere with `-o`").into())
+        Stop::Findings(finding.hint("make room, or redirect standard output elsewhere").into())
     }
 }
 

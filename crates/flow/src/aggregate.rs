@@ -29,6 +29,8 @@ const PARTS_MAX: u64 = 900_000;
 const BYTES_MAX: u64 = 100 << 20;
 /// Groups that one unit of work brings forward.
 const FORWARD_AT_ONCE: usize = 256;
+/// Prefix of the keys of all groups.
+pub(crate) const HEADS: &str = "flow-group/";
 /// Version of the head of a group.
 const VERSION: u8 = 1;
 
@@ -60,6 +62,13 @@ impl Head {
         let key = String::from_utf8(key.to_vec()).ok()?;
         Some(Head { count: number(count), bytes: number(size), due_ms: number(due_ms), key })
     }
+}
+
+/// Returns flow, node and number of messages of the group with this head.
+pub(crate) fn head_of<'k>(key: &'k [u8], head: &[u8]) -> Option<(&'k str, &'k str, u64)> {
+    let (owner, _digest) = std::str::from_utf8(key).ok()?.strip_prefix(HEADS)?.rsplit_once('/')?;
+    let (flow, node) = owner.rsplit_once('/')?;
+    Some((flow, node, Head::decode(head)?.count))
 }
 
 /// The groups of one node.
@@ -121,7 +130,7 @@ impl Groups {
             Some("json") => Join::Json,
             _ => Join::Lines,
         };
-        Groups { heads: format!("flow-group/{flow}/{node}/"), dues: format!("flow-due/{flow}/{node}/"), join }
+        Groups { heads: format!("{HEADS}{flow}/{node}/"), dues: format!("flow-due/{flow}/{node}/"), join }
     }
 
     fn head_key(&self, digest: &str) -> Vec<u8> {

@@ -140,6 +140,7 @@ impl Flow {
         }
         compiler.self_feeding();
         compiler.unanswered();
+        compiler.findings.extend(crate::answered::twice(compiler.file));
         compiler.dropping();
         let Compiler { mut findings, mut files, .. } = compiler;
         let mut stored_partners = None;

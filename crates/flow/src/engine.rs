@@ -60,6 +60,7 @@ pub struct Engine {
     store: Store,
     threads: Vec<Thread>,
     flows: Flows,
+    pub(crate) observer: Arc<dyn Observer>,
     // Dropped after the threads have ended.
     _files: Writer,
 }
@@ -259,7 +260,7 @@ impl Engine {
                 .map_err(no_thread)?;
             threads.push(Thread { sender: Some(sender), handle: Some(handle) });
         }
-        Ok(Engine { store: store.clone(), threads, flows, _files: files })
+        Ok(Engine { store: store.clone(), threads, flows, observer: Arc::clone(observer), _files: files })
     }
 
     /// The store.

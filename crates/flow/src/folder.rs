@@ -18,7 +18,9 @@ use quayline_store::queue::MessageId;
 use quayline_store::{Space, Store};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// Failures after which a file moves to the folder `failed`.
+/// Folder in the folder of the input, for files that failed too often.
+const FAILED: &str = "failed";
+/// Failures after which a file moves there.
 const ATTEMPTS_MAX: u32 = 3;
 /// Time that a file must be unchanged before it is read. Default 5 s, as for the folders of partners.
 pub(crate) const SETTLE_MS: u64 = 5_000;
@@ -229,27 +231,29 @@ impl Folder {
         self.taken.remove(path);
     }
 
-    /// Records the outcome of a file's unit of work. A file that failed too often moves to `failed`.
-    pub(crate) fn ended(&mut self, path: &Path, is_good: bool, is_early: bool) -> Result<(), String> {
+    /// Records the outcome of a file's unit of work. A file that failed too often moves to `failed`; the result says so.
+    pub(crate) fn ended(&mut self, path: &Path, is_good: bool, is_early: bool) -> Result<Option<String>, String> {
         self.taken.remove(path);
         // Since when it is unchanged is found anew.
         self.seen.remove(path);
         if is_good || is_early {
             self.attempts.remove(path);
-            return Ok(());
+            return Ok(None);
         }
         let attempts = self.attempts.entry(path.to_owned()).or_insert(0);
         *attempts += 1;
         if *attempts < ATTEMPTS_MAX {
-            return Ok(());
+            return Ok(None);
         }
-        self.give_up(path)
+        self.give_up(path)?;
+        let (file, failed) = (path.display(), self.folder.join(FAILED));
+        Ok(Some(format!("{file} failed {ATTEMPTS_MAX} times and is now in {}", failed.display())))
     }
 
     fn give_up(&mut self, path: &Path) -> Result<(), String> {
         self.attempts.remove(path);
         let name = path.file_name().unwrap_or_default();
-        move_file(path, &self.folder.join("failed").join(name))
+        move_file(path, &self.folder.join(FAILED).join(name))
     }
 }
 

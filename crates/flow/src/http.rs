@@ -87,7 +87,8 @@ pub(crate) struct ReplyTo(Rc<Waiting>);
 #[derive(Debug)]
 struct Waiting {
     sender: RefCell<Option<oneshot::Sender<Outcome>>>,
-    answer: RefCell<Option<Answer>>,
+    /// The answer, and true if a failure led to it.
+    answer: RefCell<Option<(Answer, bool)>>,
     /// Room for the content, as long as the message lives.
     _room: OwnedSemaphorePermit,
 }
@@ -100,14 +101,20 @@ impl ReplyTo {
         }
     }
 
-    /// Takes note of an answer that the commit will send.
-    pub(crate) fn answers(&self, answer: &Answer) {
-        self.0.answer.borrow_mut().get_or_insert_with(|| answer.clone());
+    /// Takes note of the answer that the commit will send. An answer that a failure led to takes the place of one from before the failure. False if the
+    /// request has its answer.
+    pub(crate) fn answers(&self, answer: Answer, after_failure: bool) -> bool {
+        let mut kept = self.0.answer.borrow_mut();
+        let takes = kept.as_ref().is_none_or(|(_, was_after_failure)| after_failure && !was_after_failure);
+        if takes {
+            *kept = Some((answer, after_failure));
+        }
+        takes
     }
 
-    /// Returns the answer of the first `reply` node.
+    /// Returns the answer that the commit sends.
     pub(crate) fn answer(&self) -> Option<Answer> {
-        self.0.answer.borrow().clone()
+        self.0.answer.borrow().as_ref().map(|(answer, _)| answer.clone())
     }
 }
 

@@ -504,7 +504,7 @@ impl Input {
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, store: &Store, ended: &Ended) -> Result<(), Failure> {
+    pub(crate) fn ended(&mut self, run: &Run<'_>, ended: &Ended) -> Result<(), Failure> {
         if !ended.is_free {
             self.used = self.used.saturating_sub(1);
         }
@@ -529,11 +529,11 @@ impl Input {
             }
             Origin::Kafka(input) => {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
-                input.ended(store, &ended.id, outcome)
+                input.ended(&run.store, &ended.id, outcome)
             }
             Origin::Sql(input) => {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
-                input.ended(store, &ended.id, outcome)
+                input.ended(&run.store, &ended.id, outcome)
             }
             Origin::Unowned(_)
             | Origin::Timer { .. }
@@ -543,7 +543,12 @@ impl Input {
             Origin::Folder { folder, .. } => {
                 let Some(file) = &ended.file else { return Ok(()) };
                 let done = folder.ended(file.path(), ended.is_good, ended.is_early);
-                done.map_err(|why| Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"))
+                let done =
+                    done.map_err(|why| Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"))?;
+                if let Some(given_up) = done {
+                    run.file_given_up(self.node, given_up);
+                }
+                Ok(())
             }
         }
     }

@@ -23,6 +23,7 @@
 
 mod aggregate;
 mod amqp;
+mod answered;
 mod answers;
 mod call;
 mod codes;
@@ -54,6 +55,7 @@ mod run;
 mod sql;
 mod sql_input;
 mod stats;
+mod stranded;
 mod taken;
 mod tls;
 mod trace;

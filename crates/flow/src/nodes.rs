@@ -306,8 +306,14 @@ impl Run<'_> {
             let status = self.flow.file.nodes[at].number("status").and_then(|s| u16::try_from(s).ok()).unwrap_or(200);
             let content_type = self.flow.file.nodes[at].text("content_type").map(Rc::from);
             let answer = Answer { status, content_type, content: Rc::clone(&parcel.content) };
-            reply.answers(&answer);
-            work.after.push(After::Answer(reply.clone(), answer));
+            if !reply.answers(answer, parcel.failure.is_some()) {
+                return Err(Failure::new(
+                    codes::ANSWERED,
+                    "the HTTP request already has its answer, from a `reply` node that the message reached before",
+                    "wire `reply` nodes so that each request reaches one, such as after `done` of a split",
+                ));
+            }
+            work.after.push(After::Answer(reply.clone()));
         } else if parcel.received.header.reply_to.is_empty() {
             return Err(Failure::new(
                 codes::NO_REPLY,

@@ -23,7 +23,7 @@ use crate::compile::Flow;
 use crate::engine::{Around, Commits, Deployed, FilesLeft};
 use crate::expression::Evaluated;
 use crate::failure::Failure;
-use crate::http::{Answer, Outcome, ReplyTo};
+use crate::http::{Outcome, ReplyTo};
 use crate::message::Parcel;
 use crate::pipes::{Lanes, Pipes};
 use crate::stats::{CpuPart, FlowStats, Timed};
@@ -106,7 +106,7 @@ pub(crate) struct Work {
 
 /// Action after the commit.
 pub(crate) enum After {
-    Answer(ReplyTo, Answer),
+    Answer(ReplyTo),
     /// A file whose content is kept in the store under this name.
     File(String),
     /// Documents for folders, kept in the transaction store, and the name of their node.
@@ -544,7 +544,9 @@ impl<'p> Run<'p> {
             for one in after {
                 let store = store.clone();
                 match one {
-                    After::Answer(reply, answer) => reply.end(Outcome::Answer(answer)),
+                    After::Answer(reply) => {
+                        reply.answer().into_iter().for_each(|answer| reply.end(Outcome::Answer(answer)))
+                    }
                     After::File(key) => {
                         // What cannot be written now is written again and again; the entry is in the store.
                         let written = tokio::task::spawn_blocking(move || crate::outbox::write(&store, &key)).await;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use quayline_core::Findings;
+use quayline_core::{Findings, Severity};
 use quayline_store::queue::{GetWait, Message, MessageId, Persistence, Select};
 use quayline_store::{RollBack, STO_DEADLOCK, StoreError};
 use quayline_workload::{Kind, Workload};
@@ -110,7 +110,7 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
                 is_idle = false;
                 left -= 1;
                 run.stats.open.fetch_sub(1, Ordering::Relaxed);
-                if let Err(failure) = inputs[ended.input].ended(&run.store, &ended) {
+                if let Err(failure) = inputs[ended.input].ended(&run, &ended) {
                     run.failed(&failure);
                 }
             }
@@ -468,6 +468,17 @@ impl Run<'_> {
     }
 
     /// Takes note of a failure that nothing handled.
+    /// Warns of a file that the input gives up.
+    pub(crate) fn file_given_up(&self, node: usize, message: String) {
+        let hint = "correct the cause of the failures, then move the file back into the folder of the input";
+        let mut failure = Failure::new(codes::GIVEN_UP, message, hint);
+        failure.finding.severity = Severity::Warning;
+        failure.node = Some(self.flow.file.nodes[node].name.clone());
+        let finding = failure.located(&self.name);
+        self.observer.failed(&self.name, &finding, false);
+        self.stats.nodes[node].warned(self.clock.now_ms(), 1, finding);
+    }
+
     pub(crate) fn failed(&self, failure: &Failure) {
         let finding = failure.located(&self.name);
         self.observer.failed(&self.name, &finding, false);

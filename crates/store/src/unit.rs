@@ -494,13 +494,18 @@ impl Unit {
         self.record_changes = mark.record_changes;
         let outcomes = self.outcomes.split_off(mark.outcomes.min(self.outcomes.len()));
         for mut part in outcomes {
-            part.rolled_back(&RollBack::Failed(None));
+            part.rolled_back(&self.roll_back);
         }
     }
 
     /// Takes everything back.
     pub fn roll_back(mut self) {
         self.undo();
+    }
+
+    /// Sets the reason of a later rollback, however it comes about.
+    pub fn rolls_back_as(&mut self, how: RollBack) {
+        self.roll_back = how;
     }
 
     /// Takes everything back, with the reason.

@@ -1,12 +1,15 @@
 //! Failures of deciders, listeners and limits. None may vanish or hide another.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use quayline_batch::artifact::{Answer, Batchlet};
 use quayline_batch::event::{Event, LOG, Observer};
-use quayline_batch::{BatchError, BatchStatus};
+use quayline_batch::{BatchError, BatchStatus, StoreBackend};
+use quayline_store::SystemClock;
+use quayline_store::queue::{Message, QueueDefinition};
 
-use crate::kit::{Log, Process, ended, given, job, properties};
+use crate::kit::{Log, Process, ended, given, job, medium, properties, store};
 
 struct LogLines(Log);
 
@@ -232,4 +235,50 @@ fn an_execution_that_is_asked_to_stop_before_it_starts_stays_stopping() {
         barrier.wait();
         assert_eq!(run.join().unwrap().status, BatchStatus::Stopped);
     });
+}
+
+/// Regression: rollbacks of a chunk counted as failures of all its messages. Those that waited for their retry were missing from a step that ended
+/// COMPLETED, and after some restarts good messages were on the backout queue.
+#[test]
+fn rollbacks_of_a_chunk_charge_no_message() {
+    let memory = medium();
+    let of = store(&memory);
+    let mut unit = of.begin().unwrap();
+    let waits = QueueDefinition { backout_threshold: 3, retry_ms: 60_000, ..QueueDefinition::local("IN") };
+    of.define_queue(&mut unit, waits).unwrap();
+    unit.commit().unwrap();
+    let backend = StoreBackend::new(of.clone(), Arc::new(SystemClock)).unwrap();
+    let process = Process::new(Arc::new(backend), PathBuf::new());
+    let queue = of.queue("IN").unwrap();
+    let put = || {
+        let mut unit = of.begin().unwrap();
+        for number in 1..=12 {
+            queue.put(&mut unit, &Message::new(format!("item {number}").into_bytes())).unwrap();
+        }
+        unit.commit().unwrap();
+    };
+    let xml = |picky: &[(&str, &str)]| {
+        format!(
+            "<step id=\"s\"><chunk item-count=\"5\" retry-limit=\"20\"><reader ref=\"quayline.queueReader\">{}</reader>\
+             <processor ref=\"picky\">{}</processor><writer ref=\"picky\"/><retryable-exception-classes><include class=\"Bad\"/>\
+             </retryable-exception-classes></chunk></step>",
+            properties(&[("queue", "IN")]),
+            properties(picky)
+        )
+    };
+    let read = |execution| process.steps(execution).iter().map(|step| step.counts.read).sum::<u64>();
+    put();
+    let execution = process.start(&xml(&[("fail", "3 7 8")]), &[]);
+    assert_eq!((ended(&execution).as_str(), read(execution.id)), ("COMPLETED COMPLETED", 12));
+
+    put();
+    let always = xml(&[("fail", "3"), ("always", "1"), ("class", "Other")]);
+    let mut last = process.start(&always, &[]);
+    for _ in 0..4 {
+        assert_eq!(ended(&last), "FAILED FAILED");
+        last = process.restart(last.id, &always, &[]);
+    }
+    assert_eq!(queue.facts().unwrap().depth, 12);
+    let done = process.restart(last.id, &xml(&[]), &[]);
+    assert_eq!((ended(&done).as_str(), read(done.id)), ("COMPLETED COMPLETED", 12));
 }

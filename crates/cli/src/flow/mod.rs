@@ -253,6 +253,7 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     for flow in flows {
         engine.deploy(flow);
     }
+    engine.warn_of_stranded(&args.flows.project);
     wait(&engine, args.until_idle.map(Duration::from_millis), &interrupted);
     let states = engine.flows();
     engine.drain();
@@ -268,7 +269,8 @@ fn wait(engine: &Engine, until_idle: Option<Duration>, interrupted: &AtomicBool)
     let activity = || -> (u64, u64) {
         engine.flows().iter().fold((0, 0), |(done, open), state| {
             let stats = &state.stats;
-            let ended = stats.committed.load(Ordering::Relaxed) + stats.rolled_back.load(Ordering::Relaxed);
+            // Failures of an input that receives nothing, such as a file that cannot be moved, are no activity.
+            let ended = stats.committed.load(Ordering::Relaxed);
             (done + ended + stats.received.load(Ordering::Relaxed), open + stats.open.load(Ordering::Relaxed))
         })
     };

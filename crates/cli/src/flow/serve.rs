@@ -128,6 +128,7 @@ impl ServedFlows {
         for flow in flows {
             engine.deploy(flow);
         }
+        engine.warn_of_stranded(root);
         let stop = Arc::new(AtomicBool::new(false));
         let (root, shared, ended) = (root.to_owned(), Arc::clone(&engine), Arc::clone(&stop));
         let watcher = std::thread::Builder::new().name("flow-files".to_owned()).spawn(move || {
@@ -159,6 +160,7 @@ impl ServedFlows {
 fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known: &mut BTreeMap<PathBuf, Known>) {
     let Ok(paths) = flow_files(root) else { return };
     let partners = quayline_partner::stored_version(engine.store()).ok();
+    let mut is_changed = false;
     for path in &paths {
         if known.get_mut(path).is_some_and(|known| known.is_settled(partners)) {
             continue;
@@ -176,6 +178,7 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
                 if obstacles.is_empty() {
                     eprintln!("flow {} is loaded", flow.name());
                     engine.deploy(flow);
+                    is_changed = true;
                 }
                 (now, obstacles)
             }
@@ -202,7 +205,11 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
         if let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) {
             eprintln!("flow {name} is removed");
             engine.remove(name);
+            is_changed = true;
         }
+    }
+    if is_changed {
+        engine.warn_of_stranded(root);
     }
 }
 

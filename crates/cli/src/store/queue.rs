@@ -4,7 +4,7 @@ use quayline_core::hex;
 use quayline_store::queue::{
     Browsed, Content, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select, USER_ID,
 };
-use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
+use quayline_store::{Clock as _, RollBack, Store, StoreError, SystemClock, expired_finding};
 use quayline_store_embedded::Settings;
 
 use super::{Missing, Opened, alone, from_hex, not_there, read_whole, stop};
@@ -254,10 +254,14 @@ fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<Exit, 
         Err(error) => return Err(stop(error)),
     };
     // The content is written before the message is removed; if that fails, the unit of work rolls back.
-    if args.json {
-        write_stdout(message.as_json(Content::Included, None).as_bytes())?;
-    } else {
-        write_stdout(&message.payload)?;
+    let written = match args.json {
+        true => write_stdout(message.as_json(Content::Included, None).as_bytes()),
+        false => write_stdout(&message.payload),
+    };
+    if let Err(error) = written {
+        // The message has no part in this failure.
+        unit.roll_back_as(RollBack::Ended);
+        return Err(error.into());
     }
     unit.commit().map_err(stop)?;
     Ok(Exit::Done)

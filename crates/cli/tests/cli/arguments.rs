@@ -507,14 +507,14 @@ fn a_full_disk_behind_standard_output_is_said() {
         --- stderr
         error[CLI-001]: standard output cannot be written: no space left on device
 
-        hint: make room, or send the output elsewhere with `-o`
+        hint: make room, or redirect standard output elsewhere
     "#]]);
     World::new().shell("\"$Q\" --help > /dev/full").check(expect![[r#"
         exit 2
         --- stderr
         error[CLI-001]: standard output cannot be written: no space left on device
 
-        hint: make room, or send the output elsewhere with `-o`
+        hint: make room, or redirect standard output elsewhere
     "#]]);
 }
 

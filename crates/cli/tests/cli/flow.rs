@@ -65,6 +65,60 @@ fn a_flow_is_checked_listed_shown_and_its_queues_are_defined() {
     "#]]);
 }
 
+/// The failure of the look at the folder counted as activity once a second, so the command never ended.
+#[test]
+fn a_file_that_cannot_be_moved_is_no_activity() {
+    let look = "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\ndone = \"gone/nowhere\"\ninterval = \"10ms\"\nsettle = \"0ms\"\n\
+                out = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n";
+    let world =
+        World::with([("flows/look.toml", look.as_bytes()), ("in/a.txt", b"hello"), ("gone", b"a file and no folder")]);
+    world.run("flow define").code(0);
+    let said = world.run("flow run --until-idle 3s").code(1).err();
+    assert!(said.contains("FLO-049") && said.contains("1 message received, 1 unit of work committed"), "{said}");
+    assert_eq!(world.run("queue get OUT").out(), "hello");
+}
+
+/// Messages of a group whose node had another name were in no queue, statistic or log.
+#[test]
+fn groups_of_a_renamed_node_give_a_warning() {
+    let flow = |node: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"{node}\"\n\
+             [node.{node}]\ntype = \"aggregate\"\ncount = \"2\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        )
+    };
+    let world = World::with([("flows/orders.toml", flow("group").as_bytes()), ("m", b"hello")]);
+    world.run("flow define").code(0);
+    world.run("queue put IN m").code(0);
+    assert!(!world.run("flow run --until-idle 300ms").code(0).err().contains("FLO-082"));
+    world.write("flows/orders.toml", flow("collect"));
+    let said = world.run("flow run --until-idle 10ms").code(0).err();
+    assert!(said.contains("warning[FLO-082]") && said.contains("at flow orders, node group"), "{said}");
+    world.write("flows/orders.toml", flow("group"));
+    world.run("queue put IN m").code(0);
+    assert!(!world.run("flow run --until-idle 300ms").code(0).err().contains("FLO-082"));
+    assert_eq!(world.run("queue get OUT").out(), "hello\nhello\n");
+}
+
+/// A full disk counted as a failure of the message, which was on the backout queue after the third.
+#[test]
+fn a_get_that_cannot_write_charges_no_message() {
+    let world = World::with([("m", b"hello".as_slice())]);
+    world.run("queue define IN").code(0);
+    world.run("queue define DEAD.LETTER").code(0);
+    world.run("queue put IN m").code(0);
+    for _ in 0..4 {
+        let said = world.shell("\"$Q\" queue get IN > /dev/full").code(2).err();
+        assert!(
+            said.contains("CLI-001") && said.contains("redirect standard output") && !said.contains("-o"),
+            "{said}"
+        );
+    }
+    assert!(world.run("queue browse IN").out().contains("backouts 0"));
+    assert_eq!(world.run("queue get IN").out(), "hello");
+}
+
 /// `flow` took `data` of the working folder and `serve` that of the project, so one project had two stores.
 #[test]
 fn flows_and_the_server_of_a_project_have_one_store() {

@@ -66,6 +66,38 @@ fn a_group_leaves_when_it_has_its_number_of_messages() {
     assert_eq!(kept(&world.store), 0);
 }
 
+/// Groups of a node with another name were in no queue, statistic or log.
+#[test]
+fn groups_whose_node_has_another_name_are_found() {
+    let world = World::new();
+    let (input, _out) = (world.queue("IN"), world.queue("OUT"));
+    let text = flow(0, "count = \"4\"");
+    let engine = world.engine(&text);
+    for (key, text) in [("a", "1"), ("b", "2"), ("b", "3")] {
+        world.put(&input, &part(key, text, false));
+    }
+    until("all units of work end", || ended(&engine) == (3, 0));
+    engine.drain();
+    let stranded = |text: Option<&str>| {
+        let engine = world.empty_engine(1);
+        text.into_iter().for_each(|text| engine.deploy(world.compile(text).expect("a flow")));
+        engine.warn_of_stranded(world.path());
+        let found = std::mem::take(&mut *world.said.failed.lock().expect("no panic"));
+        found.into_iter().map(|(finding, _)| finding.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(stranded(Some(&text)), [""; 0]);
+    let renamed = text.replace("\"group\"", "\"collect\"").replace("node.group", "node.collect");
+    let found = stranded(Some(&renamed));
+    assert_eq!(found.len(), 1, "{found:?}");
+    for part in ["FLO-082", "flow test, node group", "2 groups with 3 messages", "name the flow `test`"] {
+        assert!(found[0].contains(part), "{}", found[0]);
+    }
+    // The flow has another name or is gone. If the project has it, it may run elsewhere.
+    assert_eq!(stranded(None).len(), 1);
+    world.write("flows/test.toml", &text);
+    assert_eq!(stranded(None), [""; 0]);
+}
+
 #[test]
 fn a_condition_completes_a_group_as_a_json_array() {
     let world = World::new();

@@ -243,6 +243,60 @@ fn a_request_that_nobody_answers_is_done_with_204() {
     assert_eq!(engine.flows()[0].stats.rolled_back.load(Ordering::Relaxed), 0, "the unit of work committed");
 }
 
+/// A flow that answers requests, after other nodes that it gets.
+fn answering(address: SocketAddr, to: &str, nodes: &str) -> String {
+    let reply = |name: &str, status: u16| format!("[node.{name}]\ntype = \"reply\"\nstatus = {status}\n");
+    let sorry = if to.contains("sorry") || nodes.contains("sorry") { reply("sorry", 422) } else { String::new() };
+    let listen = format!("[node.listen]\ntype = \"http_input\"\nlisten = \"{address}\"\npath = \"/x\"\nout = {to}\n");
+    [listen, nodes.to_owned(), reply("ok", 200), sorry].concat()
+}
+
+/// The client got the first answer, and later ones vanished without a trace.
+#[test]
+fn a_second_answer_to_a_request_fails_and_one_after_a_failure_is_the_answer() {
+    let free = || std::net::TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let put = "[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n";
+    let fail = "[node.fail]\ntype = \"throw\"\ntext = \"no\"\n";
+    let tries = "[node.tries]\ntype = \"try\"\ntry = [\"put\", \"ok\", \"fail\"]\ncatch = \"sorry\"\n";
+    let parts = "[node.parts]\ntype = \"split\"\nby = \"line\"\nout = [\"put\", \"ok\"]\n";
+    for (to, nodes, content, status, committed) in [
+        ("\"tries\"", [tries, put, fail].concat(), "hi", 422, 1),
+        ("\"parts\"", [parts, put].concat(), "hi", 200, 1),
+        ("\"parts\"", [parts, put].concat(), "1\n2\n3\n", 500, 0),
+        ("[\"put\", \"ok\", \"sorry\"]", put.to_owned(), "hi", 500, 0),
+    ] {
+        let (world, address) = (World::new(), free());
+        let out = world.queue("OUT");
+        let flow = world.compile(&answering(address, to, &nodes)).expect("a flow");
+        let is_certain = flow.findings.iter().any(|finding| finding.code.0 == "FLO-081");
+        assert_eq!(is_certain, to.contains("sorry"), "{:?}", flow.findings);
+        let engine = world.empty_engine(1);
+        engine.deploy(flow);
+        let answer = crate::requests::post(address, &[], content);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        assert_eq!(out.facts().expect("facts").depth, committed, "{to} {content}");
+        assert_eq!(world.errors().contains("FLO-081"), status == 500, "{}", world.errors());
+    }
+}
+
+/// The file vanished from the folder, and nothing said where it was.
+#[test]
+fn a_file_that_fails_too_often_moves_with_a_warning() {
+    let world = World::new();
+    world.write("in/a.txt", "content");
+    let engine = world.engine(
+        "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\ninterval = \"10ms\"\nsettle = \"0ms\"\nout = \"fail\"\n\
+         [node.fail]\ntype = \"throw\"\ntext = \"no\"\n",
+    );
+    until("it is given up", || engine.flows()[0].stats.nodes[0].warnings.load(Ordering::Relaxed) == 1);
+    assert_eq!(read(&world, "in/failed/a.txt"), b"content");
+    let flows = engine.flows();
+    let warning = flows[0].stats.nodes[0].last_warning().expect("a warning").finding.to_string();
+    assert!(warning.contains("FLO-083") && warning.contains("in/a.txt failed 3 times"), "{warning}");
+    assert!(world.errors().contains("FLO-083"), "{}", world.errors());
+    assert_eq!(flows[0].stats.rolled_back.load(Ordering::Relaxed), 3);
+}
+
 /// A name that no file system accepts was kept with the unit of work and waited for ever.
 #[test]
 fn a_file_name_that_is_too_long_fails_the_message() {

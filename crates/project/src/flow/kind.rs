@@ -683,7 +683,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "HTTP content type of the answer. Default `application/octet-stream`",
             ),
         ],
-        help: "Answers the request: puts the message on the reply queue of the received message, or answers the HTTP request.",
+        help: "Answers the request: puts the message on the reply queue of the received message, or answers the HTTP request. An HTTP request gets one answer: a second `reply` fails (FLO-081). A `reply` that a failure leads to, such as after `catch`, takes the place of an answer from before the failure.",
     },
     NodeKind {
         name: "queue_output",
