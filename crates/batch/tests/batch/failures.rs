@@ -160,11 +160,11 @@ fn the_log_names_the_limit_that_is_reached() {
         let lines = log.lock();
         lines.iter().filter(|line| line.contains("reached")).cloned().collect::<Vec<_>>()
     };
-    assert_eq!(run("skip-limit=\"1\"", "skippable"), ["the skip-limit of 1 is reached: Bad: item 5"]);
+    assert_eq!(run("skip-limit=\"1\"", "skippable"), ["the skip-limit of 1 is reached at item 5: Bad: item 5"]);
     assert_eq!(run("retry-limit=\"1\"", "retryable"), ["the retry-limit of 1 is reached: Bad: item 2"]);
     assert_eq!(
         run("skip-limit=\"0\" retry-limit=\"0\"", "skippable retryable"),
-        ["the retry-limit of 0 is reached, and the skip-limit of 0 is reached: Bad: item 2"]
+        ["the retry-limit of 0 is reached, and the skip-limit of 0 is reached at item 2: Bad: item 2"]
     );
 }
 
