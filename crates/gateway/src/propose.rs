@@ -335,7 +335,7 @@ impl FileProposal {
             "\n[options]\ninitialize = \"initial\"           # absent members of a new record: spaces and zeros\n",
         );
         let hidden = Hidden { in_request: Vec::new(), in_response: Vec::new() };
-        let mut api = Api { text: String::new(), service: of.name, slides: slides(layout) };
+        let mut api = Api { text: String::new(), service: of.name, slides: slides(layout), hides: hides(layout) };
         api.head(of);
         api.operations(&key, &indexes);
         Ok(FileProposal { service: file(layout, of.from, &hidden, &provider), api: api.text })
@@ -483,7 +483,10 @@ fn members(layout: &Layout, key: &str) -> Result<Vec<String>, Findings> {
 struct Api<'a> {
     text: String,
     service: &'a str,
+    /// True if positions in the record depend on counters.
     slides: bool,
+    /// True if the record has bytes that no request shows.
+    hides: bool,
 }
 
 impl Api<'_> {
@@ -529,12 +532,26 @@ impl Api<'_> {
         }
         self.operation("read", "GET", &one, "", ("path", key));
         self.operation("insert", "POST", "/records", "", ("path", &[]));
-        self.operation("replace", "PUT", &one, "", ("path", key));
+        if self.slides && self.hides {
+            self.text.push_str(
+                "\n# No PUT and PATCH: requests do not show FILLER, and a table of varying length moves it.\n",
+            );
+        } else {
+            self.operation("replace", "PUT", &one, "", ("path", key));
+        }
         if !self.slides {
             self.operation("update", "PATCH", &one, "", ("path", key));
         }
         self.operation("delete", "DELETE", &one, "", ("path", key));
     }
+}
+
+/// Returns true if a record has bytes that no request shows: FILLER and slack.
+fn hides(layout: &Layout) -> bool {
+    layout.iter().any(|(_, field)| {
+        let is_filler = field.filler && field.redefines.is_none() && matches!(field.kind, FieldKind::Item(_));
+        is_filler || field.slack_before > 0 || field.stride > field.size
+    })
 }
 
 fn parameter(field: &str) -> String {

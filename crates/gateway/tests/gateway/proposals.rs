@@ -3,7 +3,10 @@
 use expect_test::{Expect, expect};
 use quayline_cobol::layout::Dialect;
 use quayline_core::Limits;
-use quayline_gateway::{ProgramHead, Proposal, Proposed, Service, layout_of, layout_of_parameters, service_table};
+use quayline_gateway::{
+    FileProposal, ProgramHead, Proposal, Proposed, ProposedFile, Service, layout_of, layout_of_parameters,
+    service_table,
+};
 
 /// Returns the proposal for a copybook, which compiles unchanged.
 #[track_caller]
@@ -212,4 +215,35 @@ fn a_program_with_several_parameters_is_proposed_from_its_source() {
         "#]],
     );
     assert!(layout_of_parameters(&path, &["NONE".to_owned()], &Dialect::GNUCOBOL, &Limits::default()).is_err());
+}
+
+/// A record whose length varies has no place for bytes that requests do not show, so an operation that replaces it would lose them.
+#[test]
+fn operations_that_would_lose_filler_are_not_proposed() {
+    let api = |element: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("order.cpy");
+        let copybook = format!(
+            "       01 R.\n          05 K PIC X(4).\n          05 N PIC 9.\n          05 LIN OCCURS 0 TO 4 DEPENDING ON N.\n             10 ITEM PIC X(3).\n             10 {element} PIC X(3).\n"
+        );
+        std::fs::write(&path, copybook).unwrap();
+        let layout = layout_of(&path, None, &Dialect::IBM, &Limits::default()).unwrap();
+        let from = Proposed {
+            copybook: "order.cpy",
+            record: None,
+            encoding: "ascii",
+            dialect: "ibm",
+            parameters: &[],
+            program: None,
+            source: None,
+        };
+        let of = ProposedFile { from, name: "ord", file: "ORD", key: "K", indexes: &[] };
+        FileProposal::new(&layout, of).unwrap().api
+    };
+    assert!(api("NOTE").contains("method = \"PUT\""));
+    assert!(
+        !api("FILLER").contains("method = \"PUT\"") && api("FILLER").contains("# No PUT and PATCH"),
+        "{}",
+        api("FILLER")
+    );
 }
