@@ -133,6 +133,11 @@ fn trimmed(text: &[u8], trim: Trim, justified: bool) -> core::ops::Range<usize> 
     let last = || text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
     match trim {
         Trim::Keep => 0..text.len(),
+        // The blanks in front are padding, and those at the end are not.
+        Trim::Nuls if justified => {
+            let end = text.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1);
+            first().min(end)..end
+        }
         Trim::Nuls => 0..text.iter().rposition(|b| !matches!(b, b' ' | 0)).map_or(0, |i| i + 1),
         Trim::Padding if justified => first()..text.len(),
         Trim::Padding => 0..last(),

@@ -373,6 +373,22 @@ fn trimming_by_policy() {
     );
     let record = [0xc1, 0, 0xc2, 0, 0x40, 0, 0, 0];
     assert_eq!(decode(&nuls, &record).as_deref(), Ok("{\"A\":\"A\\u0000B\",\"B\":\"\"}"));
+    // Text moved to the right has its padding in front. Blanks at its end were cut, and it moved when it was written back.
+    let right = plan(
+        "01 R.\n 05 A PIC X(6) JUSTIFIED RIGHT.",
+        &Interface::default(),
+        &Policies { trim: Trim::Nuls, ..Policies::default() },
+    );
+    for (record, text) in [
+        (&[0x40, 0x40, 0xc1, 0xf1, 0x40, 0x40], "A1  "),
+        (&[0x40, 0x40, 0xc1, 0xf1, 0, 0], "A1"),
+        (&[0, 0, 0, 0, 0, 0], ""),
+        (&[0x40, 0x40, 0x40, 0, 0, 0], ""),
+    ] {
+        assert_eq!(decode(&right, record), Ok(format!("{{\"A\":\"{text}\"}}")));
+    }
+    let record = [0x40, 0x40, 0xc1, 0xf1, 0x40, 0x40];
+    assert_eq!(encode(&right, &decode(&right, &record).unwrap()).as_deref(), Ok(&record[..]));
 }
 
 #[test]
