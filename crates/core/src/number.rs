@@ -134,6 +134,9 @@ fn keeps_number(text: &[u8], x: f64) -> bool {
     }
     // A float halfway between two numbers of so many digits gives the other one too, the one that was not rounded to: `1.63166046142578125` is
     // written as …12 here and as …13 by whoever looks for the shortest text.
+    if written(precision + 1).0.last() != Some(&b'5') {
+        return false;
+    }
     let (exact, power_of_ten) = written(DIGITS_MAX);
     let is_halfway = exact[precision + 1] == b'5' && exact[precision + 2..].iter().all(|digit| *digit == b'0');
     let mut up = exact[..=precision].to_vec();

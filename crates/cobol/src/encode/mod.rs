@@ -76,6 +76,10 @@ struct State {
     /// The documents lose the sign of a zero, so it is among the bytes to preserve.
     drops_zero_signs: bool,
     end: End,
+    /// For records of files: unions outside of tables with a selector, each with a node in one of its views.
+    choices: Vec<(u32, NodeId)>,
+    /// By union, whether the document has one of its views.
+    has_view: Vec<bool>,
     /// Views that the document has.
     views: Vec<Given>,
     null_views: Vec<NullView>,
@@ -199,6 +203,8 @@ impl RecordEncoder {
             lenient: false,
             drops_zero_signs: false,
             end: End::Storage,
+            choices: Vec::new(),
+            has_view: Vec::new(),
             views: Vec::new(),
             null_views: Vec::new(),
             null_nodes: Vec::new(),
@@ -229,6 +235,7 @@ impl RecordEncoder {
     pub fn of_files(plan: &RecordPlan) -> Self {
         let mut encoder = RecordEncoder::new(plan);
         encoder.state.end = End::View;
+        encoder.state.choices = views::choices(&plan.0);
         encoder
     }
 

@@ -4,11 +4,24 @@ use std::collections::HashSet;
 
 use quayline_core::{NodeId, Value};
 
-use super::{End, IsNull, State};
+use super::{IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
 use crate::plan::{ItemIndex, Plan, TargetKind};
 use crate::{FaultKind, OtherView, RecordFaults};
+
+/// Returns the unions outside of tables and other unions whose view a selector chooses, each with a node in one of its views.
+pub(super) fn choices(plan: &Plan) -> Vec<(u32, NodeId)> {
+    let mut nodes = vec![None; plan.unions.len()];
+    for (node, _) in plan.shape.iter() {
+        if let Some((union, _)) = plan.targets[node.index()].view {
+            nodes[union as usize].get_or_insert(node);
+        }
+    }
+    let unions = (0u32..).zip(&plan.unions).zip(nodes);
+    let chosen = unions.filter(|((_, of), _)| of.choice.is_some() && of.depth == 0 && of.inside.is_none());
+    chosen.filter_map(|((union, _), node)| Some((union, node?))).collect()
+}
 
 /// A view that a member of the document belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -178,18 +191,15 @@ impl State {
 
     /// Checks that each selector outside of tables chooses a view where the document has none: nobody could read the record of a file.
     fn check_choices(&mut self, plan: &Plan) {
-        for (union, of) in (0u32..).zip(&plan.unions) {
-            if of.choice.is_none()
-                || of.depth > 0
-                || of.inside.is_some()
-                || self.views.iter().any(|given| given.union == union)
-            {
-                continue;
-            }
-            let is_in = |node: &NodeId| plan.targets[node.index()].view.is_some_and(|(at, _)| at == union);
-            let Some(node) = plan.shape.iter().map(|(node, _)| node).find(is_in) else { continue };
+        self.has_view.clear();
+        self.has_view.resize(plan.unions.len(), false);
+        for given in &self.views {
+            self.has_view[given.union as usize] = true;
+        }
+        for at in 0..self.choices.len() {
+            let (union, node) = self.choices[at];
             let none = Given { union, view: 0, base: 0, selector_base: 0, node, around: (0, 0) };
-            if self.chosen_view(plan, &none).is_none() {
+            if !self.has_view[union as usize] && self.chosen_view(plan, &none).is_none() {
                 self.count_fault(plan, FaultKind::NoView, node, none.around);
             }
         }
@@ -200,7 +210,7 @@ impl State {
         if self.lenient {
             return;
         }
-        if self.end == End::View {
+        if !self.choices.is_empty() {
             self.check_choices(plan);
         }
         if self.views.is_empty() {
