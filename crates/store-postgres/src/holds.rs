@@ -1,5 +1,6 @@
 //! Locks and claims among processes: the requests of units of work, and the task that sends them to the database in order.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Bound;
@@ -369,6 +370,7 @@ impl Holder {
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut reaped = Instant::now();
         let mut paused: Vec<(Instant, FullKey)> = Vec::new();
+        let is_reaping = Cell::new(false);
         let mut under_way: FuturesUnordered<LocalBoxFuture<'_, ()>> = FuturesUnordered::new();
         loop {
             let mut steps = Vec::new();
@@ -381,9 +383,14 @@ impl Holder {
                 Some(()) = under_way.next() => None,
                 _ = tick.tick() => {
                     self.holds.listeners.wake_all();
-                    if reaped.elapsed() >= REAP {
+                    if reaped.elapsed() >= REAP && !is_reaping.replace(true) {
                         reaped = Instant::now();
-                        self.reap().await;
+                        // Beside the others, and not awaited alone: the connection stops reading at an answer of several parts that is not
+                        // taken, and the answer to this statement may come after one.
+                        under_way.push(Box::pin(async {
+                            self.reap().await;
+                            is_reaping.set(false);
+                        }));
                     }
                     None
                 }

@@ -2,13 +2,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use quayline_store::queue::{Message, QueueDefinition};
 use quayline_store::record_file::{By, FileChange, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
-use quayline_store::{Space, Store, StoreError};
+use quayline_store::{
+    Access, Clock, Engine as _, KeyRange, Page, PageLimit, Space, Store, StoreError, StoreLimits, SystemClock,
+};
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
 use crate::{Server, store};
@@ -117,6 +119,42 @@ pub(crate) fn a_queue_just_defined(server: &Server) {
     unit.commit().unwrap();
     drop(one);
     other.delete_queue("T").unwrap();
+}
+
+/// Answers of many parts, while the process looks for processes that have ended, as it does twice a second. It awaited the answer to that look alone:
+/// the connection stopped reading at an answer before it that nobody took, and all processes that use the database waited for ever.
+pub(crate) fn long_answers_beside_the_look_for_ended_processes(server: &Server) {
+    const ENTRIES: u32 = 400;
+    const SPACE: Space = Space(40);
+    let engine = Arc::new(server.empty("answers"));
+    let shared = engine.shared().expect("several processes may open it");
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Store::open(engine, clock, StoreLimits::default(), Access::Write).unwrap();
+    let mut unit = store.begin().unwrap();
+    for number in 0..ENTRIES {
+        unit.put(SPACE, &number.to_be_bytes(), vec![7; 2_000]).unwrap();
+    }
+    unit.commit().unwrap();
+    let (done, ended) = mpsc::channel();
+    for _ in 0..2 {
+        let (shared, done) = (Arc::clone(&shared), done.clone());
+        std::thread::spawn(move || {
+            let (begin, mut page) = (Instant::now(), Page::default());
+            let limit = PageLimit { entries: 1_000, bytes: 4 << 20 };
+            while begin.elapsed() < Duration::from_secs(3) {
+                shared.free_page(SPACE, KeyRange::ALL, None, limit, &mut page).unwrap();
+                assert_eq!(page.len(), ENTRIES as usize);
+            }
+            done.send(()).unwrap();
+        });
+    }
+    for _ in 0..2 {
+        if ended.recv_timeout(Duration::from_secs(30)).is_err() {
+            // An engine whose answers never come does not end.
+            std::mem::forget(store);
+            panic!("answers stopped coming");
+        }
+    }
 }
 
 /// Passes bytes on, and once, after a COMMIT went to the server, loses the connection before the answer.
