@@ -129,9 +129,8 @@ impl Check {
         !matches!(self, Check::Any | Check::AtMost(_) | Check::Internal | Check::Digit)
     }
 
-    /// Returns the check in an interchange of this syntax version.
-    pub(crate) fn in_syntax(self, version: &[u8]) -> Self {
-        let is_4 = version == b"4";
+    /// Returns the check in an interchange of syntax version 4, or of an earlier one.
+    pub(crate) fn in_syntax(self, is_4: bool) -> Self {
         match self {
             Check::Internal if !is_4 => Check::AtMost(INTERNAL_MAX.0),
             Check::NameBefore4(most) if is_4 => Check::AtMost(most),

@@ -238,32 +238,32 @@ impl EnvelopePass<'_> {
     }
 
     fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
+        // What is the same for each field is found once: interchanges of small messages have a header for every ten segments.
+        let interchange = &self.envelope.interchange.header;
+        let is_edifact = standard == Standard::Edifact;
+        let is_syntax_4 = is_edifact && &interchange.component(1, 2)[..] == b"4";
+        // Lengths count characters.
+        let has_byte_characters =
+            is_edifact && matches!(CharacterSet::of(&interchange.component(1, 1)), Some(CharacterSet::Iso8859(_)));
+        let header = &self.envelope.level(level).header;
+        // A separator may be a control character, as the other three delimiters may. A line end would also end segments.
+        let separates = header.delimiters().repetition.is_some_and(|byte| !matches!(byte, b'\r' | b'\n'));
+        let (elements, has_controls) = (header.segment().len(), header.has_controls());
         for field in header_fields(standard, level) {
-            let envelope = &*self.envelope;
-            let interchange = &envelope.interchange.header;
+            let is_absent = field.element > elements && !field.check.is_mandatory();
+            let is_any = matches!(field.check, Check::Any) && !has_controls;
+            if is_absent || is_any || separates && field.reference == "ISA11" {
+                continue;
+            }
             let header = match level {
-                Level::Interchange => interchange,
-                Level::Group => &envelope.group.header,
-                Level::Transaction => &envelope.transaction.header,
+                Level::Interchange => &self.envelope.interchange.header,
+                Level::Group => &self.envelope.group.header,
+                Level::Transaction => &self.envelope.transaction.header,
             };
-            // A separator may be a control character, as the other three delimiters may. A line end would also end segments.
-            let separates = header.delimiters().repetition.is_some_and(|byte| !matches!(byte, b'\r' | b'\n'));
-            if field.reference == "ISA11" && separates {
-                continue;
-            }
-            let is_absent = field.element > header.segment().len() && !field.check.is_mandatory();
-            if is_absent || matches!(field.check, Check::Any) && !header.has_controls() {
-                continue;
-            }
             let value = header.component(field.element, field.component);
-            let controls = value.iter().any(u8::is_ascii_control).then_some("text without control characters");
-            let check = match standard {
-                Standard::X12 => field.check,
-                Standard::Edifact => field.check.in_syntax(&interchange.component(1, 2)),
-            };
-            // Lengths count characters.
-            let has_byte_characters = standard == Standard::Edifact
-                && matches!(CharacterSet::of(&interchange.component(1, 1)), Some(CharacterSet::Iso8859(_)));
+            let controls =
+                (has_controls && value.iter().any(u8::is_ascii_control)).then_some("text without control characters");
+            let check = if is_edifact { field.check.in_syntax(is_syntax_4) } else { field.check };
             let text: Option<String> = (has_byte_characters && !value.is_ascii())
                 .then(|| value.iter().map(|byte| char::from(*byte)).collect());
             let measured = text.as_ref().map_or(&value[..], |text| text.as_bytes());

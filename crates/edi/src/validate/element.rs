@@ -48,8 +48,8 @@ pub(super) fn is_of_form(cell: &Cell, key: Key<'_>, numbers: Numbers, format: im
     let fits = cell.fits(key.bytes.len());
     match cell.form {
         Form::Text | Form::Binary => fits,
-        Form::Decimal => decimal_is_right(cell, key, numbers) && !has_odd_form(key.bytes, cell.min(), numbers),
-        Form::Integer => integer_is_right(cell, key) && !has_odd_form(key.bytes, cell.min(), numbers),
+        Form::Decimal => decimal_is_right(cell, key, numbers),
+        Form::Integer => integer_is_right(cell, key, numbers),
         Form::Date => fits && is_date(key.bytes),
         Form::Time => fits && is_time(key.bytes),
         Form::Letters => fits && is_letters(key.bytes),
@@ -86,22 +86,33 @@ fn word_is_digits(word: u64) -> bool {
 }
 
 #[inline(always)]
-fn integer_is_right(cell: &Cell, key: Key<'_>) -> bool {
+fn integer_is_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
     if is_digits(key) {
-        return cell.fits(key.bytes.len());
+        return digits_are_right(cell, key, numbers);
     }
     match key.bytes.split_first() {
-        Some((b'-', rest)) => !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) && cell.fits(rest.len()),
+        Some((b'-', rest)) => {
+            let fits = !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) && cell.fits(rest.len());
+            fits && number_form(key.bytes, cell.min(), numbers).is_none()
+        }
         _ => false,
     }
+}
+
+/// Returns true if a number of digits only has a length of its place, and no leading zeros that documents do not keep.
+#[inline(always)]
+fn digits_are_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
+    let is_plain = key.bytes[0] != b'0' || key.bytes.len() == 1;
+    cell.fits(key.bytes.len()) && (is_plain || number_form(key.bytes, cell.min(), numbers).is_none())
 }
 
 #[inline(always)]
 fn decimal_is_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
     if is_digits(key) {
-        return cell.fits(key.bytes.len());
+        return digits_are_right(cell, key, numbers);
     }
-    decimal_digits(key.bytes, numbers).is_some_and(|digits| cell.fits(digits))
+    let fits = decimal_digits(key.bytes, numbers).is_some_and(|digits| cell.fits(digits));
+    fits && !has_odd_form(key.bytes, cell.min(), numbers)
 }
 
 /// Returns the number of digits of a decimal in the form of the standard: a minus sign, digits, a decimal mark. In X12, an exponent may follow,
@@ -130,8 +141,7 @@ pub(super) fn decimal_digits(bytes: &[u8], Numbers { mark, standard }: Numbers) 
     (digits > 0 && ends).then_some(digits)
 }
 
-/// Returns true if a number has an exponent or leading zeros, which documents do not keep; both are rare.
-#[inline(always)]
+/// Returns true if a decimal has an exponent or leading zeros, which documents do not keep; both are rare.
 fn has_odd_form(bytes: &[u8], min: u32, numbers: Numbers) -> bool {
     let has_zero = || bytes.strip_prefix(b"-").unwrap_or(bytes).starts_with(b"0");
     let may_be_odd = bytes.len() > 1 && numbers.standard == Standard::X12 && (has_zero() || bytes.contains(&b'E'));
