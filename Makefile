@@ -34,7 +34,7 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (default 60) each
 	@scripts/fuzz.sh all $${FUZZ_SECONDS:-60}
 
 fmt: ## format the sources
-	@$(CARGO) fmt --all && $(CARGO) fmt --manifest-path fuzz/Cargo.toml
+	@$(CARGO) fmt --all
 
 install: ## build the command for use and copy it to PREFIX/bin (default /usr/local), stripped
 	@scripts/setup.sh demo

@@ -1,12 +1,7 @@
-//! One program for all fuzz targets: the environment variable `QUAYLINE_FUZZ_TARGET` names the target.
+//! Fuzz targets by name. A target is a file of `targets/` with a function `fuzz`, and a row in [`TARGETS`].
 //!
-//! A target is a file of `targets/` with a function `fuzz`, and a row in [`TARGETS`]. One program links once; sixteen spent minutes of
-//! every check on linking the same crates.
-#![no_main]
-
-use std::sync::OnceLock;
-
-use libfuzzer_sys::fuzz_target;
+//! Two programs run them. `tests/targets.rs`, part of every check, gives each target its seeds and edits of them, with the crates that all
+//! tests use. `main.rs` is libFuzzer, which follows coverage: `make fuzz` builds it with the compiler's coverage flags and `--cfg fuzzing`.
 
 #[path = "targets/amqp.rs"]
 mod amqp;
@@ -28,7 +23,7 @@ mod infer;
 mod json;
 #[path = "targets/map.rs"]
 mod map;
-#[path = "targets/shared/plans.rs"]
+#[path = "targets/plans.rs"]
 mod plans;
 #[path = "targets/record_decode.rs"]
 mod record_decode;
@@ -47,8 +42,11 @@ mod validate;
 #[path = "targets/xml.rs"]
 mod xml;
 
+/// A target: it takes any bytes, and a panic is a finding.
+pub type Target = fn(&[u8]);
+
 /// Every target by name.
-const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("amqp", amqp::fuzz),
     ("charset", charset::fuzz),
     ("copybook", copybook::fuzz),
@@ -69,15 +67,8 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("xml", xml::fuzz),
 ];
 
-/// Environment variable with the name of the target.
-const TARGET: &str = "QUAYLINE_FUZZ_TARGET";
-
-static RUN: OnceLock<fn(&[u8])> = OnceLock::new();
-
-fuzz_target!(|data: &[u8]| RUN.get_or_init(chosen)(data));
-
-fn chosen() -> fn(&[u8]) {
-    let name = std::env::var(TARGET).unwrap_or_default();
-    let target = TARGETS.iter().find(|(known, _)| *known == name);
-    target.unwrap_or_else(|| panic!("{TARGET}={name} names no target; scripts/fuzz.sh list prints them")).1
+/// The target with this name.
+#[must_use]
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
 }

@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t targets < <(sed -n 's|^    ("\(.*\)", .*::fuzz),$|\1|p' fuzz/main.rs)
+mapfile -t targets < <(sed -n 's|^    ("\(.*\)", .*::fuzz),$|\1|p' fuzz/lib.rs)
 wanted=${1:-all}
 seconds=${2:-60}
 case $wanted in
@@ -30,7 +30,7 @@ RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=1 -Clink-dead-co
 RUSTFLAGS=$(echo $RUSTFLAGS)
 export RUSTFLAGS
 # shellcheck disable=SC2086 # the flags are words
-cargo build ${CARGO_FLAGS:-} --locked --release --manifest-path fuzz/Cargo.toml --target "$host"
+cargo build ${CARGO_FLAGS:-} --locked --profile fuzz -p quayline-fuzz --features libfuzzer --target "$host"
 
 mkdir -p target/fuzz-failures
 
@@ -44,7 +44,7 @@ fuzz() {
   mkdir -p "$corpus"
   [ -d "fuzz/seeds/$target" ] && seeds=("fuzz/seeds/$target")
   log=$(mktemp)
-  if ! QUAYLINE_FUZZ_TARGET=$target "target/fuzz/$host/release/quayline-fuzz" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -seed="${FUZZ_SEED:-0}" \
+  if ! QUAYLINE_FUZZ_TARGET=$target "target/fuzz/$host/fuzz/quayline-fuzz" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -seed="${FUZZ_SEED:-0}" \
     -artifact_prefix="target/fuzz-failures/$target-" "$corpus" "${seeds[@]}" >"$log" 2>&1; then
     tail -n 60 "$log" >&2
     echo "fuzz $target: FAILED; the input is kept in target/fuzz-failures/" >&2

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Every check, in the order in which a person wants to hear of trouble. Prints each step with its elapsed time and what was skipped.
-#
-# FUZZ_SECONDS (default 5): how long each fuzz target runs.   FUZZ_SEED (default 1): of their inputs, so that two runs of this check
-# try the same ones; `make fuzz` tries others each time.   CARGO_FLAGS: added to every cargo call.
+# CARGO_FLAGS: added to every cargo call.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh test
 
 flags=${CARGO_FLAGS:-}
+# Incremental compilation makes a first build slower. A clone in which somebody has built with it keeps it.
+[ -d target/debug/incremental ] || export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 log=target/test-logs
 mkdir -p "$log"
 began=$SECONDS
@@ -43,14 +43,11 @@ printf 'rustc   %s\ncargo   %s\ncobc    %s\nmachine %s, %s cores\ncommit  %s\n' 
 # shellcheck disable=SC2086 # the flags are words
 {
   step "format" cargo fmt --all --check
-  step "format of fuzz targets" cargo fmt --manifest-path fuzz/Cargo.toml --check
   step "lints" cargo clippy $flags --workspace --all-targets -- -D warnings
   # Many tests wait for a process, a lease or a lock, so more of them run at once than there are cores.
   step "tests" cargo test $flags --workspace --no-fail-fast -- --show-output --test-threads $((2 * $(nproc)))
   RUSTDOCFLAGS="-D warnings" step "documents" cargo doc $flags --workspace --no-deps --document-private-items
   step "demo" scripts/demo.sh
-  export FUZZ_SEED=${FUZZ_SEED:-1}
-  step "fuzz targets" scripts/fuzz.sh all "${FUZZ_SECONDS:-5}"
 }
 
 # A test that cannot run prints `skipped: NAME: REASON`. Its runner counts it as passed, because a runner has only two results. This script counts it as

@@ -27,11 +27,12 @@ pub(crate) fn fuzz(data: &[u8]) {
     }
 }
 
-/// A folder of this process; the runs of `scripts/fuzz.sh` stand in the repository.
+/// A folder of this process.
 fn folder() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = PathBuf::from("target/fuzz-scratch").join(std::process::id().to_string());
+        let scratch = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/fuzz-scratch");
+        let folder = PathBuf::from(scratch).join(std::process::id().to_string());
         std::fs::create_dir_all(&folder).expect("a folder");
         folder
     })

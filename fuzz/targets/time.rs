@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 /// Targets whose own checks take linear time.
-const SUBJECTS: [(&str, fn(&[u8])); 10] = [
+const SUBJECTS: [(&str, crate::Target); 10] = [
     ("edi", crate::edi::fuzz),
     ("validate", crate::validate::fuzz),
     ("csv", crate::csv::fuzz),

@@ -32,8 +32,6 @@ pub mod condition {
     pub const INVALID_FIELD: &str = "amqp:invalid-field";
     /// An unsupported feature.
     pub const NOT_IMPLEMENTED: &str = "amqp:not-implemented";
-    /// The node was deleted.
-    pub const RESOURCE_DELETED: &str = "amqp:resource-deleted";
     /// The state does not allow this.
     pub const ILLEGAL_STATE: &str = "amqp:illegal-state";
     /// An operator ended the connection, or the server stops.

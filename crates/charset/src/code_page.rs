@@ -146,12 +146,6 @@ impl CodePage {
         self.from_unicode.byte(char)
     }
 
-    /// Returns the Unicode code point of each byte, [`UNASSIGNED`] if the page assigns none.
-    #[must_use]
-    pub fn to_unicode_table(&self) -> &[u16; 256] {
-        &self.to_unicode
-    }
-
     /// Returns a table that translates bytes to printable ASCII (0x20 to 0x7E), and all other bytes (control characters, letters beyond
     /// ASCII and unassigned bytes) to [`NOT_ASCII`]. A text is entirely printable ASCII if and only if no byte of its translation has the high bit.
     #[inline]

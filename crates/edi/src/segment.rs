@@ -139,12 +139,6 @@ impl<'a> Segment<'a> {
         self.delimiters
     }
 
-    /// Bytes from the beginning of the segment to that of an element.
-    #[must_use]
-    pub fn offset_of(&self, element: &Element<'_>) -> usize {
-        (element.start - self.start) as usize
-    }
-
     #[inline(always)]
     fn end(&self) -> u32 {
         *self.ends.last().expect("a segment has at least the end of its tag")

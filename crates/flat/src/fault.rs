@@ -150,19 +150,6 @@ impl FlatFault {
         }
     }
 
-    /// Returns whether the next row can be read or written; otherwise its start is unknown.
-    #[must_use]
-    pub fn next_row(&self) -> bool {
-        !matches!(
-            self.kind,
-            FlatFaultKind::EndlessRow { .. }
-                | FlatFaultKind::OpenQuote
-                | FlatFaultKind::KeyOrder { .. }
-                | FlatFaultKind::Groups { .. }
-                | FlatFaultKind::EndlessGroup { .. }
-        )
-    }
-
     /// The fault as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {

@@ -163,11 +163,6 @@ impl FlowStats {
         self.traced.begin(now_ms);
     }
 
-    /// Ends the recording that [`FlowStats::begin_trace`] started.
-    pub fn end_trace(&self) {
-        self.traced.end();
-    }
-
     /// Returns the steps of messages since the last call, and the number of steps dropped for lack of room.
     pub fn take_trace(&self, now_ms: u64) -> (Vec<TraceEvent>, u64) {
         self.traced.take(now_ms)

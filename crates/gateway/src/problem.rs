@@ -177,12 +177,6 @@ impl Problem {
         Problem::new(412, codes::PRECONDITION, format!("the condition of {name} is false"))
     }
 
-    /// The request line and headers are larger than their limit.
-    #[must_use]
-    pub fn headers_too_large() -> Problem {
-        Problem::new(431, codes::TOO_LARGE, "the request line and headers are larger than their limit, or too many")
-    }
-
     /// The request arrived too slowly.
     #[must_use]
     pub fn too_slow(limit_s: u64) -> Problem {

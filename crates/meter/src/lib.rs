@@ -31,8 +31,8 @@
 //! thread had none, CPU time passed like wall time. Otherwise the change also reads the thread's CPU clock (a system call, 100 to
 //! 500 ns). Phases therefore change once per batch of about [`BATCH_BYTES`], not per record: five changes take 3 µs at most, and a
 //! batch at 800 MB/s takes 330 µs, which is under 1 %. Steps of [documents](document()) divide a batch by time stamps of the processor, and take about
-//! 0.5 % of the CPU time. [`Totals::switches`] counts the changes, and `examples/meter_cost.rs` prints their cost on a machine. Counters are plain additions. A [`Histogram`] takes one addition to a fixed table per value;
-//! nothing here allocates per record.
+//! 0.5 % of the CPU time. [`Totals::switches`] counts the changes. Counters are plain additions. A [`Histogram`] takes one
+//! addition to a fixed table per value; nothing here allocates per record.
 //!
 //! Phases give the purpose of the time. [`Report::waits`] gives its use: on a processor, or waiting for one, for a device, a commit or another
 //! thread. The kernel counts waits for a processor by thread, so a lane reads them only when it begins and ends.

@@ -227,18 +227,6 @@ impl Report {
         per(self.counters.records as f64, self.wall)
     }
 
-    /// Returns the input rate in megabytes (10^6 bytes) a second of the run's wall time.
-    #[must_use]
-    pub fn mb_in_per_s(&self) -> Option<f64> {
-        per(self.counters.bytes_in as f64 / 1e6, self.wall)
-    }
-
-    /// Returns the output rate in megabytes (10^6 bytes) a second of the run's wall time.
-    #[must_use]
-    pub fn mb_out_per_s(&self) -> Option<f64> {
-        per(self.counters.bytes_out as f64 / 1e6, self.wall)
-    }
-
     /// Returns the CPU time of the process per record, including refused records.
     #[must_use]
     pub fn cpu_per_record(&self) -> Option<Duration> {
