@@ -173,7 +173,7 @@ pub fn report(
     for path in [&input, &output] {
         let _ = std::fs::remove_file(path);
     }
-    let (case_study, is_within) = crate::partner_study::report(this, folder, PEAK_MAX, say)?;
+    let (case_study, is_within) = crate::partner_study::report(this, folder, (PEAK_MAX, max_bytes), say)?;
     sections.push(case_study);
     sections.push(crate::partner_study::switches::report(quayline, this, folder, max_bytes, say)?);
     if !is_within {

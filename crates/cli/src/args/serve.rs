@@ -386,7 +386,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// Arguments of `quayline measure translate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MeasureTranslateArgs {
-    /// Largest input in megabytes; the study goes up to 2048 [default: no limit]
+    /// Largest input in megabytes; the study goes up to 2048, and its case study to 82 [default: no limit]
     #[arg(long, value_name = "MB")]
     pub(crate) megabytes_max: Option<u64>,
     /// Folder in which the run creates one for its data (twice the largest input) and removes it [default: the system's for temporary files]

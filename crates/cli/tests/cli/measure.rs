@@ -57,7 +57,7 @@ fn a_baseline_is_read_before_the_run() {
     assert!(world.files().is_empty(), "{:?}", world.files());
 }
 
-/// The case study needs no large input, so it runs for every size of the other inputs.
+/// The case study runs for every size of the other inputs, at least with its fewest messages.
 #[test]
 fn the_study_of_a_translator_has_the_case_study() {
     let world = World::new();

@@ -272,7 +272,7 @@ fn a_large_transaction_takes_little_memory() {
 
 #[test]
 fn interchanges_resume_at_every_step() {
-    let data = interchanges(5_500, 700);
+    let data = interchanges(3_000, 700);
     check(&kit_of(&data, edi(), jsonl(), 1), Unsynced::Kept);
     check(&kit_of(&data, edi(), to_edi(), 2), Unsynced::Garbage);
 }

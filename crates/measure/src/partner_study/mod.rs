@@ -191,6 +191,10 @@ fn bounded(durability: Durability) -> Settings {
 
 /// Number of messages of each thread in a report, by durability. Each kind alone has as many as the mix has of all.
 const MESSAGES: [(&str, usize); 2] = [("buffered", 10_000), ("sync", 5_000)];
+/// Bytes of one, for the limit of a report's inputs.
+const MESSAGE_BYTES: u64 = 2_048;
+/// Whatever that limit, each thread has so many.
+const MESSAGES_MIN: usize = 10 * UNIT;
 
 /// Figures of one process.
 struct Figures {
@@ -202,16 +206,17 @@ struct Figures {
 }
 
 /// Prints the results of the mix and of each kind alone at both durabilities, with those of the study and the sync rate of the disk. Each row has its own
-/// process. Returns them as a section, and whether memory stays within its limit.
+/// process, and its threads together at most `max_bytes` of messages. Returns the rows as a section, and whether memory stays within its limit.
 ///
 /// # Errors
 /// A process does not end with 0, or the folder cannot be written.
 pub(crate) fn report(
     this: &Path,
     folder: &Path,
-    peak_max: u64,
+    (peak_max, max_bytes): (u64, u64),
     say: &mut dyn FnMut(&str),
 ) -> Result<(Section, bool), String> {
+    let most = usize::try_from(max_bytes / (THREADS as u64 * MESSAGE_BYTES)).unwrap_or(usize::MAX).max(MESSAGES_MIN);
     say(&format!(
         "\ncase study: XML of 2 KB, 65 % to EDI at once, 25 % to EDI in envelopes that wait, 10 % to flat files; {PARTNERS} partners, {THREADS} threads, a store with 8 MB of changes and 4 MB of cache in memory\n  \
          the floor is one sync of the disk for each unit of {UNIT} messages; units that share a sync exceed it; each kind alone follows its mix\n  \
@@ -225,7 +230,7 @@ pub(crate) fn report(
             #[expect(clippy::cast_precision_loss, reason = "figures for people")]
             let floor = bare_syncs(folder)? * UNIT as f64;
             let Figures { messages, rate, cpu_us, peak_mib, is_within } =
-                measured(this, folder, (durability, mix, messages), peak_max)?;
+                measured(this, folder, (durability, mix, messages.min(most)), peak_max)?;
             good &= is_within;
             say(&format!(
                 "  {:<11}{messages:>9.0}{rate:>11.0}{floor:>11.0}{:>10.3}{:>14.0}{cpu_us:>10.1}{peak_mib:>9.1}   {}{}",

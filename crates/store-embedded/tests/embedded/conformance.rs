@@ -30,20 +30,40 @@ fn the_engine_passes_every_check() {
     }
 }
 
+/// Sequences of each kind; each test has 5,000, and all together 20,000.
+const SEQUENCES: u64 = 5_000;
+
+fn busy() -> Settings {
+    Settings { work: Work::Background, apply_interval_ms: 1, ..small() }
+}
+
+fn answers_as_the_model(limits: StoreLimits, seed: u64, run: fn(&Store, u64, u64) -> Result<(), String>) {
+    let found = run(&store_with(busy(), limits), seed, SEQUENCES);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+}
+
 #[test]
-fn generated_sequences_answer_as_the_model_does() {
-    let busy = Settings { work: Work::Background, apply_interval_ms: 1, ..small() };
-    let found = conformance::run_sequences(&new_store(busy), 2, 10_000);
-    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+fn generated_sequences_of_files_answer_as_the_model_does() {
+    answers_as_the_model(StoreLimits::default(), 2, conformance::run_sequences);
+}
+
+#[test]
+fn generated_sequences_of_two_units_answer_as_the_model_does() {
     let limits = StoreLimits { lock_wait_ms_max: 0, ..StoreLimits::default() };
-    let found = conformance::run_unit_sequences(&store_with(busy, limits), 4, 10_000);
-    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
-    // Content has four bytes: with the second length, all of it is in parts.
-    for message_part_bytes in [4, 3] {
-        let limits = StoreLimits { message_part_bytes, ..StoreLimits::default() };
-        let found = conformance::run_queue_sequences(&store_with(busy, limits), 3, 10_000);
-        assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
-    }
+    answers_as_the_model(limits, 4, conformance::run_unit_sequences);
+}
+
+#[test]
+fn generated_sequences_of_messages_answer_as_the_model_does() {
+    let limits = StoreLimits { message_part_bytes: 4, ..StoreLimits::default() };
+    answers_as_the_model(limits, 3, conformance::run_queue_sequences);
+}
+
+/// Content has four bytes: all of it is in parts.
+#[test]
+fn generated_sequences_of_messages_in_parts_answer_as_the_model_does() {
+    let limits = StoreLimits { message_part_bytes: 3, ..StoreLimits::default() };
+    answers_as_the_model(limits, 3, conformance::run_queue_sequences);
 }
 
 #[test]
