@@ -270,15 +270,17 @@ impl LockTable {
         locks_max: usize,
     ) -> Result<Acquired, StoreError> {
         self.has_waited(unit);
-        match self.acquire_here(unit, key, 0, locks_max) {
-            Err(StoreError::LockTimeout { .. }) => {}
-            other => return other,
-        }
-        let mut inner = self.inner.lock();
-        // The lock may have been freed since; then the second attempt gets it.
-        let Some(holder) = inner.holders.get(key).copied() else {
-            drop(inner);
-            return self.acquire_here(unit, key, 0, locks_max);
+        let (mut inner, holder) = loop {
+            match self.acquire_here(unit, key, 0, locks_max) {
+                Err(StoreError::LockTimeout { .. }) => {}
+                other => return other,
+            }
+            let inner = self.inner.lock();
+            // A lock that was freed since may be taken again before the next attempt. A task waits only for a holder that is there while its waker is
+            // registered, because nobody else would wake it.
+            if let Some(holder) = inner.holders.get(key).copied() {
+                break (inner, holder);
+            }
         };
         if inner.would_close_a_circle(unit, holder) {
             self.usage.deadlocked(key.space());
@@ -366,5 +368,39 @@ impl Inner {
             at = *next;
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
+
+    use super::*;
+    use crate::Space;
+
+    /// A lock that was freed and taken again between the two attempts of a task left no waker: the task slept for ever.
+    #[test]
+    fn a_task_that_does_not_get_a_lock_is_woken_when_it_is_free() {
+        let table = LockTable::new(&Arc::default(), None);
+        let key = FullKey::new(Space(1), b"k");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (table, key) = (&table, &key);
+                scope.spawn(move || {
+                    let parked = Arc::new(Parked::default());
+                    let waker = Waker::from(Arc::clone(&parked));
+                    for round in 0..3_000_000 {
+                        let unit = UnitId(round * 4 + thread);
+                        while table.acquire_or_wake(unit, key, Reads::Nothing, &waker, 8).is_err() {
+                            let limit = Instant::now() + Duration::from_secs(20);
+                            parked.wait_until(limit);
+                            assert!(Instant::now() < limit, "nobody woke unit {unit:?}");
+                        }
+                        table.release(unit, [key], []);
+                    }
+                });
+            }
+        });
+        assert_eq!(table.len(), 0);
     }
 }
