@@ -37,7 +37,7 @@ pub enum Family {
     Ascii,
 }
 
-/// Code point of an unassigned byte in [`CodePage::to_unicode_table`].
+/// Code point of an unassigned byte in the tables of pages.
 pub const UNASSIGNED: u16 = 0xfffd;
 
 /// Value of every byte that is not printable ASCII in [`CodePage::ascii_table`].
