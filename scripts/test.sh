@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh test
 
 flags=${CARGO_FLAGS:-}
-# Incremental compilation makes a first build slower. A clone in which somebody has built with it keeps it.
+# Incremental compilation makes a first build slower. If earlier builds in this clone were incremental, this one is too.
 [ -d target/debug/incremental ] || export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 log=target/test-logs
 mkdir -p "$log"

@@ -1,5 +1,5 @@
-//! Each fuzz target with its seeds and edits of them, as a part of every check: the same inputs in the same order in each run, for at
-//! most two seconds a target. `make fuzz` searches further, by coverage.
+//! Runs each fuzz target on its seeds and then, for about two seconds, on edited seeds. Every run uses the same inputs in the same order.
+//! `make fuzz` searches for more inputs with coverage.
 
 use std::fmt;
 use std::path::Path;
@@ -11,13 +11,13 @@ use proptest::sample::Index;
 use proptest::test_runner::{RngSeed, TestRunner};
 use quayline_fuzz::{TARGETS, target};
 
-/// Edited inputs of a target at most.
+/// Maximum number of edited inputs of a target.
 const CASES: u32 = 20_000;
-/// After this time no further edited input runs.
+/// Time after which a target gets no more edited inputs.
 const ENOUGH: Duration = Duration::from_secs(2);
-/// However long they take, so many edited inputs run.
+/// Minimum number of edited inputs of a target, even if they take longer than [`ENOUGH`].
 const CASES_AT_LEAST: u32 = 50;
-/// An input that takes longer is a finding, as it is for libFuzzer.
+/// Time limit for one input, the same as in `make fuzz`.
 const INPUT_TIME_MAX: Duration = Duration::from_secs(10);
 
 macro_rules! targets {
@@ -110,7 +110,7 @@ enum Edit {
         at: Index,
         len: usize,
     },
-    /// What stands at `from` once more at `at`.
+    /// Inserts a copy of the bytes at `from` at the place `at`.
     Copy {
         from: Index,
         len: usize,

@@ -385,8 +385,8 @@ impl Holder {
                     self.holds.listeners.wake_all();
                     if reaped.elapsed() >= REAP && !is_reaping.replace(true) {
                         reaped = Instant::now();
-                        // Beside the others, and not awaited alone: the connection stops reading at an answer of several parts that is not
-                        // taken, and the answer to this statement may come after one.
+                        // Polled with the other statements. tokio-postgres stops reading when nobody takes a long answer, and the answer to this
+                        // search may come after such an answer.
                         under_way.push(Box::pin(async {
                             self.reap().await;
                             is_reaping.set(false);

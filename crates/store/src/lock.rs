@@ -276,8 +276,8 @@ impl LockTable {
                 other => return other,
             }
             let inner = self.inner.lock();
-            // A lock that was freed since may be taken again before the next attempt. A task waits only for a holder that is there while its waker is
-            // registered, because nobody else would wake it.
+            // If the lock is free now, another unit may take it before the next attempt. The task may sleep only after its waker is registered
+            // while a unit holds the lock, because only the release of the lock wakes the task.
             if let Some(holder) = inner.holders.get(key).copied() {
                 break (inner, holder);
             }
@@ -373,12 +373,10 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
-
     use super::*;
     use crate::Space;
 
-    /// A lock that was freed and taken again between the two attempts of a task left no waker: the task slept for ever.
+    /// Regression: if a lock was freed and taken again between the two attempts of a task, the task slept forever without a registered waker.
     #[test]
     fn a_task_that_does_not_get_a_lock_is_woken_when_it_is_free() {
         let table = LockTable::new(&Arc::default(), None);

@@ -167,8 +167,8 @@ fn records_that_a_map_skips_are_in_the_job_log() {
     assert_eq!(said.matches("CNV-039: 1 record is of no record type").count(), 2, "{said}");
 }
 
-/// The processor filtered an empty line without a note, and `translate` made a document of it. An empty file of a folder still makes no item. Where
-/// records have a fixed length, an empty item is an error like any item that is too short.
+/// Regression: the processor dropped an empty line silently, although `translate` makes a document from it. An empty file in a folder is not an item.
+/// For records of fixed length, an empty item is an error, as is every item that is too short.
 #[test]
 fn an_empty_record_goes_through_the_map() {
     let folder = tempfile::tempdir().unwrap();

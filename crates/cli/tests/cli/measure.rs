@@ -70,8 +70,10 @@ fn the_study_of_a_translator_has_the_case_study() {
         let row =
             text.lines().find(|line| line.trim_start().starts_with(durability)).unwrap_or_else(|| panic!("{text}"));
         let figures: Vec<f64> = row.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
-        let [_, rate, floor, by_floor, an_hour, _, peak, ..] = figures[..] else { panic!("{row}") };
+        let [messages, rate, floor, by_floor, an_hour, _, peak, ..] = figures[..] else { panic!("{row}") };
         assert!(figures.iter().all(|figure| *figure > 0.0), "{row}");
+        // The limit leaves each of the four threads its minimum of 640 messages.
+        assert_eq!(messages, 2_560.0, "{row}");
         // Each figure is rounded for people.
         assert!((rate / floor - by_floor).abs() < 0.01 && (an_hour / 3_600.0 - rate).abs() <= 1.0, "{row}");
         // The bound of 64 MB is that of a release: the code of a test's build is larger, and its pages count.

@@ -243,7 +243,7 @@ fn what_generated_maps_write_is_accepted() {
     assert!(tally.refused * 2 < tally.maps && tally.without_sample * 2 < tally.guides, "{tally:?}");
 }
 
-/// Of the imported guides, one of so many is tested in each run: `QUAYLINE_LAW_GUIDES=1` tests all, which takes minutes.
+/// Each run tests every fourth imported guide. `QUAYLINE_LAW_GUIDES=1` tests every guide, which takes minutes.
 const ONE_OF: usize = 4;
 
 /// Tests guides of the dictionaries that `scripts/dictionaries.sh` fetches.

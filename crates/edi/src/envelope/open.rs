@@ -238,7 +238,7 @@ impl EnvelopePass<'_> {
     }
 
     fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
-        // What is the same for each field is found once: interchanges of small messages have a header for every ten segments.
+        // Values that all fields share are computed once, because an interchange of small messages has a header for every ten segments.
         let interchange = &self.envelope.interchange.header;
         let is_edifact = standard == Standard::Edifact;
         let is_syntax_4 = is_edifact && &interchange.component(1, 2)[..] == b"4";

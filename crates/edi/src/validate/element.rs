@@ -99,7 +99,7 @@ fn integer_is_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
     }
 }
 
-/// Returns true if a number of digits only has a length of its place, and no leading zeros that documents do not keep.
+/// Returns true if a number that consists of digits has an allowed length and no leading zeros that a document would lose.
 #[inline(always)]
 fn digits_are_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
     let is_plain = key.bytes[0] != b'0' || key.bytes.len() == 1;

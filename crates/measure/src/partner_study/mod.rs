@@ -191,9 +191,9 @@ fn bounded(durability: Durability) -> Settings {
 
 /// Number of messages of each thread in a report, by durability. Each kind alone has as many as the mix has of all.
 const MESSAGES: [(&str, usize); 2] = [("buffered", 10_000), ("sync", 5_000)];
-/// Bytes of one, for the limit of a report's inputs.
+/// Size of a message in bytes. The limit on the inputs of a report counts messages with it.
 const MESSAGE_BYTES: u64 = 2_048;
-/// Whatever that limit, each thread has so many.
+/// Minimum number of messages of each thread, even if the limit on the inputs is lower.
 const MESSAGES_MIN: usize = 10 * UNIT;
 
 /// Figures of one process.

@@ -30,7 +30,7 @@ fn the_engine_passes_every_check() {
     }
 }
 
-/// Sequences of each kind; each test has 5,000, and all together 20,000.
+/// Number of sequences in each of the four tests.
 const SEQUENCES: u64 = 5_000;
 
 fn busy() -> Settings {
@@ -59,7 +59,7 @@ fn generated_sequences_of_messages_answer_as_the_model_does() {
     answers_as_the_model(limits, 3, conformance::run_queue_sequences);
 }
 
-/// Content has four bytes: all of it is in parts.
+/// The content of a message has four bytes, so a part length of three divides every message.
 #[test]
 fn generated_sequences_of_messages_in_parts_answer_as_the_model_does() {
     let limits = StoreLimits { message_part_bytes: 3, ..StoreLimits::default() };

@@ -202,7 +202,7 @@ fn sequence_count() -> u64 {
     asked.map_or(SEQUENCES, |count| count.parse().expect("QUAYLINE_POSTGRES_SEQUENCES is a number"))
 }
 
-/// 10,000 in all.
+/// The four runs have 10,000 sequences together.
 const SEQUENCES: u64 = 2_500;
 /// Threads that run sequences concurrently, each with separate files and queues, since the database takes most of the time.
 const SEQUENCE_THREADS: u64 = 8;

@@ -121,8 +121,8 @@ pub(crate) fn a_queue_just_defined(server: &Server) {
     other.delete_queue("T").unwrap();
 }
 
-/// Answers of many parts, while the process looks for processes that have ended, as it does twice a second. It awaited the answer to that look alone:
-/// the connection stopped reading at an answer before it that nobody took, and all processes that use the database waited for ever.
+/// Regression: twice a second, a process searches for processes that have ended. It polled only the answer to that search. A long answer ahead of it
+/// then blocked the connection, and every process that used the database waited forever.
 pub(crate) fn long_answers_beside_the_look_for_ended_processes(server: &Server) {
     const ENTRIES: u32 = 400;
     const SPACE: Space = Space(40);
@@ -150,7 +150,7 @@ pub(crate) fn long_answers_beside_the_look_for_ended_processes(server: &Server) 
     }
     for _ in 0..2 {
         if ended.recv_timeout(Duration::from_secs(30)).is_err() {
-            // An engine whose answers never come does not end.
+            // Dropping the store would wait for the blocked connection.
             std::mem::forget(store);
             panic!("answers stopped coming");
         }
