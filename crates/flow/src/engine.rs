@@ -17,6 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_store::{Clock, Store};
 use quayline_workload::{Kind, Workload};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::codes;
@@ -93,6 +94,8 @@ pub(crate) struct Deployed {
     pub(crate) slots: Vec<usize>,
     stopping: AtomicBool,
     wakers: Mutex<Vec<Option<Waker>>>,
+    /// Wakes what waits beside these tasks: pauses of units of work, and of a flow that does not run yet.
+    stopped: Notify,
     /// Threads that it was given to and that still run it.
     running: Mutex<usize>,
     ended: Condvar,
@@ -144,6 +147,7 @@ impl Deployed {
             wakers: Mutex::new(vec![None; slots.len()]),
             slots,
             stopping: AtomicBool::new(false),
+            stopped: Notify::new(),
             running: Mutex::new(0),
             ended: Condvar::new(),
             broken: Mutex::new(None),
@@ -173,6 +177,8 @@ impl Deployed {
         self.stopping.load(Ordering::Acquire)
     }
 
+    /// Keeps the waker of the task that runs the flow on a thread. The waker of a unit of work does not belong here: it would replace that of the task,
+    /// and wakes nothing after the unit ended.
     pub(crate) fn register(&self, thread: usize, waker: &Waker) {
         let mut wakers = self.wakers.lock();
         if !wakers[thread].as_ref().is_some_and(|known| known.will_wake(waker)) {
@@ -180,17 +186,21 @@ impl Deployed {
         }
     }
 
-    /// Waits, and says whether the flow is to stop.
-    pub(crate) async fn stopped_within(&self, pause: Duration, thread: usize) -> bool {
-        let stopped = std::future::poll_fn(|context| {
-            self.register(thread, context.waker());
-            if self.is_stopping() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-        });
+    /// Waits, and returns true if the flow is to stop.
+    pub(crate) async fn stopped_within(&self, pause: Duration) -> bool {
+        let stopped = async {
+            // It exists before the flag is read, so a stop in between wakes it, too.
+            let notified = self.stopped.notified();
+            if !self.is_stopping() {
+                notified.await;
+            }
+        };
         tokio::time::timeout(pause, stopped).await.is_ok()
     }
 
     fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.stopped.notify_waiters();
         let wakers: Vec<Waker> = self.wakers.lock().iter_mut().filter_map(Option::take).collect();
         wakers.into_iter().for_each(Waker::wake);
     }

@@ -261,7 +261,7 @@ impl<'p> Run<'p> {
 
     /// Waits, and says whether the flow is to stop.
     pub(crate) async fn stopped_within(&self, pause: Duration) -> bool {
-        self.stop.0.stopped_within(pause, self.stop.1).await
+        self.stop.0.stopped_within(pause).await
     }
 
     /// Opens a record file, or returns the one kept open according to the node.

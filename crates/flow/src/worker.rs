@@ -55,7 +55,7 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
         (workload, class)
     });
     let trading = if flow.file.nodes.iter().any(trades) {
-        let Some(trading) = opened(&deployed, &around, thread).await else { return };
+        let Some(trading) = opened(&deployed, &around).await else { return };
         Some(trading)
     } else {
         None
@@ -73,7 +73,7 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
                 run.failed(&failure);
             }
         }
-        if deployed.stopped_within(before_next, thread).await {
+        if deployed.stopped_within(before_next).await {
             return;
         }
         before_next = (before_next * 2).min(INPUT_PAUSE);
@@ -176,7 +176,7 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
 }
 
 /// Opens the partners of a flow, again and again while the store or their files cannot be used. `None` if the flow is stopped before.
-async fn opened(deployed: &Deployed, around: &Around, thread: usize) -> Option<Trading> {
+async fn opened(deployed: &Deployed, around: &Around) -> Option<Trading> {
     let flow = &*deployed.flow;
     let (clock, mut pause) = (&*around.clock, FIRST_PAUSE);
     let report = |findings: Findings| {
@@ -193,7 +193,7 @@ async fn opened(deployed: &Deployed, around: &Around, thread: usize) -> Option<T
             }
             Err(findings) => deployed.stats.begins(Some(report(findings))),
         }
-        if deployed.stopped_within(pause, thread).await {
+        if deployed.stopped_within(pause).await {
             return None;
         }
         pause = (pause * 2).min(INPUT_PAUSE);
