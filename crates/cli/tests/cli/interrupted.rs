@@ -264,7 +264,7 @@ fn ends_by(world: &World, command: &str, signal: &str, head: &str, unit: &str) {
             while write(&units) {}
         }
     });
-    std::thread::sleep(Duration::from_millis(700));
+    std::thread::sleep(Duration::from_millis(300));
     // A process that has read enough may have ended already.
     let _ =
         Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status().expect("kill runs");

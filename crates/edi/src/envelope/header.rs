@@ -9,7 +9,7 @@ use quayline_core::ByteOffset;
 use crate::delimiters::{Delimiters, Standard};
 use crate::level::Level;
 use crate::position::Position;
-use crate::segment::Segment;
+use crate::segment::{Element, Segment};
 use crate::state::{StateReader, StateWriter};
 
 /// One fact in a header.
@@ -145,29 +145,31 @@ impl Check {
 
     /// Returns the expected format if `value` does not have it.
     pub(crate) fn expected(self, value: &[u8]) -> Option<&'static str> {
-        let digits = value.iter().all(u8::is_ascii_digit);
+        let is_digits = || value.iter().all(u8::is_ascii_digit);
+        // No text has more characters than bytes.
+        let at_most_characters = |most: usize| value.len() <= most || characters(value) <= most;
         let within = |low: usize, high: usize| (low..=high).contains(&value.len());
         let (good, expected) = match self {
             Check::Any => (true, ""),
             Check::Present => (!value.is_empty(), "present"),
-            Check::Name(most) => (!value.is_empty() && characters(value) <= most, at_most(most)),
-            Check::AtMost(most) => (characters(value) <= most, at_most(most)),
-            Check::Internal => (characters(value) <= INTERNAL_MAX.1, at_most(INTERNAL_MAX.1)),
+            Check::Name(most) => (!value.is_empty() && at_most_characters(most), at_most(most)),
+            Check::AtMost(most) => (at_most_characters(most), at_most(most)),
+            Check::Internal => (at_most_characters(INTERNAL_MAX.1), at_most(INTERNAL_MAX.1)),
             // Without the syntax version, the check allows what one of the versions allows.
-            Check::NameBefore4(most) => (characters(value) <= most, at_most(most)),
-            Check::Agency(_) => (characters(value) <= AGENCY_MAX.1, at_most(AGENCY_MAX.1)),
+            Check::NameBefore4(most) => (at_most_characters(most), at_most(most)),
+            Check::Agency(_) => (at_most_characters(AGENCY_MAX.1), at_most(AGENCY_MAX.1)),
             Check::PresentBefore4 => (true, ""),
-            Check::Digit => (value.is_empty() || digits && within(1, 1), "one digit"),
+            Check::Digit => (value.is_empty() || within(1, 1) && is_digits(), "one digit"),
             Check::Text(2, 2) => (within(2, 2), "two characters"),
             Check::Text(3, 3) => (within(3, 3), "three characters"),
             Check::Text(1, 14) => (within(1, 14), at_most(14)),
             Check::Text(4, 9) => (within(4, 9), "four to nine characters"),
             Check::Text(low, high) => (within(low, high), "of the length that the standard gives"),
-            Check::Digits(3, 3) => (digits && within(3, 3), "three digits"),
-            Check::Digits(5, 5) => (digits && within(5, 5), "five digits"),
-            Check::Digits(9, 9) => (digits && within(9, 9), "nine digits"),
-            Check::Digits(1, 9) => (digits && within(1, 9), "one to nine digits"),
-            Check::Digits(low, high) => (digits && within(low, high), "of digits"),
+            Check::Digits(3, 3) => (within(3, 3) && is_digits(), "three digits"),
+            Check::Digits(5, 5) => (within(5, 5) && is_digits(), "five digits"),
+            Check::Digits(9, 9) => (within(9, 9) && is_digits(), "nine digits"),
+            Check::Digits(1, 9) => (within(1, 9) && is_digits(), "one to nine digits"),
+            Check::Digits(low, high) => (within(low, high) && is_digits(), "of digits"),
             Check::OneOf(characters) => {
                 let one = value.len() == 1 && characters.as_bytes().contains(&value[0]);
                 let expected = match characters {
@@ -182,8 +184,8 @@ impl Check {
             Check::Version => {
                 (matches!(value, [b'0', b'0', b'2'..=b'9', b'0', b'0'..=b'9']), "a version such as 00401 or 00501")
             }
-            Check::Date => (digits && is_date(value), "a date (YYMMDD or CCYYMMDD)"),
-            Check::Time => (digits && is_time(value), "a time (HHMM)"),
+            Check::Date => (is_digits() && is_date(value), "a date (YYMMDD or CCYYMMDD)"),
+            Check::Time => (is_digits() && is_time(value), "a time (HHMM)"),
         };
         (!good).then_some(expected)
     }
@@ -522,18 +524,37 @@ impl Header {
     /// Returns the data of a component without release characters and, for X12, without trailing spaces; empty if it is absent.
     #[must_use]
     pub fn component(&self, element: usize, component: usize) -> Cow<'_, [u8]> {
-        let segment = self.segment();
-        let Some(part) = segment.element(element).and_then(|element| element.component(component)) else {
-            return Cow::Borrowed(b"");
-        };
+        if self.marks.is_empty() {
+            return Cow::Borrowed(self.trimmed(self.span(element, component).unwrap_or_default()));
+        }
+        let part = self.segment().element(element).and_then(|element| element.component(component));
         let mut scratch = Vec::new();
-        let raw = part.raw();
-        let data = part.data(&mut scratch).bytes();
-        let data = if data.len() == raw.len() { Cow::Borrowed(raw) } else { Cow::Owned(data.to_vec()) };
-        match (self.delimiters.standard, data) {
-            (Standard::X12, Cow::Borrowed(data)) => Cow::Borrowed(data.trim_ascii_end()),
-            (Standard::X12, Cow::Owned(data)) => Cow::Owned(data.trim_ascii_end().to_vec()),
-            (Standard::Edifact, data) => data,
+        Cow::Owned(part.map_or(&b""[..], |part| self.value(&part, &mut scratch)).to_vec())
+    }
+
+    /// Returns a component of a header without release characters and line breaks. Building a [`Segment`] for it would cost more than the search, and
+    /// values of the headers are read for each message.
+    fn span(&self, element: usize, component: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(element)?;
+        let first = if element == 0 { 0 } else { self.ends[element - 1] + 1 };
+        let inside = self.parts.iter().copied().skip_while(|at| *at < first).take_while(|at| *at < end);
+        let mut separators = inside.filter(|at| self.text[*at as usize] == self.delimiters.component);
+        let mut start = first;
+        for _ in 0..component.checked_sub(1)? {
+            start = separators.next()? + 1;
+        }
+        Some(&self.text[start as usize..separators.next().unwrap_or(end) as usize])
+    }
+
+    /// Returns the data of a component as [`Header::component`] does, using `scratch` for one with release characters.
+    pub(crate) fn value<'s>(&self, part: &Element<'s>, scratch: &'s mut Vec<u8>) -> &'s [u8] {
+        self.trimmed(part.data(scratch).bytes())
+    }
+
+    fn trimmed<'v>(&self, value: &'v [u8]) -> &'v [u8] {
+        match self.delimiters.standard {
+            Standard::X12 => value.trim_ascii_end(),
+            Standard::Edifact => value,
         }
     }
 

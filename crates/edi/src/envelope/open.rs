@@ -248,25 +248,34 @@ impl EnvelopePass<'_> {
         let header = &self.envelope.level(level).header;
         // A separator may be a control character, as the other three delimiters may. A line end would also end segments.
         let separates = header.delimiters().repetition.is_some_and(|byte| !matches!(byte, b'\r' | b'\n'));
-        let (elements, has_controls) = (header.segment().len(), header.has_controls());
+        let segment = header.segment();
+        let (elements, has_controls) = (segment.len(), header.has_controls());
+        let (mut faults, mut scratch) = (Vec::new(), Vec::new());
+        // The fields are in the order of their elements and components, so one pass over the segment finds them all.
+        let mut rest = segment.elements();
+        let (mut components, mut element, mut component) = (None, 0, 0);
         for field in header_fields(standard, level) {
             let is_absent = field.element > elements && !field.check.is_mandatory();
             let is_any = matches!(field.check, Check::Any) && !has_controls;
             if is_absent || is_any || separates && field.reference == "ISA11" {
                 continue;
             }
-            let header = match level {
-                Level::Interchange => &self.envelope.interchange.header,
-                Level::Group => &self.envelope.group.header,
-                Level::Transaction => &self.envelope.transaction.header,
-            };
-            let value = header.component(field.element, field.component);
+            while element < field.element {
+                components = rest.next().map(|element| element.components());
+                (element, component) = (element + 1, 0);
+            }
+            let mut part = None;
+            while component < field.component {
+                part = components.as_mut().and_then(Iterator::next);
+                component += 1;
+            }
+            let value = part.map_or(&b""[..], |part| header.value(&part, &mut scratch));
             let controls =
                 (has_controls && value.iter().any(u8::is_ascii_control)).then_some("text without control characters");
             let check = if is_edifact { field.check.in_syntax(is_syntax_4) } else { field.check };
             let text: Option<String> = (has_byte_characters && !value.is_ascii())
                 .then(|| value.iter().map(|byte| char::from(*byte)).collect());
-            let measured = text.as_ref().map_or(&value[..], |text| text.as_bytes());
+            let measured = text.as_ref().map_or(value, |text| text.as_bytes());
             let Some(expected) = check.expected(measured).or(controls) else { continue };
             let name = field.reference;
             let error = if value.is_empty() {
@@ -276,7 +285,9 @@ impl EnvelopePass<'_> {
             };
             let place = |number: usize| u32::try_from(number).unwrap_or(0);
             let component = if standard == Standard::X12 { 0 } else { place(field.component) };
-            let at = at.element(place(field.element)).component(component);
+            faults.push((error, at.element(place(field.element)).component(component)));
+        }
+        for (error, at) in faults {
             self.fault(error, at);
         }
         self.check_widths(level, standard, at);

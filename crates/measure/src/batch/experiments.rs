@@ -312,7 +312,9 @@ impl<'w> Experiments<'w> {
     /// E6: measures checkpoint data by size, and data of which a checkpoint changes nothing or a few bytes.
     fn checkpoint_data(&self) -> Result<Section, String> {
         let mut rows = Vec::new();
-        let chunks_of = |bytes: usize| if bytes > 1_000_000 { 100 } else { 1_000 };
+        // A study of few records is a quick one, although most of the work here depends on the bytes.
+        let most_chunks = (self.base.records / 100).max(5);
+        let chunks_of = |bytes: usize| most_chunks.min(if bytes > 1_000_000 { 100 } else { 1_000 });
         for (bytes, paper) in BYTES {
             let records = chunks_of(bytes) * 10;
             let load = Load { records, items: 10, rows: Rows::None, checkpoint_bytes: bytes / 2, ..self.base };
