@@ -96,7 +96,7 @@ impl Server {
 
     /// Waits until an execution has ended.
     pub(crate) fn ended(&self, id: u64) -> Value {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_secs(180);
         loop {
             let shown = self.get(&format!("/batch/jobexecutions/{id}"));
             if !matches!(shown["batchStatus"].as_str(), Some("STARTING" | "STARTED" | "STOPPING")) {

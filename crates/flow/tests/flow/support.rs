@@ -15,7 +15,7 @@ use quayline_store::{Access, Clock, MemoryEngine, Store, StoreLimits, SystemCloc
 use tempfile::TempDir;
 
 /// Longest wait for anything, on a machine with other work.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Records the reports of flows.
 #[derive(Default)]
