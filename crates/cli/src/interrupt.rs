@@ -64,6 +64,42 @@ fn watch_signals(ends_now: Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
+/// Time for the parts of a server to end in order after a second signal, or after their time.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Bounds the end of a server. The process ends at the latest `drain` after the first signal, or at a second one, at least [`AGAIN_MIN`] later. Units of
+/// work in progress are then rolled back, as by a crash.
+pub(crate) fn bound_end(drain: Duration) -> io::Result<()> {
+    let (mut signals, sender) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        low_level::pipe::register(signal, sender.try_clone()?)?;
+    }
+    let ends = |why: &str, exit: Exit| -> ! {
+        std::thread::sleep(GRACE);
+        eprintln!("units of work in progress are rolled back: {why}");
+        low_level::exit(i32::from(exit.code()))
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let mut byte = [0];
+        if signals.read_exact(&mut byte).is_err() {
+            return;
+        }
+        let first = Instant::now();
+        loop {
+            let left = drain.saturating_sub(first.elapsed());
+            if left.is_zero() {
+                ends("they took longer than drain-seconds", Exit::Done);
+            }
+            // Without a limit, the next signal still ends the wait.
+            let _ = signals.set_read_timeout(Some(left));
+            if signals.read_exact(&mut byte).is_ok() && first.elapsed() >= AGAIN_MIN {
+                ends("a second signal came", Exit::Interrupted);
+            }
+        }
+    })?;
+    Ok(())
+}
+
 /// Standard input, whose reads a signal ends.
 pub(crate) struct Stdin(io::Stdin);
 

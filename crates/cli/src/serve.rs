@@ -105,6 +105,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     let workload = crate::workload::of_process(&config.workload);
     let listeners = config.listeners().into_iter().map(|(key, address)| (format!("serve.{key}"), address)).collect();
+    crate::interrupt::bound_end(config.drain()).map_err(|error| crate::store::unreadable(&root, &error))?;
     let early = EarlySignals::take(Exit::Interrupted.code().into()).ok().map(Arc::new);
     let flows = ServedFlows::start(&root, &folder, config.threads, &workload, listeners)?;
     // Flows have opened the store that queues, services and partners use too.

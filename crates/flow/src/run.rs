@@ -16,7 +16,7 @@ use quayline_partner::PendingFiles;
 use quayline_project::{FlowProperty, PropertyValue};
 use quayline_store::queue::{MessageId, Queue};
 use quayline_store::record_file::RecordFile;
-use quayline_store::{Clock, Store, StoreError, Unit};
+use quayline_store::{Clock, STO_DEADLOCK, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::compile::Flow;
@@ -139,6 +139,12 @@ pub(crate) enum Gives {
     To(usize, Parcel),
     Parts(Vec<core::ops::Range<usize>>, Rc<[u8]>),
     Try,
+}
+
+/// Returns true if the unit of work and another one waited for each other's locks. No node handles this: what the unit did before would be committed,
+/// and the other unit would wait for that. Instead, the unit is rolled back.
+pub(crate) fn is_conflict(failure: &Failure) -> bool {
+    failure.finding.code == STO_DEADLOCK
 }
 
 impl<'p> Run<'p> {
@@ -385,7 +391,7 @@ impl<'p> Run<'p> {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
-        if self.flow.file.nodes[input].wire("catch").is_empty() {
+        if self.flow.file.nodes[input].wire("catch").is_empty() || is_conflict(&failed) {
             return Err(failed);
         }
         self.handled(&failed);
@@ -459,6 +465,9 @@ impl<'p> Run<'p> {
         let located = failure.located(&self.name);
         self.traced_failure(at, &parcel, &located);
         self.stats.nodes[at].failed(self.clock.now_ms(), located);
+        if is_conflict(&failure) {
+            return Err(failure);
+        }
         if !node.wire("failure").is_empty() {
             self.handled(&failure);
             let parcel = Parcel { status: failure.status, failure: Some(Rc::new(failure)), ..parcel };

@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use quayline_core::{Findings, Severity};
 use quayline_store::queue::{GetWait, Message, MessageId, Persistence, Select};
-use quayline_store::{RollBack, STO_DEADLOCK, StoreError};
+use quayline_store::{RollBack, StoreError};
 use quayline_workload::{Kind, Workload};
 
 use crate::codes;
@@ -23,7 +23,7 @@ use crate::http::Outcome;
 use crate::input::{Claimed, Ended, Input, received};
 use crate::message::Parcel;
 use crate::pipes::Pipes;
-use crate::run::{Run, Work};
+use crate::run::{Run, Work, is_conflict};
 use crate::stats::{CpuPart, Timed};
 use crate::trading::{Trading, trades};
 
@@ -449,7 +449,7 @@ impl Run<'_> {
     /// Returns the number of conflicts of a message if `failure` is one: the unit of work and another one waited for each other's locks. Quayline
     /// processes the message again, and 0 means that this does not apply.
     fn conflicts(&self, failure: &Failure, id: &MessageId) -> u32 {
-        if failure.finding.code != STO_DEADLOCK {
+        if !is_conflict(failure) {
             return 0;
         }
         let mut known = self.conflicting.borrow_mut();

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use quayline_project::TomlFile;
@@ -98,7 +99,7 @@ pub struct ServeConfig {
     pub access_log: Option<String>,
     /// Seconds between looks at the files of definitions; 0 never looks, and SIGHUP or the admin listener reload. Default 2.
     pub reload_seconds: Option<u64>,
-    /// Seconds that requests in progress may take when the server stops. Default 30.
+    /// Seconds that work in progress may take when the server stops. Default 30.
     pub drain_seconds: Option<u64>,
     /// Point at which a unit of work counts as done in the server's store. Default `sync`.
     pub durability: Option<StoreDurability>,
@@ -210,6 +211,12 @@ struct Whole {
 }
 
 impl ServeConfig {
+    /// Returns the time for work in progress when the server stops: `drain-seconds`, 30 by default.
+    #[must_use]
+    pub fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_seconds.unwrap_or(30))
+    }
+
     /// Reads `quayline.toml` from a project's folder. Without the file, all settings have their defaults. Relative paths begin at the folder.
     ///
     /// # Errors

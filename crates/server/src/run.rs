@@ -399,7 +399,7 @@ async fn take_connections(
 
 /// Waits for connections to end, as long as the settings say.
 async fn drain(thread: &Rc<Thread>) {
-    let limit = Duration::from_secs(thread.shared.config.drain_seconds.unwrap_or(30));
+    let limit = thread.shared.config.drain();
     let ended = async {
         while thread.shared.connections.open() > 0 && !thread.shared.hurried.load(Ordering::Relaxed) {
             tokio::time::sleep(Duration::from_millis(10)).await;

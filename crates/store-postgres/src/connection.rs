@@ -1,5 +1,6 @@
 //! Opening of connections.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -42,7 +43,15 @@ pub(crate) async fn connect(
     if let Some(password) = &database.password {
         config.password(password);
     }
-    let (client, mut connection) = config.connect(Maker(tls)).await.map_err(|error| failed(name, "opened", &error))?;
+    // The driver's own limit does not contain TLS and the login.
+    let limit = database.connect_timeout;
+    let connected = tokio::time::timeout(limit, config.connect(Maker(tls))).await.map_err(|_| StoreError::Io {
+        file: name.to_string(),
+        action: "opened",
+        kind: ErrorKind::TimedOut,
+        why: format!("the server did not answer within {} s", limit.as_secs()),
+    })?;
+    let (client, mut connection) = connected.map_err(|error| failed(name, "opened", &error))?;
     let of = Arc::clone(name);
     tokio::task::spawn_local(async move {
         let ended = loop {

@@ -57,6 +57,42 @@ impl PostgresEngine {
     /// # Errors
     /// [`StoreError::InUse`] if a process of an earlier version has it open; [`StoreError::Version`]; [`StoreError::Io`] with the error.
     pub fn open(database: Endpoint) -> Result<Self, StoreError> {
+        PostgresEngine::open_for(database, Purpose::Work)
+    }
+
+    /// Opens a database to restore a save into it, without other processes. [`Self::begin_restore`] comes next.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] if another process uses the store; otherwise as [`Self::open`].
+    pub fn open_to_restore(database: Endpoint) -> Result<Self, StoreError> {
+        PostgresEngine::open_for(database, Purpose::Restore)
+    }
+
+    /// Returns true if a restore into this database began and did not end.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn is_restoring(&self) -> Result<bool, StoreError> {
+        Ok(truth(&self.query(sql::IS_RESTORING.to_owned(), Vec::new())?))
+    }
+
+    /// Removes all entries and marks the store: it cannot be opened before [`Self::end_restore`].
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn begin_restore(&self) -> Result<(), StoreError> {
+        self.ask(|answer| Wish::Maintain { text: sql::RESTORE_BEGINS, answer })
+    }
+
+    /// Removes the mark, after all entries are stored.
+    ///
+    /// # Errors
+    /// Errors of the database.
+    pub fn end_restore(&self) -> Result<(), StoreError> {
+        self.ask(|answer| Wish::Maintain { text: sql::RESTORE_ENDS, answer })
+    }
+
+    fn open_for(database: Endpoint, purpose: Purpose) -> Result<Self, StoreError> {
         let name: Arc<str> = format!("the database {}", database.database).into();
         let shared = Arc::new(State::default());
         let (wishes, received) = unbounded_channel();
@@ -67,7 +103,7 @@ impl PostgresEngine {
                 let done = runtime().map(|runtime| {
                     let local = tokio::task::LocalSet::new();
                     local.block_on(&runtime, async {
-                        match sessions(database, name, &shared).await {
+                        match sessions(database, name, &shared, purpose).await {
                             Ok(connections) => {
                                 // The one that opens waits for this.
                                 let _ = opened.send(Ok(Arc::clone(&connections.holds)));
@@ -187,15 +223,33 @@ async fn register(writes: &Session) -> Result<(i32, u16, u64), StoreError> {
 }
 
 /// Opens the three connections: one for commits, one for reads, one for locks and claims.
-async fn sessions(database: Endpoint, name: Arc<str>, shared: &Arc<State>) -> Result<Connections, StoreError> {
+/// Reason to open the database.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Purpose {
+    /// To use the store, beside other processes.
+    Work,
+    /// To restore a save.
+    Restore,
+}
+
+async fn sessions(
+    database: Endpoint,
+    name: Arc<str>,
+    shared: &Arc<State>,
+    purpose: Purpose,
+) -> Result<Connections, StoreError> {
     let lost = || Some(Arc::clone(shared));
     let writes = connect(&database, &name, None, lost()).await?;
-    if !truth(&writes.query(sql::LOCK, &[]).await?) {
+    let lock = if purpose == Purpose::Restore { sql::LOCK_ALONE } else { sql::LOCK };
+    if !truth(&writes.query(lock, &[]).await?) {
         return Err(StoreError::InUse { folder: name.to_string() });
     }
     writes.run("BEGIN").await?;
     migrate(&writes, &name).await?;
     writes.run("COMMIT").await?;
+    if purpose == Purpose::Work && truth(&writes.query(sql::IS_RESTORING, &[]).await?) {
+        return Err(StoreError::UnfinishedRestore { store: name.to_string() });
+    }
     let position = integer(&writes.query(sql::META, &[&"position"]).await?);
     shared.visible.store(u64::try_from(position).unwrap_or(0), Ordering::SeqCst);
     let (wish, hold_wishes) = unbounded_channel();

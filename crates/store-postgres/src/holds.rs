@@ -383,6 +383,10 @@ impl Holder {
                 Some(()) = under_way.next() => None,
                 _ = tick.tick() => {
                     self.holds.listeners.wake_all();
+                    if self.holds.state.healthy().is_err() {
+                        // No notification comes any more. Gets that wait look again, and report the loss.
+                        self.heard("*");
+                    }
                     if reaped.elapsed() >= REAP && !is_reaping.replace(true) {
                         reaped = Instant::now();
                         // Polled with the other statements. tokio-postgres stops reading when nobody takes a long answer, and the answer to this

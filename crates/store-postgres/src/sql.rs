@@ -36,6 +36,14 @@ pub(crate) const SCHEMA: &str = "CREATE SCHEMA IF NOT EXISTS quayline";
 pub(crate) const META: &str = "SELECT value FROM quayline.meta WHERE name = $1";
 /// Versions before 2 hold this lock alone, since they know nothing of other processes. Its number is \"quayline\" as bytes.
 pub(crate) const LOCK: &str = "SELECT pg_try_advisory_lock_shared(8175558129219530341)";
+/// A restore has the same lock alone, so that no process works in a store that has only a part of the save.
+pub(crate) const LOCK_ALONE: &str = "SELECT pg_try_advisory_lock(8175558129219530341)";
+/// The mark stays if the restore does not end. The next restore removes what is there.
+pub(crate) const RESTORE_BEGINS: &str = "\
+TRUNCATE quayline.entries;
+INSERT INTO quayline.meta VALUES ('restoring', 1) ON CONFLICT DO NOTHING";
+pub(crate) const RESTORE_ENDS: &str = "DELETE FROM quayline.meta WHERE name = 'restoring'";
+pub(crate) const IS_RESTORING: &str = "SELECT EXISTS (SELECT FROM quayline.meta WHERE name = 'restoring')";
 
 /// Classes of the locks that live processes hold: their number, and the slot of their stamps.
 pub(crate) const PROCESS_CLASS: i32 = 0x716c_0001;

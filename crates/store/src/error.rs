@@ -71,6 +71,12 @@ pub enum StoreError {
         /// Expected and found values.
         what: String,
     },
+    /// A restore into a database did not end.
+    #[error("{store} holds only a part of a save, because a restore into it did not end")]
+    UnfinishedRestore {
+        /// The store.
+        store: String,
+    },
     /// A save in parts did not end.
     #[error("the save is not complete: it has {parts} finished parts")]
     UnfinishedSave {
@@ -292,6 +298,9 @@ pub enum StoreError {
     },
 }
 
+/// Begin of the name of a store in a database, in the place of a file.
+const DATABASE: &str = "the database ";
+
 /// The medium failed.
 pub const STO_IO: Code = Code("STO-001");
 /// The store is poisoned.
@@ -358,6 +367,8 @@ pub const STO_QUEUE_IN_USE: Code = Code("STO-035");
 pub const STO_FILE_IN_USE: Code = Code("STO-040");
 /// A load met a key that exists.
 pub const STO_NOT_EMPTY: Code = Code("STO-041");
+/// A restore did not end.
+pub const STO_RESTORE: Code = Code("STO-044");
 /// A message failed too often and cannot move to the backout queue.
 pub const STO_POISON: Code = Code("STO-042");
 /// A message moved to the backout queue, because it failed too often.
@@ -386,7 +397,8 @@ impl StoreError {
             | StoreError::Damaged { .. }
             | StoreError::LogDamaged { .. }
             | StoreError::BadSave { .. }
-            | StoreError::UnfinishedSave { .. } => FileStatus::Permanent,
+            | StoreError::UnfinishedSave { .. }
+            | StoreError::UnfinishedRestore { .. } => FileStatus::Permanent,
             StoreError::InUse { .. }
             | StoreError::QueueInUse { .. }
             | StoreError::FileInUse { .. }
@@ -435,6 +447,7 @@ impl StoreError {
             StoreError::LogDamaged { .. } => (STO_LOG_DAMAGED, Fault::Environment),
             StoreError::BadSave { .. } => (STO_SAVE, Fault::Environment),
             StoreError::UnfinishedSave { .. } => (STO_SAVE, Fault::Caller),
+            StoreError::UnfinishedRestore { .. } => (STO_RESTORE, Fault::Environment),
             StoreError::InUse { .. } => (STO_IN_USE, Fault::Environment),
             StoreError::Version { .. } => (STO_VERSION, Fault::Config),
             StoreError::ReadOnly => (STO_READ_ONLY, Fault::Caller),
@@ -488,7 +501,13 @@ impl StoreError {
                 "give this user the right to write into the data folder, then open the store again"
             }
             StoreError::Unknown { .. } => {
-                "check the disk, open the store again and look whether the change is there before you repeat it"
+                "check the disk or the server, open the store again and look whether the change is there before you repeat it"
+            }
+            StoreError::Io { file, .. } if file.starts_with(DATABASE) => {
+                "check the address, the user and the server, then repeat the command"
+            }
+            StoreError::Poisoned { cause } if cause.contains(DATABASE) => {
+                "check the server, then repeat the command: everything acknowledged is there"
             }
             StoreError::Io { .. } | StoreError::Poisoned { .. } => {
                 "check the disk, then open the store again: everything acknowledged is there"
@@ -497,6 +516,9 @@ impl StoreError {
                 "run `quayline store check` to see all damage, then restore the latest save"
             }
             StoreError::BadSave { .. } => "restore another save; the store itself was not changed",
+            StoreError::UnfinishedRestore { .. } => {
+                "run `quayline store restore` with this store again: it removes the part and begins anew"
+            }
             StoreError::UnfinishedSave { .. } => {
                 "run `quayline store save` with this folder again, which continues the save, or restore another one"
             }

@@ -493,7 +493,13 @@ fn salvage(file: &RecordFile, mut output: Output<'_>, store: &Store, console: &C
 
 /// Bytes of the key that was given, if one was.
 fn key_bytes(key: &KeyArgs) -> Result<Option<Vec<u8>>, Stop> {
+    let empty = |option: &str| {
+        argument(format!("{option} is empty, and every record begins with an empty key"))
+            .hint("give the key or its beginning; a variable of a script may be empty")
+    };
     match (&key.key, &key.key_hex) {
+        (Some(text), _) if text.is_empty() => Err(empty("--key").into()),
+        (None, Some(digits)) if digits.is_empty() => Err(empty("--key-hex").into()),
         (Some(text), _) => Ok(Some(text.clone().into_bytes())),
         (None, Some(digits)) => from_hex("--key-hex", digits).map(Some),
         (None, None) => Ok(None),

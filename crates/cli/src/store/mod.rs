@@ -63,6 +63,7 @@ impl Opened {
         if let Some(address) = folder.address() {
             return Opened::open_database(address);
         }
+        refuse_unknown_address(folder)?;
         let path = folder.folder.as_path();
         recover(path)?;
         if missing != Missing::Create && !path.join("store.redb").exists() {
@@ -105,6 +106,22 @@ impl Opened {
         }
         Ok(exit)
     }
+}
+
+/// Refuses an address of an unknown kind or with a typing error. It would name a folder, and become one. The finding does not show the rest of the text,
+/// which may contain a password.
+fn refuse_unknown_address(folder: &FolderArg) -> Result<(), Stop> {
+    let text = folder.folder.to_string_lossy();
+    let Some((scheme, _)) = text.split_once(':') else { return Ok(()) };
+    let is_scheme =
+        scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte));
+    if !is_scheme || !text.contains("://") && !scheme.starts_with("postgres") {
+        return Ok(());
+    }
+    let finding = argument(format!("the store has an address of an unknown kind, `{scheme}:`"));
+    let hint =
+        "write postgresql://USER@HOST:PORT/DATABASE for a database; for a folder of this name write ./ before it";
+    Err(finding.hint(hint).into())
 }
 
 /// Returns the durability from the option or the environment.
@@ -177,12 +194,19 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
     let engine = opened.store.engine();
     let exit = match &args.command {
         StoreCommand::Check(_) => {
-            let found = engine.check().map_err(stop)?;
-            if found.is_empty() {
+            let mut findings: Vec<Finding> = engine.check().map_err(stop)?.iter().map(StoreError::finding).collect();
+            // Records of damaged pages would all differ from their indexes. In a database, other processes change both meanwhile.
+            if findings.is_empty() && folder.store.address().is_none() {
+                findings = differences(&opened.store)?;
+            }
+            if findings.is_empty() {
                 console.line("everything that is stored is intact");
                 Exit::Done
             } else {
-                let findings: Vec<Finding> = found.iter().map(StoreError::finding).collect();
+                // Their general remedy names this command.
+                let hint = "restore the latest save; without one, `quayline file verify NAME` names the records, and `quayline file unload NAME --salvage` \
+                            writes those that can be read";
+                let findings: Vec<Finding> = findings.into_iter().map(|finding| finding.hint(hint)).collect();
                 console.findings(&findings);
                 Exit::of_findings(&findings)
             }
@@ -210,6 +234,20 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
         StoreCommand::Save(_) | StoreCommand::Restore(_) => Exit::Done,
     };
     opened.close(exit)
+}
+
+/// Returns a finding for each record file whose records, keys and indexes do not agree.
+fn differences(store: &Store) -> Result<Vec<Finding>, Stop> {
+    let unit = store.begin().map_err(stop)?;
+    let mut findings = Vec::new();
+    for name in store.files(&unit).map_err(stop)? {
+        let (texts, count) = store.file(&unit, &name).and_then(|file| file.verify(&unit, 1)).map_err(stop)?;
+        if let Some(first) = texts.first() {
+            let what = format!("{count} differences between records, keys and indexes, the first: {first}");
+            findings.push(StoreError::Damaged { file: name, byte: 0, what }.finding());
+        }
+    }
+    Ok(findings)
 }
 
 /// Reports that the requested item does not exist. The exit code lets scripts distinguish this from an error in the command.

@@ -38,6 +38,16 @@ pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(exit)
 }
 
+/// Refuses `-`, which other commands take for standard input and output. A save is synced under its name, and a restore reads its input twice.
+fn refuse_dash(path: &Path, command: &str) -> Result<(), Stop> {
+    if path != Path::new("-") {
+        return Ok(());
+    }
+    let message = format!("{command} needs a file, and `-` is standard input and output in other commands");
+    let finding = Finding::error(CLI_INPUT, Fault::Caller, message);
+    Err(finding.hint("name a file; for a file of this name write ./-").into())
+}
+
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -47,7 +57,10 @@ fn save_file(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} is a folder", shown(&args.output)));
         return Err(finding.hint("name a file, or add --parts to save to a folder").into());
     }
+    refuse_dash(&args.output, "store save")?;
     let partial = shown(&partial_path(&args.output));
+    // A save has everything that the data folder has, which only its owner may read.
+    rustix::process::umask(rustix::fs::Mode::from_bits_truncate(0o077));
     let saved = write_complete(&args.output, |to| {
         let mut to = BufWriter::with_capacity(1 << 20, to);
         let saved = write_all(engine, &mut to, options, &partial).map_err(stop)?;
@@ -101,6 +114,7 @@ fn said(done: &str, facts: &SaveFacts) -> String {
 
 /// Creates a store from a save. Everything is checked first, and created under a temporary name that is then renamed to the folder.
 pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Stop> {
+    refuse_dash(&args.input, "store restore")?;
     fs::metadata(&args.input).map_err(|error| unreadable(&args.input, &error))?;
     let input = SaveSource::new(&args.input);
     let checked = match input.check(processors()) {
@@ -118,6 +132,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
     if let Some(address) = args.store.address() {
         return restore_database(args, &input, address, console);
     }
+    super::refuse_unknown_address(&args.store)?;
     let folder = args.store.folder.as_path();
     super::recover(folder)?;
     check_destination(args)?;
@@ -160,9 +175,10 @@ fn check_destination(args: &RestoreArgs) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Restores into an empty database. An interrupted restore must be repeated; the database has to be emptied manually.
+/// Restores into an empty database, or repeats a restore that did not end. Other processes cannot open the database meanwhile, nor after a restore that
+/// did not end.
 fn restore_database(args: &RestoreArgs, input: &SaveSource, address: &str, console: &Console) -> Result<Exit, Stop> {
-    let engine = PostgresEngine::open(database(address)?).map_err(stop)?;
+    let engine = PostgresEngine::open_to_restore(database(address)?).map_err(stop)?;
     let mut is_empty = true;
     let found = engine.snapshot().and_then(|snapshot| {
         snapshot.visit(EVERY_ENTRY, &mut |_, _| {
@@ -173,12 +189,14 @@ fn restore_database(args: &RestoreArgs, input: &SaveSource, address: &str, conso
     });
     if is_empty {
         found.map_err(stop)?;
-    } else {
+    } else if !engine.is_restoring().map_err(stop)? {
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds a store", named(&args.store)));
         let hint = "name an empty database; to empty this one, end all processes that use it and run `DROP SCHEMA quayline CASCADE`";
         return Err(finding.hint(hint).into());
     }
+    engine.begin_restore().map_err(stop)?;
     let restored = input.store(&engine).map_err(stop)?;
+    engine.end_restore().map_err(stop)?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }

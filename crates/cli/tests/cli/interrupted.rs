@@ -1,5 +1,6 @@
 //! Runs that do not complete: full disk, closed pipe, Ctrl-C; and resuming them.
 
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -391,4 +392,44 @@ fn a_stopped_run_prints_its_warnings() {
 
         hint: to continue past documents that cannot be translated, run again with --rejects FILE, without --resume
     "#]]);
+}
+
+/// Regression: `serve` ended only after the units of work of its flows, whatever `drain-seconds` said and however many signals came.
+#[test]
+fn a_server_ends_in_its_time_although_a_flow_waits() {
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = other.local_addr().expect("an address");
+    let world = World::with([("m", b"text".as_slice())]);
+    world.write(
+        "flows/ask.toml",
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"ask\"\n[node.ask]\ntype = \"http_request\"\n\
+             url = \"http://{address}/\"\nwait_limit = \"100s\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        ),
+    );
+    for queue in ["IN", "OUT"] {
+        world.run(&format!("queue define {queue}")).code(0);
+    }
+    world.run("queue put IN m").code(0);
+    // Seconds of drain, signals, exit code and reason.
+    for (drain, signals, code, why) in [(60, 2, 130, "a second signal came"), (1, 1, 0, "longer than drain-seconds")] {
+        world.write("quayline.toml", format!("[serve]\nlisten = \"127.0.0.1:0\"\ndrain-seconds = {drain}\n"));
+        let mut server = world.command(["serve"]);
+        let server = server.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        // The request has arrived and gets no answer.
+        let _asking = other.accept().expect("a request");
+        let begin = Instant::now();
+        for _ in 0..signals {
+            let done = Command::new("kill").arg(server.id().to_string()).status().expect("kill runs");
+            assert!(done.success());
+            std::thread::sleep(Duration::from_millis(1_500));
+        }
+        let ended = server.wait_with_output().expect("it ends");
+        let said = String::from_utf8(ended.stderr).expect("UTF-8");
+        assert!(begin.elapsed() < Duration::from_secs(30), "{:?}: {said}", begin.elapsed());
+        assert_eq!(ended.status.code(), Some(code), "{said}");
+        assert!(said.contains(why), "{said}");
+        assert_eq!(world.run("queue depth IN").code(0).out(), "IN  1\n");
+    }
+    assert_eq!(world.run("queue depth OUT").code(0).out(), "OUT  0\n");
 }

@@ -177,6 +177,99 @@ impl Script {
     }
 }
 
+/// Regression: the database had a part of the save, and every command accepted it as a whole store.
+#[test]
+fn a_restore_that_is_killed_leaves_no_store_and_can_be_repeated() {
+    const NAME: &str = "a_restore_that_is_killed_leaves_no_store_and_can_be_repeated";
+    let records: Vec<u8> = (0..60_000).flat_map(|number| format!("{number:06}ab").into_bytes()).collect();
+    let world = World::with([("in.dat", records.as_slice())]);
+    let Some(server) = own_server(&world, NAME) else { return };
+    let url = server.url();
+    world.run("file define A --record 8 --key 0:6 --index rest=6:2:duplicates").code(0);
+    world.run("file load A in.dat --durability buffered").code(0);
+    world.run("store save all.save").code(0);
+    let run = |arguments: &str| world.run(&format!("{arguments} --store {url}"));
+    let mut child = world.command(["store", "restore", "all.save", "--store", &url]).spawn().expect("it starts");
+    let begin = Instant::now();
+    let has_begun = || {
+        let mut connection = Connection::open(&server.endpoint()).expect("the server answers");
+        // The table may be missing yet.
+        let found = connection.query("SELECT count(*) FROM quayline.meta WHERE name = 'restoring'", &[]);
+        found.is_ok_and(|found| found.row(0).and_then(|row| row.int8(0)) == Some(1))
+    };
+    while !has_begun() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it never begins");
+    }
+    // Nobody works in the database meanwhile.
+    let refused = run("file facts A").code(2).err();
+    assert!(refused.contains("STO-005") || refused.contains("STO-044"), "{refused}");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    for command in ["store check", "file facts A", "store save part.save"] {
+        let begin = Instant::now();
+        // The server notices the end of a process after a moment.
+        let refused = loop {
+            let refused = run(command).code(2).err();
+            if !refused.contains("STO-005") {
+                break refused;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "{refused}");
+        };
+        assert!(refused.contains("error[STO-044]") && refused.contains("quayline store restore"), "{refused}");
+    }
+    run("store restore all.save").code(0);
+    assert_eq!(run("file verify A").code(0).err(), "records, keys and indexes agree\n");
+    assert_eq!(run("file unload A").code(0).stdout, records);
+}
+
+/// Regression: a server that accepts a connection and says nothing kept the command for ever.
+#[test]
+fn a_silent_server_and_a_wrong_address_end_in_time() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let begin = Instant::now();
+    let silent = world.run(&format!("file facts --store postgresql://q@127.0.0.1:{port}/q?connect_timeout=1"));
+    let said = silent.code(2).err();
+    assert!(said.contains("did not answer within 1 s") && said.contains("check the address"), "{said}");
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+    for address in ["postgresql:/q:geheim@127.0.0.1/q", "mysql://q:geheim@127.0.0.1/q", "postgresq://q:geheim@h/q"] {
+        let refused = world.run(&format!("queue define Q --store {address}")).code(2).err();
+        assert!(refused.contains("unknown kind") && !refused.contains("geheim"), "{refused}");
+    }
+    assert!(world.files().is_empty(), "{:?}", world.files());
+}
+
+/// Regression: a get waited for its whole time after its connection was lost, although messages came.
+#[test]
+fn a_get_that_waits_ends_when_its_connection_is_lost() {
+    let world = World::new();
+    let Some(server) = own_server(&world, "a_get_that_waits_ends_when_its_connection_is_lost") else { return };
+    let url = server.url();
+    world.run(&format!("queue define Q --store {url}")).code(0);
+    let mut waiting = world.command(["queue", "get", "Q", "--wait", "60", "--store", &url]);
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let sessions = "application_name = 'quayline' AND pid <> pg_backend_pid()";
+    let ask = |text: &str| {
+        let mut connection = Connection::open(&server.endpoint()).expect("the server answers");
+        let found = connection.query(text, &[]).expect("the query is right");
+        found.row(0).and_then(|row| row.int8(0))
+    };
+    let begin = Instant::now();
+    while ask(&format!("SELECT count(*) FROM pg_stat_activity WHERE {sessions}")) < Some(3) {
+        assert!(begin.elapsed() < Duration::from_secs(30), "it never connects");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    ask(&format!("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {sessions}"));
+    let lost = Instant::now();
+    let ended = waiting.wait_with_output().expect("it ends");
+    let said = String::from_utf8(ended.stderr).expect("UTF-8");
+    assert!(lost.elapsed() < Duration::from_secs(20), "{:?}: {said}", lost.elapsed());
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert!(said.contains("check the server"), "{said}");
+}
+
 /// Two processes that lock the same records: one waits up to its limit without spinning, a cycle is detected, and both report a remedy.
 #[test]
 fn lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins() {

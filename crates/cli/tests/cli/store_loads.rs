@@ -510,3 +510,34 @@ fn an_unload_that_pads_records_says_so() {
     world.run("file load B all.rdw --framing rdw").code(0);
     assert_eq!(world.run("file unload B --framing lines").code(0).out(), "01\n02ab\n03abcd\n");
 }
+
+/// Regression: every record begins with an empty key, so `--key "$UNSET"` deleted the only record of a file.
+#[test]
+fn an_empty_key_is_refused() {
+    let world = World::with([("r", b"AAAAbbbb".as_slice())]);
+    world.run("file define ONE --record 8 --key 0:4").code(0);
+    world.run("file put ONE r").code(0);
+    for words in [["delete", "--key"], ["get", "--key"], ["browse", "--key"], ["delete", "--key-hex"]] {
+        let ran = world.command(["file", words[0], "ONE", words[1], ""]).output().expect("it runs");
+        let said = String::from_utf8(ran.stderr).expect("UTF-8");
+        assert_eq!(ran.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("{} is empty", words[1])), "{said}");
+    }
+    assert_eq!(world.run("file get ONE --key AAAA").code(0).out(), "AAAAbbbb");
+}
+
+/// Regressions: a save was readable by everybody, and `-` was a file of that name.
+#[test]
+fn a_save_is_for_its_owner_and_has_a_name() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::with([("r", b"AAAAbbbb".as_slice())]);
+    world.run("file define ONE --record 8 --key 0:4").code(0);
+    world.run("store save all.save").code(0);
+    let mode = std::fs::metadata(world.path("all.save")).expect("a save").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "{mode:o}");
+    for command in ["store save -", "store restore - --store copy"] {
+        let said = world.run(command).code(2).err();
+        assert!(said.contains("needs a file") && said.contains("./-"), "{said}");
+    }
+    assert!(!world.files().contains(&"-".to_owned()), "{:?}", world.files());
+}

@@ -203,6 +203,18 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(150);
 /// Messages that lock two records in different orders. The lock conflicts counted as failures of the messages, of which a part reached the threshold.
 #[test]
 fn messages_that_wait_for_each_others_locks_are_processed_again() {
+    each_message_has_its_effect_once("");
+}
+
+/// Regression: `catch` took the conflict, and the work before it was committed.
+#[test]
+fn a_lock_conflict_is_not_caught() {
+    let caught = format!("catch = \"dead\"\n[node.dead]\ntype = \"queue_output\"\nqueue = \"{DEAD_LETTER}\"\n");
+    each_message_has_its_effect_once(&caught);
+}
+
+/// Processes messages that conflict, with more lines of the input.
+fn each_message_has_its_effect_once(more: &str) {
     let world = World::new();
     let keys = ["K0", "K1", "K2"];
     world.file("F", &keys);
@@ -213,7 +225,7 @@ fn messages_that_wait_for_each_others_locks_are_processed_again() {
         )
     };
     let engine = world.engine(&format!(
-        "additional_instances = 7\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"one\"\n{}{}\
+        "additional_instances = 7\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"one\"\n{more}{}{}\
          [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
         read("one", "two"),
         read("two", "put"),
