@@ -113,7 +113,7 @@ pub enum StoreError {
         value: u64,
     },
     /// Another unit of work has the lock on the record.
-    #[error("another unit of work holds the record in space {}, waited {waited_ms} ms", .space.0)]
+    #[error("another unit of work holds the record, waited {waited_ms} ms")]
     LockTimeout {
         /// Space of the record.
         space: Space,
@@ -121,7 +121,7 @@ pub enum StoreError {
         waited_ms: u64,
     },
     /// Waiting for the record would never end.
-    #[error("waiting for the record in space {} would never end: its holder waits for this unit of work", .space.0)]
+    #[error("waiting for the record would never end: its holder waits for this unit of work")]
     Deadlock {
         /// Space of the record.
         space: Space,
@@ -273,7 +273,7 @@ pub enum StoreError {
         file: String,
     },
     /// The target space of a load contains entries.
-    #[error("the load met a key that exists in space {}", .space.0)]
+    #[error("the load met a key that exists")]
     NotEmpty {
         /// The space.
         space: Space,

@@ -11,7 +11,7 @@ use quayline_convert::{partial_path, write_complete};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_server::StoreSaver;
 use quayline_store::save::{Packing, PartsSaved, SaveFacts, SaveOptions, save as write_all};
-use quayline_store::{EVERY_ENTRY, Engine, Store, StoreError};
+use quayline_store::{EVERY_ENTRY, Engine, FullKey, Space, Store, StoreError};
 use quayline_store_embedded::{
     Folder, Medium as _, SaveSource, exchange_stores, foreign_files, restoring_folder, save_to_folder,
 };
@@ -180,8 +180,13 @@ fn check_destination(args: &RestoreArgs) -> Result<(), Stop> {
 fn restore_database(args: &RestoreArgs, input: &SaveSource, address: &str, console: &Console) -> Result<Exit, Stop> {
     let engine = PostgresEngine::open_to_restore(database(address)?).map_err(stop)?;
     let mut is_empty = true;
+    // Opening a store writes its identity and its stamps. A database that was only read has nothing else.
+    let of_opening = FullKey::new(Space::CATALOG, b"store/");
     let found = engine.snapshot().and_then(|snapshot| {
-        snapshot.visit(EVERY_ENTRY, &mut |_, _| {
+        snapshot.visit(EVERY_ENTRY, &mut |key, _| {
+            if key.starts_with(of_opening.bytes()) {
+                return Ok(());
+            }
             is_empty = false;
             // One entry is enough to know.
             Err(StoreError::ReadOnly)

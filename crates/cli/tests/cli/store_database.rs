@@ -189,6 +189,8 @@ fn a_restore_that_is_killed_leaves_no_store_and_can_be_repeated() {
     world.run("file load A in.dat --durability buffered").code(0);
     world.run("store save all.save").code(0);
     let run = |arguments: &str| world.run(&format!("{arguments} --store {url}"));
+    // A database that was only read is still empty.
+    run("store check").code(0);
     let mut child = world.command(["store", "restore", "all.save", "--store", &url]).spawn().expect("it starts");
     let begin = Instant::now();
     let has_begun = || {
