@@ -517,7 +517,7 @@ impl StoreError {
             }
             StoreError::BadSave { .. } => "restore another save; the store itself was not changed",
             StoreError::UnfinishedRestore { .. } => {
-                "run `quayline store restore` with this store again: it removes the part and begins anew"
+                "run `quayline store restore` with this store again: it removes the part and restores the whole save"
             }
             StoreError::UnfinishedSave { .. } => {
                 "run `quayline store save` with this folder again, which continues the save, or restore another one"
