@@ -9,6 +9,7 @@
 //! The put is a part of the unit of work, so a rollback prevents the delivery. The message id is the same for each attempt, and the receiver remembers
 //! it, so an attempt with an unknown outcome is repeated without a second effect. An outbox delivers one message after another.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use quayline_store::queue::{Attempt, Claim, Message, Persistence};
@@ -92,7 +93,10 @@ impl Run<'_> {
                 Err(Outside::Waits(failure)) => failure,
             };
             self.waits(at, &failure);
-            if self.stopped_within(Duration::from_millis(pause_ms)).await {
+            self.stats.undelivered.fetch_add(1, Ordering::Relaxed);
+            let is_stopped = self.stopped_within(Duration::from_millis(pause_ms)).await;
+            self.stats.undelivered.fetch_sub(1, Ordering::Relaxed);
+            if is_stopped {
                 claim.release(Attempt::NotMade);
                 return false;
             }

@@ -23,6 +23,8 @@ pub struct FlowStats {
     pub conflicts: AtomicU64,
     /// Units of work that are open.
     pub open: AtomicU64,
+    /// Open units of work that deliver a message to another system and wait for their next attempt.
+    pub undelivered: AtomicU64,
     /// Nanoseconds of the units of work that ended, each from its first message to its commit or rollback.
     pub wall_ns: AtomicU64,
     /// Nanoseconds for which messages waited for other systems: databases, services, brokers, and programs in other processes.
@@ -132,6 +134,7 @@ impl FlowStats {
             received: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),
             open: AtomicU64::new(0),
+            undelivered: AtomicU64::new(0),
             wall_ns: AtomicU64::new(0),
             external_ns: AtomicU64::new(0),
             device_ns: AtomicU64::new(0),

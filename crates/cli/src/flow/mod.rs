@@ -256,12 +256,25 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     engine.warn_of_stranded(&args.flows.project);
     wait(&engine, args.until_idle.map(Duration::from_millis), &interrupted);
     let states = engine.flows();
+    let left = states.iter().map(|state| state.stats.undelivered.load(Ordering::Relaxed)).sum::<u64>();
     engine.drain();
     for state in &states {
         console.line(&summary(state));
     }
-    let failed = states.iter().any(|state| state.stats.rolled_back.load(Ordering::Relaxed) > 0);
+    if left > 0 {
+        console.line("messages for other systems are not delivered; the next run tries again");
+    }
+    let failed = left > 0
+        || states.iter().any(|state| state.stats.rolled_back.load(Ordering::Relaxed) > 0 || never_connected(state));
     opened.close(if failed { Exit::Rejected } else { Exit::Done })
+}
+
+/// Returns true if an input failed and the flow received nothing: the absence of messages then says nothing.
+fn never_connected(state: &FlowState) -> bool {
+    let nodes = state.flow.file.nodes.iter().zip(&state.stats.nodes);
+    let mut inputs = nodes.filter(|(node, _)| node.kind.is_input);
+    state.stats.received.load(Ordering::Relaxed) == 0
+        && inputs.any(|(_, stats)| stats.failures.load(Ordering::Relaxed) > 0)
 }
 
 /// Waits for an interrupt, or until no message was received for a time.
@@ -271,7 +284,9 @@ fn wait(engine: &Engine, until_idle: Option<Duration>, interrupted: &AtomicBool)
             let stats = &state.stats;
             // Failures of an input that receives nothing, such as a file that cannot be moved, are no activity.
             let ended = stats.committed.load(Ordering::Relaxed);
-            (done + ended + stats.received.load(Ordering::Relaxed), open + stats.open.load(Ordering::Relaxed))
+            // A delivery that waits for another system is attempted again in the next run.
+            let busy = stats.open.load(Ordering::Relaxed).saturating_sub(stats.undelivered.load(Ordering::Relaxed));
+            (done + ended + stats.received.load(Ordering::Relaxed), open + busy)
         })
     };
     let mut last = activity();

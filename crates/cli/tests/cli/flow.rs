@@ -307,3 +307,26 @@ fn the_samples_are_measured_and_their_records_are_written() {
         "the records are sorted by their key, so `file load --sorted` takes them"
     );
 }
+
+/// Regressions: `--until-idle` never ended while a delivery waited for another system, and an input that never connected was a success.
+#[test]
+fn a_run_ends_although_another_system_is_away() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let world = World::with([("m", b"text".as_slice())]);
+    let queue = "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"send\"\n";
+    world.write(
+        "flows/out.toml",
+        format!("{queue}[node.send]\ntype = \"http_output\"\nurl = \"http://{free}/\"\noutbox = \"OUT\"\n"),
+    );
+    world.run("flow define out").code(0);
+    world.run("queue put IN m").code(0);
+    let said = world.run("flow run out --until-idle 500ms").code(1).err();
+    assert!(said.contains("not delivered; the next run tries again"), "{said}");
+    let nats = format!(
+        "[node.get]\ntype = \"nats_input\"\nserver = \"nats://{free}\"\nstream = \"S\"\nconsumer = \"C\"\nout = \"put\"\n"
+    );
+    world.write("flows/in.toml", format!("{nats}[node.put]\ntype = \"queue_output\"\nqueue = \"KEPT\"\n"));
+    world.run("flow define in").code(0);
+    let said = world.run("flow run in --until-idle 500ms").code(1).err();
+    assert!(said.contains("0 messages received"), "{said}");
+}
