@@ -141,10 +141,15 @@ pub(crate) enum Gives {
     Try,
 }
 
-/// Returns true if the unit of work and another one waited for each other's locks. No node handles this: what the unit did before would be committed,
-/// and the other unit would wait for that. Instead, the unit is rolled back.
+/// Returns true if the unit of work and another one waited for each other's locks.
 pub(crate) fn is_conflict(failure: &Failure) -> bool {
     failure.finding.code == STO_DEADLOCK
+}
+
+/// Returns true if no node may handle a failure: a lock conflict of a message that comes again, or of a request whose client can repeat it. A terminal
+/// would commit what the unit of work did before. A message that was got outside the unit of work would be lost instead, so its terminals get the failure.
+fn is_only_rolled_back(failure: &Failure, parcel: &Parcel) -> bool {
+    is_conflict(failure) && (parcel.received.comes_again || parcel.received.reply.is_some())
 }
 
 impl<'p> Run<'p> {
@@ -391,7 +396,7 @@ impl<'p> Run<'p> {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
-        if self.flow.file.nodes[input].wire("catch").is_empty() || is_conflict(&failed) {
+        if self.flow.file.nodes[input].wire("catch").is_empty() || is_only_rolled_back(&failed, &parcel) {
             return Err(failed);
         }
         self.handled(&failed);
@@ -465,7 +470,7 @@ impl<'p> Run<'p> {
         let located = failure.located(&self.name);
         self.traced_failure(at, &parcel, &located);
         self.stats.nodes[at].failed(self.clock.now_ms(), located);
-        if is_conflict(&failure) {
+        if is_only_rolled_back(&failure, &parcel) {
             return Err(failure);
         }
         if !node.wire("failure").is_empty() {
