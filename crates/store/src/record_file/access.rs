@@ -260,7 +260,8 @@ impl RecordFile {
         let look = || first_entries(unit, target.space, range, Direction::Forward, count);
         let found = self.used.lookup(|_| 0, look)?;
         let Some((key, value)) = found.first() else { return Err(self.not_found()) };
-        if relation == Relation::Equal && !key.starts_with(&target.key) {
+        // Every key begins with an empty one, which a program gives by mistake, such as a variable without a value.
+        if relation == Relation::Equal && (target.key.is_empty() || !key.starts_with(&target.key)) {
             return Err(self.not_found());
         }
         if target.index.is_none() {
