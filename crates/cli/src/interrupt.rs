@@ -67,8 +67,8 @@ fn watch_signals(ends_now: Arc<AtomicBool>) -> io::Result<()> {
 /// Time for the parts of a server to end in order after a second signal, or after their time.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Bounds the end of a server. The process ends at the latest `drain` after the first signal, or at a second one, at least [`AGAIN_MIN`] later. Units of
-/// work in progress are then rolled back, as by a crash.
+/// Bounds the end of a server. After the first signal, the process ends within `drain`, or at another signal at least [`AGAIN_MIN`] later, and within
+/// [`GRACE`] of either. As after a crash, the next start rolls back the units of work in progress.
 pub(crate) fn bound_end(drain: Duration) -> io::Result<()> {
     let (mut signals, sender) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {

@@ -376,7 +376,7 @@ mod tests {
     use super::*;
     use crate::Space;
 
-    /// Regression: if a lock was freed and taken again between the two attempts of a task, the task slept forever without a registered waker.
+    /// Regression: if a lock was freed and taken again between the two attempts of a task, the task slept until its time limit without a registered waker.
     #[test]
     fn a_task_that_does_not_get_a_lock_is_woken_when_it_is_free() {
         let table = LockTable::new(&Arc::default(), None);

@@ -269,7 +269,7 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(if failed { Exit::Rejected } else { Exit::Done })
 }
 
-/// Returns true if an input failed and the flow received nothing: the absence of messages then says nothing.
+/// Returns true if an input failed and the flow received nothing, so it is unknown whether messages are there.
 fn never_connected(state: &FlowState) -> bool {
     let nodes = state.flow.file.nodes.iter().zip(&state.stats.nodes);
     let mut inputs = nodes.filter(|(node, _)| node.kind.is_input);

@@ -16,12 +16,12 @@ use crate::world::World;
 /// Part of the machine that other programs may use.
 const OUTSIDE_MAX: f64 = 0.10;
 
-/// Returns true if the tests run for verdicts, and therefore alone and for their full time.
+/// Returns true if the tests give verdicts. They then run alone and for their full time.
 fn are_proofs() -> bool {
     std::env::var_os("QUAYLINE_PROOFS").is_some_and(|value| value == "1")
 }
 
-/// Returns the time of a load: a quarter of it if no verdict follows.
+/// Returns the duration of a load. Without a verdict, a test runs a quarter of it.
 fn time(ms: u64) -> Duration {
     Duration::from_millis(if are_proofs() { ms } else { ms / 4 })
 }

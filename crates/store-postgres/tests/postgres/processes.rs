@@ -121,8 +121,8 @@ pub(crate) fn a_queue_just_defined(server: &Server) {
     other.delete_queue("T").unwrap();
 }
 
-/// Regression: twice a second, a process searches for processes that have ended. It polled only the answer to that search. A long answer ahead of it
-/// then blocked the connection, and every process that used the database waited forever.
+/// Regression: every process searches for ended processes twice a second, and awaited the answer to that search alone. A long answer before it blocked
+/// the connection, and every process that used the database waited forever.
 pub(crate) fn long_answers_beside_the_look_for_ended_processes(server: &Server) {
     const ENTRIES: u32 = 400;
     const SPACE: Space = Space(40);
