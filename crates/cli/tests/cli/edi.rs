@@ -139,8 +139,13 @@ fn conversions_go_both_ways() {
 fn transactions_go_to_files_of_their_own() {
     let world = examples();
     world.write("parts/.keep", "");
-    world.run("convert orders.edi --split parts").code(0);
-    world.run("convert orders.edi --split parts --to edi").code(0);
+    assert_eq!(world.run("convert orders.edi --split parts").code(0).err().matches("CNV-043").count(), 0);
+    assert_eq!(world.run("convert orders.edi --split parts --to edi").code(0).err().matches("CNV-043").count(), 0);
+    let again = world.run("convert orders.edi --split parts").code(0).err();
+    assert!(
+        again.contains("warning[CNV-043]: parts has 2 files, such as 000001-ORDERS-1.json, of an earlier run"),
+        "{again}"
+    );
     for name in ["000001-ORDERS-1.json", "000002-ORDERS-2.json", "000001-ORDERS-1.edi", "000002-ORDERS-2.edi"] {
         assert!(world.path("parts").join(name).is_file(), "{name}");
     }

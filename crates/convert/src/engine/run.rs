@@ -28,7 +28,7 @@ use crate::engine::findings_file::FindingsFile;
 use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::resume::{self, Resume};
-use crate::engine::split::SplitFolder;
+use crate::engine::split::{SplitFolder, earlier_files};
 use crate::engine::temporary::{TemporaryFolder, to_temporary_file};
 use crate::engine::threads::run_all;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
@@ -86,6 +86,11 @@ impl Run {
         ends(&conversion).check()?;
         check_split(&conversion)?;
         check_names(&conversion)?;
+        let warnings = targets(&conversion).filter_map(|target| match &target.output {
+            Output::Folder { path, extension } => earlier_files(path, extension),
+            _ => None,
+        });
+        let warnings = warnings.collect();
         let source = OpenSource::open(&mut conversion.source.input, &conversion.source.name)?;
         let mut run = Run {
             meter,
@@ -96,7 +101,7 @@ impl Run {
             from: Position::START,
             head: None,
             columns: None,
-            warnings: Vec::new(),
+            warnings,
             resumed: None,
             done: false,
             at_end: false,
@@ -162,7 +167,7 @@ impl Run {
         let name = &self.conversion.source.name;
         let warnings =
             ends(&self.conversion).head_warnings(head.as_ref()).map_err(|findings| in_file(findings, name))?;
-        self.warnings = in_file(Findings(warnings), name).0;
+        self.warnings.extend(in_file(Findings(warnings), name).0);
         self.head = head;
         Ok(())
     }

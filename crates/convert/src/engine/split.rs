@@ -1,14 +1,40 @@
 //! One file a document.
 
+use quayline_core::{Fault, Finding};
 use quayline_pipeline::{Payload, Spool};
 
 use core::ops::Range;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::codes;
 use crate::destination::partial_path;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
+
+/// Digits of a document's number in the name of its file, at least.
+const DIGITS: usize = 6;
+
+/// Returns a warning if a folder holds files whose names are those of documents: their readers cannot tell them from the documents of this run.
+pub(crate) fn earlier_files(folder: &Path, extension: &str) -> Option<Finding> {
+    let is_document = |name: &str| {
+        let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+        digits >= DIGITS && name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'))
+    };
+    // A folder that cannot be read is the error of the first document.
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let (mut count, mut first) = (0u64, None);
+    for name in entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_document(name)) {
+        count += 1;
+        first = Some(first.map_or(name.clone(), |first: String| first.min(name)));
+    }
+    let (first, folder) = (first?, folder.display());
+    let files = if count == 1 { format!("the file {first}") } else { format!("{count} files, such as {first}") };
+    let message = format!(
+        "{folder} has {files}, of an earlier run; this run replaces files of the same name and leaves the others"
+    );
+    Some(Finding::warning(codes::EARLIER_FILES, Fault::Caller, message).hint("use an empty folder"))
+}
 
 /// A folder with one file for each document. The name has the document's number, its known properties and the extension, such as
 /// `000001-837-0001.json`. Each file is complete and durable before it gets its name.
@@ -52,7 +78,7 @@ impl SplitFolder {
         for (i, to) in payload.cuts.iter().enumerate().take(documents.end).skip(documents.start) {
             self.documents += 1;
             let about = payload.names.get(i).map_or("", String::as_str);
-            let name = format!("{:06}{about}.{}", self.documents, self.extension);
+            let name = format!("{:0DIGITS$}{about}.{}", self.documents, self.extension);
             let path = self.folder.join(name);
             let mut file = PartialFile::create(&path)?;
             let io = ConvertError::io("write", partial_path(&path));
