@@ -373,7 +373,9 @@ impl<'p> Run<'p> {
         let result = match tokio::time::timeout(Duration::from_millis(wait_ms), attempt).await {
             Ok(result) => result,
             Err(_) => operation(&mut work.unit).map_err(|error| match error {
-                StoreError::LockTimeout { space, .. } => StoreError::LockTimeout { space, waited_ms: wait_ms },
+                StoreError::LockTimeout { space, file, .. } => {
+                    StoreError::LockTimeout { space, file, waited_ms: wait_ms }
+                }
                 other => other,
             }),
         };

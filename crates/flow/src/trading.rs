@@ -230,7 +230,7 @@ impl<'p> Run<'p> {
                 Ok(done) => Ok(Some(done)),
                 // Another unit of work has a lock; `locked` repeats the operation when it is free.
                 Err(Findings(found)) if found.iter().any(|one| one.code == STO_LOCK) => {
-                    Err(StoreError::LockTimeout { space: Space::CATALOG, waited_ms: 0 })
+                    Err(StoreError::LockTimeout { space: Space::CATALOG, file: None, waited_ms: 0 })
                 }
                 Err(findings) => {
                     failed = findings;

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
@@ -42,6 +43,14 @@ impl Socket {
         match self {
             Socket::Tls(socket) => socket.binding(),
             Socket::Tcp(_) | Socket::Unix(_) => None,
+        }
+    }
+
+    fn set_read_timeout(&self, limit: Duration) -> io::Result<()> {
+        match self {
+            Socket::Tcp(socket) => socket.set_read_timeout(Some(limit)),
+            Socket::Tls(socket) => socket.socket.set_read_timeout(Some(limit)),
+            Socket::Unix(socket) => socket.set_read_timeout(Some(limit)),
         }
     }
 
@@ -135,6 +144,7 @@ impl Connection {
             is_lost: false,
         };
         connection.greet(endpoint)?;
+        connection.socket.set_read_timeout(endpoint.answer_timeout).map_err(|error| lost(&error))?;
         Ok(connection)
     }
 
@@ -501,11 +511,11 @@ impl Connection {
 }
 
 fn dial(endpoint: &Endpoint) -> io::Result<Socket> {
+    // Until the login is complete, each answer has the time of the connection, and not that of a query.
     let limit = endpoint.connect_timeout;
-    let answer = Some(endpoint.answer_timeout);
     if endpoint.host.starts_with('/') {
         let socket = UnixStream::connect(format!("{}/.s.PGSQL.{}", endpoint.host, endpoint.port))?;
-        socket.set_read_timeout(answer)?;
+        socket.set_read_timeout(Some(limit))?;
         return Ok(Socket::Unix(socket));
     }
     let mut last: io::Error = ErrorKind::NotFound.into();
@@ -513,7 +523,7 @@ fn dial(endpoint: &Endpoint) -> io::Result<Socket> {
         match TcpStream::connect_timeout(&address, limit) {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
-                socket.set_read_timeout(answer)?;
+                socket.set_read_timeout(Some(limit))?;
                 return encrypted(socket, endpoint);
             }
             Err(error) => last = error,

@@ -207,7 +207,8 @@ impl Records {
         });
         tokio::time::timeout(self.spec.wait_limit, tried).await.unwrap_or_else(|_| {
             let waited_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            Err(StoreError::LockTimeout { space: quayline_store::Space(0), waited_ms }.into())
+            let file = Some(self.spec.file.clone());
+            Err(StoreError::LockTimeout { space: quayline_store::Space(0), file, waited_ms }.into())
         })
     }
 }

@@ -6,6 +6,10 @@ use quayline_core::{Code, Fault, Finding, Place, Severity};
 
 use crate::{FileStatus, Position, Space};
 
+fn of_file(file: Option<&String>) -> String {
+    file.map_or_else(String::new, |file| format!(" of file {file}"))
+}
+
 /// Error of a store operation. The operation changed nothing unless the variant says otherwise.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -113,18 +117,22 @@ pub enum StoreError {
         value: u64,
     },
     /// Another unit of work has the lock on the record.
-    #[error("another unit of work holds the record, waited {waited_ms} ms")]
+    #[error("another unit of work holds the record{}, waited {waited_ms} ms", of_file(file.as_ref()))]
     LockTimeout {
         /// Space of the record.
         space: Space,
+        /// Record file, if the record is in one.
+        file: Option<String>,
         /// Milliseconds waited.
         waited_ms: u64,
     },
     /// Waiting for the record would never end.
-    #[error("waiting for the record would never end: its holder waits for this unit of work")]
+    #[error("waiting for the record{} would never end: its holder waits for this unit of work", of_file(file.as_ref()))]
     Deadlock {
         /// Space of the record.
         space: Space,
+        /// Record file, if the record is in one.
+        file: Option<String>,
     },
     /// A key or value is too long.
     #[error("the {what} has {found} bytes, expected at most {max}")]
@@ -379,6 +387,14 @@ pub const STO_NO_MESSAGE: Code = Code("STO-032");
 pub const STO_MESSAGE_LENGTH: Code = Code("STO-033");
 
 impl StoreError {
+    /// Names the record file in an error about a lock on one of its records.
+    pub(crate) fn of_record_in(mut self, name: &str) -> StoreError {
+        if let StoreError::LockTimeout { file, .. } | StoreError::Deadlock { file, .. } = &mut self {
+            *file = Some(name.to_owned());
+        }
+        self
+    }
+
     /// Creates an error of the medium.
     #[must_use]
     pub fn io(file: &str, action: &'static str, error: &std::io::Error) -> Self {
@@ -522,7 +538,9 @@ impl StoreError {
             StoreError::UnfinishedSave { .. } => {
                 "run `quayline store save` with this folder again, which continues the save, or restore another one"
             }
-            StoreError::InUse { .. } => "end the other process, or use another data folder",
+            StoreError::InUse { .. } => {
+                "end the other process, or use another data folder; with --admin ADDRESS, `quayline queue` and `quayline flow define` ask a running server"
+            }
             StoreError::Version { .. } => "open the folder with the version of quayline that wrote it",
             StoreError::ReadOnly => "open the store for writing",
             StoreError::LimitReached { .. } => "commit smaller or fewer units of work, or raise the limit",
@@ -614,6 +632,7 @@ pub(crate) fn poison_finding(queue: &str, count: u64, backout: &str, error: &Sto
 fn full_text(depth: u64, memory_bytes: Option<u64>) -> String {
     match memory_bytes {
         Some(bytes) => format!("its messages that do not persist have {bytes} bytes"),
+        None if depth == 1 => "1 message".to_owned(),
         None => format!("{depth} messages"),
     }
 }

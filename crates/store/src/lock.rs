@@ -108,7 +108,7 @@ impl LockTable {
             return Ok(acquired);
         }
         if wait_ms == 0 {
-            return Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 });
+            return Err(StoreError::LockTimeout { space: key.space(), file: None, waited_ms: 0 });
         }
         let since = Instant::now();
         let parked = Arc::new(Parked::default());
@@ -118,7 +118,7 @@ impl LockTable {
             shared.wake_when(key, &waker);
             match self.is_in_a_circle(shared, unit, key) {
                 Ok(false) => {}
-                Ok(true) => break Err(StoreError::Deadlock { space: key.space() }),
+                Ok(true) => break Err(StoreError::Deadlock { space: key.space(), file: None }),
                 Err(error) => break Err(error),
             }
             match shared.hold(unit, key, reads).map(acquired) {
@@ -129,7 +129,7 @@ impl LockTable {
             let now = Instant::now();
             if now >= limit {
                 self.usage.lock_timed_out(key.space());
-                break Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
+                break Err(StoreError::LockTimeout { space: key.space(), file: None, waited_ms: wait_ms });
             }
             waiting(WaitFor::Lock, || parked.wait_until(limit.min(now + LOOK_AGAIN)));
         };
@@ -180,11 +180,11 @@ impl LockTable {
                 Entry::Occupied(held) => *held.get(),
             };
             if wait_ms == 0 {
-                return Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 });
+                return Err(StoreError::LockTimeout { space: key.space(), file: None, waited_ms: 0 });
             }
             if inner.would_close_a_circle(unit, holder) {
                 self.usage.deadlocked(key.space());
-                return Err(StoreError::Deadlock { space: key.space() });
+                return Err(StoreError::Deadlock { space: key.space(), file: None });
             }
             let since = Instant::now();
             let limit = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_millis(wait_ms));
@@ -199,7 +199,7 @@ impl LockTable {
             self.usage.waited_for_lock(key.space(), since);
             if timed_out && inner.holders.contains_key(key) {
                 self.usage.lock_timed_out(key.space());
-                return Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
+                return Err(StoreError::LockTimeout { space: key.space(), file: None, waited_ms: wait_ms });
             }
         }
     }
@@ -224,7 +224,7 @@ impl LockTable {
                 return Ok(true);
             }
             if MutexGuard::unlocked(inner, || self.is_in_a_circle(shared, unit, key))? {
-                return Err(StoreError::Deadlock { space: key.space() });
+                return Err(StoreError::Deadlock { space: key.space(), file: None });
             }
         }
     }
@@ -257,9 +257,9 @@ impl LockTable {
         // The task tries again when it is woken, at the latest when the waker's time is over.
         shared.wake_when(key, waker);
         if self.is_in_a_circle(shared.as_ref(), unit, key)? {
-            return Err(StoreError::Deadlock { space: key.space() });
+            return Err(StoreError::Deadlock { space: key.space(), file: None });
         }
-        Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 })
+        Err(StoreError::LockTimeout { space: key.space(), file: None, waited_ms: 0 })
     }
 
     fn acquire_here_or_wake(
@@ -284,12 +284,12 @@ impl LockTable {
         };
         if inner.would_close_a_circle(unit, holder) {
             self.usage.deadlocked(key.space());
-            return Err(StoreError::Deadlock { space: key.space() });
+            return Err(StoreError::Deadlock { space: key.space(), file: None });
         }
         self.usage.waits_for_lock(key.space());
         inner.waiting.insert(unit, Waits { key: key.clone(), since: Instant::now() });
         inner.wakers.entry(key.clone()).or_default().push(waker.clone());
-        Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 })
+        Err(StoreError::LockTimeout { space: key.space(), file: None, waited_ms: 0 })
     }
 
     /// Ends a unit's wait for a lock.

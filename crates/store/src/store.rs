@@ -33,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) usage: Arc<Usage>,
     pub(crate) ends: Ends,
     pub(crate) queues: Mutex<HashMap<String, Arc<QueueState>>>,
+    /// Held while a queue is altered.
+    pub(crate) altering: Mutex<()>,
     /// Uses of record files, by the space of their records.
     pub(crate) uses: Mutex<HashMap<Space, Arc<UseCounters>>>,
     /// Spaces of the records of files that other processes know this one to use.
@@ -109,6 +111,7 @@ impl Store {
             usage,
             ends: Ends::default(),
             queues: Mutex::default(),
+            altering: Mutex::default(),
             uses: Mutex::default(),
             used_files: Mutex::default(),
             read_only: access == Access::Read,

@@ -109,6 +109,10 @@ fn rollback(store: &Store) -> Result<(), String> {
             let found = queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
             same("the first again", (found.payload, found.backout_count), (1u32.to_be_bytes().to_vec(), count))?;
             unit.roll_back();
+            let unit = store.begin().map_err(text)?;
+            let browsed = queue.browse(&unit, None, 10).map_err(text)?;
+            let counts: Vec<u32> = browsed.iter().map(|browsed| browsed.message.backout_count).collect();
+            same("counts of a browse", counts, vec![count + 1, 0])?;
         }
         same("order", take_all(store, &queue)?, vec![1, 2])?;
     }
@@ -365,8 +369,9 @@ fn names(store: &Store) -> Result<(), String> {
     let b = store.queue("B").map_err(text)?;
     put(store, &b, &message(3))?;
     store.alter_queue(QueueDefinition { depth_max: 2, ..QueueDefinition::local("B") }).map_err(text)?;
-    let b = store.queue("A").map_err(text)?;
+    // The handle from before the change has the new limit.
     put(store, &b, &message(4))?;
+    let b = store.queue("A").map_err(text)?;
     same("messages stay, and there is room", take_all(store, &b)?, vec![3, 4])?;
     // Concurrent units of work observe the limit together.
     let (mut first, mut second, mut third) =
@@ -382,6 +387,12 @@ fn names(store: &Store) -> Result<(), String> {
     same("after a rollback", take_all(store, &b)?, vec![6, 7])?;
     store.delete_queue("B").map_err(text)?;
     same("deleted", store.queue("B").err().map(|error| error.status().digits()), Some("35"))?;
+    let mut unit = store.begin().map_err(text)?;
+    let refused = b.put(&mut unit, &message(8)).err().map(|error| error.status().digits());
+    same("a put by a handle from before", refused, Some("35"))?;
+    let refused = b.get(&mut unit, Select::First, GetWait::AtMostMs(60_000)).err().map(|error| error.status().digits());
+    same("a get by a handle from before", refused, Some("35"))?;
+    drop(unit);
     same("no queue", store.queue("NONE").err().map(|error| error.status().digits()), Some("35"))
 }
 

@@ -152,7 +152,7 @@ impl Claim {
         reason: &str,
         cause: Option<&Cause>,
     ) -> Result<(), StoreError> {
-        let target = open(&self.store, self.queue.stored.definition.backout_target())?;
+        let target = open(&self.store, self.queue.definition().backout_target())?;
         if target.targets.iter().any(|state| Arc::ptr_eq(state, &self.queue)) {
             return Err(StoreError::QueueMissing { name: target.name });
         }

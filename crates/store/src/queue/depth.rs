@@ -91,7 +91,7 @@ impl QueueState {
             from: from.as_ref().map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_slice())),
             to: Bound::Unbounded,
         };
-        let read = self.engine.page(self.stored.messages, range, Direction::Forward, STEP, &mut counting.page);
+        let read = self.engine.page(self.messages, range, Direction::Forward, STEP, &mut counting.page);
         if let Err(error) = read {
             state.counting = Some(counting);
             return Err(error);
@@ -204,7 +204,7 @@ mod tests {
             }
             let mut page = Page::default();
             let limit = PageLimit { entries: 1 << 20, bytes: 1 << 30 };
-            engine.page(state.stored.messages, KeyRange::ALL, Direction::Forward, limit, &mut page).unwrap();
+            engine.page(state.messages, KeyRange::ALL, Direction::Forward, limit, &mut page).unwrap();
             prop_assert_eq!(queue.facts().unwrap().depth, page.len() as u64 + volatile);
         }
     }

@@ -1,5 +1,6 @@
 //! Getting and browsing messages, returning them, and handling messages that fail repeatedly.
 
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::task::Waker;
@@ -69,7 +70,7 @@ impl Queue {
             GetWait::AtMostMs(wait_ms) => wait_ms,
         };
         let store = Arc::clone(unit.inner());
-        let _measured = store.usage.measure(unit.id(), Kind::Queue, Some(queue.stored.messages));
+        let _measured = store.usage.measure(unit.id(), Kind::Queue, Some(queue.messages));
         let deadline = Instant::now() + Duration::from_millis(wait_ms);
         let _seeking = queue.seeking();
         let mut state = queue.state.lock();
@@ -98,7 +99,7 @@ impl Queue {
                     waiting(WaitFor::Work, || queue.arrived.wait_for(&mut state, pause));
                     queue.resume_seeking();
                     state.choosy -= choosy;
-                    store.usage.waited_for_message(queue.stored.messages, now);
+                    store.usage.waited_for_message(queue.messages, now);
                 }
             }
         }
@@ -112,7 +113,7 @@ impl Queue {
     pub fn poll_get(&self, unit: &mut Unit, select: Select, waker: &Waker) -> Result<Polled, StoreError> {
         let queue = self.local()?;
         let store = Arc::clone(unit.inner());
-        let _measured = store.usage.measure(unit.id(), Kind::Queue, Some(queue.stored.messages));
+        let _measured = store.usage.measure(unit.id(), Kind::Queue, Some(queue.messages));
         let _seeking = queue.seeking();
         let mut state = queue.state.lock();
         loop {
@@ -198,7 +199,6 @@ impl Queue {
             }
             stored < count && bytes < bytes_max
         })?;
-        let backouts = |key: &MessageKey| state.window.backouts.get(key).copied().unwrap_or(0);
         found.sort_by_key(|(key, ..)| *key);
         let mut bytes = 0usize;
         let fit = found.iter().take(count).take_while(|(_, value, _)| {
@@ -208,6 +208,14 @@ impl Queue {
         });
         let fit = fit.count();
         found.truncate(fit);
+        let stored_counts = match (found.first(), found.last()) {
+            (Some((first, ..)), Some((last, ..))) => queue.stored_counts(first, last)?,
+            _ => HashMap::new(),
+        };
+        let backouts = |key: &MessageKey| {
+            let in_memory = state.window.backouts.get(key).copied();
+            in_memory.or_else(|| stored_counts.get(key).copied()).unwrap_or(0)
+        };
         let mut browsed = Vec::with_capacity(found.len());
         for (key, value, due_ms) in found {
             let (mut message, parts) = queue.decode(&value, backouts(&key))?;
@@ -312,6 +320,7 @@ impl Queue {
 impl QueueState {
     /// Searches for a message, reading further into the queue if the match is not in memory.
     pub(super) fn seek(&self, store: &Arc<Inner>, state: &mut State, select: Select) -> Result<Sought, StoreError> {
+        self.refuse_deleted(state)?;
         if let Some(shared) = &self.shared {
             return self.seek_shared(shared.as_ref(), store, state, select);
         }
@@ -414,8 +423,8 @@ impl QueueState {
         while let Some(bound) = next {
             let range = KeyRange::ALL.after(Direction::Forward, &bound);
             match &self.shared {
-                None => store.engine.page(self.stored.messages, range, Direction::Forward, limit, &mut page)?,
-                Some(shared) => shared.free_page(self.stored.messages, range, None, limit, &mut page)?,
+                None => store.engine.page(self.messages, range, Direction::Forward, limit, &mut page)?,
+                Some(shared) => shared.free_page(self.messages, range, None, limit, &mut page)?,
             }
             for (key, value) in page.iter() {
                 if let Ok(key) = key.try_into()
@@ -441,7 +450,7 @@ impl QueueState {
 
     /// Reads content that is in parts; `None` if the store has no such parts.
     fn content(&self, key: MessageKey, parts: Parts) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(space) = self.stored.parts else { return Ok(None) };
+        let Some(space) = self.parts else { return Ok(None) };
         let mut content = Vec::with_capacity(usize::try_from(parts.bytes).unwrap_or(0));
         for part in parts.keys(key) {
             let Some(value) = self.engine.get(&FullKey::new(space, &part))? else { return Ok(None) };
@@ -465,7 +474,7 @@ impl QueueState {
 
     /// Returns the keys of the parts of a message, with their space.
     pub(super) fn parts_of(&self, key: MessageKey, parts: Option<Parts>) -> impl Iterator<Item = FullKey> + use<> {
-        let parts = self.stored.parts.zip(parts);
+        let parts = self.parts.zip(parts);
         parts.into_iter().flat_map(move |(space, parts)| parts.keys(key).map(move |part| FullKey::new(space, &part)))
     }
 
@@ -477,9 +486,9 @@ impl QueueState {
         value: &[u8],
         is_counted: bool,
     ) -> Result<(), StoreError> {
-        unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
+        unit.change_claimed(self.messages, &key, Change::Delete)?;
         if is_counted {
-            unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
+            unit.change_claimed(self.counts, &key, Change::Delete)?;
         }
         let parts = Head::of(value).and_then(|head| head.parts);
         self.parts_of(key, parts).try_for_each(|part| unit.change_claimed(part.space(), part.key(), Change::Delete))
@@ -493,7 +502,7 @@ impl QueueState {
             // Persistent messages in memory are claimed there; the store has the retry delays.
             Some(_) => (usize::MAX, usize::MAX),
         };
-        let messages = self.stored.messages;
+        let messages = self.messages;
         let mut read = |key: &MessageKey| self.engine.get(&FullKey::new(messages, key));
         state.window.promote(store.clock.steady_ms(), bounds, &mut read)
     }
@@ -542,7 +551,7 @@ impl QueueState {
             if *persistence == Persistence::Persistent && !store.read_only {
                 state.window.claimed.insert(*key);
                 keys.push(*key);
-                batch.push((FullKey::new(self.stored.messages, key), Change::Delete));
+                batch.push((FullKey::new(self.messages, key), Change::Delete));
                 batch.extend(self.parts_of(*key, *parts).map(|part| (part, Change::Delete)));
             }
         }
@@ -600,7 +609,7 @@ impl QueueState {
 
     /// Gives a message back after a rollback.
     pub(super) fn give_back(self: &Arc<Self>, store: &Arc<Inner>, key: MessageKey, held: Held, cause: Option<&Cause>) {
-        let definition = &self.stored.definition;
+        let definition = self.definition();
         let mut state = self.state.lock();
         state.facts.backed_out += 1;
         let count = state.window.backouts.entry(key).or_insert(0);
@@ -610,8 +619,7 @@ impl QueueState {
         drop(state);
         let mut pause_ms = definition.pause_ms(count);
         if held.persistence == Persistence::Persistent {
-            let counted =
-                vec![(FullKey::new(self.stored.counts, &key), Change::Put(count.to_le_bytes().as_slice().into()))];
+            let counted = vec![(FullKey::new(self.counts, &key), Change::Put(count.to_le_bytes().as_slice().into()))];
             // A poisoned store cannot write the count. With several processes, the count is stored with the message.
             if self.shared.is_none() {
                 store.engine.submit(counted, Box::new(|_| ()));
@@ -636,9 +644,9 @@ impl QueueState {
             && held.persistence == Persistence::Persistent
         {
             let count = state.window.backouts.remove(&key).filter(|count| *count > 0);
-            let beside = count
-                .map(|count| (FullKey::new(self.stored.counts, &key), Value::from(count.to_le_bytes().as_slice())));
-            shared.give_back(FullKey::new(self.stored.messages, &key), beside, pause_ms);
+            let beside =
+                count.map(|count| (FullKey::new(self.counts, &key), Value::from(count.to_le_bytes().as_slice())));
+            shared.give_back(FullKey::new(self.messages, &key), beside, pause_ms);
         } else if pause_ms == 0 {
             state.window.add(key, held);
         } else {

@@ -68,12 +68,12 @@ impl QueueDefinition {
 impl QueueState {
     /// Returns true if the queue has a high mark.
     pub(crate) fn has_marks(&self) -> bool {
-        self.stored.definition.depth_high_mark > 0
+        self.definition().depth_high_mark > 0
     }
 
     /// Returns a crossing if a put raises the depth to the high mark. The message's place must be reserved.
     pub(super) fn rises(&self, state: &mut State) -> Option<Crossing> {
-        let definition = &self.stored.definition;
+        let definition = self.definition();
         if definition.depth_high_mark == 0 {
             return None;
         }
@@ -95,7 +95,7 @@ impl QueueState {
             return None;
         }
         let depth = state.facts.depth.saturating_sub(state.window.claimed.len() as u64);
-        let crosses = depth <= self.stored.definition.depth_low_mark;
+        let crosses = depth <= self.definition().depth_low_mark;
         state.is_crossing |= crosses;
         crosses.then_some(Crossing { crossed: Crossed::Low, depth })
     }
@@ -112,7 +112,7 @@ impl QueueState {
 
     /// Puts the event on the event queue with the unit of work. An event that cannot be put does not stop the work: it counts as lost.
     pub(super) fn report(&self, unit: &mut Unit, Crossing { crossed, depth }: Crossing) -> Crossed {
-        let event_queue = &self.stored.definition.event_queue;
+        let event_queue = &self.definition().event_queue;
         if !event_queue.is_empty()
             && let Err(_lost) = self.put_event(unit, event_queue, crossed, depth)
         {
@@ -122,7 +122,7 @@ impl QueueState {
     }
 
     fn put_event(&self, unit: &mut Unit, event_queue: &str, crossed: Crossed, depth: u64) -> Result<(), StoreError> {
-        let definition = &self.stored.definition;
+        let definition = self.definition();
         let (event, mark) = match crossed {
             Crossed::High => ("depth-high", definition.depth_high_mark),
             Crossed::Low => ("depth-low", definition.depth_low_mark),

@@ -16,6 +16,7 @@
 //! A get claims inside a unit of work. A server that sends messages before it learns the outcome claims first ([`Claim`]) and makes the get part
 //! of a unit when the acknowledgment arrives.
 
+mod change;
 mod claim;
 mod definition;
 mod depth;
@@ -35,7 +36,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Instant;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, RwLock};
 
 use crate::catalog::{self, Kind};
 use crate::engine::Engine;
@@ -45,6 +46,7 @@ use crate::shared::{Arrival, Shared};
 use crate::store::Inner;
 use crate::{Space, Store, StoreError, Unit};
 
+pub use change::QueueChange;
 pub use claim::{Attempt, Claim, Claimed};
 pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
@@ -141,7 +143,12 @@ impl QueueOutcome {
 /// A local queue, shared by all that have it open.
 #[derive(Debug)]
 pub(crate) struct QueueState {
-    stored: StoredQueue,
+    name: String,
+    messages: Space,
+    counts: Space,
+    parts: Option<Space>,
+    /// Changes when the queue is altered.
+    definition: RwLock<Arc<QueueDefinition>>,
     state: Mutex<State>,
     arrived: Condvar,
     engine: Arc<dyn Engine>,
@@ -169,6 +176,8 @@ struct State {
     unmoved: Option<StoreError>,
     /// A unit of work is open that crosses a mark of the depth.
     is_crossing: bool,
+    /// The queue was deleted after it was opened.
+    is_deleted: bool,
     /// Lower limit of the expiry times of all messages; 0 if unknown.
     expires_ms: u64,
 }
@@ -265,14 +274,16 @@ impl Store {
         }
     }
 
-    /// Gives a queue, alias or topic another definition. A queue keeps its messages, also those beyond new limits. Handles of this process that are
-    /// open keep the old definition.
+    /// Gives a queue, alias or topic another definition. A queue keeps its messages, also those beyond new limits. Open handles of an alias or topic
+    /// keep its old targets.
     ///
     /// # Errors
     /// [`StoreError::QueueMissing`], [`StoreError::BadDefinition`] if a queue would become an alias or topic, or the reverse,
     /// [`StoreError::QueueInUse`] by another process, errors of the medium.
     pub fn alter_queue(&self, definition: QueueDefinition) -> Result<(), StoreError> {
         definition.check()?;
+        // Open handles get the definitions in the order of the commits.
+        let _one_at_a_time = self.0.altering.lock();
         let mut unit = self.begin()?;
         // First the lock: another process may delete the queue, and clear its spaces, after the definition was read.
         catalog::lock(&mut unit, Kind::Queue, &definition.name)?;
@@ -291,10 +302,24 @@ impl Store {
             (QueueKind::Local, None) => Some(catalog::new_space(&mut unit)?),
             _ => old.parts,
         };
-        catalog::add(&mut unit, Kind::Queue, &name, &StoredQueue { definition, parts, ..old }.encode())?;
+        let old_messages = old.messages;
+        let stored = StoredQueue { definition: definition.clone(), parts, ..old };
+        catalog::add(&mut unit, Kind::Queue, &name, &stored.encode())?;
         unit.commit()?;
-        self.0.queues.lock().remove(&name);
+        let open = self.0.queues.lock().get(&name).cloned();
+        // Since the commit, another thread may have deleted the queue and defined another one.
+        if let Some(state) = open.filter(|state| state.messages == old_messages) {
+            state.alter(definition);
+        }
         Ok(())
+    }
+
+    /// Returns whether anything in this process has the queue open.
+    ///
+    /// A unit of work with messages of the queue counts, and so does a waiting get.
+    #[must_use]
+    pub fn is_queue_open(&self, name: &str) -> bool {
+        self.0.queues.lock().get(name).is_some_and(|state| Arc::strong_count(state) > 1)
     }
 
     /// Refuses a queue that another process uses.
@@ -307,7 +332,8 @@ impl Store {
         }
     }
 
-    /// Deletes a queue with all its messages. After a crash in the middle, the next opening of the store continues.
+    /// Deletes a queue with all its messages. Handles of this process that are open find it missing. After a crash in the middle, the next opening of
+    /// the store continues.
     ///
     /// # Errors
     /// [`StoreError::QueueMissing`], [`StoreError::QueueInUse`] by another process, errors of the medium.
@@ -322,8 +348,15 @@ impl Store {
             QueueKind::Local => stored.spaces(),
             QueueKind::Alias(_) | QueueKind::Topic(_) => Vec::new(),
         };
-        let _holder = self.commit_dropping(unit, &spaces, name)?;
-        self.0.queues.lock().remove(name);
+        let open = self.0.queues.lock().remove(name);
+        // Before the commit: what is put afterwards would be in no queue.
+        open.iter().for_each(|state| state.set_deleted(true));
+        let committed = self.commit_dropping(unit, &spaces, name);
+        if let (Err(_), Some(state)) = (&committed, open) {
+            state.set_deleted(false);
+            self.0.queues.lock().entry(name.to_owned()).or_insert(state);
+        }
+        let _holder = committed?;
         self.clear_spaces(&spaces)
     }
 }
@@ -367,10 +400,8 @@ pub(crate) fn open(store: &Arc<Inner>, name: &str) -> Result<Queue, StoreError> 
         if let Some(state) = store.queues.lock().get(&at) {
             return Ok(Queue { targets: vec![Arc::clone(state)], name: at });
         }
-        if store.shared.is_some() {
-            // Until this process is known to use the queue, no other process deletes it.
-            catalog::lock(&mut unit, Kind::Queue, &at)?;
-        }
+        // Until it is open here, nobody deletes or alters it.
+        catalog::lock(&mut unit, Kind::Queue, &at)?;
         let found = catalog::find(&unit, Kind::Queue, &at)?;
         let value = found.ok_or_else(|| StoreError::QueueMissing { name: at.clone() })?;
         let stored = StoredQueue::decode(&at, &value)?;
@@ -381,7 +412,7 @@ pub(crate) fn open(store: &Arc<Inner>, name: &str) -> Result<Queue, StoreError> 
                 let state = Arc::clone(store.queues.lock().entry(at.clone()).or_insert_with(|| Arc::new(state)));
                 if let Some(shared) = &state.shared {
                     let weak: Weak<QueueState> = Arc::downgrade(&state);
-                    shared.watch(state.stored.messages, weak as Weak<dyn Arrival>)?;
+                    shared.watch(state.messages, weak as Weak<dyn Arrival>)?;
                 }
                 return Ok(Queue { targets: vec![state], name: at });
             }
@@ -425,8 +456,13 @@ impl QueueState {
         shared: Option<Arc<dyn Shared>>,
     ) -> Self {
         let facts = QueueFacts::default();
+        let StoredQueue { definition, messages, counts, parts } = stored;
         QueueState {
-            stored,
+            name: definition.name.clone(),
+            messages,
+            counts,
+            parts,
+            definition: RwLock::new(Arc::new(definition)),
             state: Mutex::new(State {
                 counting,
                 counted: None,
@@ -437,6 +473,7 @@ impl QueueState {
                 volatile: 0,
                 unmoved: None,
                 is_crossing: false,
+                is_deleted: false,
                 expires_ms: 0,
             }),
             arrived: Condvar::new(),
@@ -447,7 +484,42 @@ impl QueueState {
     }
 
     fn name(&self) -> String {
-        self.stored.definition.name.clone()
+        self.name.clone()
+    }
+
+    fn definition(&self) -> Arc<QueueDefinition> {
+        Arc::clone(&self.definition.read())
+    }
+
+    /// Gives the open queue another definition.
+    fn alter(&self, new: QueueDefinition) {
+        let mut state = self.state.lock();
+        let old = self.definition();
+        if (old.depth_high_mark, old.depth_low_mark) != (new.depth_high_mark, new.depth_low_mark) {
+            // The next message that reaches the new mark reports it.
+            state.facts.is_above_mark = false;
+        }
+        *self.definition.write() = Arc::new(new);
+        let wakers = state.take_wakers();
+        drop(state);
+        // Messages that could not move to the backout queue may be able to now.
+        wakers.for_each(Waker::wake);
+        self.arrived.notify_all();
+    }
+
+    /// Ends all use of the queue, because it is deleted, or allows it again.
+    fn set_deleted(&self, is_deleted: bool) {
+        let mut state = self.state.lock();
+        state.is_deleted = is_deleted;
+        let wakers = state.take_wakers();
+        drop(state);
+        wakers.for_each(Waker::wake);
+        self.arrived.notify_all();
+    }
+
+    /// Refuses a queue that was deleted after it was opened.
+    fn refuse_deleted(&self, state: &State) -> Result<(), StoreError> {
+        if state.is_deleted { Err(StoreError::QueueMissing { name: self.name() }) } else { Ok(()) }
     }
 
     /// Returns the facts without counting messages that were on the queue before this process started.
@@ -476,7 +548,7 @@ impl Queue {
     /// Returns the local queue. A topic is refused because it keeps no messages.
     fn local(&self) -> Result<&Arc<QueueState>, StoreError> {
         match self.targets.as_slice() {
-            [state] if state.stored.definition.name == self.name => Ok(state),
+            [state] if state.name == self.name => Ok(state),
             _ => {
                 Err(StoreError::Unsupported { file: self.name.clone(), organisation: "a topic", operation: "getting" })
             }
@@ -487,8 +559,8 @@ impl Queue {
     ///
     /// # Errors
     /// [`StoreError::Unsupported`] for a topic.
-    pub fn definition(&self) -> Result<&QueueDefinition, StoreError> {
-        Ok(&self.local()?.stored.definition)
+    pub fn definition(&self) -> Result<Arc<QueueDefinition>, StoreError> {
+        Ok(self.local()?.definition())
     }
 
     /// Figures.

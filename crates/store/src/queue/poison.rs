@@ -54,12 +54,12 @@ impl Queue {
 
 impl QueueState {
     fn poison_finding(&self, count: u64, error: &StoreError) -> Finding {
-        poison_finding(&self.name(), count, self.stored.definition.backout_target(), error)
+        poison_finding(&self.name(), count, self.definition().backout_target(), error)
     }
 
     /// Returns the backout queue.
     fn backout(&self, store: &Arc<Inner>) -> Result<Queue, StoreError> {
-        let target = open(store, self.stored.definition.backout_target())?;
+        let target = open(store, self.definition().backout_target())?;
         match target.targets.iter().any(|state| std::ptr::eq(Arc::as_ptr(state), self)) {
             true => Err(StoreError::QueueMissing { name: target.name }),
             false => Ok(target),
@@ -74,7 +74,7 @@ impl QueueState {
     }
 
     fn is_poison(&self, count: u32) -> bool {
-        let threshold = self.stored.definition.backout_threshold;
+        let threshold = self.definition().backout_threshold;
         threshold > 0 && count >= threshold
     }
 
@@ -97,7 +97,7 @@ impl QueueState {
                 Some(bound) => KeyRange::ALL.after(Direction::Forward, bound),
             };
             let limit = PageLimit { entries: 1_000, bytes: 1 << 20 };
-            self.engine.page(self.stored.counts, range, Direction::Forward, limit, &mut page)?;
+            self.engine.page(self.counts, range, Direction::Forward, limit, &mut page)?;
             let counts = page.iter().filter_map(|(_, count)| count.try_into().ok()).map(u32::from_le_bytes);
             poison += counts.filter(|count| self.is_poison(*count)).count() as u64;
             next = page.next.take();

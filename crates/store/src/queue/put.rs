@@ -26,7 +26,7 @@ impl Queue {
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::MessageTooLong`], limits of the unit of work.
     pub fn put(&self, unit: &mut Unit, message: &Message) -> Result<MessageId, StoreError> {
-        let space = self.targets.first().map(|state| state.stored.messages);
+        let space = self.targets.first().map(|state| state.messages);
         let _measured = unit.inner().usage.measure(unit.id(), Kind::Queue, space);
         let store = &Arc::clone(unit.inner());
         let stamped = Stamped {
@@ -54,7 +54,7 @@ impl Queue {
         // Queues of one kind share the bytes.
         let mut forms: [Option<Form>; 2] = [None, None];
         for (at, (state, key)) in self.targets.iter().zip(&keys).enumerate() {
-            let form = &mut forms[usize::from(state.stored.parts.is_some())];
+            let form = &mut forms[usize::from(state.parts.is_some())];
             let form = form.get_or_insert_with(|| state.form(store, message, &stamped));
             if let Err(error) = state.put(unit, *key, persistence, form) {
                 self.targets.iter().zip(&keys).skip(at + 1).for_each(|(state, key)| state.release(*key));
@@ -69,12 +69,13 @@ impl QueueState {
     /// Returns the key of a new message and reserves its place in the queue's depth. Later puts count the reservation, so concurrent units of work
     /// cannot exceed the limit together.
     fn reserve(self: &Arc<Self>, store: &Arc<Inner>, message: &Message, priority: u8) -> Result<Reserved, StoreError> {
-        let definition = &self.stored.definition;
+        let definition = self.definition();
         if message.payload.len() as u64 > definition.message_bytes_max {
             let max = usize::try_from(definition.message_bytes_max).unwrap_or(usize::MAX);
             return Err(StoreError::MessageTooLong { queue: self.name(), found: message.payload.len(), max });
         }
         let mut state = self.state.lock();
+        self.refuse_deleted(&state)?;
         self.count(&mut state)?;
         let volatile =
             if message.persistence == Persistence::NotPersistent { message.stored_bytes() as u64 } else { 0 };
@@ -115,7 +116,7 @@ impl QueueState {
     fn form(&self, store: &Inner, message: &Message, stamped: &Stamped) -> Form {
         let part_bytes = store.limits.message_part_bytes;
         let is_long = message.payload.len() > part_bytes && message.persistence == Persistence::Persistent;
-        match (is_long && self.stored.parts.is_some(), u32::try_from(part_bytes)) {
+        match (is_long && self.parts.is_some(), u32::try_from(part_bytes)) {
             (true, Ok(part_bytes)) if part_bytes > 0 => {
                 let (head, parts) = message.stored_in_parts(stamped, part_bytes);
                 Form { head, parts }
@@ -155,7 +156,7 @@ impl QueueState {
         let keys = Head::of(&form.head).and_then(|head| head.parts).map(|parts| parts.keys(key));
         let mut written = Vec::new();
         let mut outcome = Ok(());
-        if let (Some(space), Some(keys)) = (self.stored.parts, keys) {
+        if let (Some(space), Some(keys)) = (self.parts, keys) {
             for (part, value) in keys.zip(&form.parts) {
                 outcome = unit.put_fresh(space, &part, Value::clone(value));
                 if outcome.is_err() {
@@ -164,7 +165,7 @@ impl QueueState {
                 written.push(FullKey::new(space, &part));
             }
         }
-        let outcome = outcome.and_then(|()| unit.put_fresh(self.stored.messages, &key, Value::clone(&form.head)));
+        let outcome = outcome.and_then(|()| unit.put_fresh(self.messages, &key, Value::clone(&form.head)));
         if outcome.is_err() {
             for part in written {
                 // Nothing is stored for a fresh key that is deleted, so no limit refuses this.
@@ -240,7 +241,7 @@ impl PutOutcome {
         state.window.uncommitted.remove(&self.key);
         state.facts.memory_bytes -= self.held.as_ref().map_or(0, Held::memory_bytes);
         state.not_crossed(self.crossed);
-        let definition = &self.queue.stored.definition;
+        let definition = self.queue.definition();
         if self.crossed == Some(Crossed::High) && state.facts.depth >= definition.depth_high_mark {
             // Another unit of work made the queue deep in the meantime and put no event, because this unit was to put it.
             state.crossed(self.crossed);
@@ -285,7 +286,7 @@ mod tests {
         let mut page = crate::page::Page::default();
         let (range, direction) = (crate::page::KeyRange::ALL, crate::page::Direction::Forward);
         let limit = crate::page::PageLimit { entries: 10_000, bytes: 1 << 20 };
-        let space = queue.local().unwrap().stored.parts.unwrap();
+        let space = queue.local().unwrap().parts.unwrap();
         store.0.engine.page(space, range, direction, limit, &mut page).unwrap();
         assert_eq!(page.len(), 4 * whole);
         assert_eq!(queue.facts().unwrap().depth, whole as u64);

@@ -3,6 +3,7 @@
 //! A message is claimed in the store before it is loaded into memory, and released there, so memory contains only messages that this process has
 //! claimed: at most one for each get that is searching. Non-persistent messages are in the memory of the process that put them.
 
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -60,6 +61,33 @@ impl QueueState {
         }
     }
 
+    /// Returns the backout counts of messages between two keys, both included. If no other process uses the store, all counts are in memory, and the
+    /// result is empty.
+    pub(super) fn stored_counts(
+        &self,
+        first: &MessageKey,
+        last: &MessageKey,
+    ) -> Result<HashMap<MessageKey, u32>, StoreError> {
+        let mut counts = HashMap::new();
+        if self.shared.is_none() {
+            return Ok(counts);
+        }
+        let mut page = Page::default();
+        let mut range = KeyRange { from: Bound::Included(first.as_slice()), to: Bound::Included(last.as_slice()) };
+        let mut next;
+        loop {
+            self.engine.page(self.counts, range, Direction::Forward, PageLimit::default(), &mut page)?;
+            for (key, value) in page.iter() {
+                if let (Ok(key), Ok(count)) = (key.try_into(), value.try_into()) {
+                    counts.insert(key, u32::from_le_bytes(count));
+                }
+            }
+            next = page.next.take();
+            let Some(bound) = &next else { return Ok(counts) };
+            range = KeyRange { to: Bound::Included(last.as_slice()), ..KeyRange::ALL.after(Direction::Forward, bound) };
+        }
+    }
+
     /// Resumes the search after a wait.
     pub(super) fn resume_seeking(&self) {
         if self.shared.is_some() {
@@ -77,7 +105,7 @@ impl QueueState {
         for key in &keys {
             state.window.backouts.remove(key);
         }
-        let keys: Vec<FullKey> = keys.iter().map(|key| FullKey::new(self.stored.messages, key)).collect();
+        let keys: Vec<FullKey> = keys.iter().map(|key| FullKey::new(self.messages, key)).collect();
         if !keys.is_empty() {
             shared.release(NO_UNIT, keys);
         }
@@ -90,7 +118,7 @@ impl QueueState {
             return Ok(());
         }
         let begin = Instant::now();
-        state.facts.depth = shared.count(self.stored.messages)? + state.volatile;
+        state.facts.depth = shared.count(self.messages)? + state.volatile;
         state.facts.depth_high = state.facts.depth_high.max(state.facts.depth);
         state.counted = Some((Instant::now(), begin.elapsed()));
         Ok(())
@@ -147,7 +175,7 @@ impl QueueState {
         filter: Option<Filter<'_>>,
         count: usize,
     ) -> Result<Option<MessageKey>, StoreError> {
-        let wanted = Wanted { space: self.stored.messages, range, filter, count, beside: self.stored.counts };
+        let wanted = Wanted { space: self.messages, range, filter, count, beside: self.counts };
         let mut first = None;
         for entry in shared.claim(&wanted)? {
             let Ok(key) = MessageKey::try_from(entry.key.as_slice()) else { continue };
@@ -177,7 +205,7 @@ impl QueueState {
             while let Some(bound) = next {
                 let range = KeyRange::ALL.after(Direction::Forward, &bound);
                 let filter = filter_of(&select);
-                shared.free_page(self.stored.messages, range, filter, PageLimit::default(), &mut page)?;
+                shared.free_page(self.messages, range, filter, PageLimit::default(), &mut page)?;
                 for (key, value) in page.iter() {
                     if let Ok(key) = MessageKey::try_from(key) {
                         best = Some(best.map_or((rank(value), key), |best| best.min((rank(value), key))));

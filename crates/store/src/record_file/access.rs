@@ -89,7 +89,8 @@ impl RecordFile {
         let target = self.target(by)?;
         loop {
             let (primary, status) = self.find(unit, &target, relation)?;
-            let value = self.look(|| unit.read_for_update(self.stored.records, &primary, wait))?;
+            let value =
+                self.look(|| unit.read_for_update(self.stored.records, &primary, wait)).map_err(self.names_file())?;
             if target.is_primary(relation) {
                 let value = value.ok_or_else(|| self.not_found())?;
                 return Ok(self.record(primary, &value, status));
@@ -143,11 +144,12 @@ impl RecordFile {
     }
 
     fn insert_under(&self, unit: &mut Unit, key: Vec<u8>, record: &[u8]) -> Result<Inserted, StoreError> {
-        let found = self.used.lookup(|_| 0, || unit.read_for_update(self.stored.records, &key, LockWait::Default))?;
+        let found = self.used.lookup(|_| 0, || unit.read_for_update(self.stored.records, &key, LockWait::Default));
+        let found = found.map_err(self.names_file())?;
         if found.is_some() {
             return Err(StoreError::DuplicateKey { file: self.name(), index: None });
         }
-        let (stamps, status) = self.enter_indexes(unit, &key, record, None)?;
+        let (stamps, status) = self.enter_indexes(unit, &key, record, None).map_err(self.names_file())?;
         unit.put(self.stored.records, &key, joined(&stamps, record))?;
         unit.record_changed(&self.used, RecordChange::Inserted);
         Ok(Inserted { key, status })
@@ -182,8 +184,8 @@ impl RecordFile {
 
     fn rewrite_under(&self, unit: &mut Unit, key: &[u8], record: &[u8]) -> Result<FileStatus, StoreError> {
         self.check_length(record)?;
-        let old = self.used.lookup(|_| 0, || unit.read_for_update(self.stored.records, key, LockWait::Default))?;
-        let old = old.ok_or_else(|| self.not_found())?;
+        let old = self.used.lookup(|_| 0, || unit.read_for_update(self.stored.records, key, LockWait::Default));
+        let old = old.map_err(self.names_file())?.ok_or_else(|| self.not_found())?;
         match self.stored.definition.organisation {
             Organisation::KeySequenced(place) if place.of(record) != Some(key) => {
                 return Err(StoreError::Immutable { file: self.name(), what: "primary key" });
@@ -193,7 +195,7 @@ impl RecordFile {
             }
             _ => {}
         }
-        let (stamps, status) = self.enter_indexes(unit, key, record, Some(&old))?;
+        let (stamps, status) = self.enter_indexes(unit, key, record, Some(&old)).map_err(self.names_file())?;
         unit.put(self.stored.records, key, joined(&stamps, record))?;
         unit.record_changed(&self.used, RecordChange::Updated);
         Ok(status)
@@ -216,6 +218,11 @@ impl RecordFile {
         unit.delete(self.stored.records, &read.key)?;
         unit.record_changed(&self.used, RecordChange::Deleted);
         Ok(())
+    }
+
+    /// Adds the name of the file to errors about locks on its records.
+    fn names_file(&self) -> impl Fn(StoreError) -> StoreError + use<'_> {
+        |error| error.of_record_in(&self.stored.definition.name)
     }
 
     /// Reads a record and counts the lookup.
@@ -364,7 +371,7 @@ impl RecordFile {
         let space = self.stored.records;
         if unit.inner().shared.is_some() {
             // No record has an empty key.
-            unit.lock(space, b"", LockWait::Default)?;
+            unit.lock(space, b"", LockWait::Default).map_err(self.names_file())?;
             return self.end(&|range, page| unit.page(space, range, Direction::Backward, ONE, page));
         }
         let engine = &unit.inner().engine;

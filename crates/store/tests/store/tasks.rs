@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
-use quayline_store::queue::{Message, Polled, Queue, QueueDefinition, Select};
+use quayline_store::queue::{GetWait, Message, Polled, Queue, QueueDefinition, Select};
 use quayline_store::{LockWait, RollBack, Space, Store, StoreError};
 
 use crate::new_store;
@@ -297,4 +297,55 @@ fn waits_and_costs_are_known_by_file_and_queue() {
     store.delete_file("FILE").expect("deleted");
     let found = store.usage_by_owner().expect("figures");
     assert!(!found.iter().any(|(owner, _)| *owner == Owner::File("FILE".to_owned())), "{found:?}");
+}
+
+/// A listener that waits for messages of a deleted queue learns that it is gone, and so does a get that waits with its thread.
+#[test]
+fn the_deletion_of_a_queue_wakes_those_that_wait_for_its_messages() {
+    let store = new_store();
+    let queue = queue(&store, "Q");
+    assert!(store.is_queue_open("Q") && !store.is_queue_open("OTHER"));
+    let (count, waker) = task();
+    let mut unit = store.begin().expect("a unit");
+    let found = queue.poll_get(&mut unit, Select::First, &waker).expect("an answer");
+    assert!(matches!(found, Polled::Nothing { due_ms: None }));
+    let (blocked, of_thread) = (queue.clone(), store.clone());
+    let waits = std::thread::spawn(move || {
+        let mut unit = of_thread.begin().expect("a unit");
+        blocked.get(&mut unit, Select::First, GetWait::AtMostMs(600_000)).expect_err("no message")
+    });
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    store.delete_queue("Q").expect("deleted");
+    assert_eq!(count.0.load(Ordering::SeqCst), 1);
+    for refused in [queue.poll_get(&mut unit, Select::First, &waker).expect_err("deleted"), waits.join().expect("ends")]
+    {
+        assert!(matches!(&refused, StoreError::QueueMissing { name } if name == "Q"), "{refused:?}");
+    }
+    // A queue of the same name is another one.
+    let again = self::queue(&store, "Q");
+    put(&store, &again, &Message::new(*b"new"));
+    assert!(queue.poll_get(&mut unit, Select::First, &waker).is_err());
+    assert_eq!(again.facts().expect("figures").depth, 1);
+}
+
+/// Many threads alter a queue at once: its open handles have the definition that the catalog has.
+#[test]
+fn an_open_queue_has_the_definition_that_committed_last() {
+    let store = new_store();
+    let queue = queue(&store, "Q");
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            let store = &store;
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let definition =
+                        QueueDefinition { depth_max: 1 + thread * 1_000 + round, ..QueueDefinition::local("Q") };
+                    store.alter_queue(definition).expect("altered");
+                }
+            });
+        }
+    });
+    let kept = store.queue_definition("Q").expect("defined");
+    assert_eq!(*queue.definition().expect("local"), kept);
+    assert_eq!(*store.queue("Q").expect("opened").definition().expect("local"), kept);
 }
