@@ -43,9 +43,23 @@ pub(crate) const QUAYLINE_DURABILITY: EnvVar = EnvVar {
     meaning: "`sync` or `buffered`: when a unit of work of a store counts as done, as `--durability`",
 };
 
+/// Credentials of the commands that ask a server whose listener for operators has roles.
+pub(crate) const QUAYLINE_ADMIN_KEY: EnvVar = EnvVar {
+    name: "QUAYLINE_ADMIN_KEY",
+    meaning: "key of an operator, for commands that send requests to the admin listener of a server",
+};
+
 /// Variables that affect commands, for the reference.
-pub(crate) const ALL: [EnvVar; 7] =
-    [NO_COLOR, TERM, RUST_BACKTRACE, QUAYLINE_CACHE, QUAYLINE_DURABILITY, QUAYLINE_STORE_KEY, XDG_CACHE_HOME];
+pub(crate) const ALL: [EnvVar; 8] = [
+    NO_COLOR,
+    TERM,
+    RUST_BACKTRACE,
+    QUAYLINE_ADMIN_KEY,
+    QUAYLINE_CACHE,
+    QUAYLINE_DURABILITY,
+    QUAYLINE_STORE_KEY,
+    XDG_CACHE_HOME,
+];
 
 impl EnvVar {
     /// Returns the value, if it is set and not empty.

@@ -27,6 +27,7 @@ mod job;
 mod map;
 mod memory;
 mod named;
+mod operator;
 mod partner;
 mod progress;
 mod project;

@@ -1,10 +1,18 @@
-//! Times and percentages as people write them.
+//! Times, percentages and counts as people write them.
 
 use quayline_capacity::calibration::Kernel;
 use quayline_capacity::{Seconds, Share};
 use serde::Deserialize;
 
 pub(crate) use quayline_capacity::time_text;
+
+/// Formats a number of things: `1 record`, `2 records`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    }
+}
 
 /// A time with its unit: `500ms`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -133,6 +133,9 @@ pub(crate) struct FlowDefineArgs {
     pub(crate) flows: FlowNamesArgs,
     #[command(flatten)]
     pub(crate) store: ProjectStoreArg,
+    /// Define the queues at the server that has the store open: `listen` in [serve.admin] of its quayline.toml
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["store", "durability"])]
+    pub(crate) admin: Option<SocketAddr>,
 }
 
 /// Arguments of `quayline flow stats`, `stop` and `start`.

@@ -19,6 +19,18 @@ pub(crate) struct FolderArg {
     pub(crate) durability: DurabilityOption,
 }
 
+/// A store, or the server that has it open.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StoreOrServerArg {
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Send the request to the server that has the store open: `listen` in [serve.admin] of its quayline.toml
+    ///
+    /// If the listener has roles, set QUAYLINE_ADMIN_KEY to the key of an operator.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["folder", "durability"])]
+    pub(crate) admin: Option<std::net::SocketAddr>,
+}
+
 /// When a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct DurabilityOption {
@@ -180,7 +192,7 @@ pub(crate) struct DefineFileArgs {
 pub(crate) struct LoadArgs {
     /// Name of the file
     pub(crate) name: String,
-    /// File to read
+    /// File to read, or `-` for standard input
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) store: FolderArg,
@@ -267,7 +279,7 @@ pub(crate) struct DescribedArgs {
 pub(crate) struct PutArgs {
     /// Name of the file
     pub(crate) name: String,
-    /// File that holds the record and nothing else
+    /// File that holds the record and nothing else, or `-` for standard input
     pub(crate) record: PathBuf,
     #[command(flatten)]
     pub(crate) store: FolderArg,
@@ -441,7 +453,7 @@ pub(crate) struct DefineQueueArgs {
     /// Name of the queue: letters, digits and . _ - $ # @, at most 44
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Maximum number of messages
     #[arg(long, value_name = "COUNT", default_value_t = 1_000_000)]
     pub(crate) depth_max: u64,
@@ -487,7 +499,7 @@ pub(crate) struct AlterQueueArgs {
     /// Name of the queue, alias or topic
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Maximum number of messages
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth_max: Option<u64>,
@@ -519,7 +531,7 @@ pub(crate) struct DeleteQueueArgs {
     /// Name of the queue, alias or topic
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Delete the queue although it has messages
     #[arg(long)]
     pub(crate) with_messages: bool,
@@ -530,7 +542,7 @@ pub(crate) struct DeleteQueueArgs {
 pub(crate) struct PutMessageArgs {
     /// Name of the queue
     pub(crate) name: String,
-    /// File that holds the message
+    /// File that holds the message, or `-` for standard input
     pub(crate) message: PathBuf,
     #[command(flatten)]
     pub(crate) store: FolderArg,
@@ -538,7 +550,7 @@ pub(crate) struct PutMessageArgs {
     #[arg(long, value_name = "PRIORITY", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=9))]
     pub(crate) priority: u8,
     /// Milliseconds after which the message expires
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) expiry: Option<u64>,
     /// Correlation id as up to 48 hexadecimal digits
     #[arg(long, value_name = "HEX")]
@@ -547,7 +559,7 @@ pub(crate) struct PutMessageArgs {
     #[arg(long, value_name = "HEX", requires = "sequence")]
     pub(crate) group: Option<String>,
     /// Number in the group, from 1
-    #[arg(long, value_name = "NUMBER", requires = "group")]
+    #[arg(long, value_name = "NUMBER", requires = "group", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) sequence: Option<u32>,
     /// Message id as up to 48 hexadecimal digits [default: a new one]
     #[arg(long, value_name = "HEX")]
@@ -602,7 +614,7 @@ pub(crate) struct BrowseQueueArgs {
     /// Name of the queue
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Maximum number of messages
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) count: usize,
@@ -617,7 +629,7 @@ pub(crate) struct DepthArgs {
     /// Name of the queue [default: all queues]
     pub(crate) name: Option<String>,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
 }
 
 /// Arguments of `quayline queue move`.
@@ -628,7 +640,7 @@ pub(crate) struct MoveArgs {
     /// Queue to put on
     pub(crate) to: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Maximum number of messages [default: all]
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
@@ -640,7 +652,7 @@ pub(crate) struct PurgeArgs {
     /// Name of the queue
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
 }
 
 /// Arguments of `quayline queue alias`.
@@ -651,7 +663,7 @@ pub(crate) struct AliasArgs {
     /// Queue, topic or alias that the name leads to
     pub(crate) target: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
 }
 
 /// Arguments of `quayline queue retry`.
@@ -660,7 +672,7 @@ pub(crate) struct RetryArgs {
     /// Backout or dead-letter queue
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Maximum number of messages [default: all]
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,

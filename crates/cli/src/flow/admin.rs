@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -21,9 +20,6 @@ use crate::interrupt::stop_flag;
 
 /// Interval between two checks of the steps of a flow.
 const LOOK: Duration = Duration::from_millis(200);
-/// Maximum wait for the response of a server.
-const WAIT: Duration = Duration::from_secs(30);
-
 /// Flows of an engine, for operators.
 pub(crate) struct FlowsPart(pub(crate) Arc<Engine>);
 
@@ -145,11 +141,7 @@ pub(crate) fn listener_of(admin: Option<SocketAddr>, project: &std::path::Path) 
 
 /// Sends a request to a server, and returns status and body of its response.
 pub(crate) fn asked(address: SocketAddr, method: &str, path: &str) -> Result<(u16, String), Stop> {
-    Ok(request(address, method, path).map_err(|error| {
-        let why = quayline_core::system_error_text(&error);
-        Finding::error(CLI_INPUT, Fault::Environment, format!("{address} does not answer: {why}"))
-            .hint("start the server with `quayline serve`")
-    })?)
+    crate::operator::asked(address, method, path, "")
 }
 
 /// Implements `quayline flow trace`: prints the steps of messages until the time is over or Ctrl-C.
@@ -180,17 +172,4 @@ pub(crate) fn trace(args: &FlowTraceArgs) -> Result<Exit, Stop> {
         method = "GET";
         std::thread::sleep(LOOK);
     }
-}
-
-fn request(address: SocketAddr, method: &str, path: &str) -> std::io::Result<(u16, String)> {
-    let mut stream = TcpStream::connect_timeout(&address, WAIT)?;
-    stream.set_read_timeout(Some(WAIT))?;
-    write!(stream, "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    let no_text = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "the answer is not UTF-8");
-    let answer = String::from_utf8(answer).map_err(no_text)?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split_ascii_whitespace().nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    Ok((status, body.to_owned()))
 }

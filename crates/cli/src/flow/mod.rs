@@ -24,7 +24,7 @@ use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 use crate::interrupt::stop_flag;
-use crate::store::{Missing, Opened, stop};
+use crate::store::{Missing, Opened, define_missing, stop};
 
 pub(crate) use admin::{FlowsPart, asked, listener_of};
 pub(crate) use serve::ServedFlows;
@@ -190,6 +190,13 @@ fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
 fn define(args: &FlowDefineArgs, console: &Console) -> Result<Exit, Stop> {
     let store = args.store.of(&args.flows.project);
     let flows = open(&args.flows, &store, console)?;
+    if let Some(server) = args.admin {
+        let names: Vec<&str> = queues_of(&flows).into_iter().collect();
+        for name in define_missing(server, &names)? {
+            console.line(&format!("defined queue {name}"));
+        }
+        return Ok(Exit::Done);
+    }
     let opened = Opened::open(&store, Missing::Create)?;
     for name in define_queues(&opened.store, &flows)? {
         console.line(&format!("defined queue {name}"));
@@ -197,19 +204,20 @@ fn define(args: &FlowDefineArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(Exit::Done)
 }
 
+/// Names of the queues that flows use, and of the dead-letter queue.
+fn queues_of(flows: &[Flow]) -> BTreeSet<&str> {
+    let names = flows.iter().flat_map(|flow| flow.input_queues().chain(flow.output_queues()));
+    names.chain([DEAD_LETTER]).collect()
+}
+
 /// Defines missing queues that flows name, and the dead-letter queue.
 fn define_queues(store: &Store, flows: &[Flow]) -> Result<Vec<String>, Stop> {
     let unit = store.begin().map_err(stop)?;
     let known: BTreeSet<String> = store.queues(&unit).map_err(stop)?.into_iter().collect();
     drop(unit);
-    let mut wanted: BTreeSet<&str> = BTreeSet::from([DEAD_LETTER]);
-    for flow in flows {
-        wanted.extend(flow.input_queues());
-        wanted.extend(flow.output_queues());
-    }
     let mut unit = store.begin().map_err(stop)?;
     let mut defined = Vec::new();
-    for name in wanted.into_iter().filter(|name| !known.contains(*name)) {
+    for name in queues_of(flows).into_iter().filter(|name| !known.contains(*name)) {
         store.define_queue(&mut unit, QueueDefinition::local(name)).map_err(stop)?;
         defined.push(name.to_owned());
     }

@@ -58,6 +58,8 @@ struct Written {
     /// Records of committed units of work, and the file.
     committed: u64,
     name: String,
+    /// Records of the output so far, the one that failed included.
+    records: u64,
     failed: Option<StoreError>,
 }
 
@@ -115,11 +117,24 @@ impl<'a> Ends<'a> {
     pub(crate) fn failed(&self) -> Option<Vec<Finding>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = state.failed.as_ref()?;
-        let message = format!("{} records were written to {} before", state.committed, state.name);
+        let written = match state.committed {
+            1 => "1 record was".to_owned(),
+            count => format!("{count} records were"),
+        };
+        let message = format!(
+            "{written} written to {} before; the failure is at record {} of the output",
+            state.name, state.records
+        );
         let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
         let hint =
             "after the fix, run the command again: records that are there already, byte for byte, stay as they are";
-        Some(vec![failed.finding(), note.hint(hint)])
+        let finding = match failed {
+            StoreError::DuplicateKey { .. } => failed.finding().hint(
+                "leave the record out of the input or give it another key; to replace records, delete those of the file first",
+            ),
+            _ => failed.finding(),
+        };
+        Some(vec![finding, note.hint(hint)])
     }
 }
 
@@ -240,6 +255,7 @@ impl Write for Writer {
             record.clear();
             record.extend_from_slice(body);
             at += consumed;
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).records += 1;
             let outcome = self.inserter.insert(&record);
             self.done(outcome)?;
         }

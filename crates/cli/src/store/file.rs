@@ -1,7 +1,8 @@
 //! `quayline file`.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
+use std::path::Path;
 
 use quayline_cobol::layout::Layout;
 use quayline_convert::{Advance, Progress as _, write_complete};
@@ -16,7 +17,7 @@ use quayline_store::record_file::{
 use quayline_store::{Direction, LockWait, Store, StoreError, Unit};
 
 use super::ends::{Reader, print_json};
-use super::{Missing, Opened, from_hex, not_there, read_whole, stop, unreadable};
+use super::{Missing, Opened, from_hex, is_standard, not_there, read_whole, stop, unreadable};
 use crate::args::{
     AlterArgs, BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
     OrganisationArg, PutArgs, UnloadArgs,
@@ -26,6 +27,7 @@ use crate::copybook;
 use crate::exit::{CLI_INPUT, CLI_PADDED, CLI_PARTIAL, Exit, Stop, argument};
 use crate::named::framing_named;
 use crate::progress::Bar;
+use crate::quantity::counted;
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 1 << 20;
@@ -77,18 +79,18 @@ fn perform(command: &FileCommand, store: &Store, console: &Console) -> Result<Ex
             drop(unit);
             let definition = FileDefinition { name: args.to.clone(), ..file.definition().clone() };
             let count = store.copy_file(&args.from, definition).map_err(stop)?;
-            console.line(&format!("{count} records copied"));
+            console.line(&format!("{} copied", counted(count, "record")));
             Exit::Done
         }
         FileCommand::Reorganise(args) => {
             let count = store.alter_file(&args.name, FileChange::default()).map_err(stop)?;
-            console.line(&format!("{count} records reorganised"));
+            console.line(&format!("{} reorganised", counted(count, "record")));
             Exit::Done
         }
         FileCommand::Preload(args) => {
             let (unit, file) = open(store, &args.name)?;
             let count = file.scan(&unit, &mut |_, _| Ok(())).map_err(stop)?;
-            console.line(&format!("{count} records read"));
+            console.line(&format!("{} read", counted(count, "record")));
             Exit::Done
         }
     };
@@ -159,7 +161,7 @@ fn alter(args: &AlterArgs, store: &Store, console: &Console) -> Result<Exit, Sto
     }
     let count = store.alter_file(&args.name, change).map_err(stop)?;
     if count > 0 {
-        console.line(&format!("{count} records copied"));
+        console.line(&format!("{} copied", counted(count, "record")));
     }
     Ok(Exit::Done)
 }
@@ -216,15 +218,22 @@ enum Stopped {
     Store(StoreError),
 }
 
+/// Length of an input file; `None` for standard input, pipes and devices.
+fn source_bytes(input: &Path) -> Option<u64> {
+    let metadata = input.metadata().ok().filter(|_| !is_standard(input))?;
+    Some(metadata.len()).filter(|length| *length > 0)
+}
+
 fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
     drop(unit);
-    let mut input = File::open(&args.input).map_err(|error| unreadable(&args.input, &error))?;
-    let bar = Bar::on_terminal().filter(|_| !console.json());
-    let mut advance = Advance {
-        source_bytes_total: input.metadata().ok().map(|metadata| metadata.len()).filter(|length| *length > 0),
-        ..Advance::default()
+    let mut input: Box<dyn Read> = if is_standard(&args.input) {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(File::open(&args.input).map_err(|error| unreadable(&args.input, &error))?)
     };
+    let bar = Bar::on_terminal().filter(|_| !console.json());
+    let mut advance = Advance { source_bytes_total: source_bytes(&args.input), ..Advance::default() };
     let spec = framing(&args.framing, &file)?;
     let mut splitter =
         Splitter::new(&spec, &limits_of(&file)).map_err(|error| Stop::from(argument(error.to_string())))?;
@@ -260,7 +269,7 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
                     if let Some(bar) = &bar {
                         bar.advance(advance);
                     }
-                    read_more(&mut input, &mut bytes, &mut at, at_least, &mut end)
+                    read_more(&mut *input, &mut bytes, &mut at, at_least, &mut end)
                         .map_err(|error| unreadable(&args.input, &error))
                 }
                 Err(fault) => Err(fault.finding().into()),
@@ -276,7 +285,8 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
     console.findings(&stray.take());
     if skip > 0 && stopped.is_none() && loaded.is_ok() {
         let found = args.skip - skip;
-        let what = format!("{} has {found} records, and --skip leaves out {}", shown(&args.input), args.skip);
+        let what =
+            format!("{} has {}, and --skip leaves out {}", shown(&args.input), counted(found, "record"), args.skip);
         return Err(argument(what).hint("leave out fewer; nothing was loaded").into());
     }
     let (outcome, read, failed) = match loaded {
@@ -285,14 +295,17 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
     };
     // If a load did nothing, only the reason is printed.
     if failed.is_none() || outcome != LoadOutcome::default() {
-        console.line(&format!("{} records loaded", outcome.loaded));
+        console.line(&format!("{} loaded", counted(outcome.loaded, "record")));
     }
     if let Some(first) = outcome.first_duplicate {
         let finding = StoreError::DuplicateKey { file: args.name.clone(), index: None }.finding();
         console.findings(&[finding]);
         let (duplicates, first) = (outcome.duplicates, args.skip + first);
         console
-            .line(&format!("{duplicates} records were not loaded, because the file has their keys already; the first is record {first} of the input"));
+            .line(&match duplicates {
+                1 => format!("record {first} of the input was not loaded, because the file has its key already"),
+                _ => format!("{duplicates} records were not loaded, because the file has their keys already; the first is record {first} of the input"),
+            });
     }
     match failed {
         Some(failed) => Err(stopped_load(args, failed, read)),
@@ -347,7 +360,7 @@ fn stopped_load(args: &LoadArgs, failed: Stopped, read: Option<u64>) -> Stop {
 }
 
 fn read_more(
-    input: &mut File,
+    input: &mut dyn Read,
     bytes: &mut Vec<u8>,
     at: &mut usize,
     at_least: usize,
@@ -418,7 +431,7 @@ impl<'a> Output<'a> {
 
 fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
-    let Some(path) = &args.output else {
+    let Some(path) = args.output.as_ref().filter(|path| !is_standard(path)) else {
         return unload_to(args, (unit, &file), &mut std::io::stdout(), store, console);
     };
     if path.is_file() {
@@ -453,8 +466,8 @@ fn unload_to(
     }
     let padded = output.finish()?;
     console.findings(padded.as_slice());
-    if args.output.is_some() {
-        console.line(&format!("{count} records unloaded"));
+    if args.output.as_ref().is_some_and(|path| !is_standard(path)) {
+        console.line(&format!("{} unloaded", counted(count, "record")));
     }
     Ok(Exit::Done)
 }
@@ -487,7 +500,7 @@ fn salvage(file: &RecordFile, mut output: Output<'_>, store: &Store, console: &C
     let padded = output.finish()?;
     console.findings(padded.as_slice());
     console.findings(&damage);
-    console.line(&format!("{count} records unloaded, {places} damaged places left out"));
+    console.line(&format!("{} unloaded, {} left out", counted(count, "record"), counted(places, "damaged place")));
     Ok(Exit::of_findings(&damage))
 }
 

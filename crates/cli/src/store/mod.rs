@@ -1,8 +1,10 @@
 //! `quayline file`, `quayline queue` and `quayline store`.
 
+mod api;
 mod ends;
 mod file;
 mod queue;
+mod remote;
 mod save;
 mod script;
 mod serve;
@@ -25,9 +27,11 @@ use crate::console::{Console, shown, write_stdout};
 use crate::env_vars::QUAYLINE_DURABILITY;
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
+pub(crate) use api::QueuesPart;
 pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
 pub(crate) use file::run as run_file;
 pub(crate) use queue::run as run_queue;
+pub(crate) use remote::define_missing;
 pub(crate) use save::saver;
 
 /// A store that is closed when the command ends, so that the next one opens quickly.
@@ -66,7 +70,8 @@ impl Opened {
         refuse_unknown_address(folder)?;
         let path = folder.folder.as_path();
         recover(path)?;
-        if missing != Missing::Create && !path.join("store.redb").exists() {
+        let is_there = path.join("store.redb").try_exists().map_err(|error| unreadable(path, &error))?;
+        if missing != Missing::Create && !is_there {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
             return Err(finding.hint("name its folder with --store, or define a file or queue first").into());
         }
@@ -274,7 +279,17 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Stop {
         .into()
 }
 
+/// Returns true for `-`, which is standard input or output.
+fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 fn read_whole(path: &Path) -> Result<Vec<u8>, Stop> {
+    if is_standard(path) {
+        let mut bytes = Vec::new();
+        let read = std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes);
+        return read.map(|_| bytes).map_err(|error| unreadable(Path::new("standard input"), &error));
+    }
     std::fs::read(path).map_err(|error| unreadable(path, &error))
 }
 

@@ -2,45 +2,57 @@
 
 use quayline_core::hex;
 use quayline_store::queue::{
-    Browsed, Content, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select, USER_ID,
+    Browsed, Content, GetWait, Message, MessageId, QueueChange, QueueDefinition, QueueKind, RetryOutcome, Select,
+    USER_ID,
 };
 use quayline_store::{Clock as _, RollBack, Store, StoreError, SystemClock, expired_finding};
 use quayline_store_embedded::Settings;
 
 use super::{Missing, Opened, alone, from_hex, not_there, read_whole, stop};
 use crate::args::{
-    AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, DepthMarks, GetMessageArgs, PutMessageArgs, QueueArgs,
-    QueueCommand,
+    AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, DepthMarks, FolderArg, GetMessageArgs, PutMessageArgs, QueueArgs,
+    QueueCommand, ServeQueuesArgs,
 };
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument, once_each};
+use crate::quantity::counted;
 
 /// Beginning of the names of properties that hold AMQP's own parts of a message.
 const OF_AMQP: &str = "amqp.";
 
 /// Runs `quayline queue`.
 pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
-    let (folder, missing) = match &args.command {
+    let (place, missing) = match &args.command {
         QueueCommand::Define(args) => (&args.store, Missing::Create),
         QueueCommand::Alter(args) => (&args.store, Missing::Refuse),
         QueueCommand::Delete(args) => (&args.store, Missing::Refuse),
-        QueueCommand::Put(args) => (&args.store, Missing::Refuse),
-        QueueCommand::Get(args) => (&args.store, Missing::Refuse),
         QueueCommand::Browse(args) => (&args.store, Missing::RefuseToRead),
         QueueCommand::Depth(args) => (&args.store, Missing::RefuseToRead),
         QueueCommand::Move(args) => (&args.store, Missing::Refuse),
         QueueCommand::Purge(args) => (&args.store, Missing::Refuse),
         QueueCommand::Alias(args) => (&args.store, Missing::Refuse),
         QueueCommand::Retry(args) => (&args.store, Missing::Refuse),
-        QueueCommand::Serve(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Put(PutMessageArgs { store, .. })
+        | QueueCommand::Get(GetMessageArgs { store, .. })
+        | QueueCommand::Serve(ServeQueuesArgs { store, .. }) => {
+            return run_here(&args.command, store, Missing::Refuse, console);
+        }
     };
-    let settings = match &args.command {
+    match place.admin {
+        Some(server) => super::remote::perform(&args.command, server, console),
+        None => run_here(&args.command, &place.store, missing, console),
+    }
+}
+
+/// Runs a command on a store that this process opens.
+fn run_here(command: &QueueCommand, folder: &FolderArg, missing: Missing, console: &Console) -> Result<Exit, Stop> {
+    let settings = match command {
         QueueCommand::Serve(_) => Settings::default(),
         // Each page is read once.
         _ => Settings { cache_bytes: 16 << 20, ..alone() },
     };
     let opened = Opened::open_with(folder, missing, settings)?;
-    let done = perform(&args.command, &opened.store, console);
+    let done = perform(command, &opened.store, console);
     // Background work, such as the removal of expired messages, is written even if the command failed.
     let closed = opened.close(Exit::Done);
     let exit = done?;
@@ -56,7 +68,7 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
             if definition.kind == QueueKind::Local && !args.with_messages {
                 let depth = store.queue(&args.name).and_then(|queue| queue.facts()).map_err(stop)?.depth;
                 if depth > 0 {
-                    let message = format!("queue {} has {depth} messages", args.name);
+                    let message = format!("queue {} has {}", args.name, messages(depth));
                     return Err(argument(message).hint("get or move them first, or add --with-messages").into());
                 }
             }
@@ -73,11 +85,11 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
                 return Err(argument("both names are the same queue").hint("name another queue").into());
             }
             let count = from.move_to(store, &to, args.count.unwrap_or(u64::MAX)).map_err(stop)?;
-            console.line(&format!("{count} messages moved"));
+            console.line(&format!("{} moved", messages(count)));
         }
         QueueCommand::Purge(args) => {
             let count = store.queue(&args.name).and_then(|queue| queue.purge(store)).map_err(stop)?;
-            console.line(&format!("{count} messages dropped"));
+            console.line(&format!("{} dropped", messages(count)));
         }
         QueueCommand::Alias(args) => {
             // A name that leads nowhere is refused now, not at the first message.
@@ -91,87 +103,94 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
         QueueCommand::Retry(args) => {
             let queue = store.queue(&args.name).map_err(stop)?;
             let RetryOutcome { returned, left } = queue.retry(store, args.count.unwrap_or(u64::MAX)).map_err(stop)?;
-            console.line(&format!("{returned} messages returned"));
-            if left > 0 {
-                console.line(&format!("{left} messages stay: they do not name a queue on which they failed"));
-            }
+            say_retried(returned, left, console);
         }
         QueueCommand::Serve(args) => super::serve::run(args, store, console)?,
     }
     Ok(Exit::Done)
 }
 
+/// Reports the outcome of a retry.
+pub(super) fn say_retried(returned: u64, left: u64, console: &Console) {
+    console.line(&format!("{} returned", messages(returned)));
+    if left > 0 {
+        console.line(&match left {
+            1 => "1 message stays: it does not name a queue on which it failed".to_owned(),
+            _ => format!("{left} messages stay: they do not name a queue on which they failed"),
+        });
+    }
+}
+
+/// Formats a number of messages.
+pub(super) fn messages(count: u64) -> String {
+    counted(count, "message")
+}
+
+/// Attributes of a queue that is to be defined. An alias or topic has no limits.
+pub(super) fn defined(args: &DefineQueueArgs) -> QueueChange {
+    let kind =
+        QueueChange { alias: args.alias.clone(), subscribers: subscribers(&args.subscriber), ..QueueChange::default() };
+    if kind.is_empty() {
+        args.marks.of(QueueChange {
+            depth_max: Some(args.depth_max),
+            message_bytes_max: Some(args.message_max),
+            backout_threshold: Some(args.backout_threshold),
+            backout_queue: args.backout_queue.clone(),
+            retry_ms: Some(args.retry),
+            ..kind
+        })
+    } else {
+        kind
+    }
+}
+
+fn subscribers(names: &[String]) -> Option<Vec<String>> {
+    (!names.is_empty()).then(|| names.to_vec())
+}
+
+impl DepthMarks {
+    fn of(&self, change: QueueChange) -> QueueChange {
+        QueueChange {
+            depth_high_mark: self.depth_high,
+            depth_low_mark: self.depth_low,
+            event_queue: self.event_queue.clone(),
+            ..change
+        }
+    }
+}
+
 fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
-    let kind = match (&args.alias, args.subscriber.as_slice()) {
-        (Some(target), _) => QueueKind::Alias(target.clone()),
-        (None, []) => QueueKind::Local,
-        (None, subscribers) => QueueKind::Topic(subscribers.to_vec()),
-    };
-    let definition = QueueDefinition {
-        kind,
-        depth_max: args.depth_max,
-        message_bytes_max: args.message_max,
-        backout_threshold: args.backout_threshold,
-        backout_queue: args.backout_queue.clone().unwrap_or_default(),
-        retry_ms: args.retry,
-        ..QueueDefinition::local(&args.name)
-    };
-    let definition = args.marks.of(definition);
+    let definition = defined(args).applied_to(QueueDefinition::local(&args.name)).map_err(stop)?;
     let mut unit = store.begin().map_err(stop)?;
     store.define_queue(&mut unit, definition).map_err(stop)?;
     unit.commit().map_err(stop)?;
     Ok(())
 }
 
-impl DepthMarks {
-    /// Returns a definition with the given marks. A high mark of 0 also removes the low mark and the event queue.
-    fn of(&self, definition: QueueDefinition) -> QueueDefinition {
-        let depth_high_mark = self.depth_high.unwrap_or(definition.depth_high_mark);
-        if self.depth_high == Some(0) && self.depth_low.is_none() && self.event_queue.is_none() {
-            return QueueDefinition { depth_high_mark, depth_low_mark: 0, event_queue: String::new(), ..definition };
-        }
-        QueueDefinition {
-            depth_high_mark,
-            depth_low_mark: self.depth_low.unwrap_or(definition.depth_low_mark),
-            event_queue: self.event_queue.clone().unwrap_or_else(|| definition.event_queue.clone()),
-            ..definition
-        }
-    }
-}
-
-fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
-    let mut definition = store.queue_definition(&args.name).map_err(stop)?;
-    let is_local = definition.kind == QueueKind::Local;
-    let limits = args.depth_max.is_some()
-        || args.message_max.is_some()
-        || args.backout_threshold.is_some()
-        || args.backout_queue.is_some()
-        || args.retry.is_some()
-        || args.marks.depth_high.is_some()
-        || args.marks.depth_low.is_some()
-        || args.marks.event_queue.is_some();
-    if !limits && args.alias.is_none() && args.subscriber.is_empty() {
+/// Attributes of a queue that are to change.
+pub(super) fn changed(args: &AlterQueueArgs) -> Result<QueueChange, Stop> {
+    let change = args.marks.of(QueueChange {
+        alias: args.alias.clone(),
+        subscribers: subscribers(&args.subscriber),
+        depth_max: args.depth_max,
+        message_bytes_max: args.message_max,
+        backout_threshold: args.backout_threshold,
+        backout_queue: args.backout_queue.clone(),
+        retry_ms: args.retry,
+        ..QueueChange::default()
+    });
+    if change.is_empty() {
         return Err(argument("the command names nothing to change")
             .hint("add one of the options of quayline queue alter --help")
             .into());
     }
-    if !is_local && limits {
-        let message = format!("{} is an alias or a topic, which has no limits of its own", args.name);
-        return Err(argument(message).hint("name the queue that it leads to").into());
-    }
-    match (&args.alias, args.subscriber.as_slice()) {
-        (Some(target), _) => definition.kind = QueueKind::Alias(target.clone()),
-        (None, []) => {}
-        (None, subscribers) => definition.kind = QueueKind::Topic(subscribers.to_vec()),
-    }
-    definition.depth_max = args.depth_max.unwrap_or(definition.depth_max);
-    definition.message_bytes_max = args.message_max.unwrap_or(definition.message_bytes_max);
-    definition.backout_threshold = args.backout_threshold.unwrap_or(definition.backout_threshold);
-    definition.retry_ms = args.retry.unwrap_or(definition.retry_ms);
-    if let Some(queue) = &args.backout_queue {
-        definition.backout_queue.clone_from(queue);
-    }
-    store.alter_queue(args.marks.of(definition)).map_err(stop)
+    Ok(change)
+}
+
+fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
+    let change = changed(args)?;
+    let definition = store.queue_definition(&args.name).map_err(stop)?;
+    store.alter_queue(change.applied_to(definition).map_err(stop)?).map_err(stop)
 }
 
 /// Parses an id of up to 24 bytes, filled with zeros.
@@ -289,13 +308,36 @@ fn line_of(browsed: Browsed, json: bool) -> String {
         return browsed.as_json();
     }
     let message = browsed.message;
-    let (id, correlation) = (hex(&message.id), hex(&message.correlation));
-    let (priority, bytes, backouts) = (message.priority, browsed.bytes, message.backout_count);
+    line(&MessageLine {
+        id: &hex(&message.id),
+        correlation: &hex(&message.correlation),
+        priority: message.priority.into(),
+        bytes: browsed.bytes,
+        backouts: message.backout_count.into(),
+        reason: &message.reason,
+        due_ms: browsed.due_ms,
+    })
+}
+
+/// What a line shows of a message.
+pub(super) struct MessageLine<'m> {
+    pub(super) id: &'m str,
+    pub(super) correlation: &'m str,
+    pub(super) priority: u64,
+    pub(super) bytes: u64,
+    pub(super) backouts: u64,
+    pub(super) reason: &'m str,
+    pub(super) due_ms: Option<u64>,
+}
+
+/// Formats a message as a line.
+pub(super) fn line(message: &MessageLine<'_>) -> String {
+    let MessageLine { id, correlation, priority, bytes, backouts, reason, due_ms } = message;
     let mut text = format!("{id}  correlation {correlation}  priority {priority}  {bytes} bytes  backouts {backouts}");
-    if !message.reason.is_empty() {
-        text.push_str(&format!("  {}", message.reason));
+    if !reason.is_empty() {
+        text.push_str(&format!("  {reason}"));
     }
-    if let Some(due_ms) = browsed.due_ms {
+    if let Some(due_ms) = due_ms {
         text.push_str(&format!("  comes again in {} ms", due_ms.saturating_sub(SystemClock.now_ms())));
     }
     text.push('\n');

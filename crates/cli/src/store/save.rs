@@ -109,7 +109,8 @@ pub(crate) fn saver(folder: &FolderArg, store: &Store) -> StoreSaver {
 
 fn said(done: &str, facts: &SaveFacts) -> String {
     let SaveFacts { position, entries, bytes } = facts;
-    format!("{entries} entries {done}, {bytes} bytes, position {position}")
+    let entries = if *entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
+    format!("{entries} {done}, {bytes} bytes, position {position}")
 }
 
 /// Creates a store from a save. Everything is checked first, and created under a temporary name that is then renamed to the folder.

@@ -45,6 +45,7 @@ mod probes;
 mod profile;
 mod project;
 mod promises;
+mod queue_admin;
 mod queue_http;
 mod queue_serve;
 mod record_files;

@@ -125,13 +125,14 @@ impl Serving {
 
     /// Writes the documents, each to `NAME.json`.
     fn documents(&self) -> Vec<&'static str> {
-        let paths = APIS.into_iter().chain(["queues"]).map(|name| (self.address, name));
-        let paths: Vec<_> = paths.chain(["batch", "partner"].map(|name| (self.admin, name))).collect();
-        for (address, name) in &paths {
-            let document = self.get(*address, &format!("/{name}/openapi.json"));
+        let paths = APIS.into_iter().chain(["queues"]).map(|name| (self.address, name, name));
+        let of_operators = [("batch", "batch"), ("partner", "partner"), ("store", "store/queues")];
+        let paths: Vec<_> = paths.chain(of_operators.map(|(name, path)| (self.admin, name, path))).collect();
+        for (address, name, path) in &paths {
+            let document = self.get(*address, &format!("/{path}/openapi.json"));
             self.world.write(&format!("{name}.json"), document);
         }
-        paths.into_iter().map(|(_, name)| name).collect()
+        paths.into_iter().map(|(_, name, _)| name).collect()
     }
 
     /// Returns the ids of all operations of the example APIs.
@@ -205,7 +206,7 @@ fn a_generated_typescript_client_calls_every_operation() {
         "--strict --target es2022 --lib es2022,dom,dom.iterable --module commonjs --skipLibCheck false --outDir js";
     let mut compiler = Command::new("node");
     compiler.arg(tools.join("node_modules/.bin/tsc")).args(options.split(' ')).arg("ts/main.ts");
-    serving.tool(compiler.args(["queues", "batch", "partner"].map(|name| format!("ts/{name}/index.ts"))));
+    serving.tool(compiler.args(["queues", "batch", "partner", "store"].map(|name| format!("ts/{name}/index.ts"))));
     if Command::new("cobc").arg("--version").output().is_err() {
         return eprintln!("skipped: {NAME}: GnuCOBOL (cobc) is not installed");
     }

@@ -397,3 +397,25 @@ fn two_forms_of_null_are_counted() {
         assert!(!said.contains("REC-050"), "{one}: {said}");
     }
 }
+
+/// Regression: `-` was the name of a file for some commands and standard input for others, and counts said "1 records".
+#[test]
+fn a_hyphen_is_standard_input_and_output() {
+    let world = World::new();
+    for name in ["A", "B"] {
+        world.run(&format!("file define {name} --record 4 --key 0:2")).code(0);
+    }
+    world.run_with("file put A -", b"aa11").code(0);
+    let unloaded = world.run("file unload A -o -").code(0).stdout.clone();
+    assert_eq!(unloaded, b"aa11");
+    assert_eq!(world.run_with("file load B -", &unloaded).code(0).err(), "1 record loaded\n");
+    let again = world.run_with("file load B -", &unloaded).code(1).err();
+    assert!(again.contains("record 1 of the input was not loaded"), "{again}");
+    assert_eq!(world.run("file unload B -o b").code(0).err(), "1 record unloaded\n");
+    world.run("queue define Q").code(0);
+    world.run_with("queue put Q -", b"from a pipe").code(0);
+    assert_eq!(world.run("queue get Q").code(0).out(), "from a pipe");
+    assert!(!world.files().iter().any(|name| name == "-"), "{:?}", world.files());
+    world.run_with("queue put Q - --expiry 0", b"").code(2);
+    world.run_with("queue put Q - --group 01 --sequence 0", b"").code(2);
+}

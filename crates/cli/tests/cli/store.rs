@@ -214,7 +214,7 @@ fn a_sorted_load_takes_ascending_keys_into_an_empty_file() {
     world.run("file load B wrong.dat --sorted").check(expect![[r#"
         exit 1
         --- stderr
-        1 records loaded
+        1 record loaded
 
         error[STO-025]: entry 2 of the load has a key that is not above the one before
           at wrong.dat, record 2
@@ -259,7 +259,7 @@ fn messages_go_through_queues_in_order() {
     world.run("queue move IN OUT").check(expect![[r#"
         exit 0
         --- stderr
-        1 messages moved
+        1 message moved
     "#]]);
     world.run("queue get OUT").check(expect![[r#"
         exit 0
@@ -284,7 +284,7 @@ fn messages_go_through_queues_in_order() {
     world.run("queue purge OUT").check(expect![[r#"
         exit 0
         --- stderr
-        1 messages dropped
+        1 message dropped
     "#]]);
 }
 
@@ -396,9 +396,9 @@ fn convert_reads_and_writes_record_files() {
         --- stderr
         error[STO-012]: a record with this key exists in COPY
 
-        hint: read the record for update and rewrite it, or use another key
+        hint: leave the record out of the input or give it another key; to replace records, delete those of the file first
 
-        note[CLI-004]: 0 records were written to COPY before
+        note[CLI-004]: 0 records were written to COPY before; the failure is at record 2 of the output
 
         hint: after the fix, run the command again: records that are there already, byte for byte, stay as they are
     "#]]);
@@ -688,7 +688,7 @@ fn messages_that_name_no_queue_stay_at_a_retry() {
         exit 0
         --- stderr
         0 messages returned
-        1 messages stay: they do not name a queue on which they failed
+        1 message stays: it does not name a queue on which it failed
     "#]]);
     world.run("queue alias BAD NONE").check(expect![[r#"
         exit 2
@@ -759,7 +759,7 @@ fn what_a_queue_refuses_is_named_with_its_remedy() {
     world.run("queue put Q m").check(expect![[r#"
         exit 2
         --- stderr
-        error[STO-031]: queue Q is full: 1 messages
+        error[STO-031]: queue Q is full: 1 message
 
         hint: get messages from the queue, or raise its depth limit: quayline queue alter
     "#]]);
@@ -798,7 +798,7 @@ fn what_a_queue_refuses_is_named_with_its_remedy() {
                 error[STO-005]: another process has the data folder open
                   at data
 
-                hint: end the other process, or use another data folder
+                hint: end the other process, or use another data folder; with --admin ADDRESS, `quayline queue` and `quayline flow define` ask a running server
             "#]]);
             break;
         }

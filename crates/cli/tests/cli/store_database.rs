@@ -240,6 +240,11 @@ fn a_silent_server_and_a_wrong_address_end_in_time() {
         assert!(refused.contains("unknown kind") && !refused.contains("geheim"), "{refused}");
     }
     assert!(world.files().is_empty(), "{:?}", world.files());
+    let begin = Instant::now();
+    let repository = format!("postgresql://q@127.0.0.1:{port}/q?connect_timeout=1");
+    let silent = world.run(&format!("job list --repository {repository}")).err();
+    assert!(silent.contains("no answer in time"), "{silent}");
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
 }
 
 /// Regression: a get waited for its whole time after its connection was lost, although messages came.

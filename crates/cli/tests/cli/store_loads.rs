@@ -71,7 +71,7 @@ fn a_load_that_stops_says_where_and_continues() {
     world.run("file load B lines.txt --framing lines --skip 2").check(expect![[r#"
         exit 1
         --- stderr
-        1 records loaded
+        1 record loaded
 
         error[STO-015]: the record has 16 bytes, expected 4 to 8
           at lines.txt, record 4
@@ -85,7 +85,7 @@ fn a_load_that_stops_says_where_and_continues() {
     world.run("file load B lines.txt --framing lines --skip 4").check(expect![[r#"
         exit 0
         --- stderr
-        1 records loaded
+        1 record loaded
     "#]]);
     world.run("file facts B").check(expect![[r#"
         exit 0
@@ -113,7 +113,7 @@ fn records_as_long_as_the_file_allows_are_loaded_unloaded_and_converted() {
     world.write("in.dat", [record.as_slice(), b"\n"].concat());
     world.run("file define A --record 2-30000000 --key 0:2").code(0);
     world.run("file define B --record 2-30000000 --key 0:2").code(0);
-    assert_eq!(world.run("file load A in.dat --framing lines").code(0).err(), "1 records loaded\n");
+    assert_eq!(world.run("file load A in.dat --framing lines").code(0).err(), "1 record loaded\n");
     world.run("file unload A --framing lines -o out.dat").code(0);
     assert!(world.read("out.dat") == world.read("in.dat"), "the same bytes");
 }
