@@ -34,7 +34,7 @@ use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
 use crate::job::{JobsPart, Place as JobsPlace, has_jobs};
 use crate::partner::{PartnersPart, ServedPartners};
-use crate::store::{Missing, Opened, QueuesPart, saver};
+use crate::store::{FilesPart, Missing, Opened, QueuesPart, saver};
 
 /// Serves the project until it is stopped.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
@@ -131,7 +131,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     parts.extend(
         store.iter().map(|store| Arc::new(StorePart::new(store.clone(), saver(&folder, store))) as Arc<dyn AdminPart>),
     );
-    parts.extend(store.iter().map(|store| Arc::new(QueuesPart(store.clone())) as Arc<dyn AdminPart>));
+    parts.extend(store.iter().flat_map(|store| -> [Arc<dyn AdminPart>; 2] {
+        [Arc::new(QueuesPart(store.clone())), Arc::new(FilesPart(store.clone()))]
+    }));
     if let Some(flows) = &flows {
         parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
     }

@@ -164,7 +164,7 @@ pub(crate) struct DefineFileArgs {
     /// Name of the file: letters, digits and . _ - $ # @, at most 44
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Organisation: ksds, esds or rrds
     #[arg(long, value_enum, default_value = "ksds", value_name = "KIND")]
     pub(crate) organisation: OrganisationArg,

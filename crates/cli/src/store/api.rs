@@ -173,16 +173,21 @@ impl From<Attributes> for QueueChange {
     }
 }
 
+/// Answers with the findings of a refusal.
+pub(super) fn refused(Refused(status, findings): Refused) -> AdminAnswer {
+    answer(status, &json!({ "findings": findings }))
+}
+
 /// Queues of a store, for operators.
 pub(crate) struct QueuesPart(pub(crate) Store);
 
 /// A refused request: its status and findings.
-struct Refused(u16, Vec<Value>);
+pub(super) struct Refused(u16, Vec<Value>);
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
         let status = match error {
-            StoreError::QueueMissing { .. } => 404,
+            StoreError::QueueMissing { .. } | StoreError::FileMissing { .. } => 404,
             StoreError::Exists { .. } | StoreError::QueueInUse { .. } => 409,
             StoreError::BadDefinition { .. } | StoreError::Unsupported { .. } => 400,
             _ => 503,
@@ -197,7 +202,7 @@ impl From<quayline_core::Findings> for Refused {
     }
 }
 
-type Routed = Result<(u16, Value), Refused>;
+pub(super) type Routed = Result<(u16, Value), Refused>;
 
 impl AdminPart for QueuesPart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
@@ -207,7 +212,6 @@ impl AdminPart for QueuesPart {
             None if rest.is_empty() => Some(Vec::new()),
             None => return None,
         };
-        let refused = |Refused(status, findings)| answer(status, &json!({ "findings": findings }));
         let Some(parts) = parts else {
             return Some(refused(wrong("the path is not UTF-8".to_owned(), "encode it".to_owned()).into()));
         };

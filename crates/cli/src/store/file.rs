@@ -37,7 +37,7 @@ const TEXTS_MAX: usize = 20;
 /// Runs `quayline file`.
 pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
     let (folder, missing) = match &args.command {
-        FileCommand::Define(args) => (&args.store, Missing::Create),
+        FileCommand::Define(args) => (&args.store.store, Missing::Create),
         FileCommand::Load(args) => (&args.store, Missing::Refuse),
         FileCommand::Unload(args) => (&args.store, Missing::RefuseToRead),
         FileCommand::Get(args) => (&args.store, Missing::RefuseToRead),
@@ -53,7 +53,10 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
     };
     if let FileCommand::Define(args) = &args.command {
         // Before the folder is made.
-        definition(args)?;
+        let definition = definition(args)?;
+        if let Some(server) = args.store.admin {
+            return super::remote::define_file(server, &definition);
+        }
     }
     let opened = Opened::open(folder, missing)?;
     let done = perform(&args.command, &opened.store, console);

@@ -3,6 +3,7 @@
 mod api;
 mod ends;
 mod file;
+mod files_api;
 mod queue;
 mod remote;
 mod save;
@@ -30,6 +31,7 @@ use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 pub(crate) use api::QueuesPart;
 pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
 pub(crate) use file::run as run_file;
+pub(crate) use files_api::FilesPart;
 pub(crate) use queue::run as run_queue;
 pub(crate) use remote::define_missing;
 pub(crate) use save::saver;

@@ -1,12 +1,14 @@
-//! `quayline queue … --admin`: the same commands through the listener for operators of a server that has the store open.
+//! `--admin` of `quayline queue` and `quayline file define`: the same commands through the listener for operators of a server that has the store open.
 
 use std::net::SocketAddr;
 
 use quayline_gateway::percent_encoded;
 use quayline_store::queue::QueueChange;
+use quayline_store::record_file::FileDefinition;
 use serde_json::Value;
 
 use super::api::{Attributes, ROOT};
+use super::files_api::DefinitionWire;
 use super::queue::{MessageLine, changed, defined, line, messages, say_retried};
 use crate::args::{BrowseQueueArgs, QueueCommand};
 use crate::console::{Console, write_stdout};
@@ -50,6 +52,13 @@ pub(super) fn perform(command: &QueueCommand, server: SocketAddr, console: &Cons
         QueueCommand::Put(_) | QueueCommand::Get(_) | QueueCommand::Serve(_) => {}
     }
     Ok(Exit::Done)
+}
+
+/// Defines a record file at a server.
+pub(super) fn define_file(server: SocketAddr, definition: &FileDefinition) -> Result<Exit, Stop> {
+    let body = serde_json::to_string(&DefinitionWire::from(definition)).expect("a definition has plain values");
+    let path = format!("{}/{}", super::files_api::ROOT, percent_encoded(&definition.name));
+    Operator(server).ask("PUT", &path, &body).map(|_| Exit::Done)
 }
 
 /// Defines queues with default attributes at a server, and returns the names of those that it did not have.

@@ -126,7 +126,8 @@ impl Serving {
     /// Writes the documents, each to `NAME.json`.
     fn documents(&self) -> Vec<&'static str> {
         let paths = APIS.into_iter().chain(["queues"]).map(|name| (self.address, name, name));
-        let of_operators = [("batch", "batch"), ("partner", "partner"), ("store", "store/queues")];
+        let of_operators =
+            [("batch", "batch"), ("partner", "partner"), ("store", "store/queues"), ("files", "store/files")];
         let paths: Vec<_> = paths.chain(of_operators.map(|(name, path)| (self.admin, name, path))).collect();
         for (address, name, path) in &paths {
             let document = self.get(*address, &format!("/{path}/openapi.json"));
@@ -206,7 +207,9 @@ fn a_generated_typescript_client_calls_every_operation() {
         "--strict --target es2022 --lib es2022,dom,dom.iterable --module commonjs --skipLibCheck false --outDir js";
     let mut compiler = Command::new("node");
     compiler.arg(tools.join("node_modules/.bin/tsc")).args(options.split(' ')).arg("ts/main.ts");
-    serving.tool(compiler.args(["queues", "batch", "partner", "store"].map(|name| format!("ts/{name}/index.ts"))));
+    serving.tool(
+        compiler.args(["queues", "batch", "partner", "store", "files"].map(|name| format!("ts/{name}/index.ts"))),
+    );
     if Command::new("cobc").arg("--version").output().is_err() {
         return eprintln!("skipped: {NAME}: GnuCOBOL (cobc) is not installed");
     }

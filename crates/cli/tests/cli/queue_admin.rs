@@ -153,3 +153,25 @@ fn a_listener_with_roles_gets_the_key_of_the_environment() {
     assert!(code == Some(2) && told.contains("QUAYLINE_ADMIN_KEY"), "{told}");
     assert_eq!(serving.stop(), Some(0));
 }
+
+/// A file that a server defines is the one that the same command defines in a store of its own.
+#[test]
+fn record_files_are_defined_while_a_server_has_the_store() {
+    let (world, admin) = world("");
+    let serving = Serving::of(&world, "serve --listen 127.0.0.1:0 --store data");
+    let commands = [
+        "file define CUST#1 --record 20-120 --key 0:8 --index CITY=8:10:duplicates --index TAX=18:2",
+        "file define LOG --organisation esds --record 80",
+        "file define SLOTS --organisation rrds --record 40",
+    ];
+    for command in commands {
+        world.run(&format!("{command} --store own")).code(0);
+        assert_eq!(world.run(&format!("{command} --admin {admin}")).code(0).err(), "");
+    }
+    let exists = world.run(&format!("{} --admin {admin}", commands[1])).code(2).err();
+    assert!(exists.contains("STO-020"), "{exists}");
+    let wrong = world.run(&format!("file define WRONG --record 4 --key 0:8 --admin {admin}")).code(2).err();
+    assert!(wrong.contains("STO-024") && wrong.contains("beyond a record of 4 bytes"), "{wrong}");
+    assert_eq!(serving.stop(), Some(0));
+    assert_eq!(world.run("file facts --store data").code(0).out(), world.run("file facts --store own").code(0).out());
+}
