@@ -36,7 +36,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
-use crate::taken::{Failures, Outcome, Pauses, Taken};
+use crate::taken::{Failures, Link, Outcome, Pauses, Taken};
 
 /// Maximum number of unanswered messages that an input holds. Default 200. With [`HELD_BYTES`], this limits its memory.
 const PREFETCH: usize = 200;
@@ -113,7 +113,7 @@ struct Shared {
     /// Number of the connection; deliveries of an earlier one have no meaning.
     epoch: u64,
     arrived: VecDeque<(Delivery, Message)>,
-    waits: Option<Failure>,
+    link: Link,
     waker: Option<Waker>,
 }
 
@@ -230,7 +230,7 @@ impl Session {
                 let mut shared = self.shared.borrow_mut();
                 shared.arrived.clear();
                 shared.epoch += 1;
-                shared.waits = Some(why);
+                shared.link.breaks(why);
                 shared.wake();
             }
             pause = if self.is_connected { CONNECT_PAUSE.0 } else { (pause * 2).min(CONNECT_PAUSE.1) };
@@ -249,7 +249,12 @@ impl Session {
         let mut client = BrokerClient::connect(&self.address, &self.login).await.map_err(outside)?;
         let link = client.receiver(&self.queue).await.map_err(outside)?;
         self.is_connected = true;
-        let epoch = self.shared.borrow().epoch;
+        let epoch = {
+            let mut shared = self.shared.borrow_mut();
+            shared.link.works();
+            shared.wake();
+            shared.epoch
+        };
         let mut held: HashMap<Delivery, usize> = HashMap::new();
         let mut held_bytes = 0;
         loop {
@@ -287,7 +292,7 @@ impl Session {
                             Err(error) => {
                                 let message = format!("AMQP: a message is not readable and was rejected: {error}");
                                 let hint = "see the broker's queue of dead letters";
-                                shared.waits = Some(Failure::new(codes::AMQP_NOT_READABLE, message, hint));
+                                shared.link.fails(Failure::new(codes::AMQP_NOT_READABLE, message, hint));
                                 client.settle(arrived.delivery, DeliveryState::Rejected(Some(error)));
                             }
                         }
@@ -347,7 +352,7 @@ impl BrokerInput {
             epoch: 1,
             open: HashMap::new(),
             again: Pauses::new(),
-            failed: Failures::new(node),
+            failed: Failures::new(&run.name, node),
             is_ordered: node.text("order") == Some("by_queue"),
             needs_id: node.text("without_id") == Some("backout"),
             next_id: (run.clock.random(), 0),
@@ -362,13 +367,11 @@ impl BrokerInput {
     /// Returns the next message that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         loop {
-            let (waits, epoch) = {
+            let (news, epoch) = {
                 let mut shared = self.shared.borrow_mut();
-                (shared.waits.take(), shared.epoch)
+                (shared.link.news(), shared.epoch)
             };
-            if let Some(failure) = waits {
-                run.waits(at, &failure);
-            }
+            run.follows(at, news);
             if epoch != self.epoch {
                 self.epoch = epoch;
                 self.again.clear();
@@ -443,8 +446,8 @@ impl BrokerInput {
         let mut header = open.header.clone();
         header.backout_count = 0;
         let without_id = || {
-            let why = format!("{}: the message has no message-id", codes::AMQP_NO_ID);
-            (self.needs_id && !open.has_id).then(|| self.failed.to_backout(why))
+            let why = || "the message has no message-id".to_owned();
+            (self.needs_id && !open.has_id).then(|| self.failed.to_backout(codes::AMQP_NO_ID, why()))
         };
         let backout = self.failed.count(&id, &mut header).or_else(without_id);
         Ok(Taken { unit, header, content: Rc::clone(&open.content), backout })

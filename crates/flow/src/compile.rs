@@ -14,8 +14,8 @@ use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
 use quayline_map::MapPlan;
 use quayline_pipeline::{Acknowledging, CsvTable, NotAcknowledged};
 use quayline_project::{
-    FlowFile, FlowNode, Form, LookupTable, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions,
-    SourceFormat, TargetFormat, parse_outline,
+    FlowDraft, FlowFile, FlowNode, Form, LookupTable, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile,
+    ShapeOptions, SourceFormat, TargetFormat, parse_outline,
 };
 use quayline_store::{Store, StoreError};
 use xxhash_rust::xxh3::xxh3_64;
@@ -107,7 +107,15 @@ impl Flow {
         cache: Option<Arc<Cache>>,
         store: Option<&Store>,
     ) -> Result<Flow, Findings> {
-        Flow::compile_with(FlowFile::open(path)?, root, cache, store)
+        Flow::compile_with(FlowDraft::open(path)?, root, cache, store)
+    }
+
+    /// Reads and compiles the text of a flow file; `name` names it in findings.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(name: &str, text: &str, root: &Path, cache: Option<Arc<Cache>>) -> Result<Flow, Findings> {
+        Flow::compile_with(FlowDraft::parse(name, text)?, root, cache, None)
     }
 
     /// Compiles a flow file.
@@ -115,33 +123,42 @@ impl Flow {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn compile(file: FlowFile, root: &Path, cache: Option<Arc<Cache>>) -> Result<Flow, Findings> {
-        Flow::compile_with(file, root, cache, None)
+        let draft = FlowDraft { file, findings: Vec::new(), doubtful: Vec::new() };
+        Flow::compile_with(draft, root, cache, None)
     }
 
     fn compile_with(
-        file: FlowFile,
+        draft: FlowDraft,
         root: &Path,
         cache: Option<Arc<Cache>>,
         store: Option<&Store>,
     ) -> Result<Flow, Findings> {
+        let FlowDraft { file, findings, doubtful } = draft;
+        let is_sound = findings.is_empty();
         let options = ShapeOptions { cache: cache.clone(), ..ShapeOptions::default() };
         let mut compiler = Compiler {
             root,
             options,
             file: &file,
             shapes: BTreeMap::new(),
-            findings: Vec::new(),
+            findings,
             files: vec![file.path.clone()],
             arriving: vec![Arriving::Nothing; file.nodes.len()],
         };
+        compiler.findings.extend(crate::names::check(&file));
         let mut nodes: Vec<Option<Node>> = file.nodes.iter().map(|_| None).collect();
         for at in order(&file) {
-            nodes[at] = Some(compiler.node(at));
+            // The shapes of messages after a wrong node are not known, so checks of the nodes there would report errors that do not exist.
+            if !doubtful.contains(&at) && compiler.is_reached(at) {
+                nodes[at] = Some(compiler.node(at));
+            }
         }
-        compiler.self_feeding();
-        compiler.unanswered();
-        compiler.findings.extend(crate::answered::twice(compiler.file));
-        compiler.dropping();
+        if is_sound {
+            compiler.self_feeding();
+            compiler.unanswered();
+            compiler.findings.extend(crate::answered::twice(compiler.file));
+            compiler.dropping();
+        }
         let Compiler { mut findings, mut files, .. } = compiler;
         let mut stored_partners = None;
         if uses_partners(&file) {
@@ -344,6 +361,11 @@ impl Compiler<'_> {
         self.findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
     }
 
+    /// Returns true for inputs, and for nodes that messages of a known kind reach.
+    fn is_reached(&self, at: usize) -> bool {
+        self.file.nodes[at].kind.is_input || !matches!(self.arriving[at], Arriving::Nothing)
+    }
+
     /// Returns the shape that a property names.
     fn shape(&mut self, node: &FlowNode, property: &str) -> Option<Arc<ShapeFile>> {
         let reference = node.text(property)?.to_owned();
@@ -422,7 +444,7 @@ impl Compiler<'_> {
             && let Ok(source) = shape.source()
             && !crate::nodes::splits(&source)
         {
-            let hint = "split CSV and text by line; map XML and EDI to JSON first";
+            let hint = "split CSV and text by line; map XML and EDI to JSON first, which makes a document of each EDI transaction";
             self.error(
                 codes::NO_SHAPE,
                 &node.span,

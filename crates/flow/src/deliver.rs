@@ -20,6 +20,7 @@ use crate::codes;
 use crate::failure::Failure;
 use crate::message::Parcel;
 use crate::run::{Run, Work};
+use crate::taken::LinkNews;
 
 /// Types of nodes that deliver after the commit.
 pub(crate) const DELIVERED: &[&str] = &["sql_output", "http_output", "nats_output", "amqp_output", "kafka_output"];
@@ -62,6 +63,7 @@ impl Run<'_> {
         loop {
             let failure = match self.attempt(at, message, &mut work.unit).await {
                 Ok(()) => {
+                    self.stats.nodes[at].continues();
                     work.messages += 1;
                     let done = match claim.get(&mut work.unit) {
                         Ok(()) => self.submit(work).await,
@@ -70,21 +72,24 @@ impl Run<'_> {
                     return done.map_err(|failure| self.failed(&failure)).is_ok();
                 }
                 Err(Outside::Refuses(failure)) => {
+                    self.stats.nodes[at].continues();
                     let reason = format!("{}: {}", failure.finding.code, failure.finding.message);
                     let failure = self.named(at, failure);
                     let cause = failure.cause(&self.name);
                     self.stats.nodes[at].failed(self.clock.now_ms(), failure.located(&self.name));
-                    self.failed(&failure);
+                    self.failed_for(&failure, &message.id);
                     match claim.move_to_backout(&mut work.unit, &reason, Some(&cause)) {
                         Ok(()) => {
                             return self.submit(work).await.map_err(|failure| self.failed(&failure)).is_ok();
                         }
                         Err(refused) => {
                             let (claim, error) = *refused;
-                            self.failed(&self.named(at, error.into()));
+                            let failure = self.named(at, error.into());
+                            self.failed_for(&failure, &message.id);
+                            self.stats.nodes[at].waits(self.clock.now_ms(), failure.located(&self.name));
                             work.unit.roll_back();
                             // Without a backout queue it stays where it is, and what is after it waits.
-                            self.stopped_within(Duration::from_millis(PAUSE_MS.1)).await;
+                            self.waits_undelivered(PAUSE_MS.1).await;
                             claim.release(Attempt::NotMade);
                             return false;
                         }
@@ -93,15 +98,20 @@ impl Run<'_> {
                 Err(Outside::Waits(failure)) => failure,
             };
             self.waits(at, &failure);
-            self.stats.undelivered.fetch_add(1, Ordering::Relaxed);
-            let is_stopped = self.stopped_within(Duration::from_millis(pause_ms)).await;
-            self.stats.undelivered.fetch_sub(1, Ordering::Relaxed);
-            if is_stopped {
+            if self.waits_undelivered(pause_ms).await {
                 claim.release(Attempt::NotMade);
                 return false;
             }
             pause_ms = (pause_ms * 2).min(PAUSE_MS.1);
         }
+    }
+
+    /// Waits before the next attempt of a delivery. Returns true if the flow is to stop.
+    async fn waits_undelivered(&self, pause_ms: u64) -> bool {
+        self.stats.undelivered.fetch_add(1, Ordering::Relaxed);
+        let is_stopped = self.stopped_within(Duration::from_millis(pause_ms)).await;
+        self.stats.undelivered.fetch_sub(1, Ordering::Relaxed);
+        is_stopped
     }
 
     async fn attempt(&self, at: usize, message: &Message, unit: &mut Unit) -> Result<(), Outside> {
@@ -138,8 +148,27 @@ impl Run<'_> {
         failure
     }
 
-    /// Takes note that a node waits for the outside.
+    /// Records that a node waits for another system.
     pub(crate) fn waits(&self, at: usize, failure: &Failure) {
+        let located = self.named(at, failure.clone()).located(&self.name);
+        self.observer.failed(&self.name, &located, false);
+        self.stats.nodes[at].waits(self.clock.now_ms(), located);
+    }
+
+    /// Reports what happened to the connection of an input, and whether the node waits.
+    pub(crate) fn follows(&self, at: usize, LinkNews { failure, is_up, begins }: LinkNews) {
+        match failure {
+            Some(failure) if is_up => self.reports(at, &failure),
+            Some(failure) => self.waits(at, &failure),
+            None => {}
+        }
+        if begins {
+            self.stats.nodes[at].continues();
+        }
+    }
+
+    /// Reports a failure of a node that continues with its other work.
+    fn reports(&self, at: usize, failure: &Failure) {
         let located = self.named(at, failure.clone()).located(&self.name);
         self.observer.failed(&self.name, &located, false);
         self.stats.nodes[at].failed(self.clock.now_ms(), located);

@@ -4,8 +4,9 @@
 //! store and the counters. A unit of work that waits for its commit, a lock or another system is a future of some hundred bytes; only woken futures
 //! are polled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
@@ -25,9 +26,9 @@ use crate::compile::Flow;
 use crate::failure::Failure;
 use crate::http::KeptSockets;
 use crate::input::Keys;
-use crate::outbox::{Again, Owner, Unwritten, Writer};
+use crate::outbox::{Again, Attempted, LeftFiles, Owner, Unwritten, Writer};
 use crate::run::Observer;
-use crate::stats::FlowStats;
+use crate::stats::{FlowStats, NodeStats};
 use crate::worker::run_flow;
 
 /// Settings of an engine.
@@ -62,8 +63,8 @@ pub struct Engine {
     threads: Vec<Thread>,
     flows: Flows,
     pub(crate) observer: Arc<dyn Observer>,
-    // Dropped after the threads have ended.
-    _files: Writer,
+    // Ends after the threads have ended.
+    files: Writer,
 }
 
 type Flows = Arc<Mutex<BTreeMap<String, Entry>>>;
@@ -250,10 +251,14 @@ impl Engine {
             clock: Arc::clone(clock),
             observer: Arc::clone(observer),
             again: OnceLock::new(),
+            waiting: Mutex::default(),
         };
         let left = Arc::new(left);
         let reports = Arc::clone(&left);
-        let report = Box::new(move |unwritten: &Unwritten, more| reports.report(unwritten, more));
+        let report = Box::new(move |attempted: Attempted<'_>| match attempted {
+            Attempted::Left(unwritten, more) => reports.report(unwritten, more),
+            Attempted::Ended(left) => reports.ended(left),
+        });
         let files = Writer::start(store, report).map_err(no_thread)?;
         // Set here and nowhere else.
         let _ = left.again.set(files.again.clone());
@@ -270,7 +275,7 @@ impl Engine {
                 .map_err(no_thread)?;
             threads.push(Thread { sender: Some(sender), handle: Some(handle) });
         }
-        Ok(Engine { store: store.clone(), threads, flows, observer: Arc::clone(observer), _files: files })
+        Ok(Engine { store: store.clone(), threads, flows, observer: Arc::clone(observer), files })
     }
 
     /// The store.
@@ -394,9 +399,10 @@ impl Engine {
         flows.values().map(state).collect()
     }
 
-    /// Ends all flows after the units of work that they have open, then the threads.
-    pub fn drain(mut self) {
+    /// Ends all flows after the units of work that they have open, then the threads. Returns the files that are committed and could not be written.
+    pub fn drain(mut self) -> Vec<LeftFiles> {
         self.end();
+        self.files.finish()
     }
 
     fn end(&mut self) {
@@ -425,6 +431,8 @@ pub(crate) struct FilesLeft {
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     again: OnceLock<Again>,
+    /// Nodes that wait for folders.
+    waiting: Mutex<BTreeSet<(Owner, PathBuf)>>,
 }
 
 impl FilesLeft {
@@ -437,24 +445,52 @@ impl FilesLeft {
     }
 
     fn report(&self, unwritten: &Unwritten, more: u64) {
-        let Unwritten { owner, why, .. } = unwritten;
+        let Unwritten { owner, why, folder, .. } = unwritten;
         let mut message = format!("the file is not written yet: {why}");
         if more > 0 {
             message += &format!("; {more} more wait for the same folder");
         }
-        let hint = "the content is in the store, and Quayline tries again; check the folder, its permissions and the space on the disk";
+        let hint = match folder {
+            Some(folder) => format!(
+                "the content is in the store, and Quayline tries again at least once a minute; check the folder, its permissions and the space on \
+                 the disk. If the flow names the wrong folder, correct it for later messages, and make {} a symbolic link to the right folder \
+                 for this one",
+                folder.display()
+            ),
+            None => "the content is in the store, and Quayline tries again; check the store".to_owned(),
+        };
         let mut failure = Failure::new(codes::FILE_SYSTEM, message, hint);
         failure.finding.fault = Fault::Environment;
-        let Owner { flow, node } = owner.clone().unwrap_or_default();
-        failure.node = Some(node).filter(|node| !node.is_empty());
-        let finding = failure.located(&flow);
-        self.observer.failed(&flow, &finding, false);
-        let deployed = self.flows.lock().get(&flow).map(|entry| Arc::clone(&entry.deployed));
+        let owner = owner.clone().unwrap_or_default();
+        failure.node = Some(owner.node.clone()).filter(|node| !node.is_empty());
+        let finding = failure.located(&owner.flow);
+        self.observer.failed(&owner.flow, &finding, false);
+        self.with_node(&owner, |stats| stats.waits(self.clock.now_ms(), finding));
+        if let Some(folder) = folder {
+            self.waiting.lock().insert((owner, folder.clone()));
+        }
+    }
+
+    /// Ends the wait of nodes whose folders have no file left.
+    fn ended(&self, left: &[LeftFiles]) {
+        let mut waiting = self.waiting.lock();
+        let is_left = |folder: &PathBuf| left.iter().any(|left| left.folder == *folder);
+        let (still, ended) = std::mem::take(&mut *waiting).into_iter().partition(|(_, folder)| is_left(folder));
+        *waiting = still;
+        let ended: BTreeSet<(Owner, PathBuf)> = ended;
+        for (owner, _) in ended {
+            if !waiting.iter().any(|(still, _)| *still == owner) {
+                self.with_node(&owner, NodeStats::continues);
+            }
+        }
+    }
+
+    fn with_node(&self, owner: &Owner, then: impl FnOnce(&NodeStats)) {
+        let deployed = self.flows.lock().get(&owner.flow).map(|entry| Arc::clone(&entry.deployed));
         if let Some(deployed) = deployed
-            && let Some(at) =
-                deployed.flow.file.nodes.iter().position(|known| Some(&known.name) == failure.node.as_ref())
+            && let Some(at) = deployed.flow.file.nodes.iter().position(|known| known.name == owner.node)
         {
-            deployed.stats.nodes[at].failed(self.clock.now_ms(), finding);
+            then(&deployed.stats.nodes[at]);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
 use quayline_pipeline::UnitReport;
+use quayline_store::queue::MessageId;
 use quayline_store::{Cause, StoreError};
 
 use crate::codes;
@@ -63,6 +64,15 @@ impl Failure {
     pub(crate) fn cause(&self, flow: &str) -> Cause {
         let finding = self.located(flow);
         Cause { code: finding.code.to_string(), place: finding.place.to_string(), text: finding.message.to_string() }
+    }
+
+    /// Returns the finding with the flow, node and message as its place. The id is as `quayline queue browse` prints it.
+    pub(crate) fn located_for(&self, flow: &str, id: &MessageId) -> Finding {
+        let mut finding = self.located(flow);
+        if let Some(at) = &mut finding.place.path {
+            at.push_str(&format!(", message {}", quayline_core::hex(id)));
+        }
+        finding
     }
 
     /// Returns the finding with the flow and node as its place.

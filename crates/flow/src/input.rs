@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use quayline_project::FlowNode;
 use quayline_store::queue::{Claim, Claimed as Outgoing, Message, MessageId, Persistence, Polled, Queue, Select};
-use quayline_store::{Store, Unit};
+use quayline_store::{Cause, Store, Unit};
 use tokio::time::{Instant, Sleep};
 
 use crate::aggregate::{Groups, Overdue};
@@ -57,7 +57,7 @@ pub(crate) struct Claimed {
     /// A message of an outbox instead of one for the flow.
     pub(crate) outgoing: Option<(Claim, Box<Message>)>,
     /// Queue that the message moves to instead of being processed, and why.
-    pub(crate) backout: Option<(String, String)>,
+    pub(crate) backout: Option<(String, Cause)>,
 }
 
 /// Outcome of a unit of work.
@@ -73,7 +73,7 @@ pub(crate) struct Ended {
     /// True if it was rolled back because its file was not complete, which is not a failure of the flow.
     pub(crate) is_early: bool,
     /// Reason for the rollback.
-    pub(crate) why: Option<String>,
+    pub(crate) why: Option<Cause>,
 }
 
 /// An input of a flow on one thread.

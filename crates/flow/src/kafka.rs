@@ -32,7 +32,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codes;
 use crate::failure::Failure;
 use crate::run::Run;
-use crate::taken::{Failures, Outcome, Pauses, Taken};
+use crate::taken::{Failures, Link, Outcome, Pauses, Taken};
 
 /// Messages and bytes that an input holds, above which it fetches nothing more. Default 1,000 and 8 MiB, and one fetch.
 const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
@@ -86,7 +86,7 @@ struct Shared {
     partitions: BTreeMap<u32, Partition>,
     /// Messages and bytes that have arrived and are not done.
     held: (usize, usize),
-    waits: Option<Failure>,
+    link: Link,
     waker: Option<Waker>,
 }
 
@@ -237,7 +237,7 @@ impl Session {
 
     fn report(&self, why: Failure) {
         let mut shared = self.shared.borrow_mut();
-        shared.waits = Some(why);
+        shared.link.breaks(why);
         shared.wake();
     }
 
@@ -247,12 +247,14 @@ impl Session {
         let cluster = client.cluster(&self.topic).await.map_err(outside)?;
         let mut by_leader: HashMap<Leader, Vec<u32>> = HashMap::new();
         let mut end = Instant::now() + REFRESH;
+        let mut is_whole = true;
         let is_chosen = |partition: &u32| self.chosen.as_ref().is_none_or(|chosen| chosen.contains(partition));
         for (partition, leader) in (0..).zip(&cluster.leaders).filter(|(partition, _)| is_chosen(partition)) {
             let Some(leader) = leader else {
                 let what = format!("partition {partition} of topic {}", self.topic);
                 // 5: no leader is available.
                 self.report(failure(&KafkaError::Refused { code: 5, what }));
+                is_whole = false;
                 end = end.min(Instant::now() + TRY_AGAIN);
                 continue;
             };
@@ -271,6 +273,7 @@ impl Session {
                 Ok(client) => client,
                 Err(error) => {
                     self.report(failure(&error));
+                    is_whole = false;
                     end = end.min(Instant::now() + TRY_AGAIN);
                     continue;
                 }
@@ -280,7 +283,10 @@ impl Session {
                 let (first, end) = client.offsets(&self.topic, partition).await.map_err(outside)?;
                 match self.place(partition, first, end).await {
                     Ok(()) => good.push(partition),
-                    Err(why) if why.finding.code == codes::KAFKA_LOST => self.report(why),
+                    Err(why) if why.finding.code == codes::KAFKA_LOST => {
+                        is_whole = false;
+                        self.report(why);
+                    }
                     Err(why) => return Err(why),
                 }
             }
@@ -289,6 +295,11 @@ impl Session {
             }
         }
         self.is_connected = true;
+        if is_whole {
+            let mut shared = self.shared.borrow_mut();
+            shared.link.works();
+            shared.wake();
+        }
         let this = &*self;
         try_join_all(loops.into_iter().map(|(client, partitions)| this.fetch(client, partitions, end))).await?;
         tokio::time::sleep_until(end).await;
@@ -450,7 +461,7 @@ impl KafkaInput {
             open: HashMap::new(),
             again: Pauses::new(),
             raise: None,
-            failed: Failures::new(node),
+            failed: Failures::new(&run.name, node),
             is_ordered: node.text("order") == Some("by_partition"),
             source,
             turn: 0,
@@ -463,8 +474,8 @@ impl KafkaInput {
 
     /// Returns the next message that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
-        let waits = self.shared.borrow_mut().waits.take();
-        waits.iter().for_each(|failure| run.waits(at, failure));
+        let news = self.shared.borrow_mut().link.news();
+        run.follows(at, news);
         if let Some(place) = self.again.ended(context) {
             return Poll::Ready(self.take(run, place));
         }

@@ -160,9 +160,15 @@ impl Seen {
 
 /// Event of a connection's task.
 enum Event {
-    Message { sequence: u64, reply: String, message: Box<NatsMessage> },
+    Message {
+        sequence: u64,
+        reply: String,
+        message: Box<NatsMessage>,
+    },
     Acknowledged(u64),
     Waits(Failure),
+    /// The consumer is ready.
+    Connected,
 }
 
 /// An input from a stream.
@@ -249,7 +255,8 @@ fn login(run: &Run<'_>, node: &FlowNode) -> Result<(NatsAddress, NatsLogin), Fai
     Ok((address, login))
 }
 
-fn failure(error: &NatsError) -> Failure {
+/// Creates the failure of a stream or subject.
+fn failure(error: &NatsError, of: &str) -> Failure {
     let hint = match error {
         NatsError::Requires(_) => "set the properties of the node as the server requires",
         NatsError::Denied(_) => "check `user`, the password in the environment, and `credentials`",
@@ -262,7 +269,18 @@ fn failure(error: &NatsError) -> Failure {
         NatsError::Refused { .. } | NatsError::TooLong { .. } => codes::NATS_REFUSED,
         _ => codes::NATS_UNREACHABLE,
     };
-    Failure::new(code, format!("NATS: {error}"), hint)
+    Failure::new(code, format!("NATS, {of}: {error}"), hint)
+}
+
+/// Creates the failure of a consumer for which the server stops delivering, with the reason of the server.
+fn ended(stream: &str, why: &str) -> Failure {
+    let hint = if why.contains("Deleted") {
+        "the flow connects again and creates the consumer if the stream exists; messages that it has processed have no second effect. If this \
+         repeats, find out what deletes the consumer or the stream"
+    } else {
+        "the flow connects again; check the server if this repeats"
+    };
+    Failure::new(codes::NATS_UNREACHABLE, format!("NATS, stream {stream}: the server ended the delivery: {why}"), hint)
 }
 
 /// Connection of an input, in a separate task.
@@ -308,7 +326,7 @@ impl Session {
             self.is_connected = false;
             let why = match self.connected().await {
                 Ok(never) => match never {},
-                Err(Broken::Server(error)) => failure(&error),
+                Err(Broken::Server(error)) => failure(&error, &format!("stream {}", self.stream)),
                 Err(Broken::Here(failure)) => failure,
             };
             // A channel that is full has something to do anyway.
@@ -338,8 +356,8 @@ impl Session {
         let (floor, last) = (self.seen.borrow().floor, self.seen.borrow().last());
         if facts.last_sequence < last {
             let message = format!(
-                "the stream ends with message {}, but message {last} was processed: the server lost messages",
-                facts.last_sequence
+                "stream {} ends with message {}, but message {last} was processed: the server lost messages",
+                self.stream, facts.last_sequence
             );
             let hint = "restore the stream, or set another `consumer` to begin again with the stream as it is";
             return Err(Failure::new(codes::NATS_LOST, message, hint).into());
@@ -356,6 +374,8 @@ impl Session {
         };
         client.consumer(&settings).await?;
         self.is_connected = true;
+        // It waits for room, so that the input learns in turn what happened.
+        let _ = self.events.send(Event::Connected).await;
         let bytes = BATCH_BYTES.max(client.max_payload() + ENVELOPE_BYTES);
         let mut pulled = 0;
         let mut pull = String::new();
@@ -399,7 +419,7 @@ impl Session {
     }
 
     /// Passes a message on; the messages of the pull that are still to come.
-    fn delivered(&self, message: NatsMessage, pulled: usize, pull: &str) -> Result<usize, NatsError> {
+    fn delivered(&self, message: NatsMessage, pulled: usize, pull: &str) -> Result<usize, Broken> {
         if let Some((reply, by)) =
             message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?)))
         {
@@ -409,8 +429,10 @@ impl Session {
         }
         match message.status {
             Some((100, _)) | None => Ok(pulled),
-            Some((503, _)) => Err(NatsError::NoResponder { subject: self.stream.clone() }),
-            Some((409, text)) if text.contains("Deleted") || text.contains("Shutdown") => Err(NatsError::Denied(text)),
+            Some((503, _)) => Err(NatsError::NoResponder { subject: self.stream.clone() }.into()),
+            Some((409, text)) if text.contains("Deleted") || text.contains("Shutdown") => {
+                Err(ended(&self.stream, &text).into())
+            }
             // The end of the pull before this one changes nothing.
             Some(_) if message.subject != pull => Ok(pulled),
             Some(_) => Ok(0),
@@ -457,7 +479,7 @@ impl Subscription {
             task: tokio::task::spawn_local(session.run()),
             seen,
             open: HashMap::new(),
-            failed: Failures::new(node),
+            failed: Failures::new(&run.name, node),
         })
     }
 
@@ -472,6 +494,7 @@ impl Subscription {
             let Poll::Ready(Some(event)) = self.events.poll_recv(context) else { return Poll::Pending };
             match event {
                 Event::Waits(failure) => run.waits(at, &failure),
+                Event::Connected => run.stats.nodes[at].continues(),
                 Event::Acknowledged(floor) => self.seen.borrow_mut().raise(&run.store, floor)?,
                 Event::Message { sequence, reply, message } => {
                     if let Some(known) = self.open.get_mut(&sequence) {
@@ -513,7 +536,7 @@ impl Subscription {
             }
         }
         let backout = match message.fault {
-            Some(fault) => Some(self.failed.to_backout(format!("{}: {fault}", codes::NATS_BAD_HEADERS))),
+            Some(fault) => Some(self.failed.to_backout(codes::NATS_BAD_HEADERS, fault.to_string())),
             None => self.failed.count(&sequence, &mut header),
         };
         Ok(Taken { unit, header, content: message.payload.into(), backout })
@@ -581,6 +604,7 @@ impl Run<'_> {
                 headers.push((name, value));
             }
         }
+        let failure = |error: &NatsError| failure(error, &format!("subject {subject}"));
         let known = self.nats.0.borrow_mut().remove(&at);
         let mut client = match known {
             Some(client) => client,

@@ -77,6 +77,12 @@ fn node_state(flow: &FlowState, node: &NodeStats) -> &'static str {
     }
 }
 
+/// Returns why a node waits now. A node that is stopped or has another owner does not wait.
+fn waits_for(flow: &FlowState, node: &NodeStats) -> Option<String> {
+    let last = node.waits_for().filter(|_| node_state(flow, node) == "running")?;
+    Some(format!("{}: {}", last.finding.code, last.finding.message))
+}
+
 fn state(flow: &FlowState) -> Value {
     let nodes = flow.flow.file.nodes.iter().zip(&flow.stats.nodes).map(|(node, stats)| {
         json!({
@@ -84,14 +90,14 @@ fn state(flow: &FlowState) -> Value {
             "failures": count(&stats.failures), "last_failure": failure(stats.last_error()),
             "dropped": count(&stats.dropped),
             "warnings": count(&stats.warnings), "last_warning": failure(stats.last_warning()),
-            "state": node_state(flow, stats), "elsewhere": stats.is_elsewhere.load(Ordering::Relaxed),
+            "state": node_state(flow, stats), "waits_for": waits_for(flow, stats), "elsewhere": stats.is_elsewhere.load(Ordering::Relaxed),
         })
     });
     let stats = &flow.stats;
     json!({
         "name": flow.flow.name(), "running": flow.is_running, "received": count(&stats.received),
         "committed": count(&stats.committed), "rolled_back": count(&stats.rolled_back),
-        "conflicts": count(&stats.conflicts), "open": count(&stats.open),
+        "conflicts": count(&stats.conflicts), "open": count(&stats.open), "undelivered": count(&stats.undelivered),
         "ended": flow.broken, "waits_for": flow.stats.not_begun(), "last_failure": failure(stats.last_error()), "nodes": nodes.collect::<Vec<_>>(),
     })
 }

@@ -40,7 +40,7 @@ const PATH_BYTES_MAX: usize = 900;
 const NAMED: u32 = 1 << 31;
 
 /// The node whose file an entry is.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Owner {
     pub(crate) flow: String,
     pub(crate) node: String,
@@ -52,8 +52,21 @@ pub(crate) struct Unwritten {
     /// Unknown for entries of earlier versions, and if the store failed.
     pub(crate) owner: Option<Owner>,
     pub(crate) why: String,
+    /// Folder of the file; unknown if the store failed.
+    pub(crate) folder: Option<PathBuf>,
     /// True if no file in the folder can be written.
     is_of_folder: bool,
+    /// True if a unit of work or another writer has the entry, and writes the file itself.
+    is_busy: bool,
+}
+
+/// Files of a folder that are committed and not written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LeftFiles {
+    /// Absolute path of the folder.
+    pub folder: PathBuf,
+    /// Number of files.
+    pub files: u64,
 }
 
 /// Returns the key of a file's entry.
@@ -100,24 +113,32 @@ pub(crate) fn write(store: &Store, key: &str) -> Result<Option<Owner>, Unwritten
 }
 
 fn write_unless_busy(store: &Store, key: &str, wait: LockWait) -> Result<Option<Owner>, Unwritten> {
-    let shown = |error: StoreError| Unwritten { owner: None, why: error.to_string(), is_of_folder: false };
+    let shown = |error: StoreError| Unwritten {
+        owner: None,
+        is_busy: matches!(error, StoreError::LockTimeout { .. }),
+        why: error.to_string(),
+        folder: None,
+        is_of_folder: false,
+    };
     let mut unit = store.begin().map_err(shown)?;
     // Another writer, or a unit of work with a newer content, has it: what is read afterwards is the newest.
     let kept = unit.read_for_update(Space::CHECKPOINTS, key.as_bytes(), wait).map_err(shown)?;
     let Some(entry) = kept else { return Ok(None) };
     let Some((path, owner, content)) = read(&entry) else {
         let why = format!("the entry `{key}` of the store is of no known form");
-        return Err(Unwritten { owner: None, why, is_of_folder: false });
+        return Err(Unwritten { owner: None, why, folder: None, is_of_folder: false, is_busy: false });
     };
+    let folder = path.parent().unwrap_or_else(|| Path::new(""));
     let failed = |is_of_folder: bool| {
         let (path, owner) = (path.display(), owner.clone());
         move |error: std::io::Error| Unwritten {
             owner,
             why: format!("{path}: {}", quayline_core::system_error_text(&error)),
+            folder: Some(folder.to_owned()),
             is_of_folder,
+            is_busy: false,
         }
     };
-    let folder = path.parent().unwrap_or_else(|| Path::new(""));
     std::fs::create_dir_all(folder).map_err(failed(true))?;
     // Of its own for each way to write the path, whatever the length of the name.
     let temporary = folder.join(format!(".{}.part", digest(key)));
@@ -139,8 +160,16 @@ fn has_other_content(path: &Path, content: &[u8]) -> bool {
         .is_some_and(|length| length != content.len() as u64 || std::fs::read(path).is_ok_and(|found| found != content))
 }
 
-/// Receives files that cannot be written: the first of a folder, and how many more wait for it.
-pub(crate) type Report = Box<dyn Fn(&Unwritten, u64) + Send>;
+/// Result of an attempt to write all files that are left.
+pub(crate) enum Attempted<'a> {
+    /// A file cannot be written, and this number of others waits for the same folder.
+    Left(&'a Unwritten, u64),
+    /// The attempt ended, and these files are left.
+    Ended(&'a [LeftFiles]),
+}
+
+/// Receives the results of attempts to write files.
+pub(crate) type Report = Box<dyn Fn(Attempted<'_>) + Send>;
 
 /// State of the thread that writes files again.
 #[derive(Debug, Default)]
@@ -177,6 +206,8 @@ impl Again {
 /// The thread that writes pending files. Dropping it finishes the current file and ends the thread.
 pub(crate) struct Writer {
     pub(crate) again: Again,
+    /// Files that the last attempt left.
+    left: Arc<Mutex<Vec<LeftFiles>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -185,13 +216,16 @@ impl Writer {
     pub(crate) fn start(store: &Store, report: Report) -> std::io::Result<Writer> {
         let again = Again::default();
         let (store, wishes) = (store.clone(), again.clone());
+        let left_files = Arc::<Mutex<Vec<LeftFiles>>>::default();
+        let keeps = Arc::clone(&left_files);
         let looks = store.engine().shared().is_some().then_some(LOOK);
         let thread = std::thread::Builder::new().name("flow-files".to_owned()).spawn(move || {
             let mut pause = PAUSE.0;
             loop {
                 wishes.0.0.lock().is_wanted = false;
-                let left = round(&store, &report);
-                let ends = if left == 0 {
+                let round = round(&store, &report);
+                *keeps.lock() = round.left;
+                let ends = if round.is_complete {
                     pause = PAUSE.0;
                     wishes.wait(true, looks) || wishes.wait(false, Some(pause))
                 } else {
@@ -204,25 +238,39 @@ impl Writer {
                 }
             }
         })?;
-        Ok(Writer { again, thread: Some(thread) })
+        Ok(Writer { again, left: left_files, thread: Some(thread) })
     }
-}
 
-impl Drop for Writer {
-    fn drop(&mut self) {
+    /// Ends the thread, and returns the files that it could not write.
+    pub(crate) fn finish(&mut self) -> Vec<LeftFiles> {
         self.again.0.0.lock().is_ending = true;
         self.again.0.1.notify_all();
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has said so.
             let _ = thread.join();
         }
+        self.left.lock().clone()
     }
 }
 
-/// Writes every file that is left, and returns how many still are. A folder where nothing can be written is tried once.
-fn round(store: &Store, report: &Report) -> u64 {
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Outcome of an attempt to write all files that are left.
+#[derive(Default)]
+struct Round {
+    left: Vec<LeftFiles>,
+    /// False if another attempt is necessary.
+    is_complete: bool,
+}
+
+/// Writes every file that is left. A folder where nothing can be written is tried once.
+fn round(store: &Store, report: &Report) -> Round {
     let mut folders: BTreeMap<PathBuf, (Unwritten, u64)> = BTreeMap::new();
-    let mut left = 0;
+    let mut round = Round { left: Vec::new(), is_complete: true };
     let mut next = Some(Bound::Included(PREFIX.as_bytes().to_vec()));
     while let Some(bound) = next {
         let found = store.begin().and_then(|unit| keys_from(&unit, PREFIX, &bound));
@@ -232,8 +280,11 @@ fn round(store: &Store, report: &Report) -> u64 {
                 keys
             }
             Err(error) => {
-                report(&Unwritten { owner: None, why: error.to_string(), is_of_folder: false }, 0);
-                return left + 1;
+                let why = error.to_string();
+                let unwritten = Unwritten { owner: None, why, folder: None, is_of_folder: false, is_busy: false };
+                report(Attempted::Left(&unwritten, 0));
+                round.is_complete = false;
+                return round;
             }
         };
         for key in keys {
@@ -241,25 +292,41 @@ fn round(store: &Store, report: &Report) -> u64 {
             let path = Path::new(&key[PREFIX.len()..]);
             let folder = path.parent().filter(|folder| folder.is_absolute()).unwrap_or(path).to_owned();
             if let Some((_, more)) = folders.get_mut(&folder) {
-                (*more, left) = (*more + 1, left + 1);
+                *more += 1;
                 continue;
             }
             // A unit of work or a writer that has the entry now writes it itself.
             match write_unless_busy(store, &key, LockWait::No) {
                 Ok(_) => {}
                 Err(unwritten) => {
-                    left += 1;
+                    round.is_complete = false;
                     if unwritten.is_of_folder {
                         folders.insert(folder, (unwritten, 0));
-                    } else if unwritten.owner.is_some() {
-                        report(&unwritten, 0);
+                    } else if !unwritten.is_busy {
+                        round.leaves(&unwritten, 0, &folder);
+                        report(Attempted::Left(&unwritten, 0));
                     }
                 }
             }
         }
     }
-    folders.values().for_each(|(unwritten, more)| report(unwritten, *more));
-    left
+    for (folder, (unwritten, more)) in &folders {
+        round.leaves(unwritten, *more, folder);
+        report(Attempted::Left(unwritten, *more));
+    }
+    report(Attempted::Ended(&round.left));
+    round
+}
+
+impl Round {
+    /// Counts a file, and the others that wait for its folder.
+    fn leaves(&mut self, unwritten: &Unwritten, more: u64, folder: &Path) {
+        let folder = unwritten.folder.as_deref().unwrap_or(folder);
+        match self.left.iter_mut().find(|left| left.folder == folder) {
+            Some(left) => left.files += 1 + more,
+            None => self.left.push(LeftFiles { folder: folder.to_owned(), files: 1 + more }),
+        }
+    }
 }
 
 /// Names of the checkpoints with a prefix.

@@ -92,6 +92,8 @@ pub(crate) struct Work {
     steps: u64,
     sample: Option<Sample>,
     pub(crate) messages: u64,
+    /// The message that is processed now.
+    pub(crate) message: Option<MessageId>,
     /// Gets and puts of the unit before the message that is processed now.
     pub(crate) before: usize,
     /// True if no change of the unit of work has to survive a power failure.
@@ -204,6 +206,7 @@ impl<'p> Run<'p> {
             steps: 0,
             sample,
             messages: 0,
+            message: None,
             before: 0,
             is_written_only: false,
             is_cut_short: false,
@@ -389,6 +392,7 @@ impl<'p> Run<'p> {
     /// Processes a message from an input on: everything that its wires lead to. A failure that nothing handled is the result.
     pub(crate) async fn process(&self, work: &mut Work, input: usize, parcel: Parcel) -> Result<(), Failure> {
         work.messages += 1;
+        work.message = Some(parcel.received.header.id);
         let terminal = parcel.received.terminal;
         if terminal == "out" {
             self.stats.received.fetch_add(1, Ordering::Relaxed);

@@ -23,6 +23,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
+use crate::stats::Waiting;
 
 /// Rows of one query. Default 100,000: more are a pass over a table, which does not belong in one unit of work.
 const ROWS_MAX: i64 = 100_000;
@@ -172,6 +173,8 @@ impl Run<'_> {
         let parameters: Vec<Parameter> =
             parameters(node, values, self.value_at(at, "parameters")).into_iter().map(Parameter).collect();
         let (mut pause_ms, mut asked) = (PAUSE_MS.0, None);
+        // Also if the time limit ends this wait.
+        let mut _waiting = None;
         let rows = loop {
             let done = match self.session(at, &text).await {
                 Ok(session) => {
@@ -192,6 +195,7 @@ impl Run<'_> {
                         return Err(failure(&error));
                     }
                     self.waits(at, &failure(&error));
+                    _waiting = Some(Waiting(&self.stats.nodes[at]));
                     tokio::time::sleep(Duration::from_millis(pause_ms)).await;
                     pause_ms = (pause_ms * 2).min(PAUSE_MS.1);
                 }

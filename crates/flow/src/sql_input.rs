@@ -35,7 +35,7 @@ use crate::codes;
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::sql::{Parameter, failure, open};
-use crate::taken::{Failures, Outcome, Pauses, Taken};
+use crate::taken::{Failures, Link, Outcome, Pauses, Taken};
 
 /// Rows of one answer of the database.
 const PAGE: usize = 500;
@@ -84,8 +84,7 @@ struct Shared {
     order: VecDeque<(Rc<str>, bool)>,
     /// The key after which to read.
     read: Option<Rc<str>>,
-    /// Last reason for waiting.
-    waits: Option<Failure>,
+    link: Link,
     waker: Option<Waker>,
 }
 
@@ -207,7 +206,7 @@ impl Session {
             self.is_connected = false;
             if let Err(why) = self.connected().await {
                 let mut shared = self.shared.borrow_mut();
-                shared.waits = Some(why);
+                shared.link.breaks(why);
                 shared.wake();
             }
             pause = if self.is_connected { CONNECT_PAUSE.0 } else { (pause * 2).min(CONNECT_PAUSE.1) };
@@ -270,6 +269,11 @@ impl Session {
             self.look_at_left(&prepared).await?;
             let is_whole = self.look(&prepared).await?;
             self.is_connected = true;
+            {
+                let mut shared = self.shared.borrow_mut();
+                shared.link.works();
+                shared.wake();
+            }
             let pause = if is_whole { self.interval } else { Duration::ZERO };
             let until = Instant::now() + pause;
             // Rows that are done need the connection meanwhile.
@@ -346,8 +350,8 @@ impl Session {
         shared.finished.retain(|key| !executed.contains(key) && !refused.contains(key));
         shared.executed.extend(executed.into_iter().cloned());
         shared.refused.extend(refused.into_iter().cloned());
-        if why.is_some() {
-            shared.waits = why;
+        if let Some(why) = why {
+            shared.link.fails(why);
             shared.wake();
         }
         outcome
@@ -393,7 +397,7 @@ impl Session {
         if !shared.left.is_empty() {
             let message = "the statement `done` did not remove a row from the query, so the row is not read again";
             let hint = "make `done` change the rows that `statement` selects";
-            shared.waits = Some(Failure::new(codes::SQL_REFUSED, message, hint));
+            shared.link.fails(Failure::new(codes::SQL_REFUSED, message, hint));
             shared.wake();
         }
         Ok(())
@@ -428,7 +432,7 @@ impl Session {
                         let message = format!("a row has no value in the key column `{}`, so it is not read", self.key);
                         let hint = "exclude such rows in `statement`, or name another column with `key`";
                         let failure = Failure::new(codes::SQL_REFUSED, message, hint);
-                        self.shared.borrow_mut().waits = Some(failure);
+                        self.shared.borrow_mut().link.fails(failure);
                         is_last = true;
                         break;
                     }
@@ -527,7 +531,7 @@ impl SqlInput {
             again: Pauses::new(),
             raise: None,
             raised: Instant::now(),
-            failed: Failures::new(node),
+            failed: Failures::new(&run.name, node),
             is_ordered: is_ordered(node),
             removes,
         })
@@ -535,8 +539,8 @@ impl SqlInput {
 
     /// Returns the next row that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
-        let waits = self.shared.borrow_mut().waits.take();
-        waits.iter().for_each(|failure| run.waits(at, failure));
+        let news = self.shared.borrow_mut().link.news();
+        run.follows(at, news);
         if let Some(id) = self.again.ended(context) {
             return Poll::Ready(self.take(run, id));
         }

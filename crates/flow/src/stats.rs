@@ -53,6 +53,7 @@ pub struct NodeStats {
     pub is_elsewhere: AtomicBool,
     last_error: Mutex<Option<LastError>>,
     last_warning: Mutex<Option<LastError>>,
+    waits_for: Mutex<Option<LastError>>,
 }
 
 /// The last failure of a node.
@@ -122,6 +123,15 @@ impl Drop for Timed<'_> {
     fn drop(&mut self) {
         let ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.sum.fetch_add(ns, Ordering::Relaxed);
+    }
+}
+
+/// A wait of a node, until it is dropped.
+pub(crate) struct Waiting<'s>(pub(crate) &'s NodeStats);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.continues();
     }
 }
 
@@ -202,6 +212,24 @@ impl NodeStats {
 
     pub(crate) fn dropped(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the failure because of which the node waits now: another system does not take its messages or cannot be reached, or its files cannot be
+    /// written.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<LastError> {
+        self.waits_for.lock().clone()
+    }
+
+    /// Records a failure after which the node waits and tries again.
+    pub(crate) fn waits(&self, at_ms: u64, finding: Finding) {
+        *self.waits_for.lock() = Some(LastError { at_ms, finding: finding.clone() });
+        self.failed(at_ms, finding);
+    }
+
+    /// Records that the node no longer waits.
+    pub(crate) fn continues(&self) {
+        *self.waits_for.lock() = None;
     }
 
     pub(crate) fn failed(&self, at_ms: u64, finding: Finding) {

@@ -7,10 +7,13 @@ use std::rc::Rc;
 use std::task::Context;
 use std::time::Duration;
 
+use quayline_core::Code;
 use quayline_project::FlowNode;
-use quayline_store::Unit;
 use quayline_store::queue::{DEAD_LETTER, Message};
+use quayline_store::{Cause, Unit};
 use tokio::time::{Instant, Sleep};
+
+use crate::failure::Failure;
 
 /// First and longest pause before a message that failed is processed again.
 const AGAIN_MS: (u64, u64) = (100, 10_000);
@@ -19,8 +22,51 @@ const ATTEMPTS: u64 = 3;
 /// Pause for a message whose unit of work could not begin. This does not count as a failure of the message.
 pub(crate) const NOT_BEGUN: Duration = Duration::from_millis(AGAIN_MS.0);
 
+/// Connection of an input, as its task reports it to the input.
+#[derive(Default)]
+pub(crate) struct Link {
+    /// The last failure that the input has not reported yet.
+    failure: Option<Failure>,
+    is_up: bool,
+    was_up: bool,
+}
+
+impl Link {
+    /// Records that the input receives nothing until the cause of a failure is corrected.
+    pub(crate) fn breaks(&mut self, why: Failure) {
+        self.is_up = false;
+        self.failure = Some(why);
+    }
+
+    /// Records a failure. The connection remains as it is.
+    pub(crate) fn fails(&mut self, why: Failure) {
+        self.failure = Some(why);
+    }
+
+    /// Records that the input receives.
+    pub(crate) fn works(&mut self) {
+        self.is_up = true;
+    }
+
+    /// Returns what happened since the last call.
+    pub(crate) fn news(&mut self) -> LinkNews {
+        let begins = self.is_up && !self.was_up;
+        self.was_up = self.is_up;
+        LinkNews { failure: self.failure.take(), is_up: self.is_up, begins }
+    }
+}
+
+/// Changes of a connection.
+pub(crate) struct LinkNews {
+    pub(crate) failure: Option<Failure>,
+    /// True if the input receives.
+    pub(crate) is_up: bool,
+    /// True if the input did not receive before.
+    pub(crate) begins: bool,
+}
+
 /// Outcome of the unit of work of a message. An error has the reason, or `None` if the rollback was not a failure of the message.
-pub(crate) type Outcome = Result<(), Option<String>>;
+pub(crate) type Outcome = Result<(), Option<Cause>>;
 
 /// A message that is processed now.
 pub(crate) struct Taken {
@@ -28,33 +74,39 @@ pub(crate) struct Taken {
     pub(crate) header: Message,
     pub(crate) content: Rc<[u8]>,
     /// Queue that it moves to instead, and why.
-    pub(crate) backout: Option<(String, String)>,
+    pub(crate) backout: Option<(String, Cause)>,
 }
 
 /// Failures of messages that Quayline processes again. The key is the number or place that identifies a message.
 pub(crate) struct Failures<K> {
     /// Number of failures of each message, and the reason of the last one.
-    failed: HashMap<K, (u64, String)>,
+    failed: HashMap<K, (u64, Cause)>,
     attempts: u64,
     queue: String,
+    /// Flow and node, as the place of a failure.
+    place: String,
 }
 
 impl<K: Eq + Hash> Failures<K> {
     /// Returns an empty set of failures, with the properties `attempts` and `backout` of the node.
-    pub(crate) fn new(node: &FlowNode) -> Self {
+    pub(crate) fn new(flow: &str, node: &FlowNode) -> Self {
         Failures {
             failed: HashMap::new(),
             attempts: node.number("attempts").unwrap_or(ATTEMPTS),
             queue: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+            place: format!("flow {flow}, node {}", node.name),
         }
     }
 
     /// Adds a failure and returns the pause before the message is processed again. Without a reason the rollback was not a failure of the message.
-    pub(crate) fn add(&mut self, key: K, why: Option<String>) -> Duration {
+    pub(crate) fn add(&mut self, key: K, why: Option<Cause>) -> Duration {
         let Some(why) = why else { return Duration::from_millis(AGAIN_MS.0) };
-        let (failures, reason) = self.failed.entry(key).or_default();
+        let (failures, last) = self.failed.entry(key).or_insert_with(|| (0, why.clone()));
+        // A backout queue that is full says nothing about the message.
+        if *failures < self.attempts {
+            *last = why;
+        }
         *failures += 1;
-        *reason = why;
         let doubled = AGAIN_MS.0.saturating_mul(1 << failures.saturating_sub(1).min(16));
         Duration::from_millis(doubled.min(AGAIN_MS.1))
     }
@@ -65,15 +117,15 @@ impl<K: Eq + Hash> Failures<K> {
     }
 
     /// Writes the number of failures into the header. Returns queue and reason if the message has failed too often.
-    pub(crate) fn count(&self, key: &K, header: &mut Message) -> Option<(String, String)> {
+    pub(crate) fn count(&self, key: &K, header: &mut Message) -> Option<(String, Cause)> {
         let (failures, why) = self.failed.get(key)?;
         header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
-        (*failures >= self.attempts).then(|| self.to_backout(why.clone()))
+        (*failures >= self.attempts).then(|| (self.queue.clone(), why.clone()))
     }
 
-    /// Returns the backout queue and a reason.
-    pub(crate) fn to_backout(&self, why: String) -> (String, String) {
-        (self.queue.clone(), why)
+    /// Returns the backout queue, and why a message that the input itself refuses moves there.
+    pub(crate) fn to_backout(&self, code: Code, text: String) -> (String, Cause) {
+        (self.queue.clone(), Cause { code: code.to_string(), place: self.place.clone(), text })
     }
 }
 

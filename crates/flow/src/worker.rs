@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use quayline_core::{Findings, Severity};
-use quayline_store::queue::{GetWait, Message, MessageId, Persistence, Select};
-use quayline_store::{RollBack, StoreError};
+use quayline_core::{Finding, Findings, Severity};
+use quayline_store::queue::{GetWait, Message, MessageId, Persistence, Select, set_cause};
+use quayline_store::{Cause, RollBack, StoreError};
 use quayline_workload::{Kind, Workload};
 
 use crate::codes;
@@ -286,6 +286,7 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
         },
         failed => failed,
     };
+    let mut failed_on = received.header.id;
     let failure = match done {
         Ok(()) if ended.file.as_ref().is_some_and(Processed::is_changed) => {
             work.unit.roll_back();
@@ -317,6 +318,7 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
             }
         }
         Err(failure) => {
+            failed_on = work.message.unwrap_or(failed_on);
             let conflicts =
                 if received.comes_again && is_open { run.conflicts(&failure, &received.header.id) } else { 0 };
             let is_counted = !work.is_cut_short && conflicts == 0;
@@ -331,9 +333,9 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
             failure
         }
     };
-    run.failed(&failure);
+    run.failed_for(&failure, &failed_on);
     run.traced_end(node, &received, false);
-    ended.why = Some(format!("{}: {}", failure.finding.code, failure.finding.message));
+    ended.why = Some(failure.cause(&run.name));
     // Of a message that was got outside the unit of work there is nothing to repeat.
     ended.is_good = !is_open && !is_backout && ended.file.is_none();
     ended
@@ -344,14 +346,17 @@ async fn backed_out(
     run: &Run<'_>,
     work: &mut Work,
     received: &crate::message::Received,
-    backout: Option<(String, String)>,
+    backout: Option<(String, Cause)>,
 ) -> Result<(), Failure> {
-    let Some((queue, reason)) = backout else { return Ok(()) };
+    let Some((queue, cause)) = backout else { return Ok(()) };
+    let mut properties = received.header.properties.clone();
+    set_cause(&mut properties, Some(&cause));
     let message = Message {
         // The queue gives it an id of its own.
         id: [0; 24],
         correlation: received.header.id,
-        reason,
+        reason: format!("{}: {}", cause.code, cause.text),
+        properties,
         payload: received.content.to_vec(),
         ..received.header.clone()
     };
@@ -467,7 +472,6 @@ impl Run<'_> {
         *count
     }
 
-    /// Takes note of a failure that nothing handled.
     /// Warns of a file that the input gives up.
     pub(crate) fn file_given_up(&self, node: usize, message: String) {
         let hint = "correct the cause of the failures, then move the file back into the folder of the input";
@@ -479,8 +483,17 @@ impl Run<'_> {
         self.stats.nodes[node].warned(self.clock.now_ms(), 1, finding);
     }
 
+    /// Records a failure that nothing handled.
     pub(crate) fn failed(&self, failure: &Failure) {
-        let finding = failure.located(&self.name);
+        self.rolled_back(failure.located(&self.name));
+    }
+
+    /// Records a failure that nothing handled, and names the message of its unit of work.
+    pub(crate) fn failed_for(&self, failure: &Failure, id: &MessageId) {
+        self.rolled_back(failure.located_for(&self.name, id));
+    }
+
+    fn rolled_back(&self, finding: Finding) {
         self.observer.failed(&self.name, &finding, false);
         self.stats.rolled_back(self.clock.now_ms(), finding);
     }

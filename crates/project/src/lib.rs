@@ -48,8 +48,8 @@ pub use check::{CheckedFile, FileKind, check_files, expect_project, project_file
 pub use copy_folders::{CopyFolders, CopyMember, CopyMembers, read_source};
 pub use envelope_values::{EnvelopeValue, check_envelope};
 pub use flow::{
-    FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue, Terminal, Wire,
-    node_kind,
+    FlowDraft, FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue,
+    Terminal, Wire, node_kind,
 };
 pub use format::{
     ColumnsRead, EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite,

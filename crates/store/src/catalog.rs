@@ -97,7 +97,11 @@ pub(crate) fn new_space(unit: &mut Unit) -> Result<Space, StoreError> {
     Ok(Space(next))
 }
 
-fn check_name(name: &str) -> Result<(), StoreError> {
+/// Checks the name of a queue or record file.
+///
+/// # Errors
+/// [`StoreError::BadDefinition`] if the name is empty, longer than 44 bytes, or has other characters than letters, digits and `. _ - $ # @`.
+pub fn check_name(name: &str) -> Result<(), StoreError> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-$#@".contains(&byte);
     let what = if name.is_empty() || name.len() > NAME_BYTES_MAX {
         format!("the name has {} characters, expected 1 to {NAME_BYTES_MAX}", name.len())

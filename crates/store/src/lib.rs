@@ -74,6 +74,7 @@ pub mod save;
 pub mod shared;
 
 pub use bytes::{FullKey, Space, Value};
+pub use catalog::check_name;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{
     Batch, Change, Completion, EVERY_ENTRY, Engine, EngineFacts, EntryRange, EntryVisit, LoadSource, Position,

@@ -14,7 +14,7 @@ use quayline_store::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
 use crate::args::{FlowAdminArgs, FlowListArgs, FlowTraceArgs};
-use crate::console::write_stdout;
+use crate::console::{Console, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop};
 use crate::interrupt::stop_flag;
 
@@ -39,15 +39,41 @@ impl AdminPart for FlowsPart {
 }
 
 /// Implements `quayline flow stats`, `stop` and `start`: sends a request to the server of a project.
-pub(crate) fn ask(args: &FlowAdminArgs, method: &str, action: &str) -> Result<Exit, Stop> {
+pub(crate) fn ask(args: &FlowAdminArgs, method: &str, action: &str, console: &Console) -> Result<Exit, Stop> {
     let path = match (&args.name, action) {
         (Some(name), "") => format!("/flows/{name}"),
         (Some(name), action) => format!("/flows/{name}/{action}"),
         (None, _) => "/flows".to_owned(),
     };
-    let (status, body) = asked(listener(args)?, method, &path)?;
+    let address = listener(args)?;
+    let (status, body) = asked(address, method, &path)?;
+    if status != 200 {
+        return refused(address, args, &body, console);
+    }
     write_stdout(body.as_bytes())?;
-    Ok(if status == 200 { Exit::Done } else { Exit::Rejected })
+    Ok(Exit::Done)
+}
+
+/// Reports a flow that a server does not have, with the names of its flows. Prints other answers as they are.
+fn refused(address: SocketAddr, args: &FlowAdminArgs, body: &str, console: &Console) -> Result<Exit, Stop> {
+    let (status, all) = asked(address, "GET", "/flows")?;
+    match (&args.name, serde_json::from_str::<Vec<Value>>(&all)) {
+        (Some(name), Ok(all)) if status == 200 && !all.iter().any(|flow| flow["name"] == **name) => {
+            console.findings(&[unknown(name, &all)]);
+        }
+        _ => write_stdout(body.as_bytes())?,
+    }
+    Ok(Exit::Rejected)
+}
+
+/// Returns the finding about a flow that a server does not have.
+fn unknown(name: &str, all: &[Value]) -> Finding {
+    let known: Vec<&str> = all.iter().filter_map(|flow| flow["name"].as_str()).collect();
+    let hint = match known.as_slice() {
+        [] => "it has no flows; the files of flows are in the folder `flows` of its project".to_owned(),
+        known => format!("its flows: {}", known.join(", ")),
+    };
+    Finding::error(CLI_INPUT, Fault::Caller, format!("the server has no flow `{name}`")).hint(hint)
 }
 
 /// Figures of the nodes of a flow that a server runs, by name, each as a line for people.
@@ -68,6 +94,9 @@ pub(crate) fn figures(args: &FlowAdminArgs) -> Result<BTreeMap<String, String>, 
         };
         let state = node["state"].as_str().unwrap_or("?");
         let mut text = format!("{state}, {}", count(&node["messages"], "message", "messages"));
+        if let Some(what) = node["waits_for"].as_str() {
+            let _ = write!(text, ", waits: {what}");
+        }
         if let Some(failures) = node["failures"].as_u64().filter(|failures| *failures > 0) {
             let _ = write!(text, ", {failures} failed, last {}", failure_line(&node["last_failure"]));
         }
@@ -99,8 +128,7 @@ pub(crate) fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
     let name = |flow: &Value| flow["name"].as_str().unwrap_or_default().to_owned();
     let names = &args.flows.names;
     if let Some(missing) = names.iter().find(|wanted| !all.iter().any(|flow| name(flow) == **wanted)) {
-        let known = all.iter().map(name).collect::<Vec<_>>().join(", ");
-        return Err(wrong(format!("the server has no flow `{missing}`")).hint(format!("its flows: {known}")).into());
+        return Err(unknown(missing, &all).into());
     }
     let mut text = String::new();
     for flow in all.iter().filter(|flow| names.is_empty() || names.contains(&name(flow))) {
@@ -108,7 +136,7 @@ pub(crate) fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
             (Value::String(why), _) => format!("ended: {why}"),
             _ if flow["running"] != true => "stopped".to_owned(),
             (_, Value::String(what)) => format!("waiting for {what}"),
-            _ => "running".to_owned(),
+            _ => format!("running{}", waiting_nodes(&flow["nodes"])),
         };
         let (received, committed, back) = (&flow["received"], &flow["committed"], &flow["rolled_back"]);
         let _ = write!(text, "{}  {state}; {received} received, {committed} committed, {back} rolled back", name(flow));
@@ -119,6 +147,13 @@ pub(crate) fn list(args: &FlowListArgs) -> Result<Exit, Stop> {
     }
     write_stdout(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// Returns the nodes that wait for another system or a folder, with the reasons.
+fn waiting_nodes(nodes: &Value) -> String {
+    let waits =
+        |node: &Value| Some(format!(", node {} waits: {}", node["name"].as_str()?, node["waits_for"].as_str()?));
+    nodes.as_array().into_iter().flatten().filter_map(waits).collect()
 }
 
 /// Returns the operators' listener of a project.
@@ -145,7 +180,7 @@ pub(crate) fn asked(address: SocketAddr, method: &str, path: &str) -> Result<(u1
 }
 
 /// Implements `quayline flow trace`: prints the steps of messages until the time is over or Ctrl-C.
-pub(crate) fn trace(args: &FlowTraceArgs) -> Result<Exit, Stop> {
+pub(crate) fn trace(args: &FlowTraceArgs, console: &Console) -> Result<Exit, Stop> {
     let address = listener(&args.flow)?;
     let path = format!("/flows/{}/trace", args.flow.name.as_deref().unwrap_or_default());
     let interrupted = stop_flag().map_err(Stop::from)?;
@@ -154,8 +189,7 @@ pub(crate) fn trace(args: &FlowTraceArgs) -> Result<Exit, Stop> {
     loop {
         let (status, body) = asked(address, method, &path)?;
         if status != 200 {
-            write_stdout(body.as_bytes())?;
-            return Ok(Exit::Rejected);
+            return refused(address, &args.flow, &body, console);
         }
         let answer: Value = serde_json::from_str(&body).unwrap_or_default();
         let mut text = String::new();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use quayline_core::{Fault, Finding, Findings};
-use quayline_flow::{Engine, EngineOptions, Flow, FlowState, Observer, flow_files};
+use quayline_flow::{Engine, EngineOptions, Flow, FlowState, LeftFiles, Observer, flow_files};
 use quayline_project::FlowFile;
 use quayline_store::queue::{DEAD_LETTER, QueueDefinition};
 use quayline_store::{Clock, Store, SystemClock};
@@ -41,13 +41,13 @@ pub(crate) fn run(args: &FlowArgs, console: &Console) -> Result<Exit, Stop> {
         FlowCommand::List(args) => list(args),
         FlowCommand::Define(args) => define(args, console),
         FlowCommand::Run(args) => run_flows(args, console),
-        FlowCommand::Stats(args) => admin::ask(args, "GET", ""),
+        FlowCommand::Stats(args) => admin::ask(args, "GET", "", console),
         FlowCommand::Trace(args) => {
             named(&args.flow)?;
-            admin::trace(args)
+            admin::trace(args, console)
         }
-        FlowCommand::Stop(args) => admin::ask(named(args)?, "POST", "stop"),
-        FlowCommand::Start(args) => admin::ask(named(args)?, "POST", "start"),
+        FlowCommand::Stop(args) => admin::ask(named(args)?, "POST", "stop", console),
+        FlowCommand::Start(args) => admin::ask(named(args)?, "POST", "start", console),
     }
 }
 
@@ -265,14 +265,20 @@ fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     wait(&engine, args.until_idle.map(Duration::from_millis), &interrupted);
     let states = engine.flows();
     let left = states.iter().map(|state| state.stats.undelivered.load(Ordering::Relaxed)).sum::<u64>();
-    engine.drain();
+    let files = engine.drain();
     for state in &states {
         console.line(&summary(state));
     }
     if left > 0 {
         console.line("messages for other systems are not delivered; the next run tries again");
     }
+    for LeftFiles { folder, files } in &files {
+        let (files, is) = if *files == 1 { ("1 file".to_owned(), "is") } else { (format!("{files} files"), "are") };
+        let folder = shown(folder);
+        console.line(&format!("{files} for the folder {folder} {is} not written yet; the next run tries again"));
+    }
     let failed = left > 0
+        || !files.is_empty()
         || states.iter().any(|state| state.stats.rolled_back.load(Ordering::Relaxed) > 0 || never_connected(state));
     opened.close(if failed { Exit::Rejected } else { Exit::Done })
 }

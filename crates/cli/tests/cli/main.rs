@@ -13,6 +13,7 @@ mod edi;
 mod file_script;
 mod flow;
 mod flow_programs;
+mod flow_waits;
 mod fmt;
 mod golden;
 mod guide;

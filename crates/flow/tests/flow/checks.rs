@@ -269,6 +269,14 @@ out = []
                |       ^^^^^
 
             hint: list the nodes that `label` may name in `labels`
+
+            error[FLO-022]: documents can only be found if the shape of the messages is known
+              at test.toml:14:7
+               |
+            14 | [node.split]
+               |       ^^^^^
+
+            hint: set `message` at the input, or split by line
         "#]],
     );
 }
@@ -414,4 +422,144 @@ fn a_remedy_names_the_node_that_makes_the_messages() {
     "#]],
     );
     check(&split("part = \"other.shape\"\n"), &expect!["\n\n"]);
+}
+
+/// `quayline check` accepted names that `quayline queue define` refuses.
+#[test]
+fn names_that_the_store_refuses_are_found() {
+    check(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "ORDERS OF TODAY"
+out = ["write", "send"]
+[node.write]
+type = "record_write"
+file = "ORDER/FILE"
+[node.send]
+type = "http_output"
+url = "http://127.0.0.1:1/"
+outbox = "A.NAME.OF.A.QUEUE.THAT.IS.LONGER.THAN.44.BYTE"
+"#,
+        &expect![[r#"
+            error[STO-024]: `queue` of node `get`: the definition of ORDERS OF TODAY is not usable: the name may have letters, digits and the characters . _ - $ # @
+              at test.toml:4:9
+              |
+            4 | queue = "ORDERS OF TODAY"
+              |         ^^^^^^^^^^^^^^^^^
+
+            hint: write a name of 1 to 44 letters, digits and the characters . _ - $ # @
+
+            error[STO-024]: `file` of node `write`: the definition of ORDER/FILE is not usable: the name may have letters, digits and the characters . _ - $ # @
+              at test.toml:8:8
+              |
+            8 | file = "ORDER/FILE"
+              |        ^^^^^^^^^^^^
+
+            hint: write a name of 1 to 44 letters, digits and the characters . _ - $ # @
+
+            error[STO-024]: `outbox` of node `send`: the definition of A.NAME.OF.A.QUEUE.THAT.IS.LONGER.THAN.44.BYTE is not usable: the name has 45 characters, expected 1 to 44
+              at test.toml:12:10
+               |
+            12 | outbox = "A.NAME.OF.A.QUEUE.THAT.IS.LONGER.THAN.44.BYTE"
+               |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+            hint: write a name of 1 to 44 letters, digits and the characters . _ - $ # @
+        "#]],
+    );
+}
+
+/// Errors of expressions came only after those of other nodes were corrected.
+#[test]
+fn an_expression_and_a_node_without_a_wire_are_found_at_once() {
+    check(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+message = "order.shape"
+out = "big"
+[node.big]
+type = "filter"
+when = 'amuont > 100'
+out = ["put", "lost"]
+no_match = []
+[node.put]
+type = "queue_output"
+queue.from = 'noet'
+[node.alone]
+type = "queue_output"
+queue.from = 'id'
+"#,
+        &expect![[r#"
+            error[MAP-020]: there is no `amuont`: not in order
+              at test.toml:9:9
+              |
+            9 | when = 'amuont > 100'
+              |         ^^^^^^
+
+            hint: did you mean amount?
+
+            error[FLO-006]: the flow has no node `lost`
+              at test.toml:10:15
+               |
+            10 | out = ["put", "lost"]
+               |               ^^^^^^
+
+            hint: define it with [node.lost], or name another node
+
+            error[MAP-020]: there is no `noet`: not in order
+              at test.toml:14:15
+               |
+            14 | queue.from = 'noet'
+               |               ^^^^
+
+            hint: did you mean note?
+
+            error[FLO-008]: no wire leads to node `alone`
+              at test.toml:15:7
+               |
+            15 | [node.alone]
+               |       ^^^^^
+
+            hint: wire a terminal to it, or remove it
+        "#]],
+    );
+}
+
+/// After a node with a wrong property, nothing is known about the messages, so their expressions are not checked.
+#[test]
+fn a_node_after_a_wrong_one_has_no_further_errors() {
+    check(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+mesage = "order.shape"
+out = "put"
+[node.put]
+type = "queue_output"
+queue.from = 'id'
+[node.odd]
+type = "sqlit"
+out = "put"
+"#,
+        &expect![[r#"
+            error[FLO-003]: a queue_input node has no property or terminal `mesage`
+              at test.toml:5:1
+              |
+            5 | mesage = "order.shape"
+              | ^^^^^^
+
+            hint: did you mean `message`?
+
+            error[FLO-002]: there is no node type `sqlit`
+              at test.toml:11:8
+               |
+            11 | type = "sqlit"
+               |        ^^^^^^^
+
+            hint: did you mean `split`?
+        "#]],
+    );
 }

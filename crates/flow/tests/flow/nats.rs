@@ -209,6 +209,13 @@ fn messages_of_a_stream_have_their_effect_once_and_bad_ones_are_set_aside() {
     let bad = world.get(&dead);
     assert_eq!(bad.payload, b"two");
     assert_eq!(bad.reason, "FLO-044: bad");
+    let of_bad = |name: &str| {
+        let found = bad.properties.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| String::from_utf8(value.clone()).expect("text")).unwrap_or_default()
+    };
+    let cause = ["code", "place", "text"].map(|name| of_bad(&format!("quayline.failure-{name}")));
+    assert_eq!(cause, ["FLO-044", "flow test, node fail", "bad"]);
+    assert_eq!(of_bad("nats_subject"), "in.bad");
     until_empty(&world.store, &[outbox.name()]);
     let out = server.contents("OUT");
     let first = out.iter().find(|(subject, ..)| subject == "out.first").expect("the message");
@@ -238,6 +245,19 @@ fn messages_of_a_stream_have_their_effect_once_and_bad_ones_are_set_aside() {
         facts["ack_floor"]["stream_seq"] == 4
     });
     assert_eq!(kept.facts().expect("facts").depth, 0);
+    drop(engine);
+
+    // Regression: the hint for a consumer that was deleted named the user and the password.
+    let engine = world.engine(&flow(&server, ""));
+    until("the node is connected", || {
+        server.api(&format!("$JS.API.CONSUMER.INFO.IN.{consumer}"), "")["num_waiting"] == 1
+    });
+    server.api(&format!("$JS.API.CONSUMER.DELETE.IN.{consumer}"), "");
+    until("the node says so", || world.errors().contains("NATS, stream IN: the server ended the delivery"));
+    assert!(world.errors().contains("hint: the flow connects again and creates the consumer"), "{}", world.errors());
+    server.publish("in.good", &["again".to_owned()]);
+    assert_eq!(world.get_text(&kept), "again");
+    until("the node waits no longer", || engine.flows()[0].stats.nodes[0].waits_for().is_none());
     drop(engine);
 
     // A stream of the same name that was made again begins again.
@@ -284,7 +304,11 @@ fn messages_come_in_the_order_of_the_stream_and_a_stream_that_lost_its_end_is_re
     server.again();
     engine.restart("test");
     until("the node refuses the stream", || world.errors().contains("FLO-060"));
-    assert!(world.errors().contains("ends with message 20, but message 60 was processed"), "{}", world.errors());
+    assert!(
+        world.errors().contains("stream IN ends with message 20, but message 60 was processed"),
+        "{}",
+        world.errors()
+    );
 }
 
 /// A message whose unit of work could not begin was lost until the next start.

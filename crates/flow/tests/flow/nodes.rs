@@ -247,9 +247,13 @@ fn what_fails_goes_to_failure_then_try_then_catch_then_back() {
     assert_eq!(property("quayline.failure-text").as_deref(), Some("again"));
     until("both attempts are counted", || ended(&engine).1 == 2);
     let last = engine.flows()[0].stats.last_error().expect("a failure");
+    // The id on the backout queue is that of the message.
+    let id = quayline_core::hex(&poison.id);
     assert_eq!(
         last.finding.to_string(),
-        "error[FLO-044]: again\n  at flow test, node fail2\n\nhint: the flow file decides this; see the node in the flow"
+        format!(
+            "error[FLO-044]: again\n  at flow test, node fail2, message {id}\n\nhint: the flow file decides this; see the node in the flow"
+        )
     );
     drop(engine);
     let _engine = world.engine(&flow("catch = \"put\""));
@@ -376,6 +380,35 @@ text = "tick"
     let traced = world.said.traced.lock().expect("no panic").clone();
     assert!(traced.contains(&"trace: a 1".to_owned()) && traced.contains(&"trace: b 2".to_owned()), "{traced:?}");
     assert!(engine.flows()[0].stats.nodes[0].messages.load(Ordering::Relaxed) >= 1);
+}
+
+/// The reference said that `split` finds the documents of every format; of an interchange, it finds them after a map to JSON.
+#[test]
+fn a_map_to_json_makes_a_part_of_each_transaction() {
+    let world = World::new();
+    let edi = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi");
+    world.write("order.shape", "order\n  number text(22)\n");
+    world.write(
+        "numbers.qmap",
+        &format!(
+            "map \"numbers of orders\"\nsource \"{edi}/850.guide\"\ntarget order \"order.shape\"\n\nnumber = BEG.BEG03\n"
+        ),
+    );
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    let flow = |map: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"{edi}/850.guide\"\nout = \"{}\"\n{map}\
+             [node.split]\ntype = \"split\"\nby = \"document\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+            if map.is_empty() { "split" } else { "map" }
+        )
+    };
+    let refused = world.compile(&flow("")).expect_err("EDI is not split").to_string();
+    assert!(refused.contains("FLO-022") && refused.contains("a document of each EDI transaction"), "{refused}");
+    let _engine = world.engine(&flow("[node.map]\ntype = \"map\"\nmap = \"numbers.qmap\"\nout = \"split\"\n"));
+    world.put(&input, &Message::new(std::fs::read(format!("{edi}/850.x12")).expect("orders")));
+    let parts = [world.get_text(&out), world.get_text(&out), world.get_text(&out)];
+    assert_eq!(parts, ["PO4711", "PO4712", "PO4705"].map(|number| format!("{{\"number\":\"{number}\"}}")));
 }
 
 #[test]

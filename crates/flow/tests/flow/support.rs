@@ -103,7 +103,7 @@ impl World {
     }
 
     pub(crate) fn compile(&self, text: &str) -> Result<Flow, quayline_core::Findings> {
-        Flow::compile(FlowFile::parse("test.toml", text)?, self.folder.path(), None)
+        Flow::parse("test.toml", text, self.folder.path(), None)
     }
 
     pub(crate) fn engine(&self, flow: &str) -> Engine {

@@ -552,7 +552,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             required(
                 "by",
                 Form::Choice(&["line", "document"]),
-                "`line`: each line, without its LF or CR LF; `document`: each document of the message's format",
+                "`line`: each line, without its LF or CR LF; `document`: each document of JSON or record of fixed length. Map XML and EDI to JSON first, which makes a document of each EDI transaction",
             ),
             optional("part", Form::Shape, "shape of a part, if it differs from the message's"),
         ],

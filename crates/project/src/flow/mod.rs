@@ -14,6 +14,8 @@ mod read;
 use core::ops::Range;
 use std::path::PathBuf;
 
+use quayline_core::Finding;
+
 use crate::UserText;
 
 pub use kind::{Form as PropertyForm, NODE_KINDS, NodeKind, PropertyKind, Terminal, node_kind};
@@ -37,6 +39,17 @@ pub struct FlowFile {
     pub syncs_persistent_only: bool,
     /// Nodes in the order of the file. The inputs are first in no special way.
     pub nodes: Vec<FlowNode>,
+}
+
+/// A flow file that may have errors.
+#[derive(Clone, Debug)]
+pub struct FlowDraft {
+    /// The parts of the file that could be read. Nodes of an unknown type are missing, and so are the wires to them.
+    pub file: FlowFile,
+    /// The errors.
+    pub findings: Vec<Finding>,
+    /// Numbers of the nodes with wrong or missing properties.
+    pub doubtful: Vec<usize>,
 }
 
 /// A node.

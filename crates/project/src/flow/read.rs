@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::codes;
 use super::kind::{Form, PropertyKind};
-use super::{FlowFile, FlowNode, FlowProperty, NODE_KINDS, PropertyValue, Wire, node_kind};
+use super::{FlowDraft, FlowFile, FlowNode, FlowProperty, NODE_KINDS, PropertyValue, Wire, node_kind};
 use crate::user_file::UserFile;
 
 /// Nodes of a flow. A flow of more is not readable at a glance, and a file of more is a mistake.
@@ -103,16 +103,7 @@ impl FlowFile {
     /// # Errors
     /// The file cannot be read; everything that is wrong with it.
     pub fn open(path: &Path) -> Result<FlowFile, Findings> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let place = Place { file: Some(name.as_str().into()), ..Place::default() };
-            let why = quayline_core::system_error_text(&error);
-            let finding = Finding::error(codes::UNREADABLE, Fault::Environment, format!("cannot be read: {why}"));
-            Findings(vec![finding.at(place).hint("check the path, and save the file in UTF-8")])
-        })?;
-        let mut flow = FlowFile::parse(&name, &text)?;
-        flow.path = path.to_owned();
-        Ok(flow)
+        FlowDraft::open(path)?.sound()
     }
 
     /// Reads the text of a flow file; `name` names it in findings.
@@ -120,23 +111,58 @@ impl FlowFile {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(name: &str, text: &str) -> Result<FlowFile, Findings> {
+        FlowDraft::parse(name, text)?.sound()
+    }
+}
+
+impl FlowDraft {
+    /// Reads a flow file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not TOML.
+    pub fn open(path: &Path) -> Result<FlowDraft, Findings> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let place = Place { file: Some(name.as_str().into()), ..Place::default() };
+            let why = quayline_core::system_error_text(&error);
+            let finding = Finding::error(codes::UNREADABLE, Fault::Environment, format!("cannot be read: {why}"));
+            Findings(vec![finding.at(place).hint("check the path, and save the file in UTF-8")])
+        })?;
+        let mut draft = FlowDraft::parse(&name, &text)?;
+        draft.file.path = path.to_owned();
+        Ok(draft)
+    }
+
+    /// Reads the text of a flow file; `name` names it in findings.
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub fn parse(name: &str, text: &str) -> Result<FlowDraft, Findings> {
         let mut file = UserFile::new(name, text);
         let table: FlowTable = file.parse(codes::SYNTAX, PAGE)?;
-        let mut reader = Reader { names: Vec::new(), file: &mut file };
+        let mut reader = Reader { names: Vec::new(), doubtful: Vec::new(), file: &mut file };
         let mut flow = reader.flow(table);
         reader.check(&flow);
+        let doubtful = reader.doubtful;
         file.findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
-        if !file.findings.is_empty() {
-            return Err(Findings(file.findings));
-        }
         flow.path = name.into();
-        Ok(flow)
+        Ok(FlowDraft { file: flow, findings: file.findings, doubtful })
+    }
+
+    /// Returns the flow file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn sound(self) -> Result<FlowFile, Findings> {
+        if self.findings.is_empty() { Ok(self.file) } else { Err(Findings(self.findings)) }
     }
 }
 
 struct Reader<'f> {
     /// Names of the nodes, in the order of the file.
     names: Vec<String>,
+    /// Numbers of nodes with wrong or missing properties.
+    doubtful: Vec<usize>,
     file: &'f mut UserFile,
 }
 
@@ -198,21 +224,31 @@ impl Reader<'_> {
             return flow;
         }
         self.names = nodes.iter().map(|(name, _)| name.get_ref().clone()).collect();
+        let mut numbers = Vec::new();
         for (name, keys) in nodes {
             let span = name.span();
-            if let Some(node) = self.node(name.into_inner(), span, keys) {
+            let node = self.node(name.into_inner(), span, keys);
+            numbers.push(node.is_some().then_some(flow.nodes.len()));
+            if let Some((node, is_doubtful)) = node {
+                if is_doubtful {
+                    self.doubtful.push(flow.nodes.len());
+                }
                 flow.nodes.push(node);
             }
+        }
+        if flow.nodes.len() < numbers.len() {
+            flow.nodes.iter_mut().for_each(|node| renumber(node, &numbers));
         }
         flow
     }
 
+    /// Returns a node, and whether a property is missing or wrong.
     fn node(
         &mut self,
         name: String,
         span: Range<usize>,
         mut keys: BTreeMap<Spanned<String>, Spanned<Raw>>,
-    ) -> Option<FlowNode> {
+    ) -> Option<(FlowNode, bool)> {
         let at = keys.keys().find(|key| key.get_ref() == "type").cloned();
         let Some(given) = at.and_then(|key| keys.remove(&key)) else {
             self.error(
@@ -244,26 +280,28 @@ impl Reader<'_> {
         let mut keys: Vec<_> = keys.into_iter().collect();
         keys.sort_by_key(|(key, _)| key.span().start);
         let mut refused = Vec::new();
+        let mut is_doubtful = false;
         for (key, value) in keys {
-            self.key(&mut node, &key, &value, &mut refused);
+            is_doubtful |= !self.key(&mut node, &key, &value, &mut refused);
         }
-        self.complete(&node, &refused);
-        Some(node)
+        is_doubtful |= !self.complete(&node, &refused);
+        Some((node, is_doubtful))
     }
 
-    /// Takes one key; the name of a property whose value is refused goes to `refused`, so that it is not missing as well.
+    /// Takes one key; the name of a property whose value is refused goes to `refused`, so that it is not missing as well. Returns false for a wrong
+    /// property.
     fn key(
         &mut self,
         node: &mut FlowNode,
         key: &Spanned<String>,
         value: &Spanned<Raw>,
         refused: &mut Vec<&'static str>,
-    ) {
+    ) -> bool {
         let kind = node.kind;
         if let Some(terminal) = kind.terminals.iter().find(|terminal| terminal.name == key.get_ref()) {
             let to = self.nodes(value);
             node.wires.push(Wire { terminal: terminal.name, to });
-            return;
+            return true;
         }
         let Some(property) = kind.properties.iter().find(|property| property.name == key.get_ref()) else {
             let known = kind.terminals.iter().map(|t| t.name).chain(kind.properties.iter().map(|p| p.name));
@@ -273,11 +311,17 @@ impl Reader<'_> {
             );
             let message = format!("a {} node has no property or terminal `{}`", kind.name, key.get_ref());
             self.error(codes::UNKNOWN_KEY, &key.span(), message, hint);
-            return;
+            return false;
         };
         match self.value(property, value) {
-            Some((value, span)) => node.properties.push(FlowProperty { kind: property, value, span }),
-            None => refused.push(property.name),
+            Some((value, span)) => {
+                node.properties.push(FlowProperty { kind: property, value, span });
+                true
+            }
+            None => {
+                refused.push(property.name);
+                false
+            }
         }
     }
 
@@ -388,13 +432,16 @@ impl Reader<'_> {
         }
     }
 
-    fn complete(&mut self, node: &FlowNode, refused: &[&str]) {
+    /// Checks that a node is complete. Returns false if a property is missing.
+    fn complete(&mut self, node: &FlowNode, refused: &[&str]) -> bool {
+        let mut has_all = true;
         let is_there = |name: &str| node.property(name).is_some() || refused.contains(&name);
         let properties = node.kind.properties.iter().filter(|property| property.is_required);
         for property in properties.filter(|property| !is_there(property.name)) {
             let message = format!("node `{}` has no `{}`: {}", node.name, property.name, property.help);
             let hint = format!("add `{} = …` to [node.{}]", property.name, node.name);
             self.error(codes::MISSING_KEY, &node.span, message, hint);
+            has_all = false;
         }
         let terminals = node.kind.terminals.iter().filter(|terminal| terminal.is_required);
         for terminal in terminals.filter(|terminal| !node.wires.iter().any(|wire| wire.terminal == terminal.name)) {
@@ -407,6 +454,7 @@ impl Reader<'_> {
         if refused.is_empty() {
             self.contradictions(node);
         }
+        has_all
     }
 
     fn contradictions(&mut self, node: &FlowNode) {
@@ -536,6 +584,24 @@ impl Reader<'_> {
             "expected a time: a whole number with ms, s, m or h",
             "write it as: \"200ms\", \"5s\", \"2m\" or \"1h\"",
         );
+    }
+}
+
+/// Leaves out the wires of a node to nodes that could not be read: `numbers` has the new number of each node.
+fn renumber(node: &mut FlowNode, numbers: &[Option<usize>]) {
+    let known = |to: &[usize]| to.iter().filter_map(|at| numbers[*at]).collect();
+    for wire in &mut node.wires {
+        wire.to = known(&wire.to);
+    }
+    for property in &mut node.properties {
+        match &mut property.value {
+            PropertyValue::Nodes(to) => *to = known(to),
+            PropertyValue::Cases(cases) => {
+                let all = std::mem::take(cases).into_iter();
+                *cases = all.filter_map(|(when, span, to)| Some((when, span, numbers[to]?))).collect();
+            }
+            _ => {}
+        }
     }
 }
 
