@@ -587,6 +587,25 @@ impl Book {
         Some(RuleId { owner, rule })
     }
 
+    /// Returns a finding if no rule takes documents to send of this name.
+    #[must_use]
+    pub fn unknown_document(&self, name: &str) -> Option<Finding> {
+        let rules = self.partners.iter().flat_map(|partner| &partner.rules);
+        let mut known = Vec::new();
+        for rule in rules.filter(|rule| rule.direction == Direction::Send) {
+            match rule.document.as_deref() {
+                Some(document) if document != name => known.push(document),
+                _ => return None,
+            }
+        }
+        let hint = match quayline_core::nearest(name, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("add a rule with direction = \"send\" and document = \"{name}\""),
+        };
+        let message = format!("no rule takes documents to send with the name `{name}`; they stay where they are");
+        Some(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint))
+    }
+
     /// The index of rules.
     #[must_use]
     pub fn rules(&self) -> &RuleIndex {

@@ -171,7 +171,7 @@ impl Run<'_> {
     ) -> Result<Option<(State, Finding)>, Findings> {
         let error = |code, message: &str, hint: &str| Finding::error(code, Fault::Sender, message).hint(hint);
         if partner.is_none() {
-            let hint = "add the sender's qualifier and id to a partner file, then `quayline transaction reprocess` its entries";
+            let hint = "add the sender's qualifier and id to a partner file, then receive the file again with --again, which also acknowledges it";
             return Ok(Some((State::Unrouted, error(codes::UNKNOWN_SENDER, "the sender is not a partner", hint))));
         }
         if own.is_none() {

@@ -26,6 +26,7 @@ mod checkable;
 mod codes;
 mod compiled_condition;
 mod condition;
+mod correction;
 mod defaults;
 mod desk;
 mod details;

@@ -2,10 +2,10 @@
 //!
 //! | report | is about | found by |
 //! |---|---|---|
-//! | TA1, UCI | an interchange | its number, between the same parties, and for TA1 its date and time |
+//! | TA1, UCI | an interchange | its number, between the same parties, which a UCI names, and for TA1 its date and time |
 //! | AK1 and AK9, UCF | a group | its number, between the same parties |
 //! | OTI, APERAK | a transaction, or with OTI a group | its number in its group or, for EDIFACT, in its interchange |
-//! | AK2 and AK5, UCM | a transaction | its number in its group or, for EDIFACT, in its interchange |
+//! | AK2 and AK5, UCM | a transaction | its number in its group, which AK1 names with its kind, or, for EDIFACT, in its interchange |
 //!
 //! A group that is accepted or rejected as a whole determines the state of its transactions that no report names, but an acceptance whose counts
 //! contradict each other or the group that was sent does not. Numbers recur after the end of
@@ -15,7 +15,7 @@
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_edi::acknowledge::{
-    AcknowledgmentCode, GroupReport, InterchangeReport, Outcome, Report, Stamp, TransactionReport,
+    AcknowledgmentCode, AcknowledgmentKind, GroupReport, InterchangeReport, Outcome, Report, Stamp, TransactionReport,
 };
 
 use crate::codes;
@@ -32,14 +32,31 @@ pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]
     let mut matched = 0;
     let parties = parties_of(desk, work);
     let standard = work.details.standard.clone();
-    // Groups last: they decide about what is left.
-    let of_groups = reports.iter().filter(|report| matches!(report, Report::Group(_)));
-    let others = reports.iter().filter(|report| !matches!(report, Report::Group(_)));
-    for report in others.chain(of_groups) {
+    let parties = match named_parties(reports, parties) {
+        Ok(parties) => parties,
+        Err(uci) => {
+            let message = format!(
+                "it acknowledges interchange {} from {} to {}, and no interchange was sent between these parties",
+                uci.control_number, uci.sender, uci.receiver
+            );
+            let hint = "nothing was changed: ask the partner which interchange is meant";
+            work.find(Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message).hint(hint));
+            return Ok(0);
+        }
+    };
+    // Groups after transactions, and interchanges last: they decide about what is left.
+    let functional = functional_ids(reports);
+    let mut ordered: Vec<(&Report, Option<&str>)> = reports.iter().zip(functional).collect();
+    ordered.sort_by_key(|(report, _)| match report {
+        Report::Transaction(_) => 0,
+        Report::Group(_) => 1,
+        Report::Interchange(_) => 2,
+    });
+    for (report, functional) in ordered {
         let found = match report {
             Report::Interchange(one) => interchange(desk, work, one, (&standard, &parties))?,
             Report::Group(one) => group(desk, work, one, (&standard, &parties))?,
-            Report::Transaction(one) => transaction(desk, work, one, (&standard, &parties))?,
+            Report::Transaction(one) => transaction(desk, work, one, functional, (&standard, &parties))?,
         };
         let (what, number, document) = match report {
             Report::Interchange(one) => ("interchange", &one.control_number, time_of(one).unwrap_or_default()),
@@ -95,6 +112,39 @@ fn parties_of(desk: &Desk<'_>, work: &Work<'_>) -> Vec<(String, String)> {
         }
     }
     all
+}
+
+/// Returns the pairs of sender and receiver whose identifiers a UCI names (ISO 9735, S002 and S003); all pairs for other reports. An error is the UCI of
+/// other parties.
+fn named_parties(
+    reports: &[Report],
+    mut parties: Vec<(String, String)>,
+) -> Result<Vec<(String, String)>, &InterchangeReport> {
+    let uci = reports.iter().find_map(|report| match report {
+        Report::Interchange(one) if one.kind == AcknowledgmentKind::Contrl => Some(one),
+        _ => None,
+    });
+    let Some(uci) = uci else { return Ok(parties) };
+    // A party of an entry is QUALIFIER:ID. Some partners answer without qualifiers.
+    let is_named = |party: &str, id: &str| {
+        id.trim().is_empty() || party.split_once(':').is_some_and(|(_, known)| known.trim() == id.trim())
+    };
+    parties.retain(|(sender, receiver)| is_named(sender, &uci.sender) && is_named(receiver, &uci.receiver));
+    if parties.is_empty() { Err(uci) } else { Ok(parties) }
+}
+
+/// Returns for each report of a transaction the functional identifier (AK101) of its group, whose report follows it.
+fn functional_ids(reports: &[Report]) -> Vec<Option<&str>> {
+    let mut ids = vec![None; reports.len()];
+    let mut id = None;
+    for (at, report) in reports.iter().enumerate().rev() {
+        match report {
+            Report::Group(group) => id = group.functional_id.as_deref().map(str::trim).filter(|id| !id.is_empty()),
+            Report::Transaction(transaction) if transaction.kind != AcknowledgmentKind::Contrl => ids[at] = id,
+            Report::Transaction(_) | Report::Interchange(_) => {}
+        }
+    }
+    ids
 }
 
 /// Standard, and pairs of sender and receiver, of the sent interchange.
@@ -319,6 +369,7 @@ fn transaction(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,
     report: &TransactionReport,
+    functional: Option<&str>,
     (standard, parties): Sent<'_>,
 ) -> Result<Found, Findings> {
     let around = report.group.as_deref().or(report.interchange.as_deref()).unwrap_or("").trim();
@@ -326,6 +377,16 @@ fn transaction(
     let contexts: Vec<u64> = contexts.collect();
     let state = state_of(report.outcome.as_ref());
     let (number, document) = (report.control_number.trim(), report.transaction.trim());
+    if let Some(functional) = functional {
+        // A group of another kind is another group, although its number and those of its transactions are the same.
+        let groups = parties.iter().map(|(sender, receiver)| group_context(standard, sender, receiver));
+        let groups: Vec<u64> = groups.collect();
+        let (sent, _) = newest(desk, Kind::Group, &groups, around.trim_start_matches('0'), None)?;
+        let other = sent.map(|sent| sent.details.document).filter(|sent| !sent.is_empty() && sent != functional);
+        if let Some(other) = other {
+            return Ok(Found::Other(format!("{document} in a group of {other}, not of {functional}")));
+        }
+    }
     let about = About { kind: Kind::Transaction, contexts: &contexts, number, document, advice: None };
     settle(desk, work, &about, state, &report.codes)
 }
@@ -354,26 +415,21 @@ enum Found {
     Nothing,
 }
 
-/// Sets the state of the newest entry with a number.
-///
-/// The worst answer applies: a rejection after an acceptance needs attention, and an acceptance after a rejection may be about another
-/// document. A replaced entry remains replaced.
-fn settle(
+/// Finds the newest sent entry with a number. An entry of a time, if one is given, is before newer ones; the flag says whether it is of that time.
+fn newest(
     desk: &mut Desk<'_>,
-    work: &mut Work<'_>,
-    &About { kind, contexts, number, document, advice }: &About<'_>,
-    state: Option<State>,
-    reasons: &[AcknowledgmentCode],
-) -> Result<Found, Findings> {
+    kind: Kind,
+    contexts: &[u64],
+    number: &str,
+    time: Option<&str>,
+) -> Result<(Option<Entry>, bool), Findings> {
     let number = kept_number(number);
     let ledger = desk.ledger;
-    // Numbers recur, so a TA1 also names the date and time of its interchange (X12.5, TA102 and TA103).
-    let has_time = kind == Kind::Interchange && !document.is_empty();
     let (mut newest, mut is_of_time): (Option<Entry>, bool) = (None, false);
     for (at, context) in contexts.iter().enumerate() {
         let key = Prefix::in_context(kind, Way::Sent, *context, Some(number));
         ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
-            let is_it = has_time && stamp_of(&entry) == document;
+            let is_it = time.is_some_and(|time| stamp_of(&entry) == time);
             let is_newer = newest.as_ref().is_none_or(|newest| (is_of_time, newest.id) < (is_it, entry.id));
             if entry.number == number && is_newer {
                 (newest, is_of_time) = (Some(entry), is_it);
@@ -385,6 +441,24 @@ fn settle(
             break;
         }
     }
+    Ok((newest, is_of_time))
+}
+
+/// Sets the state of the newest entry with a number.
+///
+/// The worst answer applies: a rejection after an acceptance needs attention, and an acceptance after a rejection may be about another
+/// document. A replaced entry remains replaced.
+fn settle(
+    desk: &mut Desk<'_>,
+    work: &mut Work<'_>,
+    &About { kind, contexts, number, document, advice }: &About<'_>,
+    state: Option<State>,
+    reasons: &[AcknowledgmentCode],
+) -> Result<Found, Findings> {
+    let ledger = desk.ledger;
+    // Numbers recur, so a TA1 also names the date and time of its interchange (X12.5, TA102 and TA103).
+    let has_time = kind == Kind::Interchange && !document.is_empty();
+    let (newest, is_of_time) = newest(desk, kind, contexts, number, has_time.then_some(document))?;
     let Some(entry) = newest else { return Ok(Found::Nothing) };
     // Another worker may change its state until it is locked.
     let entry = ledger.locked(desk.unit()?, entry.id)?;

@@ -142,7 +142,10 @@ impl Desk<'_> {
             let place = Place { file: Some(name.into()), ..Place::default() };
             let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Sender, "the source holds no interchange");
             let finding = finding.at(place).hint("`quayline inspect` shows what the file is");
-            self.unknown_source(name, source, &survey, &finding, &mut report)?;
+            let file: Arc<str> = name.into();
+            let mut findings = vec![finding];
+            findings.extend(survey.before.iter().map(|fault| fault.finding(Some(&file))));
+            self.unknown_source(name, source, &survey, &findings, &mut report)?;
             return Ok(report);
         }
         if let Some(arrival) = arrival.as_ref().filter(|one| one.done && again.is_refused()) {
@@ -196,12 +199,12 @@ impl Desk<'_> {
         name: &str,
         source: &mut dyn Source,
         survey: &Survey,
-        finding: &Finding,
+        findings: &[Finding],
         report: &mut ReceiveReport,
     ) -> Result<(), Findings> {
         let why = "received; nothing of it can be processed";
-        let ids = keep_unrouted(self, (name, source), 0..survey.bytes, std::slice::from_ref(finding), why)?;
-        ids.iter().take(1).for_each(|id| report.find(*id, finding));
+        let ids = keep_unrouted(self, (name, source), 0..survey.bytes, findings, why)?;
+        ids.iter().take(1).for_each(|id| findings.iter().for_each(|finding| report.find(*id, finding)));
         report.unrouted += 1;
         self.finish()
     }
@@ -712,6 +715,10 @@ impl Run<'_> {
             number: group.number,
             details: Details {
                 standard: open.entry.details.standard.clone(),
+                own: open.entry.details.own.clone(),
+                sender: open.entry.details.sender.clone(),
+                receiver: open.entry.details.receiver.clone(),
+                test: open.entry.details.test,
                 document: group.functional,
                 version: group.version,
                 interchange: open.entry.number.clone(),

@@ -19,6 +19,7 @@ use crate::advice::{guides_for, is_advice};
 use crate::book::LoadedGuides;
 use crate::codes;
 use crate::compiled_condition::Undecided;
+use crate::correction::refuse_other;
 use crate::defaults::KEEP_DAYS;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
@@ -680,6 +681,9 @@ impl Desk<'_> {
         let new = self.next_id()?;
         let Checked { mut details, watch, findings, application, parties, reports, stray } =
             self.check(&bytes, new, &old)?;
+        if corrected.is_some() {
+            refuse_other(&old, &details, parties.1.map(|number| self.book.partner(number).name.as_str()))?;
+        }
         details.about = id.0;
         details.parent = old.details.parent;
         details.source.clone_from(&old.details.source);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 
 use quayline_core::{Limits, Severity};
-use quayline_edi::{Closed, EdiError, EndOfInput, EnvelopeReader, Event, Level, Rules};
+use quayline_edi::{Closed, EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, Level, Rules};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Result of a pass over the envelopes of a source.
@@ -18,7 +18,12 @@ pub(crate) struct Survey {
     pub(crate) bad_interchanges: BTreeSet<u32>,
     /// Numbers of interchange and group of groups with an error of their own.
     pub(crate) bad_groups: BTreeSet<(u32, u32)>,
+    /// Errors before the first interchange: the reasons if the source has none.
+    pub(crate) before: Vec<EdiFault>,
 }
+
+/// Most errors before the first interchange that are kept.
+const BEFORE_MAX: usize = 10;
 
 /// Bytes of one read.
 const READ_BYTES: usize = 256 << 10;
@@ -92,6 +97,9 @@ pub(crate) fn survey(source: impl Read, limits: &Limits) -> io::Result<Survey> {
                 faults.clear();
                 faults.extend(pass.take_faults());
                 for fault in faults.iter().filter(|fault| fault.severity == Severity::Error) {
+                    if survey.interchanges == 0 && survey.before.len() < BEFORE_MAX {
+                        survey.before.push(fault.clone());
+                    }
                     match level_of(&fault.error) {
                         Some(Level::Interchange) => {
                             survey.bad_interchanges.insert(fault.at.interchange);

@@ -516,6 +516,9 @@ impl StoreError {
             StoreError::Io { kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, .. } => {
                 "give this user the right to write into the data folder, then open the store again"
             }
+            StoreError::Unknown { file, .. } if file.starts_with(DATABASE) => {
+                "check the server, open the store again and look whether the change is there before you repeat it"
+            }
             StoreError::Unknown { .. } => {
                 "check the disk or the server, open the store again and look whether the change is there before you repeat it"
             }

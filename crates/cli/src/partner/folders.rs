@@ -26,7 +26,7 @@ use super::{book, ledger, now_ms, open_store_to_receive, say_received, say_sent}
 use crate::args::RunArgs;
 use crate::console::{Console, shown};
 use crate::copybook::unreadable;
-use crate::exit::{Exit, Stop, argument};
+use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 use crate::interrupt;
 
 /// A folder, and the kind of its files.
@@ -314,16 +314,18 @@ impl Watcher {
         };
         places.inbox.iter().for_each(|place| watch(place, None));
         places.send.iter().for_each(|(document, place)| watch(place, Some(document.clone())));
+        let (archive, rejected) = (project.join(&places.archive), project.join(&places.rejected));
         for one in &watched {
             let claimed = one.folder.join(CLAIMED);
             fs::create_dir_all(&claimed).map_err(|error| unreadable(&claimed, &error))?;
         }
+        refuse_shared(&watched, [("archive", &archive), ("rejected", &rejected)])?;
         Ok(Watcher {
             project: project.to_owned(),
             watched,
             queues,
-            archive: project.join(&places.archive),
-            rejected: project.join(&places.rejected),
+            archive,
+            rejected,
             settle_seconds: places.settle_seconds,
             reported: Reported::default(),
             is_stale: false,
@@ -349,13 +351,24 @@ impl Watcher {
         let mut is_good = true;
         let reported = &mut self.reported;
         let mut work: Vec<ClaimedFile<'_>> = Vec::new();
-        for one in &self.watched {
+        let documents = self.watched.iter().map(|one| &one.document).chain(self.queues.iter().map(|one| &one.document));
+        let mut names: Vec<&str> = documents.flatten().map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        let unknown: Vec<(&str, Finding)> =
+            names.into_iter().filter_map(|name| Some((name, book.unknown_document(name)?))).collect();
+        let is_known = |document: &Option<String>| !unknown.iter().any(|(name, _)| Some(*name) == document.as_deref());
+        let found: Vec<Finding> = unknown.iter().map(|(_, finding)| finding.clone()).collect();
+        reported.report("documents to send", &found, console);
+        is_good &= found.is_empty();
+        for one in self.watched.iter().filter(|one| is_known(&one.document)) {
             let about = shown(&one.folder);
             match claimed(one, self.settle_seconds) {
-                Ok(files) => {
+                Ok((files, odd)) => {
                     let document = one.document.as_deref();
                     work.extend(files.into_iter().map(|path| ClaimedFile { path, document }));
-                    reported.report(&about, &[], console);
+                    is_good &= odd.is_empty();
+                    reported.report(&about, &odd, console);
                 }
                 Err(Findings(found)) => {
                     reported.report(&about, &found, console);
@@ -365,7 +378,8 @@ impl Watcher {
         }
         // Definitions are read again for each round with work, so a change needs no restart. A file that is being saved does not block the round.
         let is_changed = quayline_partner::stored_version(ledger.store()).ok() != book.stored_version();
-        if self.is_stale || is_changed || !work.is_empty() || has_messages(ledger, &self.queues) {
+        if self.is_stale || !unknown.is_empty() || is_changed || !work.is_empty() || has_messages(ledger, &self.queues)
+        {
             let found = match super::read_book(&self.project, Some(ledger.store())) {
                 Ok(new) => {
                     let warnings = new.findings().to_vec();
@@ -387,7 +401,7 @@ impl Watcher {
         for some in work.chunks(FILES_TOGETHER) {
             is_good &= places.take_together(&mut desk, some, reported)?;
         }
-        for queue in &self.queues {
+        for queue in self.queues.iter().filter(|queue| is_known(&queue.document)) {
             let about = format!("queue:{}", queue.queue);
             match queue.take_all(&mut desk, stop, console) {
                 Ok(was_good) => {
@@ -412,17 +426,42 @@ impl Watcher {
     }
 }
 
+/// Refuses a folder that is watched twice, and one that is both watched and a target of processed files, which would come back in each round.
+fn refuse_shared(watched: &[Watched], targets: [(&str, &PathBuf); 2]) -> Result<(), Stop> {
+    // A target that does not exist is no watched folder: those were made before.
+    let real = |folder: &Path| fs::canonicalize(folder).ok();
+    for (at, one) in watched.iter().enumerate() {
+        let folder = real(&one.folder);
+        if let Some((name, _)) = targets.iter().find(|(_, target)| folder.is_some() && real(target) == folder) {
+            let finding = argument(format!("{} is watched and takes files too, as `{name}`", shown(&one.folder)));
+            return Err(finding
+                .hint(format!("name another folder with --{name}, or `{name}` in [serve.partners]"))
+                .into());
+        }
+        if watched[..at].iter().any(|before| folder.is_some() && real(&before.folder) == folder) {
+            let finding = argument(format!("{} is watched twice", shown(&one.folder)));
+            return Err(finding.hint("name each folder once").into());
+        }
+    }
+    Ok(())
+}
+
+/// Claimed files, and findings about what cannot be claimed.
+type ClaimedPaths = (Vec<PathBuf>, Vec<Finding>);
+
 /// Returns the claimed files of a folder: those that an earlier run or round did not finish, then newly claimed ones.
-fn claimed(one: &Watched, settle_seconds: u64) -> Result<Vec<PathBuf>, Findings> {
-    let mut all = files(&one.folder.join(CLAIMED))?;
-    for path in files(&one.folder)? {
+fn claimed(one: &Watched, settle_seconds: u64) -> Result<ClaimedPaths, Findings> {
+    let (mut all, mut odd) = files(&one.folder.join(CLAIMED))?;
+    let (new, links) = files(&one.folder)?;
+    odd.extend(links);
+    for path in new {
         if is_settled(&path, settle_seconds)
             && let Some(path) = claim(&path, &one.folder)?
         {
             all.push(path);
         }
     }
-    Ok(all)
+    Ok((all, odd))
 }
 
 /// Returns true if one of the queues has a message; an unreadable queue counts as having some.
@@ -433,18 +472,30 @@ fn has_messages(ledger: &Ledger, queues: &[WatchedQueue]) -> bool {
     })
 }
 
-/// Returns the files of a folder by name, without hidden ones.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
-    let mut all = Vec::new();
+/// Returns the files of a folder by name, without hidden ones, and a finding for each symbolic link. A claim moves a file, and a link that was moved may
+/// lead to nothing.
+fn files(folder: &Path) -> Result<ClaimedPaths, Findings> {
+    let (mut all, mut links) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
         let path = entry.map_err(|error| unreadable(folder, &error))?.path();
         let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-        if !hidden && path.is_file() {
-            all.push(path);
+        if hidden {
+            continue;
+        }
+        match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_symlink() => links.push(path),
+            Ok(meta) if meta.is_file() => all.push(path),
+            _ => {}
         }
     }
     all.sort();
-    Ok(all)
+    links.sort();
+    let refused = links.into_iter().map(|link| {
+        let finding =
+            Finding::error(CLI_INPUT, Fault::Environment, format!("{} is a symbolic link and stays", shown(&link)));
+        finding.hint("replace it with the file itself")
+    });
+    Ok((all, refused.collect()))
 }
 
 /// Returns true if a file has been unchanged for some seconds, so that it is not being written.

@@ -493,3 +493,32 @@ fn the_records_of_a_record_file_are_sent() {
     let other = ran(&world, &format!("partner send {P} --document invoice file:NOTHING"), 2);
     assert!(other.err().contains("record file NOTHING is not defined"), "{}", other.err());
 }
+
+/// Regression: a link in the inbox was claimed and lost sight of, an archive that is watched came back in each round, and files for a rule with another
+/// name went to `rejected`.
+#[test]
+fn a_watched_folder_takes_files_that_a_rule_can_take_and_no_links() {
+    let world = examples();
+    world.write("partners/inbox/.keep", "");
+    std::os::unix::fs::symlink("../../edi/850.x12", world.path("partners/inbox/link.x12")).expect("a link");
+    for _ in 0..2 {
+        let done = ran(&world, &format!("partner run {P} --inbox inbox --settle 0 --once"), 1);
+        assert!(done.err().contains("link.x12 is a symbolic link and stays"), "{}", done.err());
+    }
+    assert!(world.path("partners/inbox/link.x12").exists());
+    for (options, what) in [
+        ("--inbox inbox --archive inbox", "is watched and takes files too, as `archive`"),
+        ("--inbox inbox --rejected inbox/../inbox", "is watched and takes files too, as `rejected`"),
+        ("--inbox inbox --send invoice=inbox", "is watched twice"),
+    ] {
+        let done = ran(&world, &format!("partner run {P} {options} --settle 0 --once"), 2);
+        assert!(done.err().contains(what), "{}", done.err());
+    }
+    let invoices = fs::read(world.path("maps/data/invoices.dat")).expect("an example");
+    world.write("partners/out/a.dat", &invoices);
+    let done = ran(&world, &format!("partner run {P} --send invoices=out --settle 0 --once"), 1);
+    assert!(done.err().contains("error[PTN-105]") && done.err().contains("did you mean `invoice`?"), "{}", done.err());
+    assert!(world.path("partners/out/a.dat").exists() && !world.path("partners/rejected").exists());
+    let done = ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 0);
+    assert!(done.err().contains("3 documents"), "{}", done.err());
+}

@@ -414,7 +414,8 @@ impl Lower<'_> {
             return Some(n);
         }
         let message = format!("the number of {what} is a constant from {} to {}", range.start(), range.end());
-        self.error(codes::OPERAND_VALUE, argument.span, message).hint = Some("write a whole number".to_owned());
+        self.error(codes::OPERAND_VALUE, argument.span, message).hint =
+            Some("write a whole number of this range".to_owned());
         None
     }
 

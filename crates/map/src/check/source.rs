@@ -467,8 +467,10 @@ impl Lower<'_> {
         if let Some(deeper) = here.and_then(|node| self.deeper(node, &name.text)) {
             hint = Some(deeper);
         }
-        if hint.is_none()
-            && let Some((left, right)) = difference(&name.text, &names)
+        let is_operand =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) || names.iter().any(|known| known == text);
+        if let Some((left, right)) = difference(&name.text, &names)
+            && (hint.is_none() || is_operand(right))
         {
             hint = Some(format!("to subtract, write blanks around the sign: {left} - {right}"));
         }

@@ -140,6 +140,7 @@ const CASES: &[(&str, &str)] = &[
     ("a source field that does not exist", "id = zzz\n"),
     ("a source field that lies deeper", "id = N102\n"),
     ("a dash without blanks", "id = id\namount = TOTAL-RATE\n"),
+    ("a number after a dash without blanks", "id = id\namount = rate-1\n"),
     ("a field of a group that is nearly right", "id = who.frist\n"),
     ("a field of a leaf", "id = code.part\n"),
     ("a target field that is nearly right", "idd = id\n"),

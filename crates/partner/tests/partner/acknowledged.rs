@@ -234,3 +234,65 @@ fn what_is_sent_again_awaits_its_answer() {
     world.receive(&answer(2, "AK1*PO*1~AK9*A*2*2*2~"));
     assert_eq!(states(&world, Kind::Transaction), [State::Accepted; 2]);
 }
+
+/// A 997 for a group of another kind changed the documents of the group with its number, beside a finding that nothing was changed.
+#[test]
+fn an_answer_to_a_group_of_another_kind_changes_no_document() {
+    let world = World::with(EXPECTING, "");
+    world.sent("order", &["A1", "A2"]);
+    let report = world.receive(&answer(1, "AK1*PR*1~AK2*850*0001~AK5*A~AK2*850*0002~AK5*R*5~AK9*P*2*2*1~"));
+    assert_eq!(report.matched, 0, "{report:?}");
+    assert_eq!(states(&world, Kind::Transaction), [State::Sent; 2]);
+    assert_eq!(states(&world, Kind::Group), [State::Expecting]);
+    let entry = world.entries(Kind::Transaction).pop().expect("the 997");
+    let found: Vec<&str> = entry.details.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(found, ["PTN-107"; 3], "{entry:?}");
+    assert!(entry.details.findings[0].message.contains("850 in a group of PO, not of PR"), "{entry:?}");
+    // Two groups of one acknowledgment may have one number.
+    let both = "AK1*PR*1~AK2*850*0001~AK5*R*5~AK9*R*1*1*0~";
+    let edi = format!(
+        "{}{}{}IEA*2*000000002~",
+        isa("ACME", 2),
+        group(2, both),
+        group(3, "AK1*PO*1~AK2*850*0001~AK5*A~AK2*850*0002~AK5*A~AK9*A*2*2*2~")
+    );
+    assert_eq!(world.receive(&edi).matched, 3);
+    assert_eq!(states(&world, Kind::Transaction), [State::Accepted; 2]);
+}
+
+/// A CONTRL was matched by the number in its UCI alone, which also names the parties of the interchange.
+#[test]
+fn a_contrl_answers_the_interchange_of_its_parties() {
+    let world =
+        World::with("usage = \"production\"\nenvelope = \"delayed\"\nclose = { count = 2 }\nexpect = \"contrl\"", "");
+    let orders = "UNB+UNOC:3+4012345500004:14+5412345000013:14+260401:1200+77'UNH+1+ORDERS:D:96A:UN'BGM+220+A1+9'UNS+S'UNT+4+1'UNH+2+ORDERS:D:96A:UN'BGM+220+A2+9'UNS+S'UNT+4+2'UNZ+2+77'";
+    let done = world.send(Some("ACME"), "", orders).expect("sent");
+    assert_eq!((done.sent + done.waiting, sent(&world, Kind::Interchange).len()), (2, 1), "{done:?}");
+    let numbers: Vec<String> = sent(&world, Kind::Transaction).into_iter().map(|one| one.number).collect();
+    let around = sent(&world, Kind::Interchange);
+    let number = &around[0].number;
+    let answer = |own: u32, parties: &str, rest: &str| {
+        let segments = rest.matches('\'').count() + 2;
+        format!(
+            "UNB+UNOC:3+5412345000013:14+4012345500004:14+260401:1200+{own}'UNH+1+CONTRL:D:3:UN'UCI+{number}+{parties}{rest}UNT+{segments}+1'UNZ+1+{own}'"
+        )
+    };
+    for (own, parties) in [(1, "ABC:14+DEF:14"), (2, "5412345000013:14+4012345500004:14")] {
+        let report = world.receive(&answer(own, parties, "+4+28+UNZ'"));
+        assert_eq!(report.matched, 0, "{report:?}");
+        assert!(
+            report.findings.iter().any(|(_, finding)| finding.message.contains("no interchange was sent between")),
+            "{report:?}"
+        );
+        assert!(states(&world, Kind::Transaction).iter().all(|state| *state != State::Refused));
+    }
+    // What is refused by itself is not accepted first.
+    let first = &numbers[0];
+    let partly = format!("+7'UCM+{first}+ORDERS:D:96A:UN+4+29+UNT+2'");
+    let report = world.receive(&answer(3, "4012345500004+5412345000013", &partly));
+    assert_eq!(report.matched, 2, "{report:?}");
+    assert!(!report.findings.iter().any(|(_, finding)| finding.code.0 == "PTN-112"), "{report:?}");
+    let mut found: Vec<State> = states(&world, Kind::Transaction);
+    found.sort_by_key(|state| state.name());
+    assert_eq!(found, [State::Accepted, State::Refused]);
+}

@@ -367,3 +367,63 @@ fn a_rejected_document_to_send_is_corrected() {
     assert_eq!(world.search(&Filter { state: Some(State::Rejected), limit: 10, ..Filter::default() }).len(), 0);
     assert_eq!(world.files("outbox/ACME").len(), 2);
 }
+
+/// A source whose only header cannot be used had the finding that it holds no interchange, and not the reason.
+#[test]
+fn an_unusable_header_is_named_with_its_fault() {
+    let world = World::new();
+    let whole = orders(7, &["PO1"]);
+    // Without ISA16, and with a letter as the separator of elements.
+    for (text, code) in [(whole.replacen("*0*P*:~", "*0*P~", 1), "EDI-"), (whole.replace('*', "Q"), "EDI-")] {
+        let report = world.receive(&text);
+        assert_eq!((report.unrouted, report.findings[0].1.code.0), (1, "PTN-110"), "{report:?}");
+        assert!(report.findings[1..].iter().any(|(_, finding)| finding.code.0.starts_with(code)), "{report:?}");
+        let entry = world.entries(Kind::Interchange).pop().expect("an entry");
+        assert!(entry.details.findings.iter().any(|finding| finding.code.starts_with(code)), "{entry:?}");
+    }
+}
+
+/// `--with` took the document of another partner, or of another type, for the correction of a delivered one.
+#[test]
+fn a_correction_is_of_the_same_partner_and_type() {
+    let world = World::new();
+    let text = orders(7, &["PO1"]);
+    assert_eq!(world.receive(&text).delivered, 1);
+    let id = world.entries(Kind::Transaction)[0].id;
+    let correct = |text: &str| world.at_desk(DeskLimits::default(), |desk| desk.reprocess(id, Some(text.as_bytes())));
+    for (wrong, what) in [
+        (text.replace("*01*ACME           ", "*01*NOBODY         "), "an unknown sender"),
+        (text.replace("ST*850*", "ST*855*"), "a document of type 855: it was delivered as 850"),
+    ] {
+        let refused = correct(&wrong).expect_err("another document");
+        assert_eq!(refused.0[0].code.0, "PTN-303", "{refused:?}");
+        assert!(refused.0[0].message.contains(what), "{refused:?}");
+    }
+    assert_eq!(world.entries(Kind::Transaction).len(), 1, "nothing was changed");
+    assert_eq!(correct(&text.replace("PO1*1*1*EA", "PO1*1*2*EA")).expect("the same document").state, State::Delivered);
+    // What nobody could process may come from anybody.
+    let unknown = text.replace("*01*ACME           ", "*01*NOBODY         ");
+    world.receive(&unknown);
+    let id = world.entries(Kind::Transaction).pop().expect("unrouted").id;
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(id, Some(orders(8, &["PO2"]).as_bytes())));
+    assert_eq!(done.expect("corrected").state, State::Delivered);
+}
+
+/// The remedy for an unknown sender processed documents without an acknowledgment. Receiving the file again has one.
+#[test]
+fn a_file_of_an_unknown_sender_is_received_again_and_acknowledged() {
+    let world = World::new();
+    let acme = std::fs::read_to_string(world.path("partners/acme.toml")).expect("a file");
+    std::fs::remove_file(world.path("partners/acme.toml")).expect("removed");
+    let text = interchange(7, "T", &[("PO1", "SA")]);
+    let report = world.receive(&text);
+    let hint =
+        report.findings.iter().find_map(|(_, finding)| finding.hint.clone().filter(|hint| hint.contains("--again")));
+    assert!(hint.is_some(), "{report:?}");
+    world.write("partners/acme.toml", &acme);
+    let report = world.receive_again(&text, Again::Yes);
+    assert_eq!(report.delivered, 1, "{report:?}");
+    assert!(acknowledgments(&world).contains("AK9*A*1*1*1~"), "{}", acknowledgments(&world));
+    let group = world.entries(Kind::Group).pop().expect("a group");
+    assert!(group.details.test && !group.details.own.is_empty(), "{group:?}");
+}
