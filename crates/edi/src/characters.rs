@@ -5,6 +5,7 @@ use quayline_core::{Run, Value};
 
 use crate::delimiters::Standard;
 use crate::envelope::Header;
+use crate::fault::EdiError;
 use crate::start::CharacterSet;
 
 /// Decoding of the bytes of an interchange.
@@ -56,6 +57,16 @@ impl Characters {
     /// Returns true if the set is named and each of its characters is one byte.
     pub(crate) fn has_declared_bytes(self) -> bool {
         self.declared && matches!(self.charset, Charset::SingleByte(_))
+    }
+
+    /// Returns the error of bytes that are not in the set. ISO-8859-1 gives back the bytes of a one-byte set, but not those of UTF-8.
+    pub(crate) fn foreign(self) -> EdiError {
+        if self.gives_back() { EdiError::Characters } else { EdiError::Encoding { charset: self.charset.name() } }
+    }
+
+    /// Returns true if bytes outside of the set, read as ISO-8859-1, are written as the same bytes.
+    pub(crate) fn gives_back(self) -> bool {
+        matches!(self.charset, Charset::SingleByte(_))
     }
 
     /// Returns the value of some bytes, using `scratch` if they must be converted.

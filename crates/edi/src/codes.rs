@@ -76,7 +76,9 @@ impl EdiError {
             // 6 and 21: invalid character(s).
             EdiError::LineBreakInside
             | EdiError::BreakBehind
+            | EdiError::NeedlessRelease
             | EdiError::Characters
+            | EdiError::Encoding { .. }
             | EdiError::Repertoire { .. }
             | EdiError::Controls
             | EdiError::CodeExtension { .. } => AcknowledgmentCodes {

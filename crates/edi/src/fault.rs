@@ -254,8 +254,13 @@ pub enum EdiError {
     #[error("the binary data does not end where its length says")]
     BinaryEnd,
     /// `EDI-019`: a segment without a proper tag.
-    #[error("a segment begins with {bytes} bytes that are not a tag, expected two or three capital letters or digits")]
+    #[error(
+        "a segment begins with {bytes} bytes that are not a tag, expected {} capital letters or digits",
+        if *standard == Standard::X12 { "two or three" } else { "three" }
+    )]
     Tag {
+        /// Standard. Tags of EDIFACT have three characters.
+        standard: Standard,
         /// Bytes before the first separator.
         bytes: usize,
     },
@@ -472,6 +477,17 @@ pub enum EdiError {
         "a tag has explicit nesting (`LIN:1`), which documents do not have; it is left out, here and later in this interchange"
     )]
     Nesting,
+    /// `EDI-027`: bytes that are invalid in a character set of several bytes a character. They have no text that is written as the same bytes.
+    #[error("the text has bytes that are not valid {charset}")]
+    Encoding {
+        /// Name of the character set.
+        charset: &'static str,
+    },
+    /// `EDI-028`: a release character before a character that is no service character.
+    #[error(
+        "a release character precedes a character that needs none; it is left out, here and later in this interchange"
+    )]
+    NeedlessRelease,
     /// `EDI-022`: no terminator between a trailer and the next interchange.
     #[error(
         "the segment terminator before {tag} is missing: the header of another interchange follows the trailer on a new line"
@@ -507,6 +523,8 @@ impl EdiError {
             EdiError::DateWidth { .. } => "EDI-024",
             EdiError::NoElements => "EDI-026",
             EdiError::ControlZeros { .. } => "EDI-025",
+            EdiError::Encoding { .. } => "EDI-027",
+            EdiError::NeedlessRelease => "EDI-028",
             EdiError::BreakBehind => "EDI-014",
             EdiError::BinaryLength => "EDI-015",
             EdiError::BinaryTooLong { .. } => "EDI-016",
@@ -551,6 +569,7 @@ impl EdiError {
                 | EdiError::StandardsId
                 | EdiError::Syntax { .. }
                 | EdiError::LineBreakInside
+                | EdiError::NeedlessRelease
                 | EdiError::Nesting
                 | EdiError::Empty
                 | EdiError::NoElements
@@ -599,6 +618,8 @@ impl EdiError {
             EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
             EdiError::MessageDiffers { .. } => Some("ISO 9735-1, UNG and UNH"),
             EdiError::Repertoire { .. } => Some("ISO 9735-1, character repertoires, levels A and B"),
+            EdiError::Encoding { .. } => Some("ISO 9735-1, character repertoires, and ISO/IEC 10646"),
+            EdiError::NeedlessRelease => Some("X12.6 and ISO 9735-1, release character"),
             EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters | EdiError::Controls => {
                 Some("X12.6, character set, and ISO 9735-1, character repertoires")
             }
@@ -679,6 +700,12 @@ impl EdiError {
             EdiError::Unterminated => "the file may have been cut off in transfer; send it again whole",
             EdiError::Nesting => "send the segments in the order of the message, without numbers in their tags",
             EdiError::LineBreakInside => "the file may have been wrapped in transfer; send it as binary",
+            EdiError::NeedlessRelease => {
+                "write the release character twice where the text has it (`WHY?? NOW`), or leave it out"
+            }
+            EdiError::Encoding { .. } => {
+                "name the actual character set with `--encoding`, such as iso-8859-1; in EDIFACT, the sender names ISO 8859-1 as UNOC"
+            }
             EdiError::BreakBehind => "write segments without line breaks between them, or leave strict rules off",
             EdiError::BinaryLength | EdiError::BinaryEnd => "write the number of bytes of the binary data before it",
             EdiError::BinaryTooLong { .. } => "allow more with `--limit record-bytes=N`",

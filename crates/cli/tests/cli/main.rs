@@ -10,6 +10,7 @@ mod checks_b;
 mod columns;
 mod convert;
 mod edi;
+mod edi_bytes;
 mod file_script;
 mod flow;
 mod flow_programs;

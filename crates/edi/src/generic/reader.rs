@@ -92,9 +92,9 @@ pub(super) struct State {
     shape: Arc<Shape>,
     /// Body of documents by guide.
     body: Option<Box<GuideBody>>,
-    characters: Characters,
+    pub(super) characters: Characters,
     pub(super) told: bool,
-    open: Option<Draft>,
+    pub(super) open: Option<Draft>,
     /// Page number of the transaction that begins next, if [`DocumentPass::break_page`] ended the preceding page.
     page: Option<u64>,
     /// Errors in the header of a document that is to begin.
@@ -112,12 +112,14 @@ pub(super) struct State {
 
 /// The document that is being sent.
 #[derive(Clone, Copy, Debug)]
-struct Draft {
+pub(super) struct Draft {
     from: ByteOffset,
     /// End of its last segment so far.
     to: ByteOffset,
     is_transaction: bool,
     has_segments: bool,
+    /// True if the fault of bytes that reject the document is reported.
+    pub(super) told: bool,
     errors: u64,
     page: u64,
 }
@@ -523,7 +525,7 @@ impl DocumentPass<'_> {
     ) {
         let errors = core::mem::take(&mut self.state.header_errors);
         let page = self.state.page.take().unwrap_or(1);
-        self.state.open = Some(Draft { from, to, is_transaction, has_segments: false, errors, page });
+        self.state.open = Some(Draft { from, to, is_transaction, has_segments: false, told: false, errors, page });
         self.state.last_in_group = in_group;
         self.state.in_group += 1;
         self.state.in_interchange += 1;
@@ -603,8 +605,8 @@ impl DocumentPass<'_> {
     #[cold]
     fn not_whole<const SEND: bool>(&mut self, sent: Sent, at: Position) {
         let (Sent::Whole(fit) | Sent::Part(fit, _)) = sent else { return };
-        if fit == Fit::Foreign && !core::mem::replace(&mut self.state.told, true) {
-            self.fault(EdiError::Characters, at);
+        if fit == Fit::Foreign {
+            self.foreign(at);
         }
         let Sent::Part(_, left) = sent else { return };
         // The guide's own checks report content without a place.
@@ -671,8 +673,8 @@ impl DocumentPass<'_> {
             let header = self.pass.transaction();
             put(sink, &nodes.transaction, header, header.position().transaction.into());
         }
-        if page == 1 && foreign[0].is_some() {
-            self.header_characters(foreign);
+        if foreign[0].is_some() {
+            self.header_characters(foreign, page);
         }
         if page == 1 && lost[0].is_some() {
             self.header_elements(lost);
@@ -717,9 +719,9 @@ impl DocumentPass<'_> {
             true => send_ascii(sink, &state.nodes, &segment, &mut state.scratch),
             false => state.send(sink, &segment),
         };
-        if fit == Fit::Foreign && !core::mem::replace(&mut self.state.told, true) {
+        if fit == Fit::Foreign {
             let at = self.pass.position();
-            self.fault(EdiError::Characters, at);
+            self.foreign(at);
         }
     }
 }

@@ -188,7 +188,7 @@ impl RowPass<'_> {
     pub fn judge_to(&mut self, until: usize) -> RowStep {
         let step = self.advance(until);
         if step == RowStep::Row {
-            let is_new = self.take_head();
+            let is_new = self.take_head() || !self.characters.gives_back();
             let segment = self.pass.segment();
             let mut is_foreign = is_new && self.head.columns().any(|column| self.is_foreign(column));
             // All of the segment at once: few segments have a character that is not ASCII.
@@ -294,9 +294,9 @@ impl RowPass<'_> {
             let at = self.pass.position();
             self.pass.put_fault(EdiError::Columns { limit: ROW_ELEMENTS }, at);
         }
-        if is_foreign && !core::mem::replace(self.told, true) {
+        if is_foreign && (!core::mem::replace(self.told, true) || !self.characters.gives_back()) {
             let at = self.pass.position();
-            self.pass.put_fault(EdiError::Characters, at);
+            self.pass.put_fault(self.characters.foreign(), at);
         }
     }
 }

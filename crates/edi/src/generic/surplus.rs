@@ -17,9 +17,32 @@ impl DocumentPass<'_> {
         }
     }
 
-    /// Reports characters of the headers of a document that are not in their set, once in an interchange.
+    /// Reports bytes that are not in the character set: once in an interchange if they are written back, otherwise once in each document, which they
+    /// reject.
     #[cold]
-    pub(super) fn header_characters(&mut self, headers: [Option<(Level, Position)>; 3]) {
+    pub(super) fn foreign(&mut self, at: Position) {
+        let told = match &mut self.state.open {
+            Some(open) if !self.state.characters.gives_back() => &mut open.told,
+            _ => &mut self.state.told,
+        };
+        if !core::mem::replace(told, true) {
+            self.fault(self.state.characters.foreign(), at);
+        }
+    }
+
+    /// Reports characters of the headers of a document that are not in their set, once in an interchange if they are written back.
+    #[cold]
+    pub(super) fn header_characters(&mut self, headers: [Option<(Level, Position)>; 3], page: u64) {
+        if !self.state.characters.gives_back() {
+            // Every document has the text of the header.
+            if let Some((_, at)) = headers.into_iter().flatten().next() {
+                self.foreign(at);
+            }
+            return;
+        }
+        if page > 1 {
+            return;
+        }
         let found = headers.into_iter().flatten().find(|(level, _)| self.is_first_of(*level));
         if let Some((level, at)) = found.filter(|_| !core::mem::replace(&mut self.state.told, true)) {
             self.envelope_fault(level, EdiError::Characters, at);

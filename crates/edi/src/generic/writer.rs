@@ -573,7 +573,8 @@ impl EdiWriter {
 
     fn segment(&mut self, draft: &Draft, segment: DraftSegment, page: Page) -> Result<(), EdiWriteError> {
         let tag = draft.bytes(segment.tag);
-        let good = matches!(tag.len(), 2 | 3)
+        let shortest = if page.delimiters.standard == Standard::X12 { 2 } else { 3 };
+        let good = (shortest..=3).contains(&tag.len())
             && tag[0].is_ascii_uppercase()
             && tag.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
         if !good {

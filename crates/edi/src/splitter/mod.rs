@@ -52,7 +52,7 @@ use crate::position::EndOfInput;
 use quayline_charset::{DelimiterIndex, SegmentSpan};
 use quayline_core::{ByteOffset, Limits, Severity};
 
-use crate::delimiters::Delimiters;
+use crate::delimiters::{Delimiters, Standard};
 use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::position::Position;
 use crate::segment::Segment;
@@ -197,6 +197,7 @@ impl LineBreak {
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     break_inside: bool,
+    release: bool,
     nesting: bool,
     break_behind: bool,
     empty: bool,
@@ -646,7 +647,7 @@ impl Pass<'_> {
         let Some(SegmentSpan { start, ends, .. }) = self.splitter.index.segment_below_limit(number) else {
             return false;
         };
-        if !is_data(self.text, start, &ends) {
+        if !is_data(self.text, start, &ends, self.splitter.delimiters.standard) {
             return false;
         }
         self.next = number + 1;
@@ -720,8 +721,12 @@ impl Pass<'_> {
             return false;
         };
         let marks = &index.marks()[marks.0 as usize..marks.1 as usize];
-        let released = |at: &u32| Some(self.text[*at as usize]) == self.splitter.delimiters.release;
-        is_data(self.text, start, &ends)
+        let delimiters = &self.splitter.delimiters;
+        let released = |at: &u32| {
+            let pair = self.text.get(*at as usize..).and_then(|text| text.first_chunk());
+            pair.is_some_and(|[first, second]| Some(*first) == delimiters.release && needs_release(delimiters, *second))
+        };
+        is_data(self.text, start, &ends, delimiters.standard)
             && ends.len() - 1 <= self.splitter.elements_max
             && marks.first().is_none_or(|first| *first > ends[0])
             && marks.iter().all(released)
@@ -785,29 +790,49 @@ impl SegmentSplitter {
     }
 }
 
+/// Returns true if a release character is of use before the byte. `*` may be the repetition separator of the next syntax version.
+#[inline]
+fn needs_release(delimiters: &Delimiters, byte: u8) -> bool {
+    delimiters.is_service(byte) || byte == b'*'
+}
+
 /// Returns true if a segment has a tag and is certainly neither of the envelope nor with binary data.
 #[inline(always)]
-fn is_data(text: &[u8], start: u32, ends: &[u32]) -> bool {
+fn is_data(text: &[u8], start: u32, ends: &[u32], standard: Standard) -> bool {
     let start = start as usize;
     let (Some(&third), Some(&tag_end)) = (text.get(start + 2), ends.first()) else {
         return false;
     };
     let (first, second) = (text[start], text[start + 1]);
-    let first = OF_NOTE.0[usize::from(first)];
-    let of_note = first != 0 && first & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)] != 0;
-    // A tag has two or three bytes.
-    !of_note && matches!((tag_end as usize).wrapping_sub(start), 2 | 3)
+    let bits = OF_NOTE.0[usize::from(first)] & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)];
+    match (tag_end as usize).wrapping_sub(start) {
+        3 => bits == 0,
+        // The third byte is the separator.
+        2 => bits & !BAD_THIRD == 0 && standard == Standard::X12,
+        _ => false,
+    }
 }
 
+/// The third byte of a segment is neither a capital letter nor a digit.
+const BAD_THIRD: u8 = 0x20;
+
 /// Bits for the first, second and third byte of a segment. A segment needs a closer look if the three have a bit in common: one for each of
-/// `ISA` and `ISX`, `IEA`, `UNA` with `UNB`, `UNO` and `UNZ`, `BIN`, `BDS`, and one for segments that do not begin with a capital letter.
+/// `ISA` and `ISX`, `IEA`, `UNA` with `UNB`, `UNO` and `UNZ`, `BIN`, `BDS`, and one for each of the three bytes that is not valid in a tag.
 static OF_NOTE: ([u8; 256], [u8; 256], [u8; 256]) = {
     const NO_LETTER: u8 = 0x80;
+    const BAD_SECOND: u8 = 0x40;
     const TAGS: [[u8; 3]; 9] = [*b"ISA", *b"ISX", *b"IEA", *b"UNA", *b"UNB", *b"UNO", *b"UNZ", *b"BIN", *b"BDS"];
-    let (mut first, mut second, mut third) = ([NO_LETTER; 256], [NO_LETTER; 256], [NO_LETTER; 256]);
-    let mut byte = b'A';
+    const ALL: u8 = NO_LETTER | BAD_SECOND | BAD_THIRD;
+    let (mut first, mut second, mut third) = ([ALL; 256], [ALL; 256], [ALL; 256]);
+    let mut byte = b'0';
     while byte <= b'Z' {
-        first[byte as usize] = 0;
+        if byte.is_ascii_uppercase() {
+            first[byte as usize] = BAD_SECOND | BAD_THIRD;
+        }
+        if byte.is_ascii_uppercase() || byte.is_ascii_digit() {
+            second[byte as usize] = NO_LETTER | BAD_THIRD;
+            third[byte as usize] = NO_LETTER | BAD_SECOND;
+        }
         byte += 1;
     }
     let mut tag = 0;

@@ -3,7 +3,7 @@
 use quayline_core::ByteOffset;
 
 use super::binary::Terminator;
-use super::{Mode, Own, Pass, Step, Verdict};
+use super::{Mode, Own, Pass, Step, Verdict, needs_release, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
 use crate::position::Position;
@@ -58,9 +58,16 @@ impl Pass<'_> {
         {
             self.splitter.fault(EdiError::LineBreakInside, Position { byte, ..at });
         }
+        if !self.splitter.told.release
+            && let Some(element) = self.needless_release()
+        {
+            self.splitter.told.release = true;
+            self.splitter.fault(EdiError::NeedlessRelease, at.element(element));
+        }
         let Some(tag) = tag else {
             // Acknowledgments identify the segment by the part of its tag that fits.
-            self.tell_of(EdiError::Tag { bytes: raw_tag_len }, at, begin);
+            let standard = self.splitter.delimiters.standard;
+            self.tell_of(EdiError::Tag { standard, bytes: raw_tag_len }, at, begin);
             return Verdict::Step(Step::Segment);
         };
         if is_nested && !core::mem::replace(&mut self.splitter.told.nesting, true) {
@@ -85,6 +92,21 @@ impl Pass<'_> {
         Verdict::Step(Step::Segment)
     }
 
+    /// Returns the number of the first element with a release character before a character that needs none.
+    fn needless_release(&self) -> Option<u32> {
+        let segment = self.segment();
+        let delimiters = segment.delimiters();
+        let release = delimiters.release.filter(|_| segment.is_marked())?;
+        let is_break = |byte: u8| matches!(byte, b'\r' | b'\n') && !delimiters.is_service(byte);
+        let mark = segment.marks.iter().find(|mark| {
+            let mut behind = segment.text[**mark as usize..].iter().copied();
+            // Line breaks are left out, those after a release character too.
+            behind.next() == Some(release)
+                && behind.find(|byte| !is_break(*byte)).is_some_and(|byte| !needs_release(delimiters, byte))
+        })?;
+        Some(u32_of(segment.ends.positions().partition_point(|end| end < mark)))
+    }
+
     /// Returns the position of the first line break inside the segment.
     fn line_break(&self) -> Option<ByteOffset> {
         let segment = self.segment();
@@ -106,8 +128,8 @@ struct Tag {
 }
 
 impl Tag {
-    /// Parses a tag: two or three capital letters or digits, the first a letter, and in EDIFACT perhaps the numbers of explicit nesting. `None` for other
-    /// bytes.
+    /// Parses a tag: two or three capital letters or digits (in EDIFACT three), the first a letter, and in EDIFACT perhaps the numbers of explicit
+    /// nesting. `None` for other bytes.
     fn of(raw: &[u8], delimiters: &Delimiters) -> Option<Self> {
         let mut tag = Tag { bytes: [0; 3], len: 0 };
         let is_edifact = delimiters.standard == Standard::Edifact;
@@ -124,6 +146,6 @@ impl Tag {
             *tag.bytes.get_mut(usize::from(tag.len))? = *byte;
             tag.len += 1;
         }
-        (tag.len >= 2 && tag.bytes[0].is_ascii_uppercase()).then_some(tag)
+        (tag.len >= 2 + u8::from(is_edifact) && tag.bytes[0].is_ascii_uppercase()).then_some(tag)
     }
 }

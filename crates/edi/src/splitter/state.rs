@@ -46,8 +46,8 @@ impl SegmentSplitter {
         });
         out.flag(self.una);
         out.number(self.reserved.into());
-        let Told { break_inside, nesting, break_behind, empty, package } = self.told;
-        [break_inside, nesting, break_behind, empty, self.cut].iter().for_each(|flag| out.flag(*flag));
+        let Told { break_inside, release, nesting, break_behind, empty, package } = self.told;
+        [break_inside, release, nesting, break_behind, empty, self.cut].iter().for_each(|flag| out.flag(*flag));
         out.number(package);
         self.extended.put_state(out);
     }
@@ -87,10 +87,10 @@ impl SegmentSplitter {
         };
         splitter.una = from.flag()?;
         splitter.reserved = u8::try_from(from.number()?).ok()?;
-        let [break_inside, nesting] = [from.flag()?, from.flag()?];
+        let [break_inside, release, nesting] = [from.flag()?, from.flag()?, from.flag()?];
         let [break_behind, empty] = [from.flag()?, from.flag()?];
         splitter.cut = from.flag()?;
-        splitter.told = Told { break_inside, nesting, break_behind, empty, package: from.number()? };
+        splitter.told = Told { break_inside, release, nesting, break_behind, empty, package: from.number()? };
         splitter.extended = Extended::from_state(from)?;
         Some(splitter)
     }

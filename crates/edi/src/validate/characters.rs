@@ -92,7 +92,7 @@ impl CharacterCheck {
             && let Some(found) = segment.raw_elements().position(&mut is_foreign)
         {
             self.is_foreign_told = true;
-            return Some((EdiError::Characters, at.element(number(found))));
+            return Some((characters.foreign(), at.element(number(found))));
         }
         if self.are_controls_told {
             return None;

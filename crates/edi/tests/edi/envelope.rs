@@ -523,38 +523,40 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
     check_edifact(
         &with("47"),
         expect![[r#"
-        UNB 7 {
-        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
-          UNO at interchange 1, segment 2
-        error EDI-018 at 56 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
-        error EDI-019 at 56 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 56 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
-          ab at interchange 1, segment 3
-        error EDI-019 at 59 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-          c at interchange 1, segment 4
-          UNP at interchange 1, segment 5
-          UNH 2 {
-          }
-        }
-    "#]],
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 2
+            error EDI-018 at 56 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+            error EDI-019 at 56 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-035 at 56 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
+              ab at interchange 1, segment 3
+            warning EDI-028 at 59 (interchange 1, segment 4, element 1): a release character precedes a character that needs none; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
+            error EDI-019 at 59 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+              c at interchange 1, segment 4
+              UNP at interchange 1, segment 5
+              UNH 2 {
+              }
+            }
+        "#]],
     );
     check_edifact(
         &with("110"),
         expect![[r#"
-        UNB 7 {
-        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
-          UNO at interchange 1, segment 2
-        error EDI-018 at 57 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
-        error EDI-019 at 57 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 57 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
-          ab at interchange 1, segment 3
-        error EDI-019 at 60 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-          c at interchange 1, segment 4
-          UNP at interchange 1, segment 5
-          UNH 2 {
-          }
-        }
-    "#]],
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 2
+            error EDI-018 at 57 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+            error EDI-019 at 57 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-035 at 57 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
+              ab at interchange 1, segment 3
+            warning EDI-028 at 60 (interchange 1, segment 4, element 1): a release character precedes a character that needs none; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
+            error EDI-019 at 60 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+              c at interchange 1, segment 4
+              UNP at interchange 1, segment 5
+              UNH 2 {
+              }
+            }
+        "#]],
     );
     check_edifact(
         &with("5"),
@@ -563,10 +565,11 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
             error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
               UNO at interchange 1, segment 2
             error EDI-018 at 55 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
-            error EDI-019 at 55 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-019 at 55 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
             error EDI-035 at 55 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
               ab at interchange 1, segment 3
-            error EDI-019 at 58 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            warning EDI-028 at 58 (interchange 1, segment 4, element 1): a release character precedes a character that needs none; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
+            error EDI-019 at 58 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
               c at interchange 1, segment 4
               UNP at interchange 1, segment 5
               UNH 2 {
@@ -577,53 +580,55 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
     check_edifact(
         &with("?+11"),
         expect![[r#"
-        UNB 7 {
-        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
-        error EDI-015 at 35 (interchange 1, segment 2, element 4): the length of the binary data is not a number; AK5=5 AK3=8 CONTRL=12
-          UNO at interchange 1, segment 2
-        error EDI-019 at 58 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 58 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
-          ab at interchange 1, segment 3
-        error EDI-019 at 61 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-          c at interchange 1, segment 4
-          UNP at interchange 1, segment 5
-          UNH 2 {
-          }
-        }
-    "#]],
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+            error EDI-015 at 35 (interchange 1, segment 2, element 4): the length of the binary data is not a number; AK5=5 AK3=8 CONTRL=12
+              UNO at interchange 1, segment 2
+            error EDI-019 at 58 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-035 at 58 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
+              ab at interchange 1, segment 3
+            warning EDI-028 at 61 (interchange 1, segment 4, element 1): a release character precedes a character that needs none; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
+            error EDI-019 at 61 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+              c at interchange 1, segment 4
+              UNP at interchange 1, segment 5
+              UNH 2 {
+              }
+            }
+        "#]],
     );
     check_edifact(
         &with("99999999"),
         expect![[r#"
-        UNB 7 {
-        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
-        error EDI-016 at 35 (interchange 1, segment 2, element 4): the binary data has 99999999 bytes by its length, more than 16777216; AK5=5 AK3=8 CONTRL=12
-          UNO at interchange 1, segment 2
-        error EDI-019 at 62 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 62 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
-          ab at interchange 1, segment 3
-        error EDI-019 at 65 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-          c at interchange 1, segment 4
-          UNP at interchange 1, segment 5
-          UNH 2 {
-          }
-        }
-    "#]],
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+            error EDI-016 at 35 (interchange 1, segment 2, element 4): the binary data has 99999999 bytes by its length, more than 16777216; AK5=5 AK3=8 CONTRL=12
+              UNO at interchange 1, segment 2
+            error EDI-019 at 62 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-035 at 62 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
+              ab at interchange 1, segment 3
+            warning EDI-028 at 65 (interchange 1, segment 4, element 1): a release character precedes a character that needs none; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
+            error EDI-019 at 65 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+              c at interchange 1, segment 4
+              UNP at interchange 1, segment 5
+              UNH 2 {
+              }
+            }
+        "#]],
     );
     // White space between the object and UNP has a limit; a tag that only begins with UNP is another segment.
     check_edifact(
         &format!("UNO+1+A+T+1'x{}UNP+1+1'UNZ+1+7'", "\n".repeat(65)),
         expect![[r#"
-        UNB 7 {
-        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
-          UNO at interchange 1, segment 2
-        error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
-        warning EDI-013 at 48 (interchange 1, segment 3): a line break is inside a segment; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
-        error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 69 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 47 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
-          x\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nUNP at interchange 1, segment 3
-        }
-    "#]],
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 2
+            error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+            warning EDI-013 at 48 (interchange 1, segment 3): a line break is inside a segment; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
+            error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 69 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-035 at 47 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
+              x\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nUNP at interchange 1, segment 3
+            }
+        "#]],
     );
     check_edifact(
         &format!("UNO+1+A+T+1'x{}UNP+1+1'UNZ+1+7'", "\n".repeat(64)),
@@ -638,15 +643,15 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
     check_edifact(
         "UNO+1+A+T+1'xUNPX+1+1'UNZ+1+7'",
         expect![[r#"
-        UNB 7 {
-        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
-          UNO at interchange 1, segment 2
-        error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
-        error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 5 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
-        error EDI-035 at 47 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
-          xUNPX at interchange 1, segment 3
-        }
-    "#]],
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 2
+            error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+            error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 5 bytes that are not a tag, expected three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-035 at 47 (interchange 1, segment 3): the segment, and all up to the next header, are outside any message; TA1=024 CONTRL=33
+              xUNPX at interchange 1, segment 3
+            }
+        "#]],
     );
 }
 

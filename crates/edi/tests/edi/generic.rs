@@ -556,3 +556,44 @@ fn trailers_are_in_the_character_set_of_the_header() {
         assert_eq!(rewrite(&text).escape_ascii().to_string(), text.escape_ascii().to_string(), "{set}");
     }
 }
+
+/// Regression: invalid UTF-8 was read as ISO-8859-1 with a warning, and written as the UTF-8 of those letters.
+#[test]
+fn invalid_utf_8_rejects_each_document_that_has_it() {
+    let faults = |text: &[u8], charset| {
+        let mut reader = DocumentReader::new(&GenericOptions { charset, ..GenericOptions::default() });
+        let mut pass = reader.over(text, EndOfInput::Yes);
+        let mut errors = Vec::new();
+        while let DocumentStep::Document { errors: count, .. } = pass.read(&mut quayline_core::Document::new()) {
+            errors.push(count);
+        }
+        let codes = pass.take_faults().map(|fault| fault.error.code().0);
+        let codes: Vec<_> = codes.filter(|code| ["EDI-027", "EDI-041"].contains(code)).collect();
+        (errors, codes)
+    };
+    let message = |number: u32, text: &[u8]| {
+        let header = format!("UNH+{number}+ORDERS:D:96A:UN'FTX+");
+        [header.as_bytes(), text, b"'FTX+", text, format!("'UNT+4+{number}'").as_bytes()].concat()
+    };
+    let interchange = |sender: &[u8], messages: &[Vec<u8>]| {
+        [
+            b"UNB+UNOW:4+",
+            sender,
+            b"+R+20260401:1200+1'",
+            &*messages.concat(),
+            format!("UNZ+{}+1'", messages.len()).as_bytes(),
+        ]
+        .concat()
+    };
+    let (valid, invalid) = ("\u{e9}".as_bytes(), &b"\xc3\xa9\xff"[..]);
+    let three = [message(1, invalid), message(2, valid), message(3, invalid)];
+    assert_eq!(faults(&interchange(b"S", &three), None), (vec![1, 0, 1], vec!["EDI-027"; 2]));
+    let two = [message(1, valid), message(2, b"A")];
+    assert_eq!(faults(&interchange(valid, &two), None), (vec![0, 0], vec![]));
+    assert_eq!(faults(&interchange(invalid, &two), None), (vec![1, 1], vec!["EDI-027"; 2]), "each has the header");
+    let latin = Some(quayline_charset::Charset::SingleByte(quayline_charset::CodePage::LATIN1));
+    assert_eq!(faults(&interchange(b"S", &three), latin), (vec![0; 3], vec![]));
+    let x12 = [ISA.as_bytes(), b"TA1*", invalid, b"~IEA*0*000000001~"].concat();
+    assert_eq!(faults(&x12, None), (vec![0], vec!["EDI-041"]));
+    assert_eq!(faults(&x12, Some(quayline_charset::Charset::Utf8)), (vec![1], vec!["EDI-027"]));
+}

@@ -174,7 +174,7 @@ fn characters_are_of_the_set_that_the_interchange_names() {
         UNOC, U with dots
         UNOA, U with dots as named
         UNOW, not UTF-8
-        warning EDI-041 2.4 022/-/5/-/21: the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange
+        EDI-027 2.4 022/-/5/-/21: the text has bytes that are not valid UTF-8
         X12, U with dots
         warning EDI-041 2.1 022/-/5/-/21: the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange
         X12, as named

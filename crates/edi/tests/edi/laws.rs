@@ -79,6 +79,8 @@ fn canonical() -> impl Strategy<Value = Vec<u8>> {
             put(&if x12 { format!("ST*850*{number:04}") } else { format!("UNH+{number}+ORDERS:D:96A:UN") });
             let mut counted = 2;
             for (tag, elements) in segments {
+                // Tags of EDIFACT have three characters.
+                let tag = if x12 { tag } else { format!("{tag:0<3}") };
                 if reserved.contains(&tag.as_str()) {
                     continue;
                 }

@@ -270,7 +270,7 @@ fn seed() -> impl Strategy<Value = Seed> {
         EdiError::Characters,
         EdiError::SegmentTooLong { limit: 9 },
         EdiError::TooManyElements { limit: 9 },
-        EdiError::Tag { bytes: 1 },
+        EdiError::Tag { standard, bytes: 1 },
         EdiError::Empty,
         EdiError::BinaryLength,
         EdiError::ControlDiffers { standard, level: Level::Transaction },
@@ -366,7 +366,7 @@ fn segments_and_elements_are_told() {
         ),
         seed(EdiError::Characters, 2, (2, 0, 0), context("CLM", "782", "1O0")),
         seed(EdiError::Characters, 1, (3, 0, 0), context("ST", "1705", "")),
-        seed(EdiError::Tag { bytes: 4 }, 3, (0, 0, 0), context("TOOLONG", "", "")),
+        seed(EdiError::Tag { standard: Standard::X12, bytes: 4 }, 3, (0, 0, 0), context("TOOLONG", "", "")),
     ];
     let told =
         |name: &str, input: &[u8], expected: Expect| expected.assert_eq(&shown(&seeded(input, &seeds, options(name))));

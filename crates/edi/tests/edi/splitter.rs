@@ -228,12 +228,12 @@ fn edifact_without_una_has_its_defaults() {
     check(
         "UNB+UNOA:1+A+B+990802:1557+1'ALI*+A*B'UNZ+0+1'",
         expect![[r#"
-        EDIFACT + : \' repetition no release ? decimal .
-        1 UNB@0 |UNOA : 1 |A |B |990802 : 1557 |1
-        error EDI-019 at 29 (interchange 1, segment 2): a segment begins with 4 bytes that are not a tag, expected two or three capital letters or digits
-        2 ALI*@29 |A*B
-        3 UNZ@38 |0 |1
-    "#]],
+            EDIFACT + : \' repetition no release ? decimal .
+            1 UNB@0 |UNOA : 1 |A |B |990802 : 1557 |1
+            error EDI-019 at 29 (interchange 1, segment 2): a segment begins with 4 bytes that are not a tag, expected three capital letters or digits
+            2 ALI*@29 |A*B
+            3 UNZ@38 |0 |1
+        "#]],
     );
     check(
         "UNB+UNOC:4+A+B+19990802:1557+1'ALI+A*B:C'UNZ+0+1'",
@@ -678,6 +678,100 @@ fn a_short_length_of_binary_data_is_one_fault() {
         2 BIN@106 |3 |a*b\r\nc:d
         3 REF@121 |1
         4 IEA@127 |0 |000000001
+    "#]],
+    );
+}
+
+/// Regression: the character was left out without a finding.
+#[test]
+fn a_release_character_before_a_character_that_needs_none_is_reported_once() {
+    let text = "UNB+UNOC:3+A+B+260401:1200+1'FTX+ZZZ+++A?+B'FTX+ZZZ+++C?*D:WHY? NOW'FTX+?X+B??'FTX+A?\n B'UNZ+0+1'";
+    check(
+        text,
+        expect![[r#"
+        EDIFACT + : \' repetition no release ? decimal .
+        1 UNB@0 |UNOC : 3 |A |B |260401 : 1200 |1
+        2 FTX@29 |ZZZ | | |A+B
+        warning EDI-028 at 44 (interchange 1, segment 3, element 4): a release character precedes a character that needs none; it is left out, here and later in this interchange
+        3 FTX@44 |ZZZ | | |C*D : WHY NOW
+        4 FTX@68 |X |B?
+        warning EDI-013 at 85 (interchange 1, segment 5): a line break is inside a segment; it is left out, here and later in this interchange
+        5 FTX@79 |A B
+        6 UNZ@89 |0 |1
+    "#]],
+    );
+    check_strict(
+        &text.replace(":WHY? NOW", "").replace("?X", "X").replace("?\n B", ""),
+        expect![[r#"
+        EDIFACT + : \' repetition no release ? decimal .
+        1 UNB@0 |UNOC : 3 |A |B |260401 : 1200 |1
+        2 FTX@29 |ZZZ | | |A+B
+        3 FTX@44 |ZZZ | | |C*D
+        4 FTX@59 |X |B?
+        5 FTX@69 |A
+        6 UNZ@75 |0 |1
+    "#]],
+    );
+    check(
+        &format!("{}ISX*?~REF*A?B~REF*A?*B~IEA*0*1~", isa("00703")),
+        expect![[r#"
+        X12 * : ~ repetition ^ release no decimal .
+        1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00703 |000000001 |0 |T |:
+        2 ISX@106 |?
+        warning EDI-028 at 112 (interchange 1, segment 3, element 1): a release character precedes a character that needs none; it is left out, here and later in this interchange
+        3 REF@112 |AB
+        4 REF@120 |A*B
+        5 IEA@129 |0 |1
+    "#]],
+    );
+}
+
+/// Regression: only the first byte of two or three was checked, so that documents held tags that cannot be written.
+#[test]
+fn each_byte_of_a_tag_is_checked() {
+    let segments: String = ["N?", "S+R", "N M", "Nm", "NM\u{e9}", "N1", "NM1", "N12", "1NM"]
+        .iter()
+        .map(|tag| format!("{tag}*A~"))
+        .collect();
+    check(
+        &format!("{}{segments}IEA*0*000000001~", isa("00501")),
+        expect![[r#"
+        X12 * : ~ repetition ^ release no decimal .
+        1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00501 |000000001 |0 |T |:
+        error EDI-019 at 106 (interchange 1, segment 2): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits
+        2 N?@106 |A
+        error EDI-019 at 111 (interchange 1, segment 3): a segment begins with 3 bytes that are not a tag, expected two or three capital letters or digits
+        3 S+R@111 |A
+        error EDI-019 at 117 (interchange 1, segment 4): a segment begins with 3 bytes that are not a tag, expected two or three capital letters or digits
+        4 N M@117 |A
+        error EDI-019 at 123 (interchange 1, segment 5): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits
+        5 Nm@123 |A
+        error EDI-019 at 128 (interchange 1, segment 6): a segment begins with 4 bytes that are not a tag, expected two or three capital letters or digits
+        6 NM\xc3\xa9@128 |A
+        7 N1@135 |A
+        8 NM1@140 |A
+        9 N12@146 |A
+        error EDI-019 at 152 (interchange 1, segment 10): a segment begins with 3 bytes that are not a tag, expected two or three capital letters or digits
+        10 1NM@152 |A
+        11 IEA@158 |0 |000000001
+    "#]],
+    );
+    check(
+        "UNB+UNOC:3+A+B+260401:1200+1'FTX+A'F_X+A'FT+A'FTx+A'F?TX+A'UNZ+0+1'",
+        expect![[r#"
+        EDIFACT + : \' repetition no release ? decimal .
+        1 UNB@0 |UNOC : 3 |A |B |260401 : 1200 |1
+        2 FTX@29 |A
+        error EDI-019 at 35 (interchange 1, segment 3): a segment begins with 3 bytes that are not a tag, expected three capital letters or digits
+        3 F_X@35 |A
+        error EDI-019 at 41 (interchange 1, segment 4): a segment begins with 2 bytes that are not a tag, expected three capital letters or digits
+        4 FT@41 |A
+        error EDI-019 at 46 (interchange 1, segment 5): a segment begins with 3 bytes that are not a tag, expected three capital letters or digits
+        5 FTx@46 |A
+        warning EDI-028 at 52 (interchange 1, segment 6): a release character precedes a character that needs none; it is left out, here and later in this interchange
+        error EDI-019 at 52 (interchange 1, segment 6): a segment begins with 4 bytes that are not a tag, expected three capital letters or digits
+        6 F?TX@52 |A
+        7 UNZ@59 |0 |1
     "#]],
     );
 }

@@ -62,9 +62,10 @@ impl Source for EdiRowSource {
             let mut refused = errors > 0;
             judge_each(&mut trial, until);
             // The trial finds the same envelope faults; only rows can have too many elements or invalid characters.
-            let own = trial
-                .take_faults()
-                .filter(|fault| matches!(fault.error, EdiError::Characters | EdiError::Columns { .. }));
+            let is_own = |error: &EdiError| {
+                matches!(error, EdiError::Characters | EdiError::Encoding { .. } | EdiError::Columns { .. })
+            };
+            let own = trial.take_faults().filter(|fault| is_own(&fault.error));
             let own = findings_of(own, facts, number);
             refused |= own.iter().any(|finding| finding.severity == quayline_core::Severity::Error);
             findings.extend(own);
