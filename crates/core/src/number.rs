@@ -178,22 +178,35 @@ pub fn is_kept_by_float(value: Value<'_>, written: Value<'_>) -> bool {
         Value::Float64(x) => x,
         _ => return true,
     };
-    let mut text = Vec::new();
     match value {
         Value::Float32(x) if f64::from(x) == written => return true,
         Value::Float64(x) if x == written => return true,
+        _ => {}
+    }
+    number_text(value).is_none_or(|text| keeps_number(&text, written))
+}
+
+/// Returns the 64-bit float that is nearest to a number; `None` if the value is not a number, or beyond every float.
+#[must_use]
+pub fn nearest_float(value: Value<'_>) -> Option<f64> {
+    let text = number_text(value)?;
+    core::str::from_utf8(&text).ok()?.parse().ok().filter(|float: &f64| float.is_finite())
+}
+
+/// Returns the text of a number; `None` if the value is not a number. The digits of a value that is a float are those of its shortest text.
+fn number_text(value: Value<'_>) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    match value {
         Value::Float32(x) => text.extend_from_slice(format!("{x:e}").as_bytes()),
         Value::Float64(x) => text.extend_from_slice(format!("{x:e}").as_bytes()),
         Value::Text(run) | Value::Ascii(run) => text.extend_from_slice(run.bytes().trim_ascii()),
         number => {
-            if write_number(&mut text, number).is_none() {
-                return true;
-            }
+            write_number(&mut text, number)?;
         }
     }
     // Texts of raw bytes and blanks are not numbers.
     let is_number = text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-    !is_number || text.is_empty() || keeps_number(&text, written)
+    (is_number && !text.is_empty()).then_some(text)
 }
 
 /// Longest number in characters that [`read_number`] reads: the 38 digits that a field may have, and room for leading zeros.

@@ -57,8 +57,27 @@ pub(crate) fn encode_item(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mu
 #[inline]
 pub(crate) fn is_nearest_float(plan: &Plan, item: &Item, value: Value<'_>, bytes: &[u8]) -> bool {
     matches!(item.encoding, Encoding::Float32(_) | Encoding::Float64(_))
-        && read(plan, item, &loaded(plan, bytes), 0, &mut Scratch::default())
-            .is_ok_and(|written| !quayline_core::is_kept_by_float(value, written))
+        && read(plan, item, &loaded(plan, bytes), 0, &mut Scratch::default()).is_ok_and(|written| {
+            !quayline_core::is_kept_by_float(value, written) || is_below_normalized(item, value, written, bytes)
+        })
+}
+
+/// Returns whether a hexadecimal float below the normalized ones differs from its number by more than a normalized one may. Below them, each power
+/// of two costs a bit of the fraction.
+fn is_below_normalized(item: &Item, value: Value<'_>, written: Value<'_>, bytes: &[u8]) -> bool {
+    // A normalized fraction of 24 bits has at least 21; one of 56 bits has every double.
+    let allowed = match item.encoding {
+        Encoding::Float32(FloatFormat::Hexadecimal) => f64::from(f32::EPSILON) * 4.0,
+        Encoding::Float64(FloatFormat::Hexadecimal) => 0.0,
+        _ => return false,
+    };
+    let is_unnormalized = matches!(bytes, [first, second, ..] if first & 0x7f == 0 && second & 0xf0 == 0);
+    let written = match written {
+        Value::Float32(x) => x.into(),
+        Value::Float64(x) => x,
+        _ => return false,
+    };
+    is_unnormalized && quayline_core::nearest_float(value).is_some_and(|x| (written - x).abs() > allowed * x.abs())
 }
 
 /// Returns the record byte of a character, or the space if it has none.

@@ -176,6 +176,33 @@ fn nearest_floats_are_counted() {
     }
 }
 
+/// Regression: below the normalized floats, a number was written up to 20 % wrong without a finding.
+#[test]
+fn digits_that_an_unnormalized_float_loses_are_counted() {
+    let written = |usage: &str, number: &str| {
+        let plan = plain(&format!("01 R.\n 05 A {usage}."));
+        let mut encoder = RecordEncoder::new(&plan);
+        encoder.enter(NodeId::ROOT);
+        encoder.value(NodeId(1), Value::Text(number.as_bytes().into()));
+        encoder.leave(NodeId::ROOT);
+        let bytes = encoder.take().expect("a number").to_vec();
+        let codes = encoder.notes().iter().map(|note| note.kind.code().0).collect::<Vec<_>>();
+        (decode(&plan, &bytes).expect("a float"), codes)
+    };
+    for (usage, number) in [("COMP-2", "1e-94"), ("COMP-2", "-1e-94"), ("COMP-2", "1e-80"), ("COMP-1", "1e-83")] {
+        assert_eq!(written(usage, number).1, ["REC-049"], "{usage} {number}");
+    }
+    for (usage, number) in [("COMP-2", "1e-78"), ("COMP-1", "1e-78"), ("COMP-2", "0"), ("COMP-1", "0.1")] {
+        assert_eq!(written(usage, number).1, [""; 0], "{usage} {number}");
+    }
+    // A number of a record is written back without a note.
+    for (usage, number) in [("COMP-2", "1e-94"), ("COMP-1", "1e-83")] {
+        let read = written(usage, number).0;
+        let again = read.trim().trim_start_matches("{\"A\":").trim_end_matches('}');
+        assert_eq!(written(usage, again), (read.clone(), vec![]), "{usage}");
+    }
+}
+
 /// A number below the least hexadecimal float became 0 silently, and the bits of one near it were cut.
 #[test]
 fn hexadecimal_floats_have_a_least_number() {
