@@ -21,12 +21,24 @@ pub(crate) struct ColumnsPart {
     encoded: Vec<Columns>,
     waiting: Vec<Columns>,
     waiting_rows: u64,
+    /// Leaves of the source document whose zeros lost a minus sign, with the number of these zeros.
+    zero_signs: Vec<(NodeId, u64)>,
 }
 
 impl ColumnsPart {
     pub(crate) fn new(sink: ColumnSink, encoder: Option<ParquetEncoder>) -> Self {
         let (encoded, waiting) = (Vec::new(), Vec::new());
-        ColumnsPart { sink, encoder, documents: Vec::new(), used: 0, rows: 0, encoded, waiting, waiting_rows: 0 }
+        ColumnsPart {
+            sink,
+            encoder,
+            documents: Vec::new(),
+            used: 0,
+            rows: 0,
+            encoded,
+            waiting,
+            waiting_rows: 0,
+            zero_signs: Vec::new(),
+        }
     }
 
     fn encode(&mut self) -> Result<Option<Columns>, Vec<Finding>> {
@@ -42,13 +54,51 @@ impl ColumnsPart {
     /// Sends the first `count` documents to the columns: all or none.
     fn send(&mut self, count: usize) -> Result<(), Vec<Finding>> {
         for number in 0..count {
-            self.documents[number].replay(&mut self.sink);
+            let mut sink = Counted { sink: &mut self.sink, zero_signs: &mut self.zero_signs };
+            self.documents[number].replay(&mut sink);
             if let Some(refusal) = self.sink.take_refusal() {
                 self.sink.take_back(number);
                 return Err(refusal.findings(&Place::default()).0);
             }
         }
         Ok(())
+    }
+}
+
+/// Columns, with a count of the zeros whose minus sign they do not have.
+struct Counted<'s> {
+    sink: &'s mut ColumnSink,
+    zero_signs: &'s mut Vec<(NodeId, u64)>,
+}
+
+impl Sink for Counted<'_> {
+    fn enter(&mut self, node: NodeId) {
+        self.sink.enter(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        self.sink.leave(node);
+    }
+    fn open_list(&mut self, node: NodeId) {
+        self.sink.open_list(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        self.sink.close_list(node);
+    }
+    #[inline]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if let Value::Digits(digits) = value
+            && digits.negative
+            && digits.is_zero()
+        {
+            match self.zero_signs.iter_mut().find(|(leaf, _)| *leaf == node) {
+                Some((_, count)) => *count += 1,
+                None => self.zero_signs.push((node, 1)),
+            }
+        }
+        self.sink.value(node, value);
+    }
+    fn discard(&mut self) {
+        self.sink.discard();
     }
 }
 
@@ -100,12 +150,17 @@ impl Part for ColumnsPart {
     fn keep(&mut self) -> OutputExtent {
         self.encoded.append(&mut self.waiting);
         let documents = core::mem::take(&mut self.waiting_rows) + core::mem::take(&mut self.rows) as u64;
-        OutputExtent { documents, drafts: 0, end: 0, has_notes: false }
+        OutputExtent { documents, drafts: 0, end: 0, has_notes: !self.zero_signs.is_empty() }
+    }
+
+    fn take_zero_signs(&mut self) -> Vec<(NodeId, u64)> {
+        core::mem::take(&mut self.zero_signs)
     }
 
     fn back(&mut self) {
         self.sink.take_back(core::mem::take(&mut self.rows));
         self.used = 0;
+        self.zero_signs.clear();
         self.waiting.clear();
         self.waiting_rows = 0;
     }

@@ -14,6 +14,7 @@ mod trace;
 mod waiting;
 mod world;
 
+use quayline_cobol::NoteKind;
 use quayline_core::{ByteOffset, Finding, Limits, NodeId, Place, RecordNumber, Severity, Sink, TextPlace, Value};
 use quayline_map::{MapPlan, Mapper, Outcome, Outputs};
 use quayline_meter::Phase;
@@ -272,7 +273,13 @@ impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
 
     fn add_repeats(&mut self, repeats: &mut Repeats, place: impl Fn() -> Place) {
         if core::mem::take(&mut self.has_notes) {
-            self.front.mapper.outputs().each(|_, part| repeats.merge_of_map(part.take_notes(), &place));
+            let plan = self.plan;
+            self.front.mapper.outputs().each(|number, part| {
+                repeats.merge_of_map(part.take_notes(), &place);
+                for (leaf, count) in part.take_zero_signs() {
+                    add_zero_signs(repeats, plan, (number, leaf), count, &place);
+                }
+            });
         }
         for (output, leaf) in &self.rounded {
             add_rounded(repeats, self.plan, *output, *leaf, &place);
@@ -325,6 +332,28 @@ fn add_rounded(repeats: &mut Repeats, plan: &MapPlan, output: usize, leaf: NodeI
         }
     };
     repeats.add(Outcome::ROUNDED, RepeatKey::Target(output, leaf), at, words);
+}
+
+/// Counts zeros whose minus sign a column does not have.
+#[cold]
+fn add_zero_signs(
+    repeats: &mut Repeats,
+    plan: &MapPlan,
+    (output, leaf): (usize, NodeId),
+    count: u64,
+    place: impl Fn() -> Place,
+) {
+    let path = plan.output(output).map(|shape| shape.path(leaf)).unwrap_or_default();
+    let at = || Place { path: Some(path.clone()), ..place() };
+    let words = || Words {
+        one: format!("value of {path} lost the minus sign of a zero"),
+        many: format!("values of {path} lost the minus sign of a zero"),
+        hint: "the numbers are equal; a text field of the target keeps the sign".to_owned(),
+        severity: Severity::Warning,
+    };
+    for _ in 0..count {
+        repeats.add(NoteKind::ZeroSign.code(), RepeatKey::Target(output, leaf), at, words);
+    }
 }
 
 /// Moves a map's finding to the source document: the position in the map becomes the detail, because the place is that of the document.

@@ -1,6 +1,6 @@
 //! One output of a map, in a lane.
 
-use quayline_core::Finding;
+use quayline_core::{Finding, NodeId};
 
 use super::world::EnvelopeSet;
 use crate::error::PipelineError;
@@ -39,6 +39,11 @@ pub(crate) trait Part: Send {
     /// Returns the notes on the documents that were kept last.
     fn take_notes(&mut self) -> Repeats {
         Repeats::default()
+    }
+
+    /// Returns the leaves of the documents that were kept last whose zeros lost a minus sign, with the number of these zeros.
+    fn take_zero_signs(&mut self) -> Vec<(NodeId, u64)> {
+        Vec::new()
     }
 
     /// Discards the output since the last kept document, because the source document is faulty.

@@ -101,6 +101,9 @@ impl Part for AnyPart<'_> {
     fn keep(&mut self) -> OutputExtent {
         each!(self, part => part.keep())
     }
+    fn take_zero_signs(&mut self) -> Vec<(NodeId, u64)> {
+        each!(self, part => part.take_zero_signs())
+    }
     fn take_notes(&mut self) -> Repeats {
         each!(self, part => part.take_notes())
     }

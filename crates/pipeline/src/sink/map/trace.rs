@@ -234,6 +234,9 @@ impl Part for TracedPart<'_> {
     fn keep(&mut self) -> OutputExtent {
         self.part.keep()
     }
+    fn take_zero_signs(&mut self) -> Vec<(NodeId, u64)> {
+        self.part.take_zero_signs()
+    }
     fn take_notes(&mut self) -> Repeats {
         self.part.take_notes()
     }
