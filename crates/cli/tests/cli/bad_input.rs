@@ -415,9 +415,14 @@ fn an_empty_file_is_no_record() {
 
         hint: if records were expected, ask the sender; a transfer that failed at once leaves such a file
     "#]]);
-    world.run("convert empty.jsonl -c items.cpy -e cp037").check(expect![[r#"
-        exit 0
-    "#]]);
+    // Regression: these were silent.
+    world.write("empty.csv", b"").write("empty.json", b"").write("list.json", b"[]\n");
+    for file in ["empty.jsonl", "empty.json", "empty.csv"] {
+        let ran = world.run(&format!("convert {file} -c items.cpy -e cp037"));
+        let told = format!("warning[FRM-007]: the source is empty: 0 records\n  at {file}\n");
+        assert!(ran.code(0).err().contains(&told), "{}", ran.err());
+    }
+    assert_eq!(world.run("convert list.json -c items.cpy -e cp037").code(0).err(), "");
 }
 
 #[test]

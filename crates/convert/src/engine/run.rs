@@ -489,10 +489,14 @@ impl Run {
         // Records of unknown types are one finding a value: each stands in `repeated`, and beside the rejects.
         findings
             .extend(state.findings.iter().filter(|finding| finding.code != quayline_pipeline::UNKNOWN_TYPE).cloned());
-        if is_complete
-            && state.tally.records_in == 0
-            && matches!(self.conversion.source.format, SourceFormat::Records(_))
-        {
+        // A file of columns, an interchange or an XML document is never empty.
+        let may_be_empty = match self.conversion.source.format {
+            SourceFormat::Records(_) => true,
+            // A CSV file with only a header, or an empty array, says that there is nothing.
+            SourceFormat::Csv(_) | SourceFormat::Json(_) => state.position.offset.0 == 0,
+            SourceFormat::Xml(_) | SourceFormat::Edi(_) | SourceFormat::Columns(_) => false,
+        };
+        if is_complete && state.tally.records_in == 0 && may_be_empty {
             let place = Place { file: Some(Arc::clone(&self.conversion.source.name)), ..Place::default() };
             // A source with other bytes than those to skip has records or an error.
             let finding = match self.conversion.schema.skip_bytes() {
