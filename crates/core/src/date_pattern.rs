@@ -123,7 +123,10 @@ impl DatePattern {
         let (year, leap) = if self.parts.contains(&Part::Year2) {
             ("(?:19[5-9][0-9]|20[0-4][0-9])", "(?:19(?:5[26]|[68][048]|[79][26])|20(?:[024][048]|[13][26]))")
         } else {
-            ("[0-9]{4}", "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)")
+            (
+                "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)",
+                "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)",
+            )
         };
         let days = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])";
         let date = if self.has_date() { format!("(?:{year}-(?:{days})|{leap}-02-29)") } else { String::new() };
@@ -337,8 +340,11 @@ impl fmt::Display for DatePattern {
 
 impl Fields {
     fn check(&self, pattern: &DatePattern) -> Option<()> {
+        // Maps have the years 1 to 9999, and many readers of columns fail on the year 0.
         let date = !pattern.has_date()
-            || (1..=12).contains(&self.month) && (1..=days_in(self.year, self.month)).contains(&self.day);
+            || self.year > 0
+                && (1..=12).contains(&self.month)
+                && (1..=days_in(self.year, self.month)).contains(&self.day);
         (date && self.hour < 24 && self.minute < 60 && self.second < 60).then_some(())
     }
 }
@@ -392,6 +398,7 @@ mod tests {
         };
         assert_eq!(read("HHmm", "07:05:00").as_deref(), Some("0705"));
         assert_eq!(read("HHmm", "07:05:30"), None);
+        assert_eq!((read("yyyyMMdd", "0000-01-01"), read("HHmm", "07:05:00")), (None, Some("0705".to_owned())));
         assert_eq!(read("yyyyMMddHH", "2026-01-31T13:45:00"), None);
         assert_eq!(read("yyyyMMddHH", "2026-01-31T13:00:00").as_deref(), Some("2026013113"));
     }
@@ -418,6 +425,8 @@ mod tests {
         for (pattern, text) in [
             ("yyyyMMdd", "20260231"),
             ("yyyyMMdd", "00000000"),
+            ("yyyyMMdd", "00000101"),
+            ("yyyyDDD", "0000366"),
             ("yyyyMMdd", ""),
             ("yyyyMMdd", "2026013x"),
             ("yyDDD", "23366"),

@@ -50,7 +50,7 @@ impl Moment {
     }
 
     /// Days, or microseconds, since 1970-01-01 in the proleptic Gregorian calendar; `None` for text of another form and for days and times that
-    /// do not exist.
+    /// do not exist. Years are 1 to 9999: many readers of Parquet and Arrow fail on the year 0.
     #[must_use]
     pub fn read(self, text: &[u8]) -> Option<i64> {
         let (date, rest) = text.split_at_checked(10)?;
@@ -70,6 +70,9 @@ fn number(digits: &[u8]) -> Option<i64> {
 fn days(date: &[u8]) -> Option<i64> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = date else { return None };
     let (year, month, day) = (number(&[*y1, *y2, *y3, *y4])?, number(&[*m1, *m2])?, number(&[*d1, *d2])?);
+    if year == 0 {
+        return None;
+    }
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let last = match month {
         2 => 28 + i64::from(is_leap),
@@ -113,10 +116,12 @@ mod tests {
         let date = |text: &str| Moment::Date.read(text.as_bytes());
         assert_eq!((date("1970-01-01"), date("1969-12-31"), date("2000-02-29")), (Some(0), Some(-1), Some(11_016)));
         assert_eq!(
-            (date("2026-11-23"), date("0000-01-01"), date("9999-12-31")),
-            (Some(20_780), Some(-719_528), Some(2_932_896))
+            (date("2026-11-23"), date("0001-01-01"), date("9999-12-31")),
+            (Some(20_780), Some(-719_162), Some(2_932_896))
         );
         for wrong in [
+            "0000-01-01",
+            "0000-12-31",
             "2026-02-29",
             "1900-02-29",
             "2026-13-01",
@@ -133,6 +138,7 @@ mod tests {
         assert_eq!(at("1970-01-01T00:00:01.5"), Some(1_500_000));
         assert_eq!(at("1969-12-31 23:59:59.999999"), Some(-1));
         for wrong in [
+            "0000-12-31T23:59:59",
             "1970-01-01",
             "1970-01-01T24:00:00",
             "1970-01-01T00:60:00",

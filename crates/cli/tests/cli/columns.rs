@@ -264,3 +264,35 @@ fn fields_of_a_layout_without_a_column_are_named() {
     let ran = world.run("translate an.parquet -m r.qmap --to jsonl");
     assert!(ran.code(0).err().contains("warning[COL-039]: the file has no column for q"), "{}", ran.err());
 }
+
+/// Regression: a map dropped the sign without a message.
+#[test]
+fn the_sign_of_a_zero_that_a_map_drops_is_counted() {
+    let world = World::new();
+    world.write("n.cpy", "       01 R.\n           05 N PIC S9(3)V99.\n");
+    world.write("n.dat", "0000}0000{0000}").write("n.jsonl", "{\"N\":-0.00}\n{\"N\":0.00}\n{\"N\":-0.00}\n");
+    world.write("in.shape", "r\n  N decimal(5,2)\n");
+    let field = "[[field]]\nname = \"n\"\ntype = \"decimal\"\ndigits = 5\ndecimals = 2\n";
+    for layout in ["parquet", "arrow"] {
+        world.write("out.toml", format!("layout = \"{layout}\"\n{field}"));
+        for (source, run) in [("n.cpy", "n.dat -e ascii"), ("in.shape", "n.jsonl")] {
+            world.write("m.qmap", format!("map \"m\"\nsource \"{source}\"\ntarget out \"out.toml\"\nn = N\n"));
+            let ran = world.run(&format!("translate --map m.qmap {run} -o n.{layout}"));
+            let told = "warning[REC-044]: 2 values of n lost the minus sign of a zero";
+            assert!(ran.code(0).err().contains(told), "{layout} {source}: {}", ran.err());
+        }
+    }
+}
+
+/// Regression: columns and CSV had dates of the year 0, on which readers of Parquet fail. Maps refuse them.
+#[test]
+fn dates_of_the_year_zero_are_refused() {
+    let world = World::new();
+    world.write("d.cpy", "       01 R.\n           05 D PIC 9(8).\n").write("d.dat", "0000010120260131");
+    world.write("d.toml", "[[field]]\nname = \"D\"\ndate = \"yyyyMMdd\"\n");
+    for to in ["d.jsonl", "d.parquet"] {
+        let ran = world.run(&format!("convert d.dat -c d.cpy -e ascii -i d.toml -o {to} --rejects bad"));
+        assert!(ran.code(3).err().contains("error[REC-038]"), "{to}: {}", ran.err());
+    }
+    assert_eq!(world.read("d.jsonl"), b"{\"D\":\"2026-01-31\"}\n");
+}
