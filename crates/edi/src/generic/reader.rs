@@ -60,7 +60,8 @@ pub struct GenericOptions {
     pub limits: Limits,
     /// Handling of departures from the standard.
     pub rules: Rules,
-    /// Character set of all interchanges. `None`: UNB specifies it, and bytes outside of that set are read as ISO-8859-1.
+    /// Character set of all interchanges. `None`: UNB specifies it. Bytes outside of a one-byte set are read as ISO-8859-1; those that are not UTF-8
+    /// reject the document.
     pub charset: Option<Charset>,
     /// Documents by guide; absent, all are as without one.
     pub guides: Option<Arc<GuideDocuments>>,
