@@ -93,7 +93,7 @@ impl Drafting {
     }
 
     fn members(&mut self, group: &Seen) {
-        for (name, seen) in &group.members {
+        for (name, seen) in group.members.iter() {
             let mut notes = Vec::new();
             // An XML element that repeats somewhere is a list everywhere.
             let list = seen.lists > 0;
@@ -150,14 +150,14 @@ fn as_text_of_group(item: &Seen) -> Seen {
     let leaf = core::mem::take(&mut all.leaf);
     let only_text = Seen { times: leaf.texts + leaf.empty, leaf, ..Seen::default() };
     all.groups += only_text.times;
-    if only_text.leaf.texts > 0 || all.members.iter().any(|(name, _)| name == TEXT) {
+    if only_text.leaf.texts > 0 || all.members.contains(TEXT) {
         let text = all.member(TEXT);
         let times = text.times;
         *text = if times == 0 { only_text.clone() } else { merge(text, &only_text) };
         // An empty element has none.
         text.times = times + only_text.leaf.texts;
     }
-    all.members.sort_by_key(|(name, _)| match name {
+    all.members.sort_by_key(|name| match name {
         name if name.starts_with('@') => 0,
         name if name == TEXT => 1,
         _ => 2,
@@ -171,7 +171,7 @@ const TEXT: &str = "$text";
 /// Merges observations in lists with those outside of lists.
 fn merge(item: &Seen, alone: &Seen) -> Seen {
     let mut all = item.clone();
-    for (name, seen) in &alone.members {
+    for (name, seen) in alone.members.iter() {
         let target = all.member(name);
         let times = target.times;
         *target = if times == 0 { seen.clone() } else { merge(target, seen) };

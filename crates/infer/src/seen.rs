@@ -1,5 +1,7 @@
 //! Observations at one place of all samples.
 
+use std::collections::HashMap;
+
 /// Everything observed at one place of the samples.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
@@ -10,11 +12,59 @@ pub(crate) struct Seen {
     /// Groups that stood there.
     pub(crate) groups: u64,
     /// Members of the groups in the order of first occurrence.
-    pub(crate) members: Vec<(String, Seen)>,
+    pub(crate) members: Members,
     /// Number of lists; the next two fields are the greatest length and the content of all.
     pub(crate) lists: u64,
     pub(crate) longest: u64,
     pub(crate) item: Option<Box<Seen>>,
+}
+
+/// Members of a group in the order of first occurrence. A search through all of them for each occurrence takes quadratic time, so
+/// an index finds them if they are more than a few.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Members {
+    all: Vec<(String, Seen)>,
+    /// Places in `all` by name; empty for up to [`FEW_MEMBERS`].
+    places: HashMap<String, usize>,
+}
+
+/// Up to this many members, a search through all of them costs less than an index.
+const FEW_MEMBERS: usize = 16;
+
+impl Members {
+    /// Returns the members with their names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(String, Seen)> {
+        self.all.iter()
+    }
+
+    /// Returns whether there is a member of this name.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.place(name).is_some()
+    }
+
+    /// Sorts the members; equal ones keep their order.
+    pub(crate) fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&str) -> K) {
+        self.all.sort_by_key(|(name, _)| key(name));
+        self.places.clear();
+        self.index();
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        if self.places.is_empty() {
+            self.all.iter().position(|(known, _)| known == name)
+        } else {
+            self.places.get(name).copied()
+        }
+    }
+
+    /// Indexes the members that the index does not have yet.
+    fn index(&mut self) {
+        if self.all.len() > FEW_MEMBERS {
+            for place in self.places.len()..self.all.len() {
+                self.places.insert(self.all[place].0.clone(), place);
+            }
+        }
+    }
 }
 
 /// Values that stood at a place.
@@ -42,14 +92,13 @@ pub(crate) struct Leaf {
 impl Seen {
     /// Returns the observations of a group's member.
     pub(crate) fn member(&mut self, name: &str) -> &mut Seen {
-        let at = match self.members.iter().position(|(known, _)| known == name) {
-            Some(at) => at,
-            None => {
-                self.members.push((name.to_owned(), Seen::default()));
-                self.members.len() - 1
-            }
-        };
-        &mut self.members[at].1
+        let members = &mut self.members;
+        let place = members.place(name).unwrap_or_else(|| {
+            members.all.push((name.to_owned(), Seen::default()));
+            members.index();
+            members.all.len() - 1
+        });
+        &mut members.all[place].1
     }
 
     /// Records a text of a format in which every value is text.

@@ -1,5 +1,7 @@
 //! XML samples: the outermost element is the document.
 
+use std::collections::{HashMap, HashSet};
+
 use quayline_core::Findings;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -69,10 +71,12 @@ fn push(open: &mut [(String, Element)], text: &str) {
 fn begin(tag: &BytesStart<'_>) -> (String, Element) {
     let local = tag.local_name();
     let mut element = Element::default();
-    for attribute in tag.attributes().flatten() {
+    // The reader's own search for duplicates compares each attribute with all others.
+    let mut names = HashSet::new();
+    for attribute in tag.attributes().with_checks(false).flatten() {
         let name = attribute.key.as_ref();
         let known = name.starts_with("xmlns") || name.starts_with("xml:") || name.starts_with("xsi:");
-        if !known {
+        if !known && names.insert(name.to_owned()) {
             element.attributes.push((name.to_owned(), attribute.value.to_string()));
         }
     }
@@ -93,11 +97,17 @@ fn add(element: Element, seen: &mut Seen) {
         seen.member("$text").element_text(&element.text);
     }
     let mut by_name: Vec<(String, Vec<Element>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (name, child) in element.children {
-        match by_name.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, all)) => all.push(child),
-            None => by_name.push((name, vec![child])),
-        }
+        let place = match places.get(&name) {
+            Some(place) => *place,
+            None => {
+                places.insert(name.clone(), by_name.len());
+                by_name.push((name, Vec::new()));
+                by_name.len() - 1
+            }
+        };
+        by_name[place].1.push(child);
     }
     for (name, all) in by_name {
         let member = seen.member(&name);

@@ -162,3 +162,66 @@ fn null_items_are_allowed_where_a_sample_has_them() {
     accepts(sample, "json", json);
     accepts(sample, "shape", json);
 }
+
+/// Each occurrence of a member was searched for among all members of its group: 40,000 took 6 s.
+#[test]
+fn samples_take_linear_time_in_their_members() {
+    use std::fmt::Write as _;
+    // The shortest of several runs: another process may interrupt one.
+    let cost = |text: &str| {
+        let run = || {
+            let start = std::time::Instant::now();
+            let mut samples = Samples::new();
+            samples.add("sample", text).expect("a sample");
+            let draft = samples.draft("doc");
+            assert!(!outline(&draft).is_empty() && !json_schema(&draft).is_empty());
+            start.elapsed()
+        };
+        (0..3).map(|_| run()).min().expect("three runs")
+    };
+    let listed = |count: usize, open: &str, close: &str, one: &dyn Fn(usize) -> String| {
+        let mut text = open.to_owned();
+        for i in 0..count {
+            write!(text, "{}{}", if i > 0 && close == "}" { "," } else { "" }, one(i)).expect("a string");
+        }
+        text + close
+    };
+    let json = |count| listed(count, "{", "}", &|i| format!("\"k{i}\":1"));
+    let elements = |count| listed(count, "<d>", "</d>", &|i| format!("<k{i}>1</k{i}>"));
+    let attributes = |count| listed(count, "<d", "/>", &|i| format!(" k{i}=\"1\""));
+    let columns = |count| {
+        let header = listed(count, "", "a\n", &|i| format!("k{i},"));
+        header + &"1,".repeat(count) + "1\n"
+    };
+    let forms: [(&str, &dyn Fn(usize) -> String); 4] =
+        [("JSON", &json), ("elements", &elements), ("attributes", &attributes), ("columns", &columns)];
+    for (name, sample) in forms {
+        let (some, many) = (cost(&sample(10_000)), cost(&sample(40_000)));
+        let most = some * 6 + std::time::Duration::from_millis(200);
+        assert!(many < most, "{name}: 10,000 members {some:?}, 40,000 members {many:?}");
+    }
+}
+
+/// The same sample with more members than a search through all of them serves.
+#[test]
+fn many_members_keep_their_order_and_their_counts() {
+    let line = |from: usize| {
+        let members: Vec<String> = (from..from + 30).map(|i| format!("\"k{i}\":{{\"a\":1}}")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let sample = format!("{}\n{}\n", line(0), line(10));
+    let mut samples = Samples::new();
+    samples.add("sample", &sample).expect("JSON");
+    let draft = samples.draft("doc");
+    let names: Vec<&str> =
+        draft.shape.children(quayline_core::NodeId::ROOT).map(|id| draft.shape.node(id).name.as_str()).collect();
+    assert_eq!(names, (0..40).map(|i| format!("k{i}")).collect::<Vec<_>>());
+    accepts(&sample, "shape", json);
+    accepts("<doc><k a=\"1\" b=\"2\" a2=\"3\"/></doc>", "shape", |_| {
+        SourceFormat::Xml(quayline_project::xml::XmlStyle {
+            root: None,
+            record: "doc".to_owned(),
+            ..Default::default()
+        })
+    });
+}
