@@ -30,6 +30,10 @@ pub(crate) const SAMPLE: Code = Code("INF-001");
 pub(crate) const FORM: Code = Code("INF-002");
 /// Samples of EDI are of several kinds.
 pub(crate) const SEVERAL: Code = Code("INF-003");
+/// A guide without structure.
+pub(crate) const FLAT: Code = Code("INF-004");
+/// A guide whose documents do not hold the samples.
+pub(crate) const LOSS: Code = Code("INF-005");
 
 pub(crate) fn wrong(name: &str, text: &str, at: usize, message: impl Into<String>, hint: &str) -> Findings {
     let line = text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use quayline_edi::guide::{Item, LoopUse, Qualifier};
 
-use super::structure::{Part, items, looped};
+use super::structure::{Mixed, Part, items, looped};
 
 /// Position of the lower levels within a level: the last one.
 const BELOW: u32 = 10_000;
+
+/// Levels in levels that are looked for; lower ones count as the last of these.
+const LEVELS_MAX: usize = 32;
 
 /// A level of the hierarchy, by its code.
 #[derive(Debug, Default)]
@@ -30,10 +33,10 @@ impl<'p> Level<'p> {
         self.below[at].1.at(rest)
     }
 
-    fn loops(&self, depth: usize) -> Vec<LoopUse> {
+    fn loops(&self, mixed: Mixed, depth: usize) -> Vec<LoopUse> {
         let made = self.below.iter().map(|(code, level)| {
-            let mut inner = items(&level.bodies, true, depth + 1);
-            let below = level.loops(depth + 1);
+            let mut inner = items(&level.bodies, (true, mixed), depth + 1);
+            let below = level.loops(mixed, depth + 1);
             // Levels below may alternate.
             inner.extend(below.into_iter().map(|level| Item::Loop(LoopUse { position: BELOW, ..level })));
             let qualifier = Qualifier { element: 3, component: 0, values: vec![(*code).to_owned()] };
@@ -44,7 +47,7 @@ impl<'p> Level<'p> {
 }
 
 /// Builds the loops of all HL segments of a transaction, with lower levels nested in higher ones.
-pub(super) fn levels(bodies: &[(&Part, &[Part])], depth: usize) -> Vec<LoopUse> {
+pub(super) fn levels(bodies: &[(&Part, &[Part])], mixed: Mixed, depth: usize) -> Vec<LoopUse> {
     let mut top = Level::default();
     let mut paths: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (part, body) in bodies {
@@ -54,9 +57,10 @@ pub(super) fn levels(bodies: &[(&Part, &[Part])], depth: usize) -> Vec<LoopUse> 
             paths.clear();
         }
         let mut path = paths.get(above.as_str()).cloned().unwrap_or_default();
+        path.truncate(LEVELS_MAX - 1);
         path.push(code);
         top.at(&path).bodies.push(body);
         paths.insert(id, path);
     }
-    top.loops(depth)
+    top.loops(mixed, depth)
 }

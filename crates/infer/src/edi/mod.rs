@@ -1,11 +1,13 @@
 //! EDI samples: a guide that fits them.
 //!
 //! A sample shows segments and not their meaning, so a guessed guide has no names. It describes the segments, which of them begin loops,
-//! and the form of their elements. Quayline then checks the samples with the guess. If they violate it, the loops were guessed wrong, and
-//! a guide without loops is written instead.
+//! and the form of their elements. Quayline then checks the samples with the guess, reads them as documents and writes these again. If
+//! the samples violate the guess, or content or its order is lost, the loops were guessed wrong. Quayline then tries simpler structures, and
+//! warns of the simplest one, which has no structure at all.
 
 mod elements;
 mod hl;
+mod round_trip;
 mod structure;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +19,12 @@ use quayline_edi::{
     EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Segment, Standard, Validator, ValidatorOptions,
 };
 
-use crate::{SAMPLE, SEVERAL};
+use crate::{FLAT, LOSS, SAMPLE, SEVERAL};
 use elements::SegmentSeen;
-use structure::Part;
+use structure::{Mixed, Part};
+
+/// Most kinds of segments: about as many as the directories of the standards have, of which a transaction uses a few dozen.
+const SEGMENTS_MAX: usize = 1_000;
 
 /// Samples of one kind of transaction, read.
 #[derive(Debug, Default)]
@@ -55,7 +60,7 @@ pub struct GuessedGuide {
     pub guide: Guide,
     /// Transactions that it was guessed from.
     pub transactions: usize,
-    /// Rules that the samples break: they are not valid themselves.
+    /// Rules that the samples break, because they are not valid themselves, and warnings that the guide is a poor one.
     pub findings: Vec<Finding>,
 }
 
@@ -145,15 +150,28 @@ impl EdiSamples {
             return Err(Finding::error(SAMPLE, Fault::Caller, message).hint("take samples that hold data").into());
         }
         let guess = |structure| of.guide(name, kind, structure);
-        let looped = guess(structure::guess(&of.parts, kind.is_x12));
-        let (guide, findings) = match self.check(&looped) {
-            Some(findings) if findings.is_empty() => (looped, findings),
-            _ => {
-                let flat = guess(structure::any_order(&of.parts));
-                let Some(findings) = self.check(&flat) else { return Err(no_guide(&flat)) };
-                (flat, findings)
+        for mixed in [Mixed::Together, Mixed::InOrder] {
+            let Some(structure) = structure::guess(&of.parts, kind.is_x12, mixed) else { break };
+            let guide = guess(structure);
+            let keeps = self.check(&guide).is_some_and(|findings| findings.is_empty()) && self.comes_back(&guide);
+            if keeps {
+                return Ok(GuessedGuide { guide, transactions: of.parts.len(), findings: Vec::new() });
             }
-        };
+        }
+        let mut guide = guess(structure::any_order(&of.parts, Mixed::InOrder));
+        let Some(mut findings) = self.check(&guide) else { return Err(no_guide(&guide)) };
+        if !findings.is_empty() {
+            let other = guess(structure::any_order(&of.parts, Mixed::Together));
+            if let Some(fewer) = self.check(&other).filter(|other| other.len() < findings.len()) {
+                (guide, findings) = (other, fewer);
+            }
+        }
+        if of.segments.len() > 1 {
+            findings.push(no_structure());
+        }
+        if !self.comes_back(&guide) {
+            findings.push(loss());
+        }
         Ok(GuessedGuide { guide, transactions: of.parts.len(), findings })
     }
 
@@ -194,6 +212,19 @@ impl EdiSamples {
     }
 }
 
+fn no_structure() -> Finding {
+    let message = "no structure of loops explains the samples, so the guide allows each segment at any place";
+    let hint = "documents by this guide show no levels; use a guide of this transaction (`quayline guide list`), or write its loops";
+    Finding::warning(FLAT, Fault::Caller, message).hint(hint)
+}
+
+fn loss() -> Finding {
+    let message =
+        "a conversion of the samples with this guide does not come back as it was: it loses content or its order";
+    let hint = "`quayline convert` with this guide reports what has no place; `quayline validate` reports the faults of the samples";
+    Finding::warning(LOSS, Fault::Caller, message).hint(hint)
+}
+
 /// Returns the reason why no guide can describe the samples, such as envelopes inside transactions.
 fn no_guide(guess: &Guide) -> Findings {
     let why = CompiledGuide::new(guess).err().and_then(|findings| findings.0.into_iter().next());
@@ -213,6 +244,9 @@ impl Transactions {
         let tag = core::str::from_utf8(segment.tag()).ok().filter(fits);
         let tag = tag.ok_or("a segment's tag is not two or three capital letters or digits, a letter first")?;
         if !self.segments.contains_key(tag) {
+            if self.segments.len() == SEGMENTS_MAX {
+                return Err(format!("the transactions have more than {SEGMENTS_MAX} kinds of segments"));
+            }
             self.segments.insert(tag.to_owned(), SegmentSeen::default());
         }
         if let Some(seen) = self.segments.get_mut(tag) {

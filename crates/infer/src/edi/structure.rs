@@ -15,7 +15,7 @@ use super::hl;
 const DEPTH_MAX: usize = 12;
 
 /// One segment of a sample.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) tag: String,
     /// Id, parent id and level code of an HL segment.
@@ -33,22 +33,46 @@ impl Part {
     }
 }
 
-/// Guesses the structure of these transactions.
-pub(crate) fn guess(transactions: &[Vec<Part>], is_x12: bool) -> Vec<Item> {
-    let all: Vec<&[Part]> = transactions.iter().map(Vec::as_slice).collect();
-    items(&all, is_x12, 0)
+/// Whether the transactions are X12, and the treatment of segments in any order.
+pub(crate) type Style = (bool, Mixed);
+
+/// Most different segments of transactions whose loops are guessed: several times as many as the largest transactions of the
+/// standards have.
+const TAGS_MAX: usize = 256;
+/// Most different level codes of HL segments: X12 defines fewer (element 735) than this.
+const LEVEL_CODES_MAX: usize = 256;
+
+/// Treatment of segments that come in any order with others.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Mixed {
+    /// They stay segments. Documents have those of one kind together.
+    Together,
+    /// Each becomes a loop. Documents keep the order of loops.
+    InOrder,
 }
 
-/// Returns all segments, any number of times and in any order: a structure that certainly holds.
-pub(crate) fn any_order(transactions: &[Vec<Part>]) -> Vec<Item> {
-    let mut tags: Vec<&str> = Vec::new();
-    for part in transactions.iter().flatten() {
-        if !tags.contains(&part.tag.as_str()) {
-            tags.push(&part.tag);
-        }
+/// Guesses the structure of these transactions; `None` if they have too many kinds of segments.
+pub(crate) fn guess(transactions: &[Vec<Part>], is_x12: bool, mixed: Mixed) -> Option<Vec<Item>> {
+    let parts = || transactions.iter().flatten();
+    let tags: BTreeSet<&str> = parts().map(|part| part.tag.as_str()).collect();
+    let codes: BTreeSet<&str> = parts().filter_map(|part| Some(part.level.as_ref()?[2].as_str())).collect();
+    if tags.len() > TAGS_MAX || codes.len() > LEVEL_CODES_MAX {
+        return None;
     }
-    let item = |tag: &&str| Item::Segment(SegmentUse { max: None, position: 1, ..segment(tag, Requirement::Optional) });
-    tags.iter().map(item).collect()
+    let all: Vec<&[Part]> = transactions.iter().map(Vec::as_slice).collect();
+    Some(items(&all, (is_x12, mixed), 0))
+}
+
+/// Returns all segments, any number of times and in any order. As segments, this is a structure that certainly holds; the numbers of HL loops may
+/// be wrong.
+pub(crate) fn any_order(transactions: &[Vec<Part>], mixed: Mixed) -> Vec<Item> {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let tags = transactions.iter().flatten().map(|part| part.tag.as_str()).filter(|tag| known.insert(tag));
+    let item = |tag: &str| match mixed {
+        Mixed::InOrder => Item::Loop(LoopUse { position: 1, ..looped(tag.to_owned(), tag, None, Vec::new()) }),
+        Mixed::Together => Item::Segment(SegmentUse { max: None, position: 1, ..segment(tag, Requirement::Optional) }),
+    };
+    tags.map(item).collect()
 }
 
 pub(crate) fn segment(tag: &str, requirement: Requirement) -> SegmentUse {
@@ -73,13 +97,13 @@ pub(crate) fn looped(id: String, tag: &str, qualifier: Option<Qualifier>, inner:
 }
 
 /// Returns the items of a loop, over all of its occurrences.
-pub(crate) fn items(occurrences: &[&[Part]], is_x12: bool, depth: usize) -> Vec<Item> {
+pub(crate) fn items(occurrences: &[&[Part]], style: Style, depth: usize) -> Vec<Item> {
     let loops = if depth < DEPTH_MAX { Loops::of(occurrences) } else { Loops::default() };
     let mut nodes = Nodes::default();
     for occurrence in occurrences {
         nodes.occurrence(occurrence, &loops);
     }
-    nodes.items(occurrences.len(), is_x12, depth)
+    nodes.items(occurrences.len(), style, depth)
 }
 
 /// Returns how far outside the loop of such a segment usually is; 0 is the outermost.
@@ -108,35 +132,48 @@ struct Loops<'p> {
     bodies: BTreeMap<&'p str, BTreeSet<&'p str>>,
 }
 
-/// The tags between two occurrences of a segment.
-type Gap<'p> = BTreeSet<&'p str>;
+/// The tags between two occurrences of a segment: a bit for each, by its number.
+type Gap = [u64; TAGS_MAX / 64];
 
 impl<'p> Loops<'p> {
     fn of(occurrences: &[&'p [Part]]) -> Loops<'p> {
-        let mut gaps: BTreeMap<&str, Vec<Gap<'p>>> = BTreeMap::new();
-        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut gaps: Vec<BTreeSet<Gap>> = Vec::new();
         for occurrence in occurrences {
-            let mut last: BTreeMap<&str, usize> = BTreeMap::new();
-            for (at, part) in occurrence.iter().enumerate() {
-                let known = first.len();
-                first.entry(&part.tag).or_insert(known);
-                if let Some(before) = last.insert(&part.tag, at) {
-                    let gap = occurrence[before + 1..at].iter().map(|part| part.tag.as_str()).collect();
-                    gaps.entry(&part.tag).or_default().push(gap);
+            // The tags so far; the one that occurred last is at the end.
+            let mut recent: Vec<usize> = Vec::new();
+            for part in *occurrence {
+                let known = numbers.len();
+                let number = *numbers.entry(&part.tag).or_insert(known);
+                if number == known {
+                    gaps.push(BTreeSet::new());
                 }
+                if let Some(before) = recent.iter().rposition(|other| *other == number) {
+                    let mut gap = Gap::default();
+                    recent[before + 1..].iter().for_each(|other| gap[other / 64] |= 1 << (other % 64));
+                    gaps[number].insert(gap);
+                    recent.remove(before);
+                }
+                recent.push(number);
             }
         }
-        gaps.retain(|_, gaps| gaps.iter().any(|gap| !gap.is_empty()));
+        let has = |gap: &Gap, number: usize| gap[number / 64] >> (number % 64) & 1 == 1;
+        let mut tags = vec![""; numbers.len()];
+        numbers.iter().for_each(|(tag, number)| tags[*number] = *tag);
+        let begins = |number: &usize| gaps[*number].iter().any(|gap| *gap != Gap::default());
         // If each of two occurs in the gaps of the other, one is the outer.
-        let outer = |of: &str, other: &str| {
-            let mutual = gaps.get(other).is_some_and(|gaps| gaps.iter().any(|gap| gap.contains(of)));
-            let detail = rank(of) == OTHER && rank(other) <= DETAIL;
-            detail || (mutual && (rank(other), first[other]) < (rank(of), first[of]))
+        let outer = |of: usize, other: usize| {
+            let mutual = begins(&other) && gaps[other].iter().any(|gap| has(gap, of));
+            let detail = rank(tags[of]) == OTHER && rank(tags[other]) <= DETAIL;
+            detail || (mutual && (rank(tags[other]), other) < (rank(tags[of]), of))
         };
         let mut bodies = BTreeMap::new();
-        for (of, gaps) in &gaps {
-            let own = gaps.iter().filter(|gap| !gap.iter().any(|other| outer(of, other)));
-            let mut body: BTreeSet<&str> = own.flatten().copied().collect();
+        for (of, number) in numbers.iter().filter(|(_, number)| begins(number)) {
+            let outside: Vec<usize> = (0..tags.len()).filter(|other| outer(*number, *other)).collect();
+            let own = gaps[*number].iter().filter(|gap| !outside.iter().any(|other| has(gap, *other)));
+            let body = own.fold(Gap::default(), |body, gap| core::array::from_fn(|word| body[word] | gap[word]));
+            let mut body: BTreeSet<&str> =
+                (0..tags.len()).filter(|other| has(&body, *other)).map(|other| tags[other]).collect();
             if rank(of) == DETAIL {
                 // A segment that occurs before the lines and again after one of them is about that line.
                 for occurrence in occurrences.iter().filter(|parts| parts.iter().any(|part| part.tag == *of)) {
@@ -175,7 +212,10 @@ struct Nodes<'p> {
 
 impl<'p> Nodes<'p> {
     fn occurrence(&mut self, parts: &'p [Part], loops: &Loops<'p>) {
+        // Different tags in the order of first occurrence, and how many of them `before` has for each.
         let mut seen: Vec<&str> = Vec::new();
+        let mut paired: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut last = "";
         let (mut at, mut row) = (0, 0);
         while let Some(part) = parts.get(at) {
             let tag = part.tag.as_str();
@@ -183,17 +223,20 @@ impl<'p> Nodes<'p> {
                 self.order.push(tag);
             }
             let node = self.nodes.entry(tag).or_default();
-            if seen.last() == Some(&tag) {
+            if last == tag {
                 row += 1;
             } else {
                 row = 1;
-                node.within += usize::from(!seen.contains(&tag));
-                for other in &seen {
-                    if *other != tag {
-                        self.before.insert((other, tag));
-                    }
+                let known = paired.get(tag).copied();
+                for other in seen[known.unwrap_or(0)..].iter().filter(|other| **other != tag) {
+                    self.before.insert((other, tag));
                 }
-                seen.push(tag);
+                if known.is_none() {
+                    node.within += 1;
+                    seen.push(tag);
+                }
+                paired.insert(tag, seen.len());
+                last = tag;
             }
             node.most = node.most.max(row);
             at += 1;
@@ -211,7 +254,7 @@ impl<'p> Nodes<'p> {
         }
     }
 
-    fn items(&self, occurrences: usize, is_x12: bool, depth: usize) -> Vec<Item> {
+    fn items(&self, occurrences: usize, (is_x12, mixed): Style, depth: usize) -> Vec<Item> {
         let places = self.places();
         let mut all = Vec::new();
         for (number, place) in (1u32..).zip(&places) {
@@ -220,6 +263,11 @@ impl<'p> Nodes<'p> {
                 let node = &self.nodes[tag];
                 let always = if node.within == occurrences { Requirement::Mandatory } else { Requirement::Optional };
                 let several = node.most > 1 || place.len() > 1;
+                if !node.is_loop && place.len() > 1 && mixed == Mixed::InOrder {
+                    let made = looped((*tag).to_owned(), tag, None, Vec::new());
+                    all.push(Item::Loop(LoopUse { requirement: always, position, ..made }));
+                    continue;
+                }
                 if !node.is_loop {
                     let max = if several { None } else { Some(1) };
                     all.push(Item::Segment(SegmentUse { max, position, ..segment(tag, always) }));
@@ -227,14 +275,14 @@ impl<'p> Nodes<'p> {
                 }
                 if is_x12 && *tag == "HL" {
                     all.extend(
-                        hl::levels(&node.bodies, depth)
+                        hl::levels(&node.bodies, mixed, depth)
                             .into_iter()
                             .map(|level| Item::Loop(LoopUse { position: number, ..level })),
                     );
                     continue;
                 }
                 let bodies: Vec<&[Part]> = node.bodies.iter().map(|(_, body)| *body).collect();
-                let inner = items(&bodies, is_x12, depth + 1);
+                let inner = items(&bodies, (is_x12, mixed), depth + 1);
                 let made = looped((*tag).to_owned(), tag, None, inner);
                 let repeat = if several { None } else { Some(1) };
                 all.push(Item::Loop(LoopUse { requirement: always, position, repeat, ..made }));

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use quayline_core::Limits;
-use quayline_edi::guide::{CompiledGuide, NoGuides, parse_guide};
+use quayline_edi::guide::{CompiledGuide, Guide, GuideSet, NoGuides, parse_guide};
+use quayline_edi::{
+    DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, EnvelopeReader, Event, GenericOptions,
+    GuideDocuments, NodeNames, Rules,
+};
 use quayline_infer::{EdiSamples, GuessedGuide};
 
 fn x12(body: &str) -> String {
@@ -36,6 +40,146 @@ fn check(samples: &[&str], expected: Expect) {
     assert!(guessed.findings.is_empty(), "{:?}", guessed.findings);
     let text = guessed.text();
     expected.assert_eq(&text[text.find("structure").expect("a structure")..]);
+}
+
+/// Converts an interchange to documents by a guide and back. Returns the codes of the errors, and the tags of the segments with the
+/// elements that tell segments of one kind apart.
+fn again(guide: &Guide, text: &[u8]) -> (Vec<&'static str>, Vec<String>) {
+    let set = GuideSet::new([guide.clone()]).unwrap_or_else(|findings| panic!("{findings}"));
+    let guides = Some(std::sync::Arc::new(GuideDocuments::new(set, NodeNames::References)));
+    let options = GenericOptions { guides: guides.clone(), rules: Rules::Lenient, ..GenericOptions::default() };
+    let mut reader = DocumentReader::new(&options);
+    let mut writer = EdiWriter::new(EdiWriterOptions { guides, ..EdiWriterOptions::default() });
+    let mut pass = reader.over(text, EndOfInput::Yes);
+    let mut codes = Vec::new();
+    loop {
+        let step = pass.read(&mut writer);
+        codes.extend(pass.take_faults().map(|fault| fault.error.code().0).filter(|code| *code == "EDI-045"));
+        codes.extend(writer.take_errors().iter().map(|error| error.code().0));
+        if !matches!(step, DocumentStep::Document { .. }) {
+            break;
+        }
+    }
+    writer.finish();
+    (codes, segments(writer.bytes()))
+}
+
+/// The tags and first elements of the segments inside transactions.
+fn segments(text: &[u8]) -> Vec<String> {
+    let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+    let mut pass = reader.over(text, EndOfInput::Yes);
+    let mut all = Vec::new();
+    loop {
+        match pass.advance() {
+            Event::Segment if pass.in_transaction() => {
+                let segment = pass.segment();
+                let first = segment.element(1).map_or(&[][..], |element| element.raw());
+                let text = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect::<String>();
+                all.push(format!("{} {}", text(segment.tag()), text(first).trim_start_matches('0')));
+            }
+            Event::Done | Event::NeedMore => return all,
+            _ => {}
+        }
+    }
+}
+
+fn example(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi").join(name)).expect("an example")
+}
+
+/// The guide was checked against its sample, but not whether the sample converts: EDI-045 rejected both transactions.
+#[test]
+fn a_sample_converts_by_its_guide() {
+    for name in ["835.x12", "850.x12", "orders.edi"] {
+        let bytes = example(name);
+        let mut samples = EdiSamples::new(None);
+        samples.add(name, &bytes).expect("a sample");
+        let guessed = samples.guide(None).expect("a guide");
+        assert_eq!(guessed.findings, [], "{name}");
+        assert!(guessed.text().contains("loop"), "{name}");
+        let (codes, written) = again(&guessed.guide, &bytes);
+        assert_eq!((codes, written), (vec![], segments(&bytes)), "{name}\n{}", guessed.text());
+    }
+}
+
+/// Without loops, documents had all HL and then all NM1, and no finding said so.
+#[test]
+fn a_hierarchy_keeps_the_order_of_its_segments() {
+    let sample = x12(
+        "BHT*0007~HL*1**20*1~NM1*X3~HL*2*1*21*1~NM1*1P~HL*3*2*22*1~NM1*IL~REF*EJ~DMG*D8~HL*4*3*EV*1~UM*HS~DTP*AAH~CRC*07~\
+         CR1*X~NM1*PW~N3*A~N4*S~NM1*ND~N3*B~N4*S~HL*5*4*SS*1~SV1*1~HL*6*5*SS*1~SV1*2~HL*7*6*SS*0~SV1*3~",
+    );
+    let guessed = guess(&[&sample]);
+    let (codes, written) = again(&guessed.guide, sample.as_bytes());
+    assert_eq!((codes, written), (vec![], segments(sample.as_bytes())), "{}", guessed.text());
+}
+
+/// HL04 says that there are no lower levels, and there are: HL as a loop would be invalid. As a segment it loses its place, which a warning says.
+#[test]
+fn a_hierarchy_with_wrong_numbers_warns_of_the_lost_order() {
+    let sample =
+        x12("BHT*0007~HL*1**20*1~NM1*X3~HL*2*1*21*0~NM1*1P~HL*3*2*22*0~NM1*IL~REF*EJ~HL*4*3*22*0~REF*A~NM1*X~");
+    let told: Vec<&str> = guess(&[&sample]).findings.iter().map(|finding| finding.code.0).collect();
+    assert_eq!(told, ["INF-004", "INF-005"]);
+}
+
+/// A guide that does not show the structure was written without a finding.
+#[test]
+fn a_guide_without_structure_warns_and_keeps_the_order() {
+    let tag = |i: usize| format!("A{}{}", char::from(b'A' + (i / 26) as u8), char::from(b'A' + (i % 26) as u8));
+    let body: String = (0..300).map(|i| format!("{}*{i}~REF*{i}~", tag(i))).collect();
+    let sample = x12(&body);
+    let guessed = guess(&[&sample]);
+    let (codes, written) = again(&guessed.guide, sample.as_bytes());
+    assert_eq!((codes, written), (vec![], segments(sample.as_bytes())));
+    let told: Vec<&str> = guessed.findings.iter().map(|finding| finding.code.0).collect();
+    assert_eq!(told, ["INF-004"], "{:?}", guessed.findings);
+}
+
+/// The shortest of several runs: another process may interrupt one.
+fn cost(text: &str) -> std::time::Duration {
+    let run = || {
+        let start = std::time::Instant::now();
+        let mut samples = EdiSamples::new(None);
+        samples.add("sample", text.as_bytes()).expect("a sample");
+        let _ = samples.guide(None);
+        start.elapsed()
+    };
+    (0..3).map(|_| run()).min().expect("three runs")
+}
+
+/// The order of segments was kept for each pair of occurrences, and the levels of HL were cloned for each level below.
+#[test]
+fn samples_take_linear_time() {
+    use std::fmt::Write as _;
+    let alternating = |count: usize| x12(&"REF*A~DTM*B~REF*C~N9*D~DTM*E~".repeat(count));
+    let levels = |count: usize| {
+        let mut body = String::new();
+        for id in 1..=count {
+            let above = if id == 1 { String::new() } else { (id - 1).to_string() };
+            write!(body, "HL*{id}*{above}*{id}~").expect("a string");
+        }
+        x12(&body)
+    };
+    let tags = |count: usize| {
+        let tag = |i: usize| {
+            [25 - i / 676 % 26, i / 26 % 26, i % 26]
+                .map(|letter| char::from(b'A' + letter as u8))
+                .iter()
+                .collect::<String>()
+        };
+        let body: String = (0..count).map(|i| format!("{}*1~", tag(i))).collect();
+        x12(&body)
+    };
+    let shapes: [(&str, &dyn Fn(usize) -> String, usize); 3] =
+        [("alternating", &alternating, 1_000), ("levels", &levels, 2_000), ("tags", &tags, 250)];
+    for (name, sample, few) in shapes {
+        let (some, many) = (cost(&sample(few)), cost(&sample(4 * few)));
+        let most = some * 8 + std::time::Duration::from_millis(200);
+        assert!(many < most, "{name}: {few} {some:?}, four times as many {many:?}");
+    }
+    let refused = EdiSamples::new(None).add("sample", tags(1_001).as_bytes()).expect_err("too many");
+    assert!(refused.to_string().contains("more than 1000 kinds of segments"), "{refused}");
 }
 
 #[test]
@@ -280,7 +424,7 @@ fn real_samples_keep_to_their_guides() {
             eprintln!("skipped: real_samples_keep_to_their_guides: {} is not there", folder.display());
         }
     }
-    let (mut all, mut flat) = (0, Vec::new());
+    let (mut all, mut flat, mut lossy) = (0, Vec::new(), Vec::new());
     for folder in folders {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
             let bytes = std::fs::read(entry.path()).expect("a file");
@@ -293,16 +437,25 @@ fn real_samples_keep_to_their_guides() {
                 continue;
             }
             let Ok(guessed) = samples.guide(None) else { continue };
-            assert!(guessed.findings.is_empty(), "{name}: {:?}\n{}", guessed.findings, guessed.text());
+            let told: Vec<&str> = guessed.findings.iter().map(|finding| finding.code.0).collect();
+            let known = told.is_empty() || told == ["INF-004"] || told == ["INF-004", "INF-005"];
+            assert!(known, "{name}: {:?}\n{}", guessed.findings, guessed.text());
+            if told.len() < 2 {
+                let (codes, written) = again(&guessed.guide, &bytes);
+                assert_eq!((codes, written), (vec![], segments(&bytes)), "{name}\n{}", guessed.text());
+            } else {
+                lossy.push(name.clone());
+            }
             let again = parse_guide("guessed", &guessed.text(), &NoGuides, &Limits::default()).expect("what we write");
             assert_eq!(again, guessed.guide, "{name}");
             all += 1;
-            if guessed.text().contains("O * position 1\n") && !guessed.text().contains("loop") {
+            if !told.is_empty() {
                 flat.push(name);
             }
         }
     }
     assert!(all > 5, "{all}");
+    assert!(lossy.len() * 20 <= all, "a conversion loses the order: {lossy:?}");
     assert!(flat.len() * 10 <= all, "without loops: {flat:?}");
 }
 
@@ -340,7 +493,13 @@ proptest! {
         let samples: Vec<String> = bodies.iter().map(|body| x12(body)).collect();
         let samples: Vec<&str> = samples.iter().map(String::as_str).collect();
         let guessed = guess(&samples);
-        prop_assert!(guessed.findings.is_empty(), "{:?}\n{}", guessed.findings, guessed.text());
+        let told: Vec<&str> = guessed.findings.iter().map(|finding| finding.code.0).collect();
+        prop_assert!(told.is_empty() || told == ["INF-004"], "{:?}\n{}", guessed.findings, guessed.text());
+        for sample in samples {
+            let tags = |all: Vec<String>| all.iter().map(|one| one[..2].to_owned()).collect::<Vec<_>>();
+            let (codes, written) = again(&guessed.guide, sample.as_bytes());
+            prop_assert_eq!((codes, tags(written)), (vec![], tags(segments(sample.as_bytes()))), "{}", guessed.text());
+        }
     }
 
     #[test]
