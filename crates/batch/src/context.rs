@@ -208,6 +208,7 @@ pub struct StepContext {
     pub began: ExecutionId,
     item_count: AtomicU32,
     items_are_files: AtomicBool,
+    written_from: AtomicU32,
     state: Mutex<StepContextState>,
 }
 
@@ -271,6 +272,7 @@ impl StepContext {
             began: ExecutionId::default(),
             item_count: AtomicU32::new(0),
             items_are_files: AtomicBool::new(false),
+            written_from: AtomicU32::new(0),
             state: Mutex::new(state),
         }
     }
@@ -283,6 +285,15 @@ impl StepContext {
 
     pub(crate) fn set_item_count(&self, count: u32) {
         self.item_count.store(count, Ordering::Relaxed);
+    }
+
+    /// Returns the number of items of the chunk before those that the writer gets: the engine writes parts of a chunk to find the items that fail.
+    pub(crate) fn written_from(&self) -> u32 {
+        self.written_from.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_written_from(&self, items: usize) {
+        self.written_from.store(u32::try_from(items).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 
     /// Returns true if an item of the step is a whole file: an empty one has no record.

@@ -442,11 +442,19 @@ fn refused_rows_are_processed_once(server: &OwnServer, folder: &Path) {
             let writer = artifact("writer", "sqlWriter", &[("table", "keyed"), ("columns", "id"), ("send", send)]);
             let xml = chunk(20, &in_file("once.json"), &format!("{processor}{writer}"), &classes)
                 .replace("item-count=\"20\"", "item-count=\"20\" retry-limit=\"1\"");
+            let xml = xml.replace(
+                "<step id=\"s\">",
+                "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"keep\"/></properties>",
+            );
             let execution = process.start(&xml, &[]);
             completed(&process, &execution);
             let counts = process.steps(execution.id)[0].counts;
             let found = (counts.read, counts.write, counts.write_skip, counts.rollback);
             assert_eq!(found, (60, 58, 2, 0), "{send}: {counts:?}");
+            let rejects = process.engine.repository.rejects(execution.id, None, 10).unwrap();
+            let told: Vec<_> = rejects.iter().map(|(reject, _)| reject.message.as_str()).collect();
+            let right = told[0].contains("item 5 of the chunk") && told[1].contains("item 10 of the chunk");
+            assert!(right, "{send}: {told:?}");
             all_chunks_are_measured(&process, &execution);
             assert_eq!(value(server, "SELECT count(*) FROM keyed"), "58");
             assert_eq!(std::fs::read(folder.join("calls")).unwrap().len(), 60, "{send}");

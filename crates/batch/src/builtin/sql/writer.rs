@@ -163,7 +163,7 @@ impl SqlWriter {
         let send = if work.by_item() || is_divided { Send::Rows } else { self.send };
         let Some(mut other) = self.other.take() else {
             let transaction = work.transaction().expect("the writer's database is the repository's");
-            return self.add(items, 1, send, transaction);
+            return self.add(items, self.number_of(0), send, transaction);
         };
         let written = match self.write_there(items, send, &mut other) {
             // A repository in a database makes the engine write again.
@@ -217,9 +217,14 @@ impl SqlWriter {
     /// Writes items into a database that is not the repository's.
     fn write_there(&self, items: &[Item], send: Send, other: &mut Other) -> Answer<()> {
         other.write(items.len(), |range, transaction| {
-            let first = u32::try_from(range.start + 1).unwrap_or(u32::MAX);
-            self.add(&items[range], first, send, transaction)
+            self.add(&items[range.clone()], self.number_of(range.start), send, transaction)
         })
+    }
+
+    /// Returns the number in the chunk, from 1, of an item that the writer got. These may be a part of the chunk.
+    fn number_of(&self, at: usize) -> u32 {
+        let before = self.step.as_ref().map_or(0, |step| step.written_from());
+        u32::try_from(at).unwrap_or(u32::MAX).saturating_add(before).saturating_add(1)
     }
 }
 

@@ -758,12 +758,19 @@ impl<'c, 's> ChunkRun<'c, 's> {
 
     fn write(&mut self, work: &mut Box<dyn Work>) -> Result<(), Broken> {
         let (items, from) = (std::mem::take(&mut self.items), std::mem::take(&mut self.items_from));
-        let written = self.write_items(work, &items, &from);
+        let written = self.write_items(work, &items, &from, 0);
         (self.items, self.items_from) = (items, from);
         written
     }
 
-    fn write_items(&mut self, work: &mut Box<dyn Work>, items: &[Item], from: &[Origin]) -> Result<(), Broken> {
+    /// Writes items of a chunk, of which `first` are before them.
+    fn write_items(
+        &mut self,
+        work: &mut Box<dyn Work>,
+        items: &[Item],
+        from: &[Origin],
+        first: usize,
+    ) -> Result<(), Broken> {
         if let Some(thrown) = self.refused.take() {
             self.listeners.each(|listener| listener.on_write_error(items, &thrown))?;
             return match self.remedy(&thrown, from) {
@@ -785,6 +792,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             if self.confirms {
                 work.set_by_item();
             }
+            self.context.set_written_from(first);
             let mut answer = self.writer.write(items, work.as_mut());
             if confirms && answer.is_ok() {
                 // A constraint that is checked now is found like all other refusals.
@@ -824,8 +832,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     self.faults.take_back_skip();
                     let (left, right) = items.split_at(items.len() / 2);
                     let (left_from, right_from) = from.split_at(left.len().min(from.len()));
-                    self.write_items(work, left, left_from)?;
-                    return self.write_items(work, right, right_from);
+                    self.write_items(work, left, left_from, first)?;
+                    return self.write_items(work, right, right_from, first + left.len());
                 }
                 Remedy::Skip => return self.skip_written(items, from, &thrown),
                 Remedy::Retry => self.listeners.each(|listener| listener.on_retry_write(items, &thrown))?,

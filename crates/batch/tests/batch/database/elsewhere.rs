@@ -225,6 +225,12 @@ fn refused_rows_are_processed_once(server: &OwnServer, folder: &Path, elsewhere:
                 let rejects = process.engine.repository.rejects(execution.id, None, 10).unwrap();
                 let numbers: Vec<_> = rejects.iter().map(|(reject, _)| reject.number).collect();
                 assert_eq!(numbers, [Some(25), Some(50)], "{table}, {send}");
+                // The number was that in the part of the chunk that the writer got.
+                let told: Vec<_> = rejects.iter().map(|(reject, _)| reject.message.as_str()).collect();
+                if table == "rows" {
+                    let right = told[0].contains("item 5 of the chunk") && told[1].contains("item 10 of the chunk");
+                    assert!(right, "{send}: {told:?}");
+                }
                 assert_eq!(elsewhere.value(&format!("SELECT count(*) FROM {table}")), "58");
                 assert_eq!(elsewhere.value("SELECT count(*) FROM quayline_chunk"), "0");
                 assert_eq!(calls(folder), ITEMS, "{table}, {send}");
