@@ -126,6 +126,9 @@ impl Repository {
             // Nothing advances; the metrics of the step are those that it ended with.
             progress.seconds_left = None;
             progress.counts = step.counts;
+            for slow in progress.partitions.iter_mut().flat_map(|found| &mut found.slowest) {
+                (slow.pace, slow.is_straggler) = (None, false);
+            }
         }
         progress.rate = rate(progress.counts.read, step.started_ms, progress.at_ms.unwrap_or(now));
         Ok(Some(progress))

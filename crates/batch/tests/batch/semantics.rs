@@ -363,6 +363,8 @@ fn the_slowest_partitions_are_shown_until_the_step_completes() {
     assert_eq!((found.completed, found.begun, found.waiting), (2, 1, 0), "{found:?}");
     let slowest: Vec<(u32, u64)> = found.slowest.iter().map(|slow| (slow.partition, slow.counts.read)).collect();
     assert_eq!(slowest, [(1, 2)]);
+    // The step has ended, so it has no remaining time.
+    assert!(found.slowest.iter().all(|slow| slow.pace.is_none() && !slow.is_straggler), "{found:?}");
     let last = process.restart(failed.id, &xml("none"), &[]);
     assert_eq!(last.status, BatchStatus::Completed, "{last:?}");
     assert_eq!((progress(&last), progress(&failed)), (None, None));
