@@ -7,7 +7,7 @@ use quayline_postgres::SqlError;
 use quayline_store::StoreError;
 
 use crate::codes;
-use crate::record::ExecutionId;
+use crate::record::{ExecutionId, OWNER_GRACE_SECONDS};
 use crate::status::BatchStatus;
 
 /// Error of an operation on jobs.
@@ -116,7 +116,8 @@ impl BatchError {
                 finding(codes::NOT_ABANDONABLE, Fault::Caller).hint(remedy.as_str())
             }
             BatchError::IsRunning { execution, .. } => finding(codes::IS_RUNNING, Fault::Caller).hint(format!(
-                "wait for its end, or stop it: quayline job stop {execution}, with the same --store or --repository"
+                "wait for its end, or stop it: quayline job stop {execution}, with the same --store or --repository; if a database was \
+                 restarted and the process has ended, the execution is free {OWNER_GRACE_SECONDS} seconds after the process's last sign of life"
             )),
             BatchError::NotRunning { .. } => {
                 finding(codes::NOT_RUNNING, Fault::Caller).hint("only an execution that runs can be stopped")

@@ -685,6 +685,9 @@ pub struct Lease {
 
 stored!(struct Lease { owner, token, until_ms });
 
+/// Seconds after its last sign of life during which a process counts as alive after a restart of the repository's database.
+pub const OWNER_GRACE_SECONDS: u32 = 60;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,6 +28,15 @@ pub trait Backend: Send + Sync {
     /// Errors of the store.
     fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError>;
 
+    /// Returns true if the owner of a lease is connected to the repository now. An owner that is not may connect again, for some time.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn is_connected(&self, lease: &Lease) -> Result<bool, BatchError> {
+        let _ = lease;
+        Ok(true)
+    }
+
     /// Returns true if several processes can use the repository at the same time.
     fn is_shared(&self) -> bool {
         false

@@ -113,6 +113,10 @@ impl Backend for DatabaseBackend {
         self.owner.is_gone(lease.owner)
     }
 
+    fn is_connected(&self, lease: &Lease) -> Result<bool, BatchError> {
+        owner::is_connected(&self.pool, lease.owner)
+    }
+
     fn is_shared(&self) -> bool {
         true
     }

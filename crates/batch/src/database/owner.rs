@@ -9,13 +9,12 @@ use parking_lot::Mutex;
 use quayline_postgres::{Connection, Param, Pool, SqlError};
 
 use crate::error::BatchError;
+use crate::record::OWNER_GRACE_SECONDS;
 
 /// Between two signs of life.
 const SIGN: Duration = Duration::from_secs(5);
 /// Offset of lock numbers: the number of an owner's lock is this plus the owner's number. It is "quayjobs" without its last four bytes.
 const LOCKS: i64 = 0x7175_6179 << 32;
-/// Time after its last sign of life during which a process counts as alive after a restart of the server.
-const GRACE: &str = "interval '60 seconds'";
 
 /// This process as an owner of executions. It gets a number when it runs its first one.
 pub(super) struct Owner {
@@ -45,7 +44,7 @@ impl Owner {
         let process = i64::from(std::process::id()).to_be_bytes();
         let text = format!(
             "INSERT INTO quayline_jobs.owner (host, process, server_start, until) \
-             VALUES ($1::text, $2::bigint, pg_postmaster_start_time(), clock_timestamp() + {GRACE}) RETURNING id"
+             VALUES ($1::text, $2::bigint, pg_postmaster_start_time(), clock_timestamp() + interval '{OWNER_GRACE_SECONDS} seconds') RETURNING id"
         );
         let row = connection.query(&text, &[Param::Binary(host.trim().as_bytes()), Param::Binary(&process)])?;
         let id = row.row(0).and_then(|row| row.int8(0)).unwrap_or(0);
@@ -82,6 +81,17 @@ impl Owner {
     }
 }
 
+/// Returns true if a session of an owner is connected to the server.
+pub(super) fn is_connected(pool: &Pool, owner: u64) -> Result<bool, BatchError> {
+    let id = i64::try_from(owner).unwrap_or(i64::MAX);
+    let mut connection = pool.take()?;
+    let text = "SELECT NOT pg_try_advisory_xact_lock_shared($1::bigint)";
+    let rows = connection.query(text, &[Param::Binary(&(LOCKS + id).to_be_bytes())])?;
+    let is_held = rows.row(0).and_then(|row| row.bool(0)).unwrap_or(true);
+    pool.put(connection);
+    Ok(is_held)
+}
+
 impl Drop for Owner {
     fn drop(&mut self) {
         if let Some(mut session) = self.session.lock().take() {
@@ -102,7 +112,7 @@ fn lock(connection: &mut Connection, id: i64) -> Result<(), SqlError> {
 /// Gives signs of life until the repository closes. A connection that is lost is opened again.
 fn live(pool: &Pool, connection: Connection, id: i64, over: &AtomicBool) {
     let text = format!(
-        "UPDATE quayline_jobs.owner SET until = clock_timestamp() + {GRACE}, server_start = pg_postmaster_start_time() WHERE id = $1::bigint"
+        "UPDATE quayline_jobs.owner SET until = clock_timestamp() + interval '{OWNER_GRACE_SECONDS} seconds', server_start = pg_postmaster_start_time() WHERE id = $1::bigint"
     );
     let mut connection = Some(connection);
     while !over.load(Ordering::SeqCst) {

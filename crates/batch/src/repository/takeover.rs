@@ -114,6 +114,16 @@ impl Repository {
         }
     }
 
+    /// Returns true if the process that runs an execution is connected to the repository now. After a restart of the database, one that is not
+    /// counts as alive for [`OWNER_GRACE_SECONDS`](crate::record::OWNER_GRACE_SECONDS).
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn is_attended(&self, id: ExecutionId) -> Result<bool, BatchError> {
+        let Some(lease) = self.begin()?.get(&key_of(b'l', id.0))? else { return Ok(false) };
+        self.backend.is_connected(&read("a lease", &lease)?)
+    }
+
     /// Returns true if the owner of a lease has ended; each owner is checked once.
     fn is_owner_gone(&self, lease: &Lease, owners: &mut HashMap<u64, bool>) -> Result<bool, BatchError> {
         if let Some(is_gone) = owners.get(&lease.owner) {
