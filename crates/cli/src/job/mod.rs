@@ -6,6 +6,7 @@ mod details;
 mod events;
 mod filter;
 mod links;
+mod remedy;
 mod retention;
 mod show;
 mod watch;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 use quayline_batch::artifact::Registry;
 use quayline_batch::event::{Event, Observer, is_logged};
 use quayline_batch::log::{JobLogs, line_of};
-use quayline_batch::record::{Execution, ExecutionId, InstanceId};
+use quayline_batch::record::{Execution, ExecutionId, InstanceId, OWNER_GRACE_SECONDS};
 use quayline_batch::{
     Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Engine, Launched, Repository, StartError, StopRequests,
     StoreBackend, builtin, system_property,
@@ -315,7 +316,7 @@ fn start(args: &StartArgs, console: &Console) -> Result<Exit, Stop> {
     checked(&file, &given, &folder, console)?;
     let mut jobs = Jobs::open_or(&args.place, Missing::Create)?;
     jobs.open_topic(&args.place.store, &folder, console)?;
-    told(&jobs, console);
+    told(&jobs, console)?;
     let store = args.place.store.local();
     let mut engine = jobs.engine(store, folder, console)?;
     let collecting = args.intervals.as_deref().map(|path| collected(&mut engine, path)).transpose()?;
@@ -357,19 +358,14 @@ fn checked(file: &JobFile, given: &Parameters, folder: &Path, console: &Console)
 
 fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     let mut jobs = Jobs::open(&args.place)?;
-    told(&jobs, console);
+    told(&jobs, console)?;
     let store = args.place.store.local();
     let id = ExecutionId(args.execution);
     let before = jobs.repository.execution(id).map_err(batch)?;
     let mut given = if args.same_params { before.parameters.clone() } else { Parameters::new() };
     given.extend(parameters(&args.parameters)?);
-    let left: Vec<_> =
-        before.parameters.keys().filter(|name| !given.contains_key(*name)).map(|name| format!("`{name}`")).collect();
-    if !left.is_empty() {
-        let names = left.join(", ");
-        console
-            .paragraph(&format!("execution {id} had {names}, and this one does not: --same-params reuses parameters"));
-    }
+    let first = remedy::first_of(&jobs.repository, &before)?;
+    remedy::differing(&before, &first, &given).iter().for_each(|note| console.paragraph(note));
     let file = match &args.file {
         Some(path) => JobFile::open(path)?,
         None => {
@@ -451,7 +447,8 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, is_restartable: bool, cons
     };
     let steps = jobs.repository.steps(execution.id).map_err(batch)?;
     let progress = show::progress(&jobs.repository, &execution, &steps).map_err(batch)?;
-    write_stdout(show::execution(&execution, &steps, &progress, show::Form::of(console.json())).as_bytes())?;
+    let text = show::execution(&execution, &steps, &progress, show::Form::of(console.json()));
+    let printed = write_stdout(text.as_bytes()).map_err(Stop::from);
     let exit = match execution.status {
         BatchStatus::Completed => Exit::Done,
         BatchStatus::Stopped => Exit::Resumable,
@@ -460,26 +457,26 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, is_restartable: bool, cons
     // Do not offer a restart that cannot succeed.
     let can_restart = execution.cause.as_ref().is_none_or(|cause| !cause.starts_with("quayline.StartLimitReached"));
     if exit != Exit::Done && is_restartable && can_restart {
-        console.paragraph(&format!("to continue: {}", restart_of(&execution, &jobs.place)));
+        console.paragraph(&format!("to continue: {}", remedy::restart_of(&jobs.repository, &execution, &jobs.place)?));
+    }
+    // The exit code is that of the job, which a scheduler would otherwise start again.
+    if let Err(Stop::Findings(mut findings)) = printed {
+        findings.0.iter_mut().for_each(|finding| finding.severity = Severity::Warning);
+        console.findings(&findings.0);
     }
     jobs.close(exit)
 }
 
-/// Returns the command that restarts an execution with the same parameters.
-fn restart_of(execution: &Execution, place: &str) -> String {
-    let same = if execution.parameters.is_empty() { "" } else { " --same-params" };
-    format!("quayline job restart {}{same}{place}", execution.id)
-}
-
-fn told(jobs: &Jobs, console: &Console) {
+fn told(jobs: &Jobs, console: &Console) -> Result<(), Stop> {
     for execution in &jobs.recovered {
         console.paragraph(&format!(
-            "execution {} of {} is FAILED: the process that ran it ended; {} continues it",
+            "execution {} of {} is FAILED: the process that ran it ended; to continue: {}",
             execution.id,
             execution.job,
-            restart_of(execution, &jobs.place)
+            remedy::restart_of(&jobs.repository, execution, &jobs.place)?
         ));
     }
+    Ok(())
 }
 
 fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
@@ -488,6 +485,12 @@ fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
         let jobs = Jobs::open(&args.place)?;
         jobs.repository.request_stop(id).map_err(batch)?;
         console.line(&format!("execution {id} is asked to stop at its next checkpoint"));
+        if !jobs.repository.is_attended(id).map_err(batch)? {
+            console.paragraph(&format!(
+                "the process that runs execution {id} is not connected to the database; if the database was restarted and the process has \
+                 ended, the execution is FAILED {OWNER_GRACE_SECONDS} seconds after the process's last sign of life, and can be restarted"
+            ));
+        }
         return jobs.close(Exit::Done);
     }
     // Only the process that runs executions has the store open.

@@ -98,6 +98,7 @@ fn jobs_of_a_shared_repository() {
     assert!(world.run(&job(&["list", "-n", "1"]).join(" ")).out().contains("COMPLETED"));
     stopped_from_elsewhere(&world, &server, &job);
     a_full_disk(&world, &url);
+    a_database_that_is_restarted(&world, &server, &job);
     let bare = world.run("job list --repository mysql://somewhere");
     assert_eq!(bare.code, Some(2));
     assert!(bare.err().contains("write postgresql://USER@HOST:PORT/DATABASE"), "{}", bare.err());
@@ -208,6 +209,35 @@ fn stopped_from_elsewhere(world: &World, server: &OwnServer, job: &dyn Fn(&[&str
         assert_eq!(status.code(), Some(0));
     }
     assert_eq!(number(server, "SELECT count(*) FROM load"), ROWS as i64);
+}
+
+/// The process of an execution is gone, but after a restart of the database it counts as alive for a minute: `stop` said that it stops, and
+/// `restart` said to stop it.
+fn a_database_that_is_restarted(world: &World, server: &OwnServer, job: &dyn Fn(&[&str]) -> Vec<String>) {
+    Connection::open(&server.endpoint()).and_then(|mut c| c.script("TRUNCATE load")).expect("the table is there");
+    let mut child = world.command(job(&["start", "job.xml"]));
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    while number(server, "SELECT count(*) FROM load") == 0 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let listed = world.run(&job(&["list", "-n", "1", "--json"]).join(" "));
+    let last =
+        listed.out().split("\"jobExecutionId\":").nth(1).and_then(|rest| rest.split(',').next()).map(str::to_owned);
+    let last = last.expect("an execution");
+    server.stop();
+    child.kill().expect("it is killed");
+    child.wait().expect("it is gone");
+    server.run().expect("it starts again");
+    let stopped = world.run(&job(&["stop", &last]).join(" "));
+    stopped.code(0);
+    let said = stopped.err().replace('\n', " ");
+    assert!(said.contains("is not connected to the database") && said.contains("60 seconds"), "{said}");
+    let restarted = world.run(&job(&["restart", &last]).join(" "));
+    let said = restarted.code(2).err().replace('\n', " ");
+    assert!(said.contains("JOB-023") && said.contains("free 60 seconds after"), "{said}");
+    let script = "UPDATE quayline_jobs.owner SET until = now() - interval '1 second'";
+    Connection::open(&server.endpoint()).and_then(|mut c| c.script(script)).expect("the row is there");
+    world.run(&job(&["restart", &last]).join(" ")).code(0);
 }
 
 /// The disk of a writer is full: the step fails with the file's name, and a restart with free space produces the file of an undisturbed run.

@@ -139,6 +139,44 @@ fn the_printed_restart_keeps_the_parameters() {
     );
 }
 
+/// The second execution had no parameters, so `--same-params` kept none, and the printed command failed for ever.
+#[test]
+fn a_restart_without_parameters_names_those_of_the_first_execution() {
+    let world = world();
+    world.write("job.xml", job().replace("in.txt", "#{jobParameters['day']}?:in.txt;").replace("out.txt", "o.txt"));
+    world.write("in.txt", "default\n");
+    world.run("job start job.xml -p day=monday.txt -p other=secret").code(1);
+    std::fs::remove_file(world.path("in.txt")).expect("it is there");
+    let restarted = world.run("job restart 1");
+    restarted.code(1);
+    assert!(restarted.err().contains("execution 1 had `day`, `other`, and this one does not"), "{}", restarted.err());
+    let remedy =
+        "to continue: quayline job restart 2 -p day=… -p other=…, with the values of execution 1: quayline job show 1";
+    assert!(restarted.err().contains(remedy), "{}", restarted.err());
+    let again = world.run("job restart 2 --same-params -p other=1");
+    again.code(1);
+    assert!(again.err().contains("execution 1, the first of this instance, had `day`"), "{}", again.err());
+    assert!(again.err().contains("execution 1 had other values of `other`"), "{}", again.err());
+    assert!(again.err().contains("job restart 3 --same-params -p day=… -p other=…,"), "{}", again.err());
+    assert!(!again.err().contains("secret"), "names only: {}", again.err());
+    world.write("monday.txt", "one\n");
+    world.run("job restart 3 -p day=monday.txt -p other=secret").code(0);
+    assert_eq!(world.read("o.txt"), b"one\n");
+}
+
+/// The job was COMPLETED, and exit code 2 made a scheduler start it again; a closed pipe turned FAILED into 0.
+#[test]
+fn the_exit_code_is_that_of_the_job_if_printing_fails() {
+    let world = world();
+    let full = world.shell("\"$Q\" job start job.xml > /dev/full");
+    assert!(full.code(0).err().contains("warning[CLI-001]"), "{}", full.err());
+    assert_eq!(world.read("out.txt"), world.read("in.txt"));
+    std::fs::remove_file(world.path("in.txt")).expect("it is there");
+    let full = world.shell("\"$Q\" job start job.xml > /dev/full");
+    assert!(full.code(1).err().contains("warning[CLI-001]"), "{}", full.err());
+    assert!(full.err().contains("to continue: quayline job restart"), "{}", full.err());
+}
+
 #[test]
 fn a_reject_of_a_writer_names_its_line_and_a_check_names_wrong_properties() {
     let world = World::with([("in.txt", b"0001ADA\n0002GRACE\n0001TWICE\n0003JEAN\n".as_slice())]);
