@@ -123,10 +123,15 @@ fn a_hierarchy_with_wrong_numbers_warns_of_the_lost_order() {
     assert_eq!(told, ["INF-004", "INF-005"]);
 }
 
+/// Returns a capital letter by its number from 0.
+fn letter(number: usize) -> char {
+    char::from(b'A' + u8::try_from(number).expect("a letter"))
+}
+
 /// A guide that does not show the structure was written without a finding.
 #[test]
 fn a_guide_without_structure_warns_and_keeps_the_order() {
-    let tag = |i: usize| format!("A{}{}", char::from(b'A' + (i / 26) as u8), char::from(b'A' + (i % 26) as u8));
+    let tag = |i: usize| format!("A{}{}", letter(i / 26), letter(i % 26));
     let body: String = (0..300).map(|i| format!("{}*{i}~REF*{i}~", tag(i))).collect();
     let sample = x12(&body);
     let guessed = guess(&[&sample]);
@@ -162,19 +167,17 @@ fn samples_take_linear_time() {
         x12(&body)
     };
     let tags = |count: usize| {
-        let tag = |i: usize| {
-            [25 - i / 676 % 26, i / 26 % 26, i % 26]
-                .map(|letter| char::from(b'A' + letter as u8))
-                .iter()
-                .collect::<String>()
-        };
+        let tag = |i: usize| [25 - i / 676 % 26, i / 26 % 26, i % 26].map(letter).iter().collect::<String>();
         let body: String = (0..count).map(|i| format!("{}*1~", tag(i))).collect();
         x12(&body)
     };
-    let shapes: [(&str, &dyn Fn(usize) -> String, usize); 3] =
-        [("alternating", &alternating, 1_000), ("levels", &levels, 2_000), ("tags", &tags, 250)];
-    for (name, sample, few) in shapes {
-        let (some, many) = (cost(&sample(few)), cost(&sample(4 * few)));
+    let shapes = [
+        ("alternating", 1_000, [alternating(1_000), alternating(4_000)]),
+        ("levels", 2_000, [levels(2_000), levels(8_000)]),
+        ("tags", 250, [tags(250), tags(1_000)]),
+    ];
+    for (name, few, [sample, larger]) in shapes {
+        let (some, many) = (cost(&sample), cost(&larger));
         let most = some * 8 + std::time::Duration::from_millis(200);
         assert!(many < most, "{name}: {few} {some:?}, four times as many {many:?}");
     }
