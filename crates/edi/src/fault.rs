@@ -483,7 +483,7 @@ pub enum EdiError {
         /// Name of the character set.
         charset: &'static str,
     },
-    /// `EDI-028`: a release character before a character that is no service character.
+    /// `EDI-028`: a release character before a character that is not a service character.
     #[error(
         "a release character precedes a character that needs none; it is left out, here and later in this interchange"
     )]

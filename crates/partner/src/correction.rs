@@ -6,7 +6,7 @@ use crate::codes;
 use crate::details::Details;
 use crate::entry::{Entry, State};
 
-/// Refuses a document that is no correction of an entry. `partner` is the file that has its sender.
+/// Refuses a document that does not correct an entry. `partner` is the file that has the document's sender.
 pub(crate) fn refuse_other(old: &Entry, new: &Details, partner: Option<&str>) -> Result<(), Findings> {
     let Some(what) = other_document(old, new, partner) else { return Ok(()) };
     let message = format!("entry {} cannot be replaced by {what}", old.id);
@@ -15,7 +15,7 @@ pub(crate) fn refuse_other(old: &Entry, new: &Details, partner: Option<&str>) ->
     Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into())
 }
 
-/// Describes why a document is no correction of an entry; `None` if it may be one.
+/// Describes why a document does not correct an entry; `None` if it may be one.
 ///
 /// A correction may change what made the document unprocessable: an unknown sender, or the type of a rejected document.
 fn other_document(old: &Entry, new: &Details, partner: Option<&str>) -> Option<String> {

@@ -87,7 +87,7 @@ const PATHS: OperatorPaths = OperatorPaths {
 fn refusals((path, method, ..): &Operation) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![("400", "The request is wrong"), ("503", "The store cannot be used")];
     if path.contains('{') {
-        all.push(("404", "There is no such queue"));
+        all.push(("404", "The store has no queue with this name"));
     }
     if matches!(*method, "put" | "patch" | "delete") {
         all.push(("409", "The queue exists, is in use, has messages, or cannot have this definition"));

@@ -39,7 +39,7 @@ fn refusals((path, method, ..): &Operation) -> Vec<(&'static str, &'static str)>
     let mut all = vec![("400", "The request is wrong"), ("503", "The store cannot be used")];
     match (path.contains('{'), *method) {
         (true, "put") => all.push(("409", "The file exists")),
-        (true, _) => all.push(("404", "There is no such file")),
+        (true, _) => all.push(("404", "The store has no file with this name")),
         _ => {}
     }
     all

@@ -21,7 +21,7 @@ fn are_proofs() -> bool {
     std::env::var_os("QUAYLINE_PROOFS").is_some_and(|value| value == "1")
 }
 
-/// Returns the duration of a load. Without a verdict, a test runs a quarter of it.
+/// Returns how long a load runs. A test without a verdict runs a quarter of that time.
 fn time(ms: u64) -> Duration {
     Duration::from_millis(if are_proofs() { ms } else { ms / 4 })
 }

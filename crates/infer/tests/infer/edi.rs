@@ -114,7 +114,7 @@ fn a_hierarchy_keeps_the_order_of_its_segments() {
     assert_eq!((codes, written), (vec![], segments(sample.as_bytes())), "{}", guessed.text());
 }
 
-/// HL04 says that there are no lower levels, and there are: HL as a loop would be invalid. As a segment it loses its place, which a warning says.
+/// HL04 denies the lower levels that follow, so HL as a loop would be invalid. As a segment it loses its place, which a warning says.
 #[test]
 fn a_hierarchy_with_wrong_numbers_warns_of_the_lost_order() {
     let sample =
