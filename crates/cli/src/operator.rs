@@ -1,6 +1,6 @@
 //! Requests of commands to the listener for operators of a server.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -23,10 +23,15 @@ impl Operator {
     /// Sends a request and returns its JSON answer. An answer with another status than 2xx becomes its findings.
     pub(crate) fn ask(self, method: &str, path: &str, body: &str) -> Result<Value, Stop> {
         let (status, text) = asked(self.0, method, path, body)?;
-        let answer: Value = serde_json::from_str(&text).unwrap_or_default();
+        let answer = serde_json::from_str::<Value>(&text);
         if (200..300).contains(&status) {
-            return Ok(answer);
+            return Ok(answer.map_err(|_| {
+                let what = format!("the answer of {} is incomplete, or is not that of an admin listener", self.0);
+                Finding::error(CLI_INPUT, Fault::Environment, what)
+                    .hint("the server may have done the work: look at the queue before you repeat the command")
+            })?);
         }
+        let answer = answer.unwrap_or_default();
         let findings = findings_of(&answer);
         if !findings.is_empty() {
             return Err(Findings(findings).into());
@@ -56,9 +61,15 @@ pub(crate) fn asked(address: SocketAddr, method: &str, path: &str, body: &str) -
         body.len()
     );
     Ok(request(address, &(head + body)).map_err(|error| {
+        let hint = match error.kind() {
+            // The request may have arrived.
+            ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {
+                "the server may have done the work: look at its state before you repeat the command"
+            }
+            _ => "start the server with `quayline serve`",
+        };
         let why = quayline_core::system_error_text(&error);
-        Finding::error(CLI_INPUT, Fault::Environment, format!("{address} does not answer: {why}"))
-            .hint("start the server with `quayline serve`")
+        Finding::error(CLI_INPUT, Fault::Environment, format!("{address} does not answer: {why}")).hint(hint)
     })?)
 }
 

@@ -140,7 +140,8 @@ pub(super) fn defined(args: &DefineQueueArgs) -> QueueChange {
             ..kind
         })
     } else {
-        kind
+        // An alias or a topic with limits is refused, not defined without them.
+        args.marks.of(QueueChange { backout_queue: args.backout_queue.clone(), ..kind })
     }
 }
 

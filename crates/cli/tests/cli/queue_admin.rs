@@ -66,6 +66,8 @@ fn commands_on_queues_work_while_a_server_has_the_store() {
     assert_eq!(put("fits"), "201");
     let nothing = run("queue alter ORDERS").code(2).err();
     assert!(nothing.contains("names nothing to change"), "{nothing}");
+    let marks = run("queue define DEEP --alias ORDERS --depth-high 5").code(2).err();
+    assert!(marks.contains("no limits of its own"), "{marks}");
     let limits = run("queue alter IN --depth-max 5").code(2).err();
     assert!(limits.contains("no limits of its own"), "{limits}");
     assert_eq!(run("queue move ORDERS DEAD.LETTER -n 1").code(0).err(), "1 message moved\n");
@@ -174,4 +176,22 @@ fn record_files_are_defined_while_a_server_has_the_store() {
     assert!(wrong.contains("STO-024") && wrong.contains("beyond a record of 4 bytes"), "{wrong}");
     assert_eq!(serving.stop(), Some(0));
     assert_eq!(world.run("file facts --store data").code(0).out(), world.run("file facts --store own").code(0).out());
+}
+
+/// A connection that ends in the middle of an answer is a finding, not an empty answer.
+#[test]
+fn an_incomplete_answer_is_a_finding() {
+    use std::io::{Read as _, Write as _};
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let answers = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let mut head = [0; 1_024];
+        assert!(stream.read(&mut head).expect("a request") > 0);
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n{\"dropped\": 1").expect("a part");
+    });
+    let cut = world.run(&format!("queue purge Q --admin {address}")).code(2).err();
+    answers.join().expect("it ends");
+    assert!(cut.contains("is incomplete") && cut.contains("before you repeat"), "{cut}");
 }
