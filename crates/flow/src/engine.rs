@@ -472,16 +472,16 @@ impl FilesLeft {
     }
 
     /// Ends the wait of nodes whose folders have no file left.
-    fn ended(&self, left: &[LeftFiles]) {
+    fn ended(&self, left: &BTreeMap<PathBuf, u64>) {
         let mut waiting = self.waiting.lock();
-        let is_left = |folder: &PathBuf| left.iter().any(|left| left.folder == *folder);
-        let (still, ended) = std::mem::take(&mut *waiting).into_iter().partition(|(_, folder)| is_left(folder));
+        let is_left = |(_, folder): &(Owner, PathBuf)| left.contains_key(folder);
+        let (still, ended) = std::mem::take(&mut *waiting).into_iter().partition(is_left);
         *waiting = still;
         let ended: BTreeSet<(Owner, PathBuf)> = ended;
-        for (owner, _) in ended {
-            if !waiting.iter().any(|(still, _)| *still == owner) {
-                self.with_node(&owner, NodeStats::continues);
-            }
+        let still: BTreeSet<&Owner> = waiting.iter().map(|(owner, _)| owner).collect();
+        let ended: BTreeSet<&Owner> = ended.iter().map(|(owner, _)| owner).collect();
+        for owner in ended.difference(&still) {
+            self.with_node(owner, NodeStats::continues);
         }
     }
 

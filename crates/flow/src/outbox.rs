@@ -164,8 +164,8 @@ fn has_other_content(path: &Path, content: &[u8]) -> bool {
 pub(crate) enum Attempted<'a> {
     /// A file cannot be written, and this number of others waits for the same folder.
     Left(&'a Unwritten, u64),
-    /// The attempt ended, and these files are left.
-    Ended(&'a [LeftFiles]),
+    /// The attempt ended, and these folders have files left, with their numbers.
+    Ended(&'a BTreeMap<PathBuf, u64>),
 }
 
 /// Receives the results of attempts to write files.
@@ -224,7 +224,8 @@ impl Writer {
             loop {
                 wishes.0.0.lock().is_wanted = false;
                 let round = round(&store, &report);
-                *keeps.lock() = round.left;
+                let left = round.left.into_iter().map(|(folder, files)| LeftFiles { folder, files });
+                *keeps.lock() = left.collect();
                 let ends = if round.is_complete {
                     pause = PAUSE.0;
                     wishes.wait(true, looks) || wishes.wait(false, Some(pause))
@@ -262,7 +263,8 @@ impl Drop for Writer {
 /// Outcome of an attempt to write all files that are left.
 #[derive(Default)]
 struct Round {
-    left: Vec<LeftFiles>,
+    /// Number of files by folder.
+    left: BTreeMap<PathBuf, u64>,
     /// False if another attempt is necessary.
     is_complete: bool,
 }
@@ -270,7 +272,7 @@ struct Round {
 /// Writes every file that is left. A folder where nothing can be written is tried once.
 fn round(store: &Store, report: &Report) -> Round {
     let mut folders: BTreeMap<PathBuf, (Unwritten, u64)> = BTreeMap::new();
-    let mut round = Round { left: Vec::new(), is_complete: true };
+    let mut round = Round { left: BTreeMap::new(), is_complete: true };
     let mut next = Some(Bound::Included(PREFIX.as_bytes().to_vec()));
     while let Some(bound) = next {
         let found = store.begin().and_then(|unit| keys_from(&unit, PREFIX, &bound));
@@ -322,10 +324,7 @@ impl Round {
     /// Counts a file, and the others that wait for its folder.
     fn leaves(&mut self, unwritten: &Unwritten, more: u64, folder: &Path) {
         let folder = unwritten.folder.as_deref().unwrap_or(folder);
-        match self.left.iter_mut().find(|left| left.folder == folder) {
-            Some(left) => left.files += 1 + more,
-            None => self.left.push(LeftFiles { folder: folder.to_owned(), files: 1 + more }),
-        }
+        *self.left.entry(folder.to_owned()).or_default() += 1 + more;
     }
 }
 
