@@ -65,6 +65,8 @@ impl EdiError {
             EdiError::TooManyElements { .. } => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("16"), ..none }
             }
+            // 023: improper (premature) end of file; 13: missing.
+            EdiError::HeaderInside { .. } => ta1("023", "13"),
             // 023 improper (premature) end of file; the transaction has no trailer.
             EdiError::Unterminated | EdiError::BinaryCut { .. } => AcknowledgmentCodes {
                 interchange_note: Some("023"),

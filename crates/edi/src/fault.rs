@@ -489,10 +489,14 @@ pub enum EdiError {
     )]
     NeedlessRelease,
     /// `EDI-022`: no terminator between a trailer and the next interchange.
-    #[error(
-        "the segment terminator before {tag} is missing: the header of another interchange follows the trailer on a new line"
-    )]
+    #[error("the segment terminator before {tag} is missing: the header of another interchange follows the trailer")]
     TrailerMerged {
+        /// Tag of the header.
+        tag: Box<str>,
+    },
+    /// `EDI-029`: the header of another interchange inside a segment.
+    #[error("the interchange is cut off inside this segment: the header of another interchange ({tag}) begins in it")]
+    HeaderInside {
         /// Tag of the header.
         tag: Box<str>,
     },
@@ -525,6 +529,7 @@ impl EdiError {
             EdiError::ControlZeros { .. } => "EDI-025",
             EdiError::Encoding { .. } => "EDI-027",
             EdiError::NeedlessRelease => "EDI-028",
+            EdiError::HeaderInside { .. } => "EDI-029",
             EdiError::BreakBehind => "EDI-014",
             EdiError::BinaryLength => "EDI-015",
             EdiError::BinaryTooLong { .. } => "EDI-016",
@@ -610,6 +615,7 @@ impl EdiError {
             EdiError::Unterminated
             | EdiError::TerminatorMissing { .. }
             | EdiError::TrailerMerged { .. }
+            | EdiError::HeaderInside { .. }
             | EdiError::Tag { .. }
             | EdiError::Empty
             | EdiError::NoElements => Some("X12.6 and ISO 9735-1, segments"),
@@ -714,6 +720,9 @@ impl EdiError {
             }
             EdiError::TerminatorMissing { tag } | EdiError::TrailerMerged { tag } => {
                 return Some(format!("write the terminator before {tag}; the check continues as if it were there"));
+            }
+            EdiError::HeaderInside { .. } => {
+                "send the rest of the first interchange again; the second is read as one of its own"
             }
             EdiError::Tag { .. } => {
                 "write tags in capital letters, or look for a stray or missing segment terminator just before"

@@ -15,8 +15,8 @@
 //! below the elements of a window, which sends every segment the careful way.
 //!
 //! * `plain` is correct only below the limit of the index, which `other` sets: data segments of an open interchange, without code
-//!   extension, in a window that has no more elements than one segment may have, and before the first mark (a release character or
-//!   line break).
+//!   extension, in a window that has no more elements than one segment may have and no segment longer than `WINDOW`, and before the
+//!   first mark (a release character or line break).
 //! * No segment of the index is too long, because a window has at most `segment_bytes_max + 1` bytes, the terminator included. Only a
 //!   scan that finds no terminator has to check the limit.
 //! * `OF_NOTE` may send a harmless segment the careful way, never the other way round. A tag that needs more checks belongs in its
@@ -43,6 +43,7 @@
 mod between;
 mod binary;
 mod extended;
+mod merged;
 mod package;
 mod scan;
 mod special;
@@ -311,6 +312,7 @@ impl SegmentSplitter {
             base: 0,
             text: input,
             window: WINDOW_FIRST,
+            scanned: 0,
             next: 0,
             settled: 0,
             next_mark: 0,
@@ -380,6 +382,8 @@ pub struct Pass<'s> {
     /// The input from there.
     text: &'s [u8],
     window: usize,
+    /// Bytes of the window that the index has.
+    scanned: usize,
     /// Number in the index of the segment after the current one.
     next: u32,
     /// Value of `next` when `found`, `at` and the splitter's `segment` were set; [`Pass::plain`] does not update them.
@@ -647,7 +651,8 @@ impl Pass<'_> {
         let Some(SegmentSpan { start, ends, .. }) = self.splitter.index.segment_below_limit(number) else {
             return false;
         };
-        if !is_data(self.text, start, &ends, self.splitter.delimiters.standard) {
+        let standard = self.splitter.delimiters.standard;
+        if !is_data(self.text, start, &ends, standard) || merged::may_hold_header(self.text, &ends, standard) {
             return false;
         }
         self.next = number + 1;
@@ -665,6 +670,7 @@ impl Pass<'_> {
         if self.splitter.mode == Mode::Inside
             && !self.splitter.extended.is_on()
             && index.ends().len() <= self.splitter.elements_max
+            && self.scanned <= WINDOW
         {
             let plain =
                 index.marks().get(self.next_mark as usize).map_or(u32::MAX, |mark| index.segments_before(*mark));
@@ -709,6 +715,9 @@ impl Pass<'_> {
         let (begin, marks) = (self.base + start as usize, (mark, self.next_mark));
         self.found = Found { begin, number, start, own: Own::default(), marks };
         self.splitter.segment += 1;
+        if let Some(header) = self.header_inside() {
+            return Some(self.cut_segment(header));
+        }
         Some(if self.is_released_data() { Verdict::Step(Step::Segment) } else { self.special() })
     }
 
@@ -739,14 +748,18 @@ impl Pass<'_> {
 
     /// Returns true if an interchange begins at a byte of the input, so that the preceding one has no trailer. The caller then moves there.
     fn begins(&mut self, begin: usize) -> bool {
-        let text = &self.input[begin..];
-        let header = matches!(text.first_chunk::<3>(), Some(b"ISA" | b"UNA" | b"UNB"))
-            && text.get(3).is_some_and(|byte| !byte.is_ascii_alphanumeric());
+        let header = is_header(&self.input[begin..]);
         if header {
             self.splitter.mode = Mode::Between;
         }
         header
     }
+}
+
+/// Returns true if a text begins with the tag of an interchange's header.
+fn is_header(text: &[u8]) -> bool {
+    matches!(text.first_chunk::<3>(), Some(b"ISA" | b"UNA" | b"UNB"))
+        && text.get(3).is_some_and(|byte| !byte.is_ascii_alphanumeric())
 }
 
 impl Drop for Pass<'_> {
@@ -805,12 +818,12 @@ fn is_data(text: &[u8], start: u32, ends: &[u32], standard: Standard) -> bool {
     };
     let (first, second) = (text[start], text[start + 1]);
     let bits = OF_NOTE.0[usize::from(first)] & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)];
-    match (tag_end as usize).wrapping_sub(start) {
-        3 => bits == 0,
-        // The third byte is the separator.
-        2 => bits & !BAD_THIRD == 0 && standard == Standard::X12,
-        _ => false,
-    }
+    // Arithmetic, because the length of a tag changes too often for branches: in X12 a tag has two or three bytes, in EDIFACT three.
+    let tag_len = (tag_end as usize).wrapping_sub(start);
+    let shorter = usize::from(standard == Standard::X12);
+    // After a tag of two bytes, the third is the separator.
+    let third_counts = if tag_len == 2 { !BAD_THIRD } else { u8::MAX };
+    bits & third_counts == 0 && tag_len.wrapping_sub(3 - shorter) <= shorter
 }
 
 /// The third byte of a segment is neither a capital letter nor a digit.

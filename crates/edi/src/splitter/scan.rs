@@ -44,6 +44,7 @@ impl Pass<'_> {
             if self.splitter.index.segments() > 0 {
                 self.splitter.printable = scan::is_printable_but_breaks(&rest[..window]);
                 self.next_mark = 0;
+                self.scanned = window;
                 self.window = if self.window < WINDOW { self.window * 4 } else { WINDOW };
                 return self.first_segment();
             }
@@ -69,7 +70,19 @@ impl Pass<'_> {
                 return verdict;
             }
         }
-        if rest.len() >= most {
+        // A segment without a terminator may have swallowed the next interchange.
+        let is_long = rest.len() >= most;
+        if is_long || self.end == EndOfInput::Yes {
+            let at = self.at;
+            self.found = Found { begin, ..Found::default() };
+            self.at += rest.len().min(most);
+            if let Some(header) = self.header_inside() {
+                self.splitter.segment += 1;
+                return self.cut_segment(header);
+            }
+            self.at = at;
+        }
+        if is_long {
             return self.too_long(begin);
         }
         if self.end == EndOfInput::No {

@@ -42,6 +42,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
         (EdiError::SegmentTooLong { limit: 1 }, "segment too long"),
         (EdiError::TooManyElements { limit: 1 }, "more elements than the limit"),
         (EdiError::Unterminated, "file ends inside a segment"),
+        (EdiError::HeaderInside { tag: "".into() }, "interchange cut off inside a segment, another follows"),
         (EdiError::LineBreakInside, "line break in a segment"),
         (EdiError::Nesting, "explicit nesting"),
         (EdiError::BreakBehind, "white space after a terminator"),

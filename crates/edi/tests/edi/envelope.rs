@@ -754,3 +754,57 @@ fn an_interchange_after_a_trailer_without_terminator_is_read() {
         }
     }
 }
+
+/// Regression: an interchange that is cut off inside a segment took in the whole next interchange, whose number was in no finding.
+#[test]
+fn an_interchange_after_one_that_is_cut_off_is_read() {
+    const X12: &str = "ISA*00*          *00*          *ZZ*SUPPLIER       *ZZ*UNITED         *260401*1200*^*00501*000000001*0*T*:~\
+                       GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~N1*BY*UNITED~REF*IA*7~SE*4*0001~GE*1*1~IEA*1*000000001~";
+    const OTHER: &str = "ISA|00|          |00|          |ZZ|S              |ZZ|R              |260401|1200|^|00501|000000002|0|T|>\n\
+                         GS|PO|S|R|20260401|1200|1|X|005010\nST|850|0001\nSE|2|0001\nGE|1|1\nIEA|1|000000002\n";
+    const EDIFACT: &str = "UNB+UNOC:3+S:14+R:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'RFF+ON:1?''NAD+BY+1::9++UNITED+++++INUNB'UNT+4+1'UNZ+1+7'";
+    let second = X12.replace("000000001", "000000002");
+    let una = format!("UNA:+.? '\n{}", EDIFACT.replace("+7'", "+8'"));
+    let bare = EDIFACT.replace("+7'", "+8'");
+    let numbered =
+        [(&second[..], "ISA 000000002 {"), (OTHER, "ISA 000000002 {"), (&una, "UNB 8 {"), (&bare, "UNB 8 {")];
+    for first in [X12, EDIFACT] {
+        // The header has all characters that identify it.
+        for cut in if first == X12 { 106 } else { 36 }..first.len() {
+            for (second, number) in numbered {
+                for between in ["", "\n"] {
+                    let text = format!("{}{between}{second}", &first[..cut]);
+                    let found = trace(text.as_bytes(), []);
+                    assert!(found.contains(number), "{text}\n{found}");
+                    assert!(found.contains("error EDI-"), "{text}\n{found}");
+                }
+            }
+        }
+    }
+    let cut = X12.find("IA*7").expect("REF") + 4;
+    let text = format!("{}{second}", &X12[..cut]);
+    let found = trace(text.as_bytes(), []);
+    for step in [1, 7, 64] {
+        assert_eq!(trace(text.as_bytes(), (step..text.len()).step_by(step)), found);
+    }
+    let faults: Vec<&str> = found.lines().map(str::trim).filter(|line| line.starts_with("error")).collect();
+    expect![[r#"
+        error EDI-029 at 166 (interchange 1, group 1, transaction 1, segment 3): the interchange is cut off inside this segment: the header of another interchange (ISA) begins in it; TA1=023 CONTRL=13
+        error EDI-030 at 174 (interchange 1, group 1, transaction 1): SE is missing: the transaction set is not closed; AK5=2 CONTRL=13"#]].assert_eq(&faults.join("\n"));
+}
+
+/// The search for such a header is linear.
+#[test]
+fn searches_for_a_header_are_linear() {
+    let time = |kib: usize| {
+        let element = "UNA IUNB+ISA*UNA      UNAUNAUNA";
+        let text = format!("UNB+UNOC:3+S+R+260401:1200+7'FTX+{}", element.repeat(kib * 1024 / element.len()));
+        let start = std::time::Instant::now();
+        let found = trace(text.as_bytes(), []);
+        assert!(found.contains("EDI-012"), "{}", &found[..found.len().min(400)]);
+        start.elapsed()
+    };
+    let least = |kib: usize| (0..5).map(|_| time(kib)).min().expect("five runs");
+    let (small, large) = (least(60), least(960));
+    assert!(large < small * 40, "16 times as many bytes took {large:?} instead of {small:?}");
+}

@@ -1,0 +1,119 @@
+//! Segments that contain the header of another interchange, because the interchange before it was cut off.
+//!
+//! A transfer that breaks off and files that are put together afterwards leave a segment without its end: `REF*DP*0ISA*00*…~`. Without this
+//! module, that segment would contain the header, and the second interchange would be part of the first. Quayline ends the segment before a
+//! header that cannot be part of a text ([`start::sure`]).
+//!
+//! To search each segment would cost more than to split it. These are searched:
+//! * segments with at least as many elements as a header has, after those of the segment that was cut off;
+//! * segments with a line break;
+//! * segments longer than [`WINDOW`], and those that have no terminator: the second interchange may have other delimiters.
+//!
+//! Binary data and text with code extension are not searched.
+
+use quayline_charset::Ends;
+
+use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, WINDOW, is_header, u32_of};
+use crate::delimiters::Standard;
+use crate::fault::EdiError;
+use crate::start;
+
+/// Number of elements of ISA without its tag, which is part of the element that was cut off.
+const ISA_ELEMENTS: usize = 16;
+/// Number of mandatory elements of UNB without its tag.
+const UNB_ELEMENTS: usize = 5;
+
+/// Returns true if a segment with a valid tag may contain a header after its first element. This is on the hot path.
+#[inline(always)]
+pub(super) fn may_hold_header(text: &[u8], ends: &Ends<'_>, standard: Standard) -> bool {
+    match standard {
+        Standard::X12 => ends.len() >= 2 + ISA_ELEMENTS,
+        Standard::Edifact => ends.len() >= 2 + UNB_ELEMENTS && has_unb(text, ends),
+    }
+}
+
+/// Returns true if an element that UNB's elements may follow ends with its tag.
+#[inline(never)]
+fn has_unb(text: &[u8], ends: &Ends<'_>) -> bool {
+    let candidates = &ends[..ends.len() - UNB_ELEMENTS];
+    candidates.iter().any(|end| text[..*end as usize].ends_with(b"UNB"))
+}
+
+impl Pass<'_> {
+    /// Returns the place in the input of the first header inside the segment that was found last, which ends before `self.at`.
+    #[inline]
+    pub(super) fn header_inside(&self) -> Option<usize> {
+        if self.is_searched() { self.search_header() } else { None }
+    }
+
+    /// Returns true if the segment that was found last is one of those that are searched for a header.
+    fn is_searched(&self) -> bool {
+        let splitter = &*self.splitter;
+        let Found { begin, number, marks, .. } = self.found;
+        if splitter.extended.is_on() {
+            return false;
+        }
+        let standard = splitter.delimiters.standard;
+        let text = &self.input[begin..self.at];
+        let is_binary = standard == Standard::X12 && (text.starts_with(b"BIN") || text.starts_with(b"BDS"));
+        let is_isa = standard == Standard::X12 && splitter.mode == Mode::Header;
+        // A header at the beginning of a segment begins an interchange, even if it is unusable.
+        let begins = splitter.mode == Mode::Inside && is_header(text);
+        if is_binary || is_isa || begins {
+            return false;
+        }
+        let Some(span) = splitter.index.segment(number) else {
+            // The segment has no terminator.
+            return true;
+        };
+        let elements = match standard {
+            Standard::X12 => 1 + ISA_ELEMENTS,
+            Standard::Edifact => 1 + UNB_ELEMENTS,
+        };
+        let marks = &splitter.index.marks()[marks.0 as usize..marks.1 as usize];
+        span.ends.len() >= elements
+            || text.len() > WINDOW
+            || marks.iter().any(|at| matches!(self.text[*at as usize], b'\r' | b'\n'))
+    }
+
+    #[cold]
+    fn search_header(&self) -> Option<usize> {
+        let text = &self.input[self.found.begin..self.at];
+        let candidates = memchr::memchr2_iter(b'I', b'U', text).filter(|at| *at > 0);
+        // The segment is complete, so its end is the end of what may be a header, for any division of the input.
+        let header = candidates.into_iter().find(|at| start::sure(&text[*at..], EndOfInput::Yes) == Some(true))?;
+        Some(self.found.begin + header)
+    }
+
+    /// Ends the segment that was found last before the header of another interchange at byte `header` of the input, and reports it.
+    #[cold]
+    pub(super) fn cut_segment(&mut self, header: usize) -> Verdict {
+        let begin = self.found.begin;
+        let lines = self.input[begin..header].trim_ascii_end();
+        // Spaces can be data; with a line break they are what separates the two.
+        let has_break = self.input[begin + lines.len()..header].iter().any(|byte| matches!(byte, b'\r' | b'\n'));
+        let part = if has_break { lines } else { &self.input[begin..header] };
+        let terminated = [part, &[self.splitter.delimiters.terminator]].concat();
+        self.splitter.index.scan(&self.splitter.delimiters.set(), &terminated);
+        (self.base, self.text) = (begin, &self.input[begin..]);
+        let marks = u32_of(self.splitter.index.marks().len());
+        self.next_mark = marks;
+        self.found = Found { begin, marks: (0, marks), ..Found::default() };
+        self.forget_index();
+        self.at = header;
+        self.splitter.mode = Mode::Between;
+        let at = self.position();
+        let tag = self.input[header..header + 3].iter().map(|byte| char::from(*byte)).collect::<String>().into();
+        let is_whole = self.splitter.index.segments() > 0;
+        let is_trailer = is_whole && matches!(self.segment().tag(), b"IEA" | b"UNZ");
+        let error = if is_trailer { EdiError::TrailerMerged { tag } } else { EdiError::HeaderInside { tag } };
+        self.splitter.fault(error, at);
+        if is_whole {
+            Verdict::Step(Step::Segment)
+        } else {
+            // The part before the header ends with a release character.
+            self.splitter.segment -= 1;
+            Verdict::Again
+        }
+    }
+}
