@@ -16,3 +16,4 @@ pub(crate) const NOT_SPLIT: Code = Code("CNV-014");
 pub(crate) const NOT_A_FILE: Code = Code("CNV-015");
 pub(crate) const NO_CHECKPOINT: Code = Code("CNV-037");
 pub(crate) const EARLIER_FILES: Code = Code("CNV-043");
+pub(crate) const CHANGED_SOURCE: Code = Code("CNV-044");

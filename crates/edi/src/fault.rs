@@ -722,7 +722,7 @@ impl EdiError {
                 return Some(format!("write the terminator before {tag}; the check continues as if it were there"));
             }
             EdiError::HeaderInside { .. } => {
-                "send the rest of the first interchange again; the second is read as one of its own"
+                "send the first interchange again whole; Quayline reads the second as usual"
             }
             EdiError::Tag { .. } => {
                 "write tags in capital letters, or look for a stray or missing segment terminator just before"

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use quayline_cobol::copybook::{CopyError, CopyLibrary, SourceText};
@@ -133,12 +133,28 @@ impl CopyLibrary for CopyMembers {
     }
 }
 
+/// Maximum length of a text that describes data. 64 MiB: the largest guides and schemas have some 10.
+const DEFINITION_BYTES_MAX: usize = 64 << 20;
+
+/// Reads a file that describes data, such as a copybook. Data that is named by mistake does not fill the memory.
+///
+/// # Errors
+/// The file system's, and a file longer than 64 MiB.
+pub fn read_definition(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(DEFINITION_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > DEFINITION_BYTES_MAX {
+        return Err(io::Error::other("it has more than 64 MiB, so it is data and not a description of data"));
+    }
+    Ok(bytes)
+}
+
 /// Reads COBOL source: UTF-8, or Latin-1 where it is not UTF-8.
 ///
 /// # Errors
-/// The file system's.
+/// Those of [`read_definition`].
 pub fn read_source(path: &Path) -> io::Result<String> {
-    let bytes = fs::read(path)?;
+    let bytes = read_definition(path)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().map(|b| char::from(*b)).collect()))
 }
 

@@ -45,7 +45,7 @@ pub mod xml {
 }
 
 pub use check::{CheckedFile, FileKind, check_files, expect_project, project_files};
-pub use copy_folders::{CopyFolders, CopyMember, CopyMembers, read_source};
+pub use copy_folders::{CopyFolders, CopyMember, CopyMembers, read_definition, read_source};
 pub use envelope_values::{EnvelopeValue, check_envelope};
 pub use flow::{
     FlowDraft, FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue,

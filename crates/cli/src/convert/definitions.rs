@@ -1,5 +1,6 @@
 //! Definitions of the records: copybook, interface file, code page, policies.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -393,7 +394,9 @@ fn charset(args: &ConvertArgs, records: bool) -> Result<Charset, Stop> {
 
 fn interface(args: &ConvertArgs) -> Result<(InterfaceFile, String), Stop> {
     let Some(path) = &args.interface else { return Ok((InterfaceFile::default(), String::new())) };
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let read = quayline_project::read_definition(path);
+    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(|_| io::Error::other("the file is not UTF-8")));
+    let text = text.map_err(|error| unreadable(path, &error))?;
     Ok((InterfaceFile::parse(&shown(path), &text)?, text))
 }
 

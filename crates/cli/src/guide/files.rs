@@ -1,6 +1,5 @@
 //! Guide files on disk.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -27,7 +26,8 @@ fn read_text(path: &Path) -> io::Result<String> {
         let text = BuiltInFiles.read(name, "").map(|found| found.text);
         return text.map_err(|_| io::Error::new(io::ErrorKind::NotFound, "no guide of this name comes with Quayline"));
     }
-    String::from_utf8(fs::read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+    String::from_utf8(quayline_project::read_definition(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
 /// Resolver for files in the same folder and built-in guides.

@@ -805,3 +805,18 @@ fn files_that_definitions_read_are_never_written() {
     }
     assert!(world.read("PART.cpy") == member.as_bytes());
 }
+
+/// Regression: data that was named as a copybook, an interface file or a guide was read whole before it was refused.
+#[test]
+fn data_in_the_place_of_a_description_does_not_fill_the_memory() {
+    let world = world();
+    for command in [
+        "convert items.dat -c /dev/zero -e cp037",
+        "convert items.dat -c items.cpy -e cp037 --interface /dev/zero",
+        "guide check /dev/zero",
+    ] {
+        let run = world.run(command);
+        assert!(run.err().contains("cannot be read: it has more than 64 MiB"), "{command}: {}", run.err());
+        assert_eq!(run.code, Some(2), "{command}");
+    }
+}

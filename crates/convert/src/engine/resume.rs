@@ -1,5 +1,7 @@
 //! Resuming from a checkpoint: checks that it belongs to this source and these settings, and that its files exist.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 
 use quayline_core::{ByteOffset, Checkpoint, Fault, Finding, Place, SourceDigest};
@@ -55,6 +57,18 @@ pub(crate) fn check(checkpoint: &Checkpoint, digest: SourceDigest, path: &Path) 
         ));
     }
     Ok(if checkpoint.decoder == DONE { Resume::Done } else { Resume::GoOn })
+}
+
+/// Returns a warning if the source was written after the checkpoint: the digest covers the ends of the source only.
+pub(crate) fn changed_since(source: &File, source_path: &Path, checkpoint: &Path) -> io::Result<Option<Finding>> {
+    let (source, checkpoint) = (source.metadata()?.modified()?, fs::metadata(checkpoint)?.modified()?);
+    Ok((source > checkpoint).then(|| {
+        let message = "the source was written after the run stopped, and Quayline compared only its length and ends";
+        let place = Place { file: Some(source_path.display().to_string().into()), ..Place::default() };
+        Finding::warning(codes::CHANGED_SOURCE, Fault::Caller, message)
+            .at(place)
+            .hint("if its content changed, run again without --resume")
+    }))
 }
 
 /// Returns the position of the source.

@@ -224,6 +224,8 @@ impl Run {
             Start::Resume => {
                 if let Some(checkpoint) = file.read()? {
                     self.done = resume::check(&checkpoint, digest, file.path())? == Resume::Done;
+                    let changed = resume::changed_since(&source, &self.source_path, file.path());
+                    self.warnings.extend(changed.map_err(ConvertError::io("read", file.path()))?);
                     self.from = resume::position(&checkpoint);
                     self.states = States::of(&checkpoint.state)?;
                     if matches!(self.conversion.source.format, SourceFormat::Edi(_)) && !self.done {

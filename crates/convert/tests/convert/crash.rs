@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::expect;
 use quayline_convert::{Advance, ConvertError, Progress, Rejects, Start, SyncHook, SyncPoint};
+use quayline_core::Severity;
 use quayline_project::csv::CsvStyle;
 use quayline_project::xml::XmlStyle;
 use quayline_project::{JsonWrite, SourceFormat, TargetFormat};
@@ -256,6 +257,31 @@ fn more_rejects_may_be_allowed_on_resume() {
     let (resumed, _) = run(&kit, Start::Resume, usize::MAX);
     assert_eq!(resumed.unwrap_or_else(|error| panic!("{error}")).tally.records_rejected, 45);
     assert!(kit.bytes("out") == whole);
+}
+
+/// The digest covers the ends of the source, so a change in between is a warning, by the time of the file.
+#[test]
+fn a_source_that_was_written_after_the_stop_is_a_warning() {
+    let kit = kit("fixed:14", jsonl(), 1);
+    run(&kit, Start::Anew, 12).0.expect_err("stopped");
+    let mut changed = kit.bytes("in.dat");
+    let middle = changed.len() / 2;
+    changed.swap(middle, middle + 14);
+    fs::write(kit.path("in.dat"), &changed).expect("written");
+    let report = run(&kit, Start::Resume, usize::MAX).0.unwrap_or_else(|error| panic!("{error}"));
+    // The others are about bad records of the source.
+    let warned = |report: &quayline_convert::Report| {
+        let of_source = report.findings.iter().filter(|finding| finding.code.to_string() == "CNV-044");
+        of_source.map(|finding| finding.severity).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(&report), [Severity::Warning]);
+    // A resumed run of an unchanged source is silent.
+    let whole =
+        run(&kit, Start::Anew, usize::MAX).0.map(|_| kit.bytes("out")).unwrap_or_else(|error| panic!("{error}"));
+    fs::remove_file(kit.path("out")).expect("removed");
+    run(&kit, Start::Anew, 12).0.expect_err("stopped");
+    let report = run(&kit, Start::Resume, usize::MAX).0.unwrap_or_else(|error| panic!("{error}"));
+    assert!(warned(&report).is_empty() && kit.bytes("out") == whole, "{:?}", report.findings);
 }
 
 #[test]

@@ -42,6 +42,9 @@ impl Lower<'_> {
         if SPECIAL.iter().any(|(special, _)| *special == name.text) {
             return self.special(name, arguments, span);
         }
+        if self.is_incomplete {
+            return None;
+        }
         let known: Vec<String> = names()
             .map(str::to_owned)
             .chain(self.functions.keys().cloned())

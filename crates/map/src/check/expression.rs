@@ -640,6 +640,9 @@ impl Lower<'_> {
             table.used = true;
             return Some(table.index);
         }
+        if self.is_incomplete {
+            return None;
+        }
         let near = near::nearest(&name.text, self.tables.keys().map(String::as_str));
         let hint = near::offer(&near).unwrap_or_else(|| format!("define it: table {} {{ \"a\" => \"b\" }}", name.text));
         self.error(codes::UNKNOWN_TABLE, name.span, format!("there is no table `{}`", name.text)).hint = Some(hint);

@@ -374,6 +374,8 @@ pub(crate) struct Lower<'a> {
     pub(crate) untyped: Option<Span>,
     /// True in a function that is never called, whose operands have no type.
     pub(crate) is_uncalled: bool,
+    /// True if an included map cannot be read or has errors: it may have what the map lacks, so its absence is not reported.
+    pub(crate) is_incomplete: bool,
 }
 
 impl<'a> Lower<'a> {
@@ -440,6 +442,7 @@ impl<'a> Lower<'a> {
             overflow: false,
             untyped: None,
             is_uncalled: false,
+            is_incomplete: false,
         }
     }
 
@@ -472,6 +475,8 @@ impl<'a> Lower<'a> {
                             let source = Arc::new(SourceText::new(&quote.text, &text));
                             self.texts.push(Arc::clone(&source));
                             let parsed = parser::parse(&source, file);
+                            let is_error = |finding: &Finding| finding.severity == Severity::Error;
+                            self.is_incomplete |= parsed.findings.iter().any(is_error);
                             self.findings.extend(parsed.findings);
                             if let Some(statement) = parsed.body.first() {
                                 self.error(
@@ -484,6 +489,7 @@ impl<'a> Lower<'a> {
                             todo.extend(parsed.items);
                         }
                         Err(reason) => {
+                            self.is_incomplete = true;
                             self.error(
                                 codes::NO_FILE,
                                 quote.span,

@@ -724,6 +724,9 @@ impl Lower<'_> {
             return;
         }
         let Some((part, used)) = self.parts.get_mut(&name.text) else {
+            if self.is_incomplete {
+                return;
+            }
             let near = near::nearest(&name.text, self.parts.keys().map(String::as_str));
             let hint =
                 near::offer(&near).unwrap_or_else(|| format!("define it at the top level: part {} {{ … }}", name.text));

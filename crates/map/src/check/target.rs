@@ -483,6 +483,9 @@ impl Lower<'_> {
 
     /// Reports mandatory nodes that no statement sets, for every document and occurrence that the map makes. In a record they are a warning.
     pub(crate) fn check_complete(&mut self) {
+        if self.is_incomplete {
+            return;
+        }
         for made in core::mem::take(&mut self.made) {
             let is_filled = self.outputs[made.output].absent == Absent::Filled;
             let mut missing = Vec::new();

@@ -108,6 +108,10 @@ const CASES: &[(&str, &str)] = &[
     ("a bad character number", "id = \"\\u{d800}\"\n"),
     ("a definition in a block", "id = id\nif flag {\n  table t { \"a\" => \"b\" }\n}\n"),
     ("an include that is not there", "include \"gone.qmap\"\nid = id\n"),
+    (
+        "definitions of an include that is not there",
+        "include \"gone.qmap\"\nuse lines\nid = translate(shout(code), units)\n",
+    ),
     ("an include with statements", "include \"body.qmap\"\nid = id\n"),
     ("an include that is broken", "include \"broken.qmap\"\nid = id\n"),
     ("equality is one sign", "id = if code == \"A\" then id else code\n"),

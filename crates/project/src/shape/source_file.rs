@@ -8,9 +8,6 @@ use quayline_core::{Code, Fault, Finding, Findings, Place, system_error_text};
 use crate::UserText;
 use crate::shape::codes;
 
-/// Longest description. 64 MiB: the largest schemas of message directories have some 10.
-const BYTES_MAX: u64 = 64 << 20;
-
 /// A file's text.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceFile {
@@ -29,13 +26,7 @@ impl SourceFile {
             let finding = refused(format!("cannot be read: {}", system_error_text(error)));
             finding.hint("check the path; paths in a map are relative to the map's folder")
         };
-        let meta = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
-        if meta.len() > BYTES_MAX {
-            return Err(refused(format!("has {} bytes, more than {BYTES_MAX}", meta.len()))
-                .hint("it is not a description of a shape")
-                .into());
-        }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
+        let bytes = crate::read_definition(path).map_err(|error| unreadable(&error))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             refused(format!("is not UTF-8 at byte {}", error.utf8_error().valid_up_to())).hint("save it in UTF-8")
         })?;
