@@ -67,7 +67,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let durability = DurabilityOption { when: args.durability.when.or_else(|| configured(&config)) };
     let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), durability);
     if args.check {
-        quayline_server::doubts(&config, &definitions).iter().for_each(|doubt| eprintln!("{doubt}"));
+        let doubts = quayline_server::doubts(&config, &definitions);
+        doubts.iter().for_each(|doubt| eprintln!("{doubt}"));
         let mut findings = quayline_server::cannot_work(&config, &definitions);
         if has_jobs {
             findings.extend(EventSettings::open(&root).err().into_iter().flat_map(|wrong| wrong.0));
@@ -89,8 +90,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
             return Err(Findings(findings).into());
         }
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let found = if doubts.is_empty() { "no findings".to_owned() } else { count(doubts.len(), "warning") };
         eprintln!(
-            "{}, {}, {}: no findings",
+            "{}, {}, {}: {found}",
             count(definitions.services.len(), "service"),
             count(definitions.apis.len(), "API"),
             count(definitions.operations.len(), "operation")

@@ -4,6 +4,7 @@ use crate::api::{Api, Operation, ResponseBody};
 use crate::lane::FIELDS_PARAMETER;
 use crate::named::name_schemas;
 use crate::parameter::{Parameter, ParameterPlace};
+use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
 use crate::schema::{SchemaOf, set_bound};
 use crate::{Json, Problem, title};
@@ -399,6 +400,15 @@ fn responses(operation: &Operation) -> Json {
             }
         }
     }
+    let reads_tagged = operation.etag && operation.method == "GET" || operation.file_action() == Some(FileAction::Read);
+    let is_looked_up = matches!(&operation.service.provider, ProviderSpec::Canned(canned) if canned.by.is_some());
+    let more =
+        [(reads_tagged, "304", "NotModified"), (is_looked_up, "404", "NoRecord"), (reads_tagged, "412", "OtherRecord")];
+    for (_, status, name) in more.into_iter().filter(|(applies, ..)| *applies) {
+        if members.iter().all(|(known, _)| known != status) {
+            members.push((status.to_owned(), reference(name)));
+        }
+    }
     if operation.body.is_some() {
         for (status, name) in [("408", "TooSlow"), ("413", "TooLarge"), ("415", "MediaType")] {
             if members.iter().all(|(known, _)| known != status) {
@@ -503,6 +513,7 @@ fn components(security: Security) -> Json {
         ("TooMany", response("More requests than the client may send.")),
         // The server answers this before it knows the API, and without a body.
         ("HeadersTooLarge", Json::object([("description", Json::text("The headers are larger than their limit."))])),
+        ("NotModified", Json::object([("description", Json::text("The client has the current answer."))])),
         ("NoRecord", response("No record has the key.")),
         ("DuplicateKey", response("A record with the key exists.")),
         ("OtherRecord", response("The record is not the one that the client has seen.")),

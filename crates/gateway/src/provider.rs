@@ -151,8 +151,8 @@ impl ProviderFault {
                 Problem::new(504, codes::PROVIDER_TIME, text.clone()).logged(text)
             }
             ProviderFault::Busy { retry_after } => {
-                let mut problem =
-                    Problem::new(503, codes::PROVIDER_BUSY, "more calls wait for the service than its slots hold");
+                let text = "the service is busy with other calls, and this one could not begin in time";
+                let mut problem = Problem::new(503, codes::PROVIDER_BUSY, text);
                 problem.retry_after_s = Some(u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX));
                 problem
             }

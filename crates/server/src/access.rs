@@ -66,8 +66,10 @@ pub(crate) struct Denied {
     pub(crate) problem: Box<Problem>,
     /// True if newer keys of the issuer might permit it.
     pub(crate) renew: bool,
-    /// True if the client presented invalid credentials.
-    pub(crate) wrong: bool,
+    /// True if the client has exceeded a limit.
+    pub(crate) is_limited: bool,
+    /// The client, if it is known and may not call the operation.
+    pub(crate) identity: Option<Rc<Identity>>,
 }
 
 /// Reason why a client is not identified.
@@ -174,24 +176,24 @@ impl Access {
             // Wrong credentials for a public API are no reason to refuse.
             return Ok(identity.ok().flatten());
         }
-        let denied = |problem, renew, wrong| Denied { problem, renew, wrong };
+        let denied = |problem, renew| Denied { problem, renew, is_limited: false, identity: None };
         let identity = match identity {
             Ok(Some(identity)) => identity,
             // Roles are for somebody, also where the settings require nobody to say who it is.
             Ok(None) if !self.required && operation.roles.is_none() => return Ok(None),
-            Ok(None) => return Err(denied(self.unauthenticated("no credentials", false), false, false)),
+            Ok(None) => return Err(denied(self.unauthenticated("no credentials", false), false)),
             Err(Unknown::Wrong(why)) => {
                 let token = header("x-api-key").is_none() && self.tokens.is_some();
-                return Err(denied(self.unauthenticated(&why, token), false, true));
+                return Err(denied(self.unauthenticated(&why, token), false));
             }
             Err(Unknown::NewKey) => {
-                return Err(denied(self.unauthenticated(&TokenFault::UnknownKey.to_string(), true), true, true));
+                return Err(denied(self.unauthenticated(&TokenFault::UnknownKey.to_string(), true), true));
             }
-            Err(Unknown::NoKeys) => return Err(denied(Box::new(Problem::no_token_keys()), true, false)),
+            Err(Unknown::NoKeys) => return Err(denied(Box::new(Problem::no_token_keys()), true)),
         };
         match operation.roles {
             Some(roles) if !roles.iter().any(|role| identity.roles.contains(role)) => {
-                Err(denied(Box::new(Problem::forbidden()), false, false))
+                Err(Denied { identity: Some(identity), ..denied(Box::new(Problem::forbidden()), false) })
             }
             _ => Ok(Some(identity)),
         }

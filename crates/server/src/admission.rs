@@ -85,7 +85,7 @@ pub(crate) async fn admit_or_renew(
         }
     }
     let admitted = admitted.and_then(|identity| enter(thread, peer, identity, known));
-    admitted.map_err(|denied| refused(thread, denied).problem)
+    admitted.map_err(|denied| refused(thread, denied, known).problem)
 }
 
 /// Identifies the client and applies its limits. `headers` are those of a request that include credentials.
@@ -98,12 +98,38 @@ pub(crate) fn admit(
 ) -> Result<(), Denied> {
     let admitted = check_or_charge(thread, peer, operation, headers);
     let admitted = admitted.and_then(|identity| enter(thread, peer, identity, known));
-    admitted.map_err(|denied| refused(thread, denied))
+    admitted.map_err(|denied| refused(thread, denied, known))
 }
 
-fn refused(thread: &Thread, denied: Denied) -> Denied {
+/// Counts a refused request. Audit and log name a client that is known.
+fn refused(thread: &Thread, denied: Denied, known: &mut Known) -> Denied {
     thread.shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+    if denied.identity.is_some() {
+        known.identity.clone_from(&denied.identity);
+    }
     denied
+}
+
+/// Counts a request that no operation answers against the limits of its client.
+///
+/// # Errors
+/// 429 if the client has exceeded a limit.
+pub(crate) fn charge_elsewhere(thread: &Thread, peer: &Peer, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+    if !thread.shared.limiter.is_active() {
+        return Ok(());
+    }
+    let header = |name: &str| text(headers, name).map(str::to_owned);
+    let identity = thread.access().identify(&header, peer.certificate.as_deref(), &thread.tokens);
+    charge(thread, peer, identity.ok().flatten().as_deref()).map_err(|denied| denied.problem)
+}
+
+/// Counts a request against the limits of its client, without a place among those in progress.
+fn charge(thread: &Thread, peer: &Peer, identity: Option<&Identity>) -> Result<(), Denied> {
+    let limiter = &thread.shared.limiter;
+    let client = limited(peer, identity);
+    limiter.enter(&client, identity.map_or(&[], |identity| &identity.roles), Instant::now()).map_err(too_many)?;
+    limiter.leave(&client);
+    Ok(())
 }
 
 /// Identifies the client.
@@ -117,7 +143,7 @@ fn check(
     thread.access().check(operation, &header, peer.certificate.as_deref(), &thread.tokens)
 }
 
-/// Identifies the client. Wrong credentials count against the limit of the client's address, as requests without credentials do.
+/// Identifies the client. A request that is refused counts against the limits too: of its client, or otherwise of the client's address.
 fn check_or_charge(
     thread: &Thread,
     peer: &Peer,
@@ -125,11 +151,10 @@ fn check_or_charge(
     headers: Option<&HeaderMap>,
 ) -> Result<Option<Rc<Identity>>, Denied> {
     let checked = check(thread, peer, operation, headers);
-    let limiter = &thread.shared.limiter;
-    if limiter.is_active() && checked.as_ref().is_err_and(|denied| denied.wrong) {
-        let client = limited_as(peer.address.ip());
-        limiter.enter(&client, &[], Instant::now()).map_err(too_many)?;
-        limiter.leave(&client);
+    if let Err(denied) = &checked
+        && thread.shared.limiter.is_active()
+    {
+        charge(thread, peer, denied.identity.as_deref())?;
     }
     checked
 }
@@ -139,10 +164,7 @@ fn enter(thread: &Thread, peer: &Peer, identity: Option<Rc<Identity>>, known: &m
     let shared = &thread.shared;
     known.identity = identity;
     if shared.limiter.is_active() {
-        let client = match &known.identity {
-            Some(identity) => format!("{}:{}", identity.how, identity.name),
-            None => limited_as(peer.address.ip()),
-        };
+        let client = limited(peer, known.identity.as_deref());
         let roles = known.identity.as_ref().map_or(&[][..], |identity| &identity.roles);
         shared.limiter.enter(&client, roles, Instant::now()).map_err(too_many)?;
         known.places.client = Some((Arc::clone(shared), client));
@@ -155,10 +177,13 @@ fn too_many(refusal: Refused) -> Denied {
         Refused::Rate(seconds) => Problem::too_many("the client sends more requests a second than it may", seconds),
         Refused::Concurrent => Problem::too_many("the client has as many requests in progress as it may", 1),
     };
-    Denied { problem: Box::new(problem), renew: false, wrong: false }
+    Denied { problem: Box::new(problem), renew: false, is_limited: true, identity: None }
 }
 
-/// Returns the name that limits use for an address.
-fn limited_as(ip: std::net::IpAddr) -> String {
-    network(ip).to_string()
+/// Returns the name that limits use for a client, or for the address of an unknown one.
+fn limited(peer: &Peer, identity: Option<&Identity>) -> String {
+    match identity {
+        Some(identity) => format!("{}:{}", identity.how, identity.name),
+        None => network(peer.address.ip()).to_string(),
+    }
 }

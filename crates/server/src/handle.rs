@@ -16,7 +16,7 @@ use quayline_gateway::{
 use quayline_meter::{Phase, interruptions};
 
 use crate::access::Guarded;
-use crate::admission::{Known, Places, admit, admit_or_renew};
+use crate::admission::{Known, Places, admit, admit_or_renew, charge_elsewhere};
 use crate::api::v1;
 use crate::body::Body;
 use crate::clients::{CONFLICT_REMEDY, Conflict, client_of};
@@ -216,6 +216,7 @@ async fn respond(
         }
         Routed::Methods(methods) => {
             shared.metrics.elsewhere.fetch_add(1, Ordering::Relaxed);
+            charge_elsewhere(thread, peer, &head.headers)?;
             return Err(Box::new(Problem::no_method(&methods)));
         }
         Routed::Nowhere => {
@@ -225,11 +226,12 @@ async fn respond(
             }
             if method == "GET"
                 && let Some(page) =
-                    pages::page(thread, &version, path, |api| may_read(thread, peer, api, heads, &head.headers))
+                    pages::page(thread, &version, path, |api| may_read(thread, peer, api, heads, &head.headers))?
             {
                 return Ok(page);
             }
             shared.metrics.elsewhere.fetch_add(1, Ordering::Relaxed);
+            charge_elsewhere(thread, peer, &head.headers)?;
             return Err(Box::new(Problem::no_route()));
         }
     };
@@ -278,6 +280,7 @@ async fn respond(
         let body = read.await.map_err(|_| Box::new(Problem::too_slow(limit)))??;
         let received = Instant::now();
         metrics.phase(Phase::Wait, received - parsed);
+        metrics.received(body.len());
         (body, received)
     };
     let media_type = if heads.have(Head::Content) { text(&head.headers, "content-type") } else { None };
@@ -422,9 +425,12 @@ fn unambiguous(operation: &Operation, heads: Heads, headers: &HeaderMap) -> Resu
 }
 
 /// Returns true if the client may call an operation of the API, and so may read its documents. Failed attempts are limited as for operations.
-fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &HeaderMap) -> bool {
+///
+/// # Errors
+/// 429 if the client has exceeded a limit.
+fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &HeaderMap) -> Result<bool, Box<Problem>> {
     if !heads.have(Head::Credentials) && peer.certificate.is_none() {
-        return false;
+        return Ok(false);
     }
     let header = |name: &str| text(headers, name).map(str::to_owned);
     let access = thread.access();
@@ -435,10 +441,13 @@ fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &Hea
             && access.check(Guarded::from(&***operation), &header, peer.certificate.as_deref(), &thread.tokens).is_ok()
     });
     let Some(operation) = known.next().or_else(|| operations.find(|operation| !operation.public)) else {
-        return false;
+        return Ok(false);
     };
     let mut found = Known::default();
-    admit(thread, peer, Guarded::from(&**operation), Some(headers), &mut found).is_ok()
+    match admit(thread, peer, Guarded::from(&**operation), Some(headers), &mut found) {
+        Err(denied) if denied.is_limited => Err(denied.problem),
+        admitted => Ok(admitted.is_ok()),
+    }
 }
 
 /// Parts of the request that shape the answer.

@@ -115,6 +115,8 @@ pub(crate) type Counted = Rc<Arc<OperationMetrics>>;
 #[derive(Debug, Default)]
 pub(crate) struct OperationMetrics {
     answers: [AtomicU64; CLASSES],
+    /// Bytes of the bodies of requests.
+    received: AtomicU64,
     bytes: AtomicU64,
     /// Values that answers show otherwise than their records have them.
     replaced: AtomicU64,
@@ -179,6 +181,11 @@ impl OperationMetrics {
         }
     }
 
+    /// Counts the body of a request.
+    pub(crate) fn received(&self, bytes: usize) {
+        add(&self.received, bytes as u64);
+    }
+
     /// Counts fields of requests that got the nearest float.
     pub(crate) fn rounded(&self, fields: u64) {
         if fields > 0 {
@@ -203,7 +210,7 @@ impl OperationMetrics {
             name,
             unit: "request".to_owned(),
             count: self.answers.iter().map(|count| count.load(Ordering::Relaxed)).sum(),
-            bytes_in: 0,
+            bytes_in: self.received.load(Ordering::Relaxed),
             bytes_out: self.bytes.load(Ordering::Relaxed),
             wall_s: seconds(&self.total),
             phases: phases
@@ -238,6 +245,7 @@ impl OperationMetrics {
         for (to, from) in self.answers.iter().zip(&other.answers) {
             add(to, from.load(Ordering::Relaxed));
         }
+        add(&self.received, other.received.load(Ordering::Relaxed));
         add(&self.bytes, other.bytes.load(Ordering::Relaxed));
         add(&self.replaced, other.replaced.load(Ordering::Relaxed));
         add(&self.rounded, other.rounded.load(Ordering::Relaxed));

@@ -2,7 +2,7 @@
 
 use hyper::Response;
 use hyper::header::{self, HeaderName, HeaderValue};
-use quayline_gateway::{Api, DOCS_POLICY, DOCS_SCRIPT, Json, Security, docs_page};
+use quayline_gateway::{Api, DOCS_POLICY, DOCS_SCRIPT, Json, Problem, Security, docs_page};
 
 use crate::body::Body;
 use crate::config::ServeConfig;
@@ -10,23 +10,29 @@ use crate::thread::{Thread, Version};
 
 /// Returns the document at a path without an operation. Documents of non-public APIs are shown only to clients that `may_read` them, unless
 /// the settings show them to everybody.
+///
+/// # Errors
+/// Those of `may_read`.
 pub(crate) fn page(
     thread: &Thread,
     version: &Version,
     path: &str,
-    may_read: impl Fn(&Api) -> bool,
-) -> Option<Response<Body>> {
+    may_read: impl Fn(&Api) -> Result<bool, Box<Problem>>,
+) -> Result<Option<Response<Body>>, Box<Problem>> {
     let config = &thread.shared.config;
-    let (base, name) = path.rsplit_once('/')?;
-    let api = version.definitions.apis.iter().find(|api| api.base_path == base)?;
+    let found = path.rsplit_once('/').and_then(|(base, name)| {
+        let api = version.definitions.apis.iter().find(|api| api.base_path == base)?;
+        Some((api, name))
+    });
+    let Some((api, name)) = found else { return Ok(None) };
     // Where authentication is off, only operations with roles are guarded.
     let needs_somebody = config.authentication.required || api.operations.iter().all(|one| one.roles.is_some());
     let guarded = !api.public && needs_somebody && !config.public_documents;
-    if guarded && (!matches!(name, "openapi.json" | "docs" | "docs.js") || !may_read(api)) {
-        return None;
+    if guarded && (!matches!(name, "openapi.json" | "docs" | "docs.js") || !may_read(api)?) {
+        return Ok(None);
     }
     let openapi = || api.openapi("/", security(config));
-    shown(name, guarded, openapi)
+    Ok(shown(name, guarded, openapi))
 }
 
 /// Returns the authentication schemes for documents.

@@ -185,7 +185,7 @@ fn program(spec: &ProgramSpec) -> Option<(String, String)> {
             Err(why) if why == NO_COMPILER && is_there => None,
             Err(why) => Some((
                 format!("{} does not compile: {why}", source.file.display()),
-                "fix the source, or bring the compiled module to the folder `modules`".to_owned(),
+                "correct the source, write `compiler-options = [\"-free\"]` in its service if it is in free format, or bring the compiled module to the folder `modules`".to_owned(),
             )),
         },
         None if is_there => None,

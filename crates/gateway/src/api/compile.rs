@@ -197,7 +197,7 @@ impl Compiler<'_> {
             body.array = TopArray::of(&request.shape, |node| !gate.closed[node.index()]);
             if body.array.is_none() {
                 let message = "the body is to be an array, but requests do not show one list alone";
-                let hint = "exclude the other fields in [request] of the service, or name them in `omit`, `assign` or a parameter; counters set themselves";
+                let hint = "exclude the other fields in [request] of the service, or name them in `omit`, `assign` or a parameter; name the counter of the list in `omit` too";
                 self.file.find(codes::RULES, message, at, hint);
             }
         }

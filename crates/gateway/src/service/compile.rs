@@ -14,7 +14,7 @@ use toml::Spanned;
 use super::joined::joined;
 use super::layouts::Records;
 use super::provider::provider;
-use super::{Options, RequestSide, Service, code_names, gnucobol, typed_shape, wire};
+use super::{Options, RequestSide, Service, code_names, gnucobol, slides, typed_shape, wire};
 use crate::codes;
 use crate::field_node::node_of;
 use crate::provider::ProviderSpec;
@@ -442,7 +442,8 @@ pub(crate) fn request_side(
         field.offset + field.size.max(field.occurs.map_or(0, |occurs| occurs.max as usize * field.stride))
     });
     let reach = reach.max().unwrap_or(0);
-    let plan = match front(layout, reach) {
+    // Fields after a sliding table have no fixed place, so those that requests hide are encoded too.
+    let plan = match front(layout, reach).filter(|front| !slides(front)) {
         Some(front) => {
             let kept = |name: &str| !front.named(name).is_empty();
             let mut interface = interface.clone();
@@ -456,9 +457,7 @@ pub(crate) fn request_side(
         None => whole,
     };
     tail.drain(..plan.length_max().min(tail.len()));
-    if plan.layout().dialect.odo_slide
-        && plan.layout().fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()))
-    {
+    if slides(plan.layout()) {
         // After a sliding table nothing has a fixed place: the unused part of the record stays 0x00.
         tail.clear();
     }

@@ -156,3 +156,27 @@ fn an_array_needs_one_list_alone() {
     refused(&API.replace(", \"NOTE\"]", "]"), "the answer is to be an array, but it does not show one list alone");
     refused(&API.replace("body = \"problem\"", "body = \"problem\"\narray = true"), "the answer is to be an array");
 }
+
+/// Regression: fields that requests hide after a table whose count moves them were not part of the record, and their initial values and defaults were lost.
+#[test]
+fn hidden_fields_after_a_sliding_table_keep_their_values() {
+    let copybook = "       01 REC.\n          05 N PIC 9.\n          05 T PIC X OCCURS 0 TO 3 DEPENDING ON N.\n          05 MSG PIC X(4).\n          05 NUM PIC 9(3).\n";
+    let service = |slide: &str, default: &str| {
+        format!(
+            "copybook = \"order.cpy\"\nencoding = \"ascii\"\ndialect-settings = {{ odo-slide = \"{slide}\" }}\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n\
+             [options]\ninitialize = \"initial\"\n[request]\nkey-style = \"camel\"\nexclude = [\"MSG\", \"NUM\"]\n{default}[response]\nkey-style = \"camel\"\n"
+        )
+    };
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/a\"\nservice = \"orders\"\n[operation.body]\n";
+    let record = |slide: &str, default: &str, body: &str| {
+        let world =
+            World::over(copybook, &service(slide, default), api).unwrap_or_else(|findings| panic!("{findings}"));
+        world.record("POST", "/v1/a", body).unwrap_or_else(|problem| lines(&problem))
+    };
+    let default = "[request.default]\n\"NUM\" = 7\n";
+    let two = r#"{"n":2,"t":["a","b"]}"#;
+    assert_eq!(record("yes", "", two), "2ab    000");
+    assert_eq!(record("yes", default, two), "2ab    007");
+    assert_eq!(record("yes", default, "{}"), "0    007");
+    assert_eq!(record("no", default, two), "2ab     007");
+}

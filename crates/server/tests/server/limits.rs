@@ -55,6 +55,41 @@ fn a_client_has_a_rate_and_places() {
     assert!(server.get("/v1/echo/x", "").header("retry-after").is_some());
 }
 
+/// Regression: requests that no operation answers, and refused ones, were not limited. Over its limit, a client got 404 for documents.
+#[test]
+fn refused_requests_count_against_the_limits() {
+    let limits = "client-requests-per-second = 0.01\nclient-burst = 3";
+    let nowhere = server(limits);
+    assert_eq!([1, 2, 3, 4].map(|_| nowhere.get("/elsewhere", "").status), [404, 404, 404, 429]);
+    let no_method = server(limits);
+    let delete = "DELETE /v1/echo HTTP/1.1\r\nhost: x\r\n\r\n";
+    assert_eq!([1, 2, 3, 4].map(|_| no_method.call(delete).status), [405, 405, 405, 429]);
+    let folder = tempfile::tempdir().unwrap();
+    let digest = quayline_server::key_digest("alpha");
+    std::fs::write(folder.path().join("keys.toml"), format!("[[key]]\nid = \"a\"\nsha256 = \"{digest}\"\n")).unwrap();
+    let settings =
+        format!("audit = \"audit.jsonl\"\n[serve.limits]\n{limits}\n[serve.authentication]\napi-keys = \"keys.toml\"");
+    project(folder.path(), &settings, RECORDS, "");
+    let api = folder.path().join("apis/echo.toml");
+    let text = std::fs::read_to_string(&api).unwrap().replace("id = \"show\"", "id = \"show\"\nroles = [\"teller\"]");
+    std::fs::write(&api, text).unwrap();
+    let server = Server::start(folder);
+    assert_eq!([1, 2, 3, 4].map(|_| server.get("/v1/echo/x", "").status), [401, 401, 401, 429]);
+    let key = "x-api-key: alpha\r\n";
+    assert_eq!([1, 2, 3, 4].map(|_| server.get("/v1/echo/x", key).status), [403, 403, 403, 429]);
+    let answer = server.get("/v1/openapi.json", key);
+    assert!(answer.status == 429 && answer.header("retry-after").is_some(), "{}", answer.text());
+    // The audit names the client that has none of the roles.
+    let audit = server.folder.path().join("audit.jsonl");
+    crate::world::wait_for("the audit", || {
+        let text = std::fs::read_to_string(&audit).unwrap_or_default();
+        text.lines().filter(|line| line.contains("\"status\":403")).count() == 3
+    });
+    let text = std::fs::read_to_string(&audit).unwrap();
+    let refused: Vec<&str> = text.lines().filter(|line| line.contains("\"status\":403")).collect();
+    assert!(refused.iter().all(|line| line.contains("\"client\":\"a\"") && line.contains("\"by\":\"key\"")), "{text}");
+}
+
 #[test]
 fn a_role_has_limits_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
