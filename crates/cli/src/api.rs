@@ -45,6 +45,7 @@ listen = \"127.0.0.1:8080\"
 /// Creates the service and the API of a program.
 fn of_program(args: &ApiNewArgs, console: &Console, written: &mut NewFiles) -> Result<Exit, Stop> {
     let root = &args.project;
+    std::fs::File::open(&args.copybook).map_err(|error| unreadable(&args.copybook, &error))?;
     let mut records = ProgramRecords::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
     let program = records.program.take();
     let is_source = program.is_some();

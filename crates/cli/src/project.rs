@@ -74,7 +74,7 @@ pub(crate) fn new(args: &NewArgs, console: &Console) -> Result<Exit, Stop> {
     let written = write_starter(&args.folder)?;
     let lines: String = written.iter().map(|path| shown(path) + "\n").collect();
     write_stdout(lines.as_bytes())?;
-    let folder = shown(&args.folder);
+    let folder = quoted(&shown(&args.folder));
     console
         .paragraph(&format!("next: cd {folder} && quayline check && quayline map test; {folder}/README.md has more"));
     Ok(Exit::Done)
@@ -156,4 +156,10 @@ impl CheckWire {
         let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
         format!("{files}: {found}\n")
     }
+}
+
+/// Returns a path as a shell reads it.
+fn quoted(path: &str) -> String {
+    let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+,:@".contains(c));
+    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }

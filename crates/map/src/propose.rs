@@ -60,7 +60,8 @@ pub struct Proposed {
 /// Writes a map that sets every target field whose name or path resembles a source field.
 ///
 /// Fields with equal names and matching types are assigned without a mark, except that a conversion that may cut
-/// characters or decimals gets the mark `# cuts`. Similar names get the mark `# guess`. Fields without a similar source
+/// characters or decimals gets the mark `# cuts`. Names that differ only in case or separators are equal, unless several fields of a group have the same
+/// letters. Similar names get the mark `# guess`. Fields without a similar source
 /// become comments, which say whether the field is mandatory. The map compiles as soon as the mandatory ones are filled in. For a list that no loop
 /// iterates, the first occurrence is proposed as a guess. A target that is a row gets a loop over the source's lists, a row for each occurrence.
 #[must_use]
@@ -184,6 +185,12 @@ impl Proposal<'_> {
         let children: Vec<NodeId> = self.target.children(group).collect();
         for child in children {
             let node = self.target.node(child);
+            if !is_nameable(&node.name) {
+                let is_mandatory = node.occurs == Occurs::Once;
+                self.counts[if is_mandatory { 2 } else { 3 }] += 1;
+                self.line(depth, "# a field is left out: maps cannot quote its name");
+                continue;
+            }
             let path = format!("{prefix}{}", name(&node.name));
             match (node.scalar().cloned(), node.is_list()) {
                 (Some(scalar), false) => self.leaf(child, &path, &scalar, depth),
@@ -204,8 +211,9 @@ impl Proposal<'_> {
         match self.best(node, scalar) {
             Some(best) => {
                 let from = self.source.node(best.node).scalar().cloned();
+                let operand = operand(&best.path);
                 let value = from.as_ref().and_then(|from| {
-                    self.read_date(best.node, node, &best.path).or_else(|| converted(&best.path, from, scalar))
+                    self.read_date(best.node, node, &operand).or_else(|| converted(&operand, from, scalar))
                 });
                 let Some(value) = value else { return self.open(node, path, scalar, mandatory, depth) };
                 if best.score < SURE {
@@ -261,7 +269,8 @@ impl Proposal<'_> {
             self.line(depth, &format!("# for … make {path} {{ … }}  # {word}, nothing alike"));
             return;
         };
-        let sure = self.source_names[from.index()].fold() == self.target_names[node.index()].fold();
+        let equal = self.source_names[from.index()].fold() == self.target_names[node.index()].fold();
+        let sure = equal && !self.is_ambiguous(from, node);
         let guess = self.mark(sure);
         let inner = self.source.node(from).scalar().cloned();
         match (scalar, inner) {
@@ -312,20 +321,42 @@ impl Proposal<'_> {
                 let aside = if aside { 60 } else { 0 };
                 let code = if self.is_code(leaf, node) { 30 } else { 0 };
                 let score = likeness.saturating_sub(distance * outer + lists * 20 + aside + code);
-                if score >= LEAST && best.as_ref().is_none_or(|best| score > best.score) {
+                let is_better = |best: &Candidate| {
+                    score > best.score
+                        || score == best.score && self.is_same_name(leaf, node) && !self.is_same_name(best.node, node)
+                };
+                if score >= LEAST && best.as_ref().is_none_or(is_better) {
                     best = Some(Candidate { path, node: leaf, score, lists });
                 }
             }
         }
         // The small penalty for the outer context does not make the proposal uncertain.
         best.map(|best| Candidate {
-            score: if best.lists == 0 && !self.is_aside(best.node) && self.likeness(best.node, node) >= SURE {
+            score: if self.is_ambiguous(best.node, node) {
+                best.score.min(SURE - 1)
+            } else if best.lists == 0 && !self.is_aside(best.node) && self.likeness(best.node, node) >= SURE {
                 SURE
             } else {
                 best.score
             },
             ..best
         })
+    }
+
+    fn is_same_name(&self, source: NodeId, target: NodeId) -> bool {
+        self.source.node(source).name == self.target.node(target).name
+    }
+
+    /// Returns true if the names differ in case or separators, and another field of one of the two groups has the same letters: `order_id` beside
+    /// `order-id`.
+    fn is_ambiguous(&self, source: NodeId, target: NodeId) -> bool {
+        let has_twin = |shape: &Shape, names: &Names, node: NodeId| {
+            let group = shape.node(node).parent.unwrap_or(NodeId::ROOT);
+            let fold = names[node.index()].fold();
+            shape.children(group).any(|other| other != node && names[other.index()].fold() == fold)
+        };
+        !self.is_same_name(source, target)
+            && (has_twin(self.source, &self.source_names, source) || has_twin(self.target, &self.target_names, target))
     }
 
     /// Returns true if exactly one of the two is a code or qualifier of another field: `Item description type, coded`.
@@ -376,6 +407,9 @@ impl Proposal<'_> {
         while let Some((prefix, group, lists)) = todo.pop() {
             for child in self.source.children(group) {
                 let node = self.source.node(child);
+                if !is_nameable(&node.name) {
+                    continue;
+                }
                 // The loop addresses the list that it iterates.
                 if node.is_list() && (lists > 0 || self.chain.contains(&child)) {
                     continue;
@@ -549,6 +583,23 @@ fn named(meanings: &[(NodeId, &str)]) -> HashMap<NodeId, FieldName> {
 
 fn name(name: &str) -> String {
     if is_plain_name(name) && !RESERVED.contains(&name) { name.to_owned() } else { format!("'{name}'") }
+}
+
+/// Returns true if a map can write the name, in quotes if necessary.
+fn is_nameable(name: &str) -> bool {
+    !name.chars().any(|c| c == '\'' || c.is_control())
+}
+
+/// Returns a path as an operand. A name of digits would be a number there, unless a name that begins with a letter follows.
+fn operand(path: &str) -> String {
+    let digits = path.bytes().take_while(u8::is_ascii_digit).count();
+    let (first, rest) = path.split_at(digits);
+    let is_number = match rest.as_bytes() {
+        [] | [b'[', ..] => true,
+        [b'.', next, ..] => next.is_ascii_digit(),
+        _ => false,
+    };
+    if digits > 0 && is_number { format!("'{first}'{rest}") } else { path.to_owned() }
 }
 
 /// Words with another meaning at the position of a path.

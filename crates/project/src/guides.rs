@@ -78,10 +78,11 @@ pub fn read_guide(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
     parse_guide(&path.display().to_string(), &text, &Files, limits)
 }
 
-/// Returns true if a file is a guide and not a dictionary that guides include. An unreadable file counts as a guide.
+/// Returns true if a file is a guide and not a dictionary that guides include. A file that is unreadable, or that says neither, counts as a guide, so
+/// that its errors are found.
 #[must_use]
 pub fn is_guide(path: &Path) -> bool {
-    read_text(path).map_or(true, |text| begins_with_guide(&text))
+    read_text(path).map_or(true, |text| !begins_with_dictionary(&text))
 }
 
 /// Texts of guide files, and findings about unreadable files.
@@ -129,7 +130,7 @@ impl Texts {
 
     fn add(&mut self, path: &Path, in_folder: bool) {
         match read_text(path) {
-            Ok(text) if in_folder && !begins_with_guide(&text) => {}
+            Ok(text) if in_folder && begins_with_dictionary(&text) => {}
             Ok(text) => self.files.push((path.display().to_string(), text)),
             Err(error) => self.findings.push(unreadable(path, &error)),
         }
@@ -242,10 +243,10 @@ fn folder(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns true if the first word outside comments is `guide`.
-fn begins_with_guide(text: &str) -> bool {
+/// Returns true if the first word outside comments is `dictionary`.
+fn begins_with_dictionary(text: &str) -> bool {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-    line.is_some_and(|line| line.split_whitespace().next() == Some("guide"))
+    line.is_some_and(|line| line.split_whitespace().next() == Some("dictionary"))
 }
 
 /// Reads a file or a built-in guide.

@@ -125,6 +125,9 @@ pub fn job_graph(steps: &[(String, Demands, u32, f64)], order: StepOrder, proces
     }
 }
 
+/// Months after which a date says nothing: a thousand years.
+const DATED_MONTHS_MAX: f64 = 12_000.0;
+
 /// Largest load within the objectives, and when growth reaches it.
 #[derive(Clone, Copy, Debug)]
 pub struct Headroom {
@@ -159,10 +162,11 @@ impl Headroom {
         self.growth?.months()
     }
 
-    /// Date of that, if growth counts from a date.
+    /// Date of that, if growth counts from a date and reaches the load within a thousand years.
     #[must_use]
     pub fn date(&self) -> Option<String> {
-        Some(self.from?.after_months(self.months()?).to_string())
+        let months = self.months().filter(|months| *months <= DATED_MONTHS_MAX)?;
+        Some(self.from?.after_months(months).to_string())
     }
 
     /// Formats the headroom. `what` names the load at the start of a line: `Users`.

@@ -252,3 +252,33 @@ fn most_proposals_are_right() {
     eprintln!("{report}{all:?}");
     assert!(all.0 >= 40 && all.0 >= 6 * all.1, "{report}{all:?}");
 }
+
+/// Regressions: names that differ only in separators or case were set from each other without a mark, a name of digits became a number, and a name
+/// with a quote made a map that does not parse.
+#[test]
+fn names_that_are_hard_to_tell_apart_or_to_write() {
+    let world = World::new();
+    let texts = |names: &[&str]| {
+        let fields: Vec<String> = names.iter().map(|name| format!("{name:?}:{{\"type\":\"string\"}}")).collect();
+        format!("{{\"type\":\"object\",\"properties\":{{{},\"2024\":{{\"type\":\"number\"}}}}}}", fields.join(","))
+    };
+    world.write("same.json", texts(&["order_id", "order-id", "it's", "PRICE", "Price"]).as_bytes());
+    world.write("other.json", texts(&["orderId", "price"]).as_bytes());
+    let run = world.run("map new --from same.json --to same.json -o same.qmap");
+    assert_eq!(run.code, Some(0), "{}", run.err());
+    let map = String::from_utf8(world.read("same.qmap")).expect("UTF-8");
+    for line in
+        ["order_id = order_id\n", "order-id = order-id\n", "PRICE = PRICE\n", "Price = Price\n", "2024 = '2024'\n"]
+    {
+        assert!(map.contains(line), "{line}{map}");
+    }
+    assert!(map.contains("maps cannot quote its name") && !map.contains("it's"), "{map}");
+    world.write("in.json", br#"{"2024":5,"order_id":"A","order-id":"B"}"#);
+    let run = world.run("translate --map same.qmap in.json");
+    assert_eq!(run.out().trim(), r#"{"order_id":"A","order-id":"B","2024":5}"#, "{}", run.err());
+    let map = world.run("map new --from other.json --to same.json").out();
+    for field in ["order_id = orderId", "order-id", "PRICE = price", "Price"] {
+        let line = map.lines().find(|line| line.starts_with(field) || line.starts_with(&format!("# {field}")));
+        assert!(line.is_some_and(|line| line.contains("# guess") || line.starts_with('#')), "{field}: {map}");
+    }
+}

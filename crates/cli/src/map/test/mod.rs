@@ -55,6 +55,10 @@ pub(crate) fn run(args: &TestArgs, console: &Console) -> Result<Exit, Stop> {
         return Ok(Exit::of_findings(&findings));
     }
     if reports.iter().all(|report| report.cases.is_empty()) {
+        if let Some(text) = &args.case {
+            let finding = argument(format!("no case has `{text}` in its name"));
+            return Err(finding.hint("`quayline map test` without --case lists the cases").into());
+        }
         let place = reports.first().map_or_else(|| "maps/tests/NAME".to_owned(), |report| shown(&report.tests));
         return Err(argument("there is no case to run")
             .hint(format!(
