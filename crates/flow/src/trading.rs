@@ -33,7 +33,7 @@ use crate::run::{After, Gives, Run, Work};
 const ENTRY_NUMBERS: u64 = 256;
 
 /// Outline of the messages that leave by `report`.
-pub(crate) const REPORT_OUTLINE: &str = "report\n  flow text\n  node text\n  interchanges decimal(18)\n  documents decimal(18)\n  delivered decimal(18)\n  sent decimal(18)\n  waiting decimal(18)\n  rejected decimal(18)\n  unrouted decimal(18)\n  acknowledgments decimal(18)\n  code? text\n  text? text\n";
+pub(crate) const REPORT_OUTLINE: &str = "report\n  flow text\n  node text\n  interchanges decimal(18)\n  documents decimal(18)\n  delivered decimal(18)\n  sent decimal(18)\n  waiting decimal(18)\n  rejected decimal(18)\n  duplicates decimal(18)\n  unrouted decimal(18)\n  acknowledgments decimal(18)\n  code? text\n  text? text\n";
 
 /// Returns true if a node needs the partners of the project.
 pub(crate) fn trades(node: &FlowNode) -> bool {
@@ -132,6 +132,7 @@ struct Counts {
     sent: u64,
     waiting: u64,
     rejected: u64,
+    duplicates: u64,
     unrouted: u64,
     acknowledgments: u64,
     /// True if every document is delivered, sent or waits.
@@ -159,6 +160,7 @@ impl<'p> Run<'p> {
             documents: report.transactions,
             delivered: report.delivered,
             rejected: report.rejected,
+            duplicates: report.duplicates,
             unrouted: report.unrouted,
             acknowledgments: report.acknowledgments,
             is_good: report.is_good(),
@@ -286,7 +288,7 @@ impl Counts {
         let mut report = serde_json::json!({
             "flow": flow, "node": node, "interchanges": self.interchanges, "documents": self.documents,
             "delivered": self.delivered, "sent": self.sent, "waiting": self.waiting, "rejected": self.rejected,
-            "unrouted": self.unrouted, "acknowledgments": self.acknowledgments,
+            "duplicates": self.duplicates, "unrouted": self.unrouted, "acknowledgments": self.acknowledgments,
         });
         if let Some(reason) = &self.reason {
             report["code"] = reason.code.to_string().into();

@@ -645,6 +645,7 @@ impl Run<'_> {
         let Work { mut details, findings, .. } = work;
         match state {
             State::Delivered => self.report.delivered += 1,
+            State::Duplicate => self.report.duplicates += 1,
             State::Unrouted => self.report.unrouted += 1,
             _ => self.report.rejected += 1,
         }
@@ -754,8 +755,11 @@ impl Run<'_> {
         open.entry.details.transactions = open.transactions;
         open.entry.details.transactions_bad = open.bad;
         open.entry.details.happened(now, open.entry.state.name());
-        if open.transactions == 0 && open.entry.state != State::Delivered {
-            self.report.rejected += 1;
+        match open.entry.state {
+            _ if open.transactions > 0 => {}
+            State::Delivered => {}
+            State::Duplicate => self.report.duplicates += 1,
+            _ => self.report.rejected += 1,
         }
         if keeps(&open.settings, &open.entry) {
             let begin = pass.interchange().position().byte.0;

@@ -13,8 +13,10 @@ pub struct ReceiveReport {
     pub transactions: u64,
     /// Transactions that were delivered, including acknowledgments.
     pub delivered: u64,
-    /// Transactions that were rejected, or that are in a duplicate interchange.
+    /// Transactions that were rejected, and rejected interchanges without transactions.
     pub rejected: u64,
+    /// Transactions in duplicate interchanges, and duplicate interchanges without transactions.
+    pub duplicates: u64,
     /// Transactions that matched no rule.
     pub unrouted: u64,
     /// Acknowledgments sent.
@@ -37,6 +39,7 @@ impl ReceiveReport {
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.rejected == 0
+            && self.duplicates == 0
             && self.unrouted == 0
             && !self.findings.iter().any(|(_, finding)| finding.severity == Severity::Error)
     }

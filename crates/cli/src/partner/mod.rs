@@ -264,6 +264,9 @@ pub(crate) fn say_received(name: &str, report: &ReceiveReport, console: &Console
     }
     if report.acknowledgments > 0 {
         parts.push(format!("{} sent", count_of(report.acknowledgments, "acknowledgment")));
+    if report.duplicates > 0 {
+        parts.push(count_of(report.duplicates, "duplicate"));
+    }
     }
     if report.matched > 0 {
         parts.push(format!("{} of sent documents matched", count_of(report.matched, "report")));
@@ -277,8 +280,9 @@ fn receive_json(name: &str, report: &ReceiveReport) -> serde_json::Value {
         report.findings.iter().map(|(id, finding)| json!({"entry": id.0, "finding": raw(finding)})).collect();
     json!({
         "source": name, "interchanges": report.interchanges, "transactions": report.transactions, "delivered": report.delivered,
-        "rejected": report.rejected, "unrouted": report.unrouted, "acknowledgments": report.acknowledgments,
-        "matched": report.matched, "resumed": report.resumed, "findings": findings, "findings_more": report.findings_more,
+        "rejected": report.rejected, "duplicates": report.duplicates, "unrouted": report.unrouted,
+        "acknowledgments": report.acknowledgments, "matched": report.matched, "resumed": report.resumed,
+        "findings": findings, "findings_more": report.findings_more,
     })
 }
 

@@ -63,6 +63,13 @@ fn an_order_is_answered_found_and_explained() {
     assert_eq!(csv.out().lines().count(), 6, "a head, an interchange, a group and three documents: {}", csv.out());
     let missing = ran(&world, &format!("transaction show 999 {P}"), 2);
     assert!(missing.err().contains("error[PTN-301]: entry 999 does not exist"), "{}", missing.err());
+    // The summary counted duplicates as rejected documents, but `transaction list --state rejected` does not list them.
+    let twice = ran(&world, &format!("partner receive {P} edi/850.x12 --again"), 1);
+    assert!(twice.err().contains("1 interchange, 3 transactions, 0 delivered, 3 duplicates"), "{}", twice.err());
+    let json = ran(&world, &format!("partner receive {P} edi/850.x12 --again --json"), 1).out();
+    assert!(json.contains("\"duplicates\":3") && json.contains("\"rejected\":0"), "{json}");
+    let listed = ran(&world, &format!("transaction list {P} --state duplicate"), 0);
+    assert_eq!(listed.out().lines().count(), 6, "{}", listed.out());
 }
 
 #[test]

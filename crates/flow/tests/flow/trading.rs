@@ -240,9 +240,13 @@ fn an_interchange_is_received_in_the_unit_of_work_of_its_message() {
     let received = traded.entries(Kind::Transaction);
     assert!(received.iter().all(|entry| entry.details.source.starts_with("flow:test/")), "{received:?}");
     // The same interchange again is a duplicate by its number; what holds no interchange is kept.
-    for content in [text, "hello".to_owned()] {
+    for (content, duplicates, unrouted) in [(text, 2, 0), ("hello".to_owned(), 0, 1)] {
         traded.put(&content);
         assert_eq!(traded.get("BAD"), content);
+        let report = traded.get("REPORTS");
+        for (count, number) in [("duplicates", duplicates), ("unrouted", unrouted), ("rejected", 0)] {
+            assert!(report.contains(&format!("\"{count}\":{number}")), "{count} {number}: {report}");
+        }
     }
     let said = traded.world.said.traced.lock().expect("no panic").join("\n");
     assert!(said.contains("why: PTN-103") && said.contains("why: PTN-110"), "{said}");

@@ -36,7 +36,8 @@ fn the_same_bytes_are_refused_and_the_same_number_is_answered_as_a_duplicate() {
     assert_eq!(again.findings[0].1.code.0, "PTN-106");
     assert_eq!(world.entries(Kind::Transaction).len(), 1);
     let duplicate = world.receive(&orders(7, &["PO9"]));
-    assert_eq!((duplicate.rejected, duplicate.delivered), (1, 0));
+    assert_eq!((duplicate.duplicates, duplicate.rejected, duplicate.delivered), (1, 0, 0));
+    assert!(!duplicate.is_good());
     let codes: Vec<&str> = duplicate.findings.iter().map(|(_, finding)| finding.code.0).collect();
     assert_eq!(codes, ["PTN-103", "PTN-109"], "what is answered is reported once");
     assert_eq!(world.files("orders").len(), 1);
@@ -44,6 +45,10 @@ fn the_same_bytes_are_refused_and_the_same_number_is_answered_as_a_duplicate() {
     assert!(answers.iter().any(|(_, text)| text.contains("TA1*000000007*260401*1200*R*025~")), "{answers:?}");
     let kept = world.search(&Filter { state: Some(State::Duplicate), limit: 10, ..Filter::default() });
     assert_eq!(kept.len(), 3, "the interchange, its group and its document");
+    // An interchange without documents counts as one.
+    let empty = |number| world.receive(&orders(number, &[]));
+    assert!(empty(8).is_good());
+    assert_eq!(world.receive(&(orders(8, &[]) + "\n")).duplicates, 1);
     // Said to be received again, the same bytes are a duplicate too.
     assert_eq!(world.receive_again(&orders(7, &["PO1"]), Again::Yes).findings[0].1.code.0, "PTN-103");
 }
