@@ -97,3 +97,5 @@ pub(crate) const PLACE: Code = Code("PTN-306");
 pub(crate) const KEY: Code = Code("PTN-305");
 /// Another worker continued a source between two units of work.
 pub(crate) const CONTINUED: Code = Code("PTN-307");
+/// A watched folder did not exist.
+pub const NEW_FOLDER: Code = Code("PTN-308");

@@ -19,7 +19,8 @@ use std::time::{Duration, SystemTime};
 
 use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, EntryId, Ledger, ReceiveReport, Release, SAME_FILE, SendReport, SendRequest,
+    Again, Book, Desk, DeskLimits, EntryId, Ledger, NEW_FOLDER, ReceiveReport, Release, SAME_FILE, SendReport,
+    SendRequest,
 };
 
 use super::{book, ledger, now_ms, open_store_to_receive, say_received, say_sent};
@@ -248,7 +249,7 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
         rejected: args.rejected.clone(),
         settle_seconds: args.settle,
     };
-    let mut watcher = Watcher::new(&args.project.project, &places)?;
+    let mut watcher = Watcher::new(&args.project.project, &places, console)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let opened = open_store_to_receive(&args.project)?;
     let ledger = ledger(&opened)?;
@@ -302,7 +303,8 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    pub(super) fn new(project: &Path, places: &WatchedPlaces) -> Result<Watcher, Stop> {
+    /// Creates a watcher, and the watched folders that do not exist. Reports each of these folders, because its name may be wrong.
+    pub(super) fn new(project: &Path, places: &WatchedPlaces, console: &Console) -> Result<Watcher, Stop> {
         let mut watched: Vec<Watched> = Vec::new();
         let mut queues: Vec<WatchedQueue> = Vec::new();
         let mut watch = |place: &Path, document: Option<String>| match place
@@ -317,7 +319,11 @@ impl Watcher {
         let (archive, rejected) = (project.join(&places.archive), project.join(&places.rejected));
         for one in &watched {
             let claimed = one.folder.join(CLAIMED);
+            let is_new = !one.folder.exists();
             fs::create_dir_all(&claimed).map_err(|error| unreadable(&claimed, &error))?;
+            if is_new {
+                console.findings(&[new_folder(&one.folder)]);
+            }
         }
         refuse_shared(&watched, [("archive", &archive), ("rejected", &rejected)])?;
         Ok(Watcher {
@@ -424,6 +430,13 @@ impl Watcher {
         self.is_stale = !found.is_empty();
         Ok(is_good && !found.iter().any(super::is_error))
     }
+}
+
+/// Returns the warning about a watched folder that did not exist.
+fn new_folder(folder: &Path) -> Finding {
+    let message = format!("the watched folder {} did not exist", shown(folder));
+    let finding = Finding::warning(NEW_FOLDER, Fault::Config, message);
+    finding.hint("Quayline created it; if its name is wrong, correct the name and remove the folder")
 }
 
 /// Refuses a folder that is watched twice, and one that is both watched and a target of processed files, which would come back in each round.

@@ -38,7 +38,7 @@ impl ServedPartners {
             rejected: config.rejected,
             settle_seconds: config.settle_seconds,
         };
-        let mut watcher = Watcher::new(project, &places)?;
+        let mut watcher = Watcher::new(project, &places, &Console::plain())?;
         let stop = Arc::new(AtomicBool::new(false));
         let (part, is_stopped) = (Arc::clone(part), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {

@@ -309,6 +309,20 @@ fn a_watched_folder_is_emptied_into_archive_and_rejects() {
     assert_eq!(names("partners/orders"), 3);
 }
 
+/// Regression: a folder with a typing error in its name was created without a message, and no file ever arrived there.
+#[test]
+fn a_watched_folder_that_does_not_exist_is_reported_once() {
+    let world = examples();
+    fs::create_dir_all(world.path("partners/to-send")).expect("a folder");
+    let run = format!("partner run {P} --inbox new/inbxo --send invoice=to-send --settle 0 --once");
+    let first = ran(&world, &run, 0).err();
+    assert!(first.contains("warning[PTN-308]: the watched folder partners/new/inbxo did not exist"), "{first}");
+    assert!(!first.contains("to-send"), "only its `.claimed` is new: {first}");
+    assert!(world.path("partners/new/inbxo/.claimed").is_dir() && world.path("partners/to-send/.claimed").is_dir());
+    let second = ran(&world, &run, 0).err();
+    assert!(!second.contains("PTN-308"), "{second}");
+}
+
 /// A file that cannot be sent undoes the work of the files that shared its unit of work. The other files are still sent, exactly once.
 #[test]
 fn a_file_that_cannot_be_sent_keeps_no_other_back() {

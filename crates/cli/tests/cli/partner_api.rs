@@ -31,6 +31,11 @@ impl Server {
 
     /// Starts a server with additional settings.
     fn start_with(world: &World, more: &str) -> Server {
+        Server::start_to(world, more, Stdio::inherit())
+    }
+
+    /// Starts a server that writes its log to `log`.
+    fn start_to(world: &World, more: &str, log: impl Into<Stdio>) -> Server {
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
         let (api, admin) = (free(), free());
         let entry = |id: &str, key: &str, role: &str| {
@@ -45,7 +50,7 @@ impl Server {
                  [serve.admin]\nlisten = \"{admin}\"\nread = [\"auditor\"]\noperate = [\"operator\"]\n{more}"
             ),
         );
-        let child = world.command(["serve", "partners"]).stdout(Stdio::null()).spawn().expect("a server");
+        let child = world.command(["serve", "partners"]).stdout(Stdio::null()).stderr(log).spawn().expect("a server");
         let server = Server { child, admin };
         let end = Instant::now() + Duration::from_secs(60);
         while server.ask("GET", "/health", "", b"").is_none_or(|(status, _)| status != 200) {
@@ -444,7 +449,9 @@ fn a_server_closes_envelopes_and_watches_folders() {
     let text = String::from_utf8(world.read(file)).expect("text");
     world.write(file, text.replace("age = \"1h\"", "age = \"1s\""));
     world.write("partners/inbox/orders.x12", world.read("edi/850.x12"));
-    let server = Server::start_with(&world, "[serve.partners]\ninbox = [\"inbox\"]\nsettle-seconds = 0\n");
+    let log = std::fs::File::create(world.path("serve.log")).expect("a log");
+    let settings = "[serve.partners]\ninbox = [\"inbox\", \"inbxo\"]\nsettle-seconds = 0\n";
+    let server = Server::start_to(&world, settings, log);
     let invoices = world.read("maps/data/invoices.dat");
     let (status, body) = server.ask("POST", "/partner/send?document=invoice", "keeper", &invoices).expect("an answer");
     assert_eq!((status, body.is_empty()), (200, false));
@@ -455,6 +462,9 @@ fn a_server_closes_envelopes_and_watches_folders() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(names("partners/orders"), 3);
+    let log = String::from_utf8(world.read("serve.log")).expect("text");
+    assert_eq!(log.matches("warning[PTN-308]").count(), 1, "{log}");
+    assert!(log.contains("inbxo did not exist"), "{log}");
 }
 
 /// Returns each TOML file of a section of the reference, with the path in its first line.
