@@ -24,7 +24,8 @@ use crate::book::{Book, LoadedMap};
 use crate::codes;
 use crate::compiled_condition::ConditionLane;
 use crate::entry::EntryId;
-use crate::ledger::{self, Ledger, of_store};
+use crate::ledger::{Ledger, of_store};
+use crate::outbox::{OutboxKey, StoredFile, record_of, stored};
 use crate::outputs::{HandedOutput, OutputKind, Outputs, not_taken, unwritten};
 
 /// Bounds of one unit of work.
@@ -100,7 +101,7 @@ pub(crate) struct MapLane<'b> {
 /// A file that is to be written after the commit, or without a folder, output for standard output.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
-    pub(crate) key: [u8; 10],
+    pub(crate) key: OutboxKey,
     folder: PathBuf,
     name: String,
     bytes: Vec<u8>,
@@ -462,13 +463,8 @@ impl<'b> Desk<'b> {
         let mut key = [0; 10];
         key[..8].copy_from_slice(&id.0.to_be_bytes());
         key[8..].copy_from_slice(&number.to_be_bytes());
-        let mut record = key.to_vec();
-        for text in [folder.to_string_lossy().as_ref(), name] {
-            record.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
-            record.extend_from_slice(text.as_bytes());
-        }
         let ledger = self.ledger;
-        record.extend_from_slice(&ledger.packed(&key, &bytes)?);
+        let record = record_of(&key, &folder.to_string_lossy(), name, &ledger.packed(&key, &bytes)?);
         ledger.outbox.set(self.unit()?, &record).map_err(of_store)?;
         self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.into_owned() });
         Ok(())
@@ -722,22 +718,9 @@ pub(crate) fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings
 }
 
 fn outgoing_of(ledger: &Ledger, record: &[u8]) -> Result<Outgoing, Findings> {
-    let read = || -> Option<(Outgoing, &[u8])> {
-        let (key, mut rest) = record.split_first_chunk::<10>()?;
-        let mut texts = Vec::new();
-        for _ in 0..2 {
-            let (length, after) = rest.split_first_chunk::<4>()?;
-            let (text, after) = after.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
-            texts.push(std::str::from_utf8(text).ok()?.to_owned());
-            rest = after;
-        }
-        let name = texts.pop()?;
-        let folder = PathBuf::from(texts.pop()?);
-        Some((Outgoing { key: *key, folder, name, bytes: Vec::new() }, rest))
-    };
-    let (mut outgoing, packed) = read().ok_or_else(|| ledger::damaged("a file in the outbox is not readable"))?;
-    outgoing.bytes = ledger.unpacked(&outgoing.key, packed)?;
-    Ok(outgoing)
+    let StoredFile { key, folder, name, packed } = stored(record)?;
+    let bytes = ledger.unpacked(&key, packed)?;
+    Ok(Outgoing { key, folder: folder.into(), name: name.to_owned(), bytes })
 }
 
 /// Writes a file under a temporary name and renames it, so that no reader gets an incomplete file.
@@ -763,7 +746,7 @@ fn undelivered(path: &Path, error: &io::Error) -> Finding {
     finding.hint(UNDELIVERED_HINT)
 }
 
-const UNDELIVERED_HINT: &str = "nothing is lost: correct the folder or free space, and the next run delivers it";
+const UNDELIVERED_HINT: &str = "nothing is lost: correct the folder or free space, and the next run delivers it; `quayline partner outbox` lists the files that wait";
 
 /// Time for which numbers of entries that were taken in advance are used: an hour.
 const IDS_USED_MS: u64 = 3_600_000;

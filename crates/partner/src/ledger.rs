@@ -457,14 +457,33 @@ impl Ledger {
 
     pub(crate) fn unpacked(&self, record: &[u8], bytes: &[u8]) -> Result<Vec<u8>, Findings> {
         match bytes.split_first() {
-            Some((&SEALED, sealed)) => {
-                let key = self.key.as_ref().ok_or_else(no_key)?;
-                let opened = key.open(record, sealed);
-                plain(&opened.ok_or_else(|| damaged("encrypted bytes differ from those that were stored"))?)
-            }
+            Some((&SEALED, sealed)) => plain(&self.opened(record, sealed)?),
             _ => plain(bytes),
         }
     }
+
+    /// Returns the length of packed bytes after [`Ledger::unpacked`], without unpacking them.
+    pub(crate) fn unpacked_length(&self, record: &[u8], bytes: &[u8]) -> Result<u64, Findings> {
+        match bytes.split_first() {
+            Some((&SEALED, sealed)) => plain_length(&self.opened(record, sealed)?),
+            _ => plain_length(bytes),
+        }
+    }
+
+    fn opened(&self, record: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Findings> {
+        let key = self.key.as_ref().ok_or_else(no_key)?;
+        key.open(record, sealed).ok_or_else(|| damaged("encrypted bytes differ from those that were stored"))
+    }
+}
+
+/// Returns the length of bytes after [`plain`].
+fn plain_length(bytes: &[u8]) -> Result<u64, Findings> {
+    let length = match bytes.split_first() {
+        Some((0, rest)) => rest.len(),
+        Some((1, rest)) => snap::raw::decompress_len(rest).map_err(|_| damaged("stored bytes are not readable"))?,
+        _ => return Err(damaged("stored bytes are of no known form")),
+    };
+    Ok(length as u64)
 }
 
 fn plain(bytes: &[u8]) -> Result<Vec<u8>, Findings> {

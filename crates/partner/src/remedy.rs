@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Commands in remedies and the requests of operators in their place. `{}` is the number of an entry.
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 13] = [
     ("quayline transaction list --received", "GET /partner/entries?way=received"),
     ("quayline transaction list", "GET /partner/entries"),
     ("quayline interchange list", "GET /partner/entries?kind=interchange"),
@@ -12,6 +12,7 @@ const COMMANDS: [(&str, &str); 12] = [
     ("quayline transaction advise", "POST /partner/entries/{}/advise"),
     ("quayline interchange resend", "POST /partner/entries/{}/resend"),
     ("quayline partner list", "GET /partner/partners"),
+    ("quayline partner outbox", "GET /partner/outbox"),
     ("quayline partner import", "POST /partner/import"),
     ("quayline partner explain", "POST /partner/explain"),
     ("quayline partner receive", "POST /partner/receive"),

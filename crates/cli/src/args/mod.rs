@@ -46,8 +46,8 @@ pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
     EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, ExportArgs, FilterArgs, InterchangeArgs, InterchangeCommand,
     ListArgs, PartnerAddArgs, PartnerArgs, PartnerChangesArgs, PartnerCommand, PartnerExportArgs, PartnerListArgs,
-    PartnerRemoveArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs, TransactionArgs,
-    TransactionCommand,
+    PartnerOutboxArgs, PartnerRemoveArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs,
+    TransactionArgs, TransactionCommand,
 };
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};

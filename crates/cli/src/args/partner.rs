@@ -57,6 +57,8 @@ pub(crate) enum PartnerCommand {
     /// Send documents: translate, number and envelope them
     #[command(after_long_help = SEND_EXAMPLES)]
     Send(SendArgs),
+    /// List files that are committed and not yet written
+    Outbox(PartnerOutboxArgs),
     /// Watch folders and queues: receive and send what arrives, and release envelopes that are due
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(RunArgs),
@@ -85,6 +87,7 @@ impl PartnerCommand {
             PartnerCommand::Explain(args) => args.json,
             PartnerCommand::Receive(args) => args.json,
             PartnerCommand::Send(args) => args.json,
+            PartnerCommand::Outbox(args) => args.json,
         }
     }
 }
@@ -252,6 +255,16 @@ pub(crate) struct SendArgs {
     #[arg(long)]
     pub(crate) again: bool,
     /// Print a JSON object for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline partner outbox`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerOutboxArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::entries::entry_json;
 use super::export::{Export, Format};
 use super::folders::Watcher;
+use super::outbox::file_json;
 use super::show::{explanation_json, partner_json, partner_line_json};
 use super::{envelope_json, now_ms, openapi, read_book, receive_json, roster, send_json};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
@@ -144,6 +145,7 @@ impl PartnersPart {
                 Ok((200, send_json(&format!("entry {id}"), &report)))
             }),
             ("GET", ["overdue"]) => self.overdue(&query),
+            ("GET", ["outbox"]) => self.outbox(&query),
             ("GET", ["envelopes"]) => self
                 .at_desk(|desk| desk.waiting())
                 .map(|waiting| (200, json!({ "envelopes": waiting.iter().map(envelope_json).collect::<Vec<_>>() }))),
@@ -314,6 +316,14 @@ impl PartnersPart {
             after: query.place()?,
             ..Filter::default()
         })
+    }
+
+    /// Lists files that are committed and not yet written. It needs no desk, which would write them first.
+    fn outbox(&self, query: &Query) -> Answer {
+        query.only(&["count", "after"])?;
+        let page = self.ledger.outbox_page(query.place()?.as_deref(), query.count()?)?;
+        let files: Vec<Value> = page.files.iter().map(file_json).collect();
+        Ok((200, json!({ "files": files, "next": page.next.map(|place| quayline_core::hex(&place)) })))
     }
 
     fn entry(&self, id: EntryId) -> Answer {

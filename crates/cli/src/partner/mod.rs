@@ -5,6 +5,7 @@ mod entries;
 mod export;
 mod folders;
 mod openapi;
+mod outbox;
 mod roster;
 mod served;
 mod show;
@@ -201,6 +202,7 @@ pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
         PartnerCommand::Explain(args) => show::explain(args, console),
         PartnerCommand::Receive(args) => receive(args, console),
         PartnerCommand::Send(args) => send(args, console),
+        PartnerCommand::Outbox(args) => outbox::outbox(args, console),
         PartnerCommand::Run(args) => folders::run(args, console),
     }
 }
@@ -262,11 +264,11 @@ pub(crate) fn say_received(name: &str, report: &ReceiveReport, console: &Console
             parts.push(format!("{count} {what}"));
         }
     }
-    if report.acknowledgments > 0 {
-        parts.push(format!("{} sent", count_of(report.acknowledgments, "acknowledgment")));
     if report.duplicates > 0 {
         parts.push(count_of(report.duplicates, "duplicate"));
     }
+    if report.acknowledgments > 0 {
+        parts.push(format!("{} sent", count_of(report.acknowledgments, "acknowledgment")));
     }
     if report.matched > 0 {
         parts.push(format!("{} of sent documents matched", count_of(report.matched, "report")));

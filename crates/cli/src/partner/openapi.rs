@@ -156,6 +156,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         &[("at", "At this time, in UTC; now by default"), PAGE[0], PAGE[1]],
         None,
     ),
+    (
+        "/outbox",
+        "get",
+        "listOutbox",
+        "Files that are committed and not yet written, those of the oldest entries first",
+        &[("count", "Files of a page, 1 to 1000; 50 by default"), PAGE[1]],
+        None,
+    ),
     ("/envelopes", "get", "listEnvelopes", "Envelopes that documents wait for", &[], None),
     (
         "/envelopes/release",

@@ -400,6 +400,37 @@ fn one_partner_does_not_stop_the_others() {
     assert!(isa.escape_ascii().to_string().contains("ISA*00*ten-chars-*00*"), "{}", isa.escape_ascii());
 }
 
+#[test]
+fn files_that_wait_are_listed_and_not_written() {
+    let world = examples();
+    world.write("partners/orders", "not a folder");
+    let received = ran(&world, &format!("partner receive {P} edi/850.x12"), 1).err();
+    assert!(received.contains("`quayline partner outbox` lists the files that wait"), "{received}");
+    let outbox = format!("partner outbox {P}");
+    let listed = ran(&world, &outbox, 0);
+    let (out, err) = (listed.out(), listed.err());
+    assert_eq!(out.lines().count(), 3, "{out}");
+    assert!(out.lines().all(|line| line.starts_with("partners/orders/ALDER-850-")), "{out}");
+    fs::remove_file(world.path("partners/orders")).expect("removed");
+    let json = ran(&world, &format!("{outbox} --json"), 0).out();
+    let mut bytes = 0;
+    for (line, text) in json.lines().zip(out.lines()) {
+        let file: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let (path, entry) = (file["path"].as_str().expect("a path"), &file["entry"]);
+        assert_eq!(text.replace(',', ""), format!("{path}: {} bytes entry {entry}", file["bytes"]));
+        let shown = ran(&world, &format!("transaction show {entry} {P}"), 0).out();
+        assert!(shown.contains(path), "{shown}");
+        bytes += file["bytes"].as_u64().expect("a number");
+    }
+    assert_eq!(err.replace(',', ""), format!("3 files {bytes} bytes\n"));
+    assert!(!world.path("partners/orders").exists(), "a list writes nothing");
+    world.run(&format!("envelope list {P}")).code(0);
+    let empty = ran(&world, &outbox, 0);
+    assert_eq!((empty.out().as_str(), empty.err().as_str()), ("", "0 files\n"));
+    let written = fs::read_dir(world.path("partners/orders")).expect("a folder").flatten();
+    assert_eq!(written.map(|file| file.metadata().expect("a file").len()).sum::<u64>(), bytes);
+}
+
 /// Returns an interchange with many orders.
 pub(crate) fn many(orders: usize) -> String {
     let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();

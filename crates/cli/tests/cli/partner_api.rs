@@ -433,7 +433,7 @@ fn the_openapi_document_has_every_path() {
             operations += 1;
         }
     }
-    assert_eq!(operations, 25);
+    assert_eq!(operations, 26);
     for (method, path, expected) in [("POST", "/partner/entries", 405), ("POST", "/partner/entry", 404)] {
         let (status, body) = server.ask(method, path, "keeper", b"").expect("an answer");
         let body = std::str::from_utf8(&body).expect("UTF-8");
@@ -465,6 +465,44 @@ fn a_server_closes_envelopes_and_watches_folders() {
     let log = String::from_utf8(world.read("serve.log")).expect("text");
     assert_eq!(log.matches("warning[PTN-308]").count(), 1, "{log}");
     assert!(log.contains("inbxo did not exist"), "{log}");
+}
+
+#[test]
+fn files_that_wait_are_listed_over_http() {
+    let world = examples();
+    world.write("partners/orders", "not a folder");
+    let server = Server::start(&world);
+    assert_eq!(server.get("/partner/outbox"), serde_json::json!({ "files": [], "next": null }));
+    let received = server.post("/partner/receive?name=orders.x12", &world.read("edi/850.x12"));
+    assert_eq!((&received["delivered"], &received["duplicates"]), (&3.into(), &0.into()), "{received}");
+    let finding = &received["findings"][0]["finding"];
+    let hint = finding["hint"].as_str().expect("a hint");
+    assert!(
+        finding["code"] == "PTN-300" && hint.ends_with("`GET /partner/outbox` lists the files that wait"),
+        "{hint}"
+    );
+    let first = server.get("/partner/outbox?count=2");
+    let after = first["next"].as_str().expect("a place");
+    let second = server.get(&format!("/partner/outbox?count=2&after={after}"));
+    assert!(second["next"].is_null(), "{second}");
+    let files = [&first, &second].map(|page| page["files"].as_array().expect("files").clone()).concat();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        let path = file["path"].as_str().expect("a path");
+        let entry = server.get(&format!("/partner/entries/{}", file["entry"]));
+        assert!(entry["outputs"][0] == path && number(&file["bytes"]) > 0, "{file} {entry}");
+    }
+    let wrong = server.json("GET", "/partner/outbox?after=00", b"", 400);
+    assert_eq!(wrong["findings"][0]["code"], "PTN-306", "{wrong}");
+    server.json("GET", "/partner/outbox?state=sent", b"", 400);
+    let refused = world.run("partner outbox --project partners");
+    refused.code(2);
+    assert!(refused.err().contains("STO-005"), "{}", refused.err());
+    // The next request that works at the desk, or the next round, writes the files.
+    std::fs::remove_file(world.path("partners/orders")).expect("removed");
+    server.get("/partner/envelopes");
+    assert_eq!(server.get("/partner/outbox")["files"], serde_json::json!([]));
+    assert_eq!(std::fs::read_dir(world.path("partners/orders")).expect("a folder").count(), 3);
 }
 
 /// Returns each TOML file of a section of the reference, with the path in its first line.

@@ -8,6 +8,7 @@ mod bad_input;
 mod conditions;
 mod crash;
 mod faults;
+mod outbox;
 mod outputs;
 mod queues;
 mod receive;

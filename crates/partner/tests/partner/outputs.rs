@@ -96,6 +96,8 @@ fn a_stream_that_is_closed_loses_and_repeats_nothing() {
     let report = receive(&world, Some(&stream), &orders(1, &["PO1"])).expect("received");
     let (_, found) = &report.findings[0];
     assert!(found.code.0 == "PTN-300" && found.message.contains("standard output cannot be written"), "{found}");
+    let left = world.ledger().outbox_page(None, 10).expect("a page").files;
+    assert_eq!((left.len(), &left[0].path, left[0].bytes), (1, &None, made("PO1").len() as u64), "{left:?}");
     // A worker without a stream, such as the server, leaves it alone.
     assert!(at_desk(&world, None, |desk| Ok(desk.take_undelivered())).expect("a desk").is_empty());
     stream.is_closed.set(false);
