@@ -8,7 +8,7 @@ use quayline_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::queue::messages;
+use super::queue::{alter_with, define_with, messages};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
 
 /// Prefix of the paths.
@@ -349,25 +349,17 @@ fn change(body: &[u8]) -> Result<QueueChange, Refused> {
 }
 
 fn define(store: &Store, name: &str, body: &[u8]) -> Routed {
-    let definition = change(body)?.applied_to(QueueDefinition::local(name))?;
-    if let QueueKind::Alias(target) = &definition.kind {
-        // A name that leads nowhere is refused now, not at the first message.
-        store.queue(target)?;
-    }
-    let mut unit = store.begin()?;
-    store.define_queue(&mut unit, definition)?;
-    unit.commit()?;
+    define_with(store, name, change(body)?)?;
     Ok((201, json!({ "status": "defined" })))
 }
 
 fn alter(store: &Store, name: &str, body: &[u8]) -> Routed {
     let change = change(body)?;
-    let definition = store.queue_definition(name)?;
     if change.is_empty() {
         let hint = "send the attributes to change in the body, such as {\"retry_ms\": 1000}";
         return Err(wrong("the request names nothing to change".to_owned(), hint.to_owned()).into());
     }
-    store.alter_queue(change.applied_to(definition)?)?;
+    alter_with(store, name, change)?;
     Ok((200, json!({ "status": "altered" })))
 }
 

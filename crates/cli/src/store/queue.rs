@@ -61,8 +61,8 @@ fn run_here(command: &QueueCommand, folder: &FolderArg, missing: Missing, consol
 
 fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<Exit, Stop> {
     match command {
-        QueueCommand::Define(args) => define(args, store)?,
-        QueueCommand::Alter(args) => alter(args, store)?,
+        QueueCommand::Define(args) => define_with(store, &args.name, defined(args)).map_err(stop)?,
+        QueueCommand::Alter(args) => alter_with(store, &args.name, changed(args)?).map_err(stop)?,
         QueueCommand::Delete(args) => {
             let definition = store.queue_definition(&args.name).map_err(stop)?;
             if definition.kind == QueueKind::Local && !args.with_messages {
@@ -92,13 +92,8 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
             console.line(&format!("{} dropped", messages(count)));
         }
         QueueCommand::Alias(args) => {
-            // A name that leads nowhere is refused now, not at the first message.
-            store.queue(&args.target).map_err(stop)?;
-            let kind = QueueKind::Alias(args.target.clone());
-            let mut unit = store.begin().map_err(stop)?;
-            let definition = QueueDefinition { kind, ..QueueDefinition::local(&args.name) };
-            store.define_queue(&mut unit, definition).map_err(stop)?;
-            unit.commit().map_err(stop)?;
+            let change = QueueChange { alias: Some(args.target.clone()), ..QueueChange::default() };
+            define_with(store, &args.name, change).map_err(stop)?;
         }
         QueueCommand::Retry(args) => {
             let queue = store.queue(&args.name).map_err(stop)?;
@@ -160,12 +155,25 @@ impl DepthMarks {
     }
 }
 
-fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
-    let definition = defined(args).applied_to(QueueDefinition::local(&args.name)).map_err(stop)?;
-    let mut unit = store.begin().map_err(stop)?;
-    store.define_queue(&mut unit, definition).map_err(stop)?;
-    unit.commit().map_err(stop)?;
-    Ok(())
+/// Refuses an alias that leads nowhere: now, not at the first message.
+fn check_target(store: &Store, change: &QueueChange) -> Result<(), StoreError> {
+    change.alias.as_ref().map_or(Ok(()), |target| store.queue(target).map(drop))
+}
+
+/// Defines a queue, alias or topic.
+pub(super) fn define_with(store: &Store, name: &str, change: QueueChange) -> Result<(), StoreError> {
+    let definition = change.applied_to(QueueDefinition::local(name))?;
+    check_target(store, &change)?;
+    let mut unit = store.begin()?;
+    store.define_queue(&mut unit, definition)?;
+    unit.commit().map(drop)
+}
+
+/// Changes a queue, alias or topic.
+pub(super) fn alter_with(store: &Store, name: &str, change: QueueChange) -> Result<(), StoreError> {
+    let definition = change.applied_to(store.queue_definition(name)?)?;
+    check_target(store, &change)?;
+    store.alter_queue(definition)
 }
 
 /// Attributes of a queue that are to change.
@@ -186,12 +194,6 @@ pub(super) fn changed(args: &AlterQueueArgs) -> Result<QueueChange, Stop> {
             .into());
     }
     Ok(change)
-}
-
-fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
-    let change = changed(args)?;
-    let definition = store.queue_definition(&args.name).map_err(stop)?;
-    store.alter_queue(change.applied_to(definition).map_err(stop)?).map_err(stop)
 }
 
 /// Parses an id of up to 24 bytes, filled with zeros.

@@ -43,8 +43,10 @@ fn commands_on_queues_work_while_a_server_has_the_store() {
     assert!(exists.contains("STO-020") && exists.contains("queue DEAD.LETTER exists"), "{exists}");
     run("queue define A#1 --subscriber ORDERS --subscriber DEAD.LETTER").code(0);
     run("queue alias IN ORDERS").code(0);
-    let nowhere = run("queue alias OUT NOWHERE").code(2).err();
-    assert!(nowhere.contains("NOWHERE"), "{nowhere}");
+    for leads_nowhere in ["alias OUT NOWHERE", "define OUT --alias NOWHERE", "alter IN --alias NOWHERE"] {
+        let nowhere = run(&format!("queue {leads_nowhere}")).code(2).err();
+        assert!(nowhere.contains("STO-030") && nowhere.contains("no queue NOWHERE"), "{leads_nowhere}: {nowhere}");
+    }
     assert_eq!(run("queue depth").code(0).out(), "A#1  topic\nDEAD.LETTER  0\nIN  3\nORDERS  3\n");
     assert_eq!(run("queue depth IN").code(0).out(), "IN  3\n");
     // The server's own handles have the new limit.
