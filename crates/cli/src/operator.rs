@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use quayline_core::{Code, Fault, Finding, Findings, Severity};
+use quayline_core::{ByteOffset, Code, Fault, Finding, Findings, Place, RecordNumber, Severity};
 use serde_json::Value;
 
 use crate::env_vars::QUAYLINE_ADMIN_KEY;
@@ -12,42 +12,73 @@ use crate::exit::{CLI_INPUT, Stop, argument};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(30);
-/// Longest wait for a part of an answer: a purge of millions of messages takes minutes.
+/// Longest wait for a part of an answer: figures of a large file, or a retry of millions of messages, take minutes.
 const WAIT: Duration = Duration::from_secs(900);
 
 /// The listener for operators of a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operator(pub(crate) SocketAddr);
 
+/// A request that failed.
+pub(crate) struct Failed {
+    /// The findings.
+    pub(crate) stop: Stop,
+    /// The answer that refuses the request, if one arrived.
+    pub(crate) answer: Option<Value>,
+}
+
 impl Operator {
     /// Sends a request and returns its JSON answer. An answer with another status than 2xx becomes its findings.
     pub(crate) fn ask(self, method: &str, path: &str, body: &str) -> Result<Value, Stop> {
-        let (status, text) = asked(self.0, method, path, body)?;
-        let answer = serde_json::from_str::<Value>(&text);
+        self.attempt(method, path, body.as_bytes()).map_err(|failed| failed.stop)
+    }
+
+    /// As [`Self::ask`], with the answer of a request that failed.
+    pub(crate) fn attempt(self, method: &str, path: &str, body: &[u8]) -> Result<Value, Failed> {
+        let answer = self.answered(method, path, body)?;
+        serde_json::from_slice(&answer).map_err(|_| incomplete(self.0).into())
+    }
+
+    fn answered(self, method: &str, path: &str, body: &[u8]) -> Result<Vec<u8>, Failed> {
+        let (status, answer) = sent(self.0, method, path, body)?;
         if (200..300).contains(&status) {
-            return Ok(answer.map_err(|_| {
-                let what = format!("the answer of {} is incomplete, or is not that of an admin listener", self.0);
-                Finding::error(CLI_INPUT, Fault::Environment, what)
-                    .hint("the server may have done the work: look at the queue before you repeat the command")
-            })?);
+            return Ok(answer);
         }
-        let answer = answer.unwrap_or_default();
+        let answer = serde_json::from_slice::<Value>(&answer).unwrap_or_default();
         let findings = findings_of(&answer);
         if !findings.is_empty() {
-            return Err(Findings(findings).into());
+            return Err(Failed { stop: Findings(findings).into(), answer: Some(answer) });
         }
         let what = match answer["status"].as_str() {
             Some(why) => format!("{} answers {status}: {why}", self.0),
             None => format!("{} answers {status}", self.0),
         };
-        Err(argument(what)
-            .hint("check that the address is `listen` of [serve.admin], and that the server has a store")
-            .into())
+        let hint = "check that the address is `listen` of [serve.admin], and that the server has a store";
+        Err(Stop::from(argument(what).hint(hint)).into())
     }
 }
 
-/// Sends a request to a server, and returns status and body of its response.
+impl From<Stop> for Failed {
+    fn from(stop: Stop) -> Self {
+        Failed { stop, answer: None }
+    }
+}
+
+/// Creates the finding for an answer that ends early or is not from a server of Quayline.
+pub(crate) fn incomplete(address: SocketAddr) -> Stop {
+    let what = format!("the answer of {address} is incomplete, or is not that of an admin listener");
+    Finding::error(CLI_INPUT, Fault::Environment, what)
+        .hint("the server may have done the work: look at its state before you repeat the command")
+        .into()
+}
+
+/// Sends a request to a server, and returns status and text of its response.
 pub(crate) fn asked(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<(u16, String), Stop> {
+    let (status, answer) = sent(address, method, path, body.as_bytes())?;
+    String::from_utf8(answer).map(|text| (status, text)).map_err(|_| incomplete(address))
+}
+
+fn sent(address: SocketAddr, method: &str, path: &str, body: &[u8]) -> Result<(u16, Vec<u8>), Stop> {
     let key = match QUAYLINE_ADMIN_KEY.value().map(std::ffi::OsString::into_string) {
         None => String::new(),
         Some(Ok(key)) if key.bytes().all(|byte| byte.is_ascii_graphic()) => format!("x-api-key: {key}\r\n"),
@@ -60,7 +91,7 @@ pub(crate) fn asked(address: SocketAddr, method: &str, path: &str, body: &str) -
         "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{key}content-length: {}\r\n\r\n",
         body.len()
     );
-    Ok(request(address, &(head + body)).map_err(|error| {
+    let answer = request(address, head.as_bytes(), body).map_err(|error| {
         let hint = match error.kind() {
             // The request may have arrived.
             ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {
@@ -69,21 +100,35 @@ pub(crate) fn asked(address: SocketAddr, method: &str, path: &str, body: &str) -
             _ => "start the server with `quayline serve`",
         };
         let why = quayline_core::system_error_text(&error);
-        Finding::error(CLI_INPUT, Fault::Environment, format!("{address} does not answer: {why}")).hint(hint)
-    })?)
+        Stop::from(
+            Finding::error(CLI_INPUT, Fault::Environment, format!("{address} does not answer: {why}")).hint(hint),
+        )
+    })?;
+    parsed(answer).ok_or_else(|| incomplete(address))
 }
 
-fn request(address: SocketAddr, text: &str) -> std::io::Result<(u16, String)> {
+fn request(address: SocketAddr, head: &[u8], body: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect_timeout(&address, CONNECT)?;
     stream.set_read_timeout(Some(WAIT))?;
-    stream.write_all(text.as_bytes())?;
+    stream.write_all(head)?;
+    stream.write_all(body)?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
-    let no_text = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "the answer is not UTF-8");
-    let answer = String::from_utf8(answer).map_err(no_text)?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split_ascii_whitespace().nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    Ok((status, body.to_owned()))
+    Ok(answer)
+}
+
+/// Returns status and body of a response, or `None` if it has no status, or if its body is shorter than its `content-length`.
+fn parsed(mut answer: Vec<u8>) -> Option<(u16, Vec<u8>)> {
+    const END: &[u8] = b"\r\n\r\n";
+    let end = answer.windows(END.len()).position(|bytes| bytes == END).unwrap_or(answer.len());
+    let body = answer.split_off((end + END.len()).min(answer.len()));
+    let head = std::str::from_utf8(&answer[..end]).ok()?;
+    let status = head.split_ascii_whitespace().nth(1).and_then(|status| status.parse().ok())?;
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    });
+    length.is_none_or(|length| body.len() >= length).then_some((status, body))
 }
 
 /// Reads the findings of an answer (`quayline.finding/1`).
@@ -109,6 +154,15 @@ fn finding_of(value: &Value) -> Finding {
     };
     let mut finding = Finding { severity, ..Finding::error(code, fault, text("message")) };
     finding.hint = value["hint"].as_str().map(str::to_owned);
-    finding.place.path = value["path"].as_str().map(|path| path.into());
+    finding.place = Place {
+        file: value["file"].as_str().map(Into::into),
+        line: value["line"].as_u64().and_then(|line| line.try_into().ok()),
+        column: value["column"].as_u64().and_then(|column| column.try_into().ok()),
+        record: value["record"].as_u64().map(RecordNumber),
+        byte: value["byte"].as_u64().map(ByteOffset),
+        path: value["path"].as_str().map(str::to_owned),
+        detail: value["detail"].as_str().map(str::to_owned),
+        ..Place::default()
+    };
     finding
 }

@@ -1,15 +1,16 @@
 //! Queues on the listener for operators: a server has its store open, so commands and programs ask it instead.
 
-use quayline_core::hex;
+use quayline_core::{Finding, hex};
 use quayline_gateway::decode_path;
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest, Operation, OperatorPaths};
-use quayline_store::queue::{Content, QueueChange, QueueDefinition, QueueKind, RetryOutcome};
+use quayline_store::queue::{Content, DrainStopped, QueueChange, QueueDefinition, QueueKind, RetryOutcome};
 use quayline_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::queue::{alter_with, define_with, messages};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
+use crate::exit::Stop;
 
 /// Prefix of the paths.
 pub(super) const ROOT: &str = "/store/queues";
@@ -67,7 +68,7 @@ const OPERATIONS: &[Operation] = &[
         &[("to", "Name of the other queue"), COUNT],
         None,
     ),
-    ("/{queue}/purge", "post", "purgeMessages", "Deletes all messages that no unit of work has got", &[], None),
+    ("/{queue}/purge", "post", "purgeMessages", "Deletes messages that no unit of work has got", &[COUNT], None),
 ];
 
 const PATHS: OperatorPaths = OperatorPaths {
@@ -174,31 +175,67 @@ impl From<Attributes> for QueueChange {
 }
 
 /// Answers with the findings of a refusal.
-pub(super) fn refused(Refused(status, findings): Refused) -> AdminAnswer {
-    answer(status, &json!({ "findings": findings }))
+pub(super) fn refused(Refused { status, findings, done }: Refused) -> AdminAnswer {
+    let mut value = json!({ "findings": findings });
+    if let Some((name, count)) = done {
+        value[name] = count.into();
+    }
+    answer(status, &value)
 }
 
 /// Queues of a store, for operators.
 pub(crate) struct QueuesPart(pub(crate) Store);
 
-/// A refused request: its status and findings.
-pub(super) struct Refused(u16, Vec<Value>);
+/// A refused request.
+pub(super) struct Refused {
+    status: u16,
+    findings: Vec<Value>,
+    /// What the request did before the failure.
+    done: Option<(&'static str, u64)>,
+}
+
+impl Refused {
+    pub(super) fn new(status: u16, findings: &[Finding]) -> Refused {
+        Refused { status, findings: findings.iter().map(raw).collect(), done: None }
+    }
+}
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
         let status = match error {
-            StoreError::QueueMissing { .. } | StoreError::FileMissing { .. } => 404,
-            StoreError::Exists { .. } | StoreError::QueueInUse { .. } => 409,
-            StoreError::BadDefinition { .. } | StoreError::Unsupported { .. } => 400,
+            StoreError::QueueMissing { .. }
+            | StoreError::FileMissing { .. }
+            | StoreError::IndexMissing { .. }
+            | StoreError::NotFound { .. } => 404,
+            StoreError::Exists { .. }
+            | StoreError::QueueInUse { .. }
+            | StoreError::FileInUse { .. }
+            | StoreError::DuplicateKey { .. }
+            | StoreError::LockTimeout { .. }
+            | StoreError::Deadlock { .. } => 409,
+            StoreError::BadDefinition { .. }
+            | StoreError::Unsupported { .. }
+            | StoreError::TooLong { .. }
+            | StoreError::WrongLength { .. }
+            | StoreError::OutOfRange { .. } => 400,
             _ => 503,
         };
-        Refused(status, vec![raw(&error.finding())])
+        Refused::new(status, &[error.finding()])
+    }
+}
+
+impl From<Stop> for Refused {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Findings(findings) => findings.into(),
+            Stop::ClosedPipe => Refused::new(503, &[]),
+        }
     }
 }
 
 impl From<quayline_core::Findings> for Refused {
     fn from(findings: quayline_core::Findings) -> Self {
-        Refused(400, findings.0.iter().map(raw).collect())
+        Refused::new(400, &findings.0)
     }
 }
 
@@ -245,7 +282,7 @@ impl QueuesPart {
         let known: &[&str] = match (request.method, parts) {
             ("DELETE", [_]) => &["messages"],
             ("GET", [_, "messages"]) => &["count", "after"],
-            ("POST", [_, "retry"]) => &["count"],
+            ("POST", [_, "retry" | "purge"]) => &["count"],
             ("POST", [_, "move"]) => &["to", "count"],
             _ => &[],
         };
@@ -262,7 +299,7 @@ impl QueuesPart {
             ("GET", [name, "messages"]) => browse(store, name, query),
             ("POST", [name, "retry"]) => retry(store, name, query),
             ("POST", [name, "move"]) => move_to(store, name, query),
-            ("POST", [name, "purge"]) => purge(store, name),
+            ("POST", [name, "purge"]) => purge(store, name, query),
             _ => return None,
         })
     }
@@ -367,7 +404,7 @@ fn delete(store: &Store, name: &str, with_messages: Option<&str>) -> Routed {
     let definition = store.queue_definition(name)?;
     let refuse = |message: String, hint: &str| {
         let findings = wrong(message, hint.to_owned());
-        Err(Refused(409, findings.0.iter().map(raw).collect()))
+        Err(Refused::new(409, &findings.0))
     };
     if let Some(other) = with_messages.filter(|value| *value != "delete") {
         return Err(wrong(format!("`messages` is `{other}`"), "write messages=delete".to_owned()).into());
@@ -437,11 +474,22 @@ fn move_to(store: &Store, name: &str, query: &Query) -> Routed {
         let hint = "name another queue".to_owned();
         return Err(wrong("both names are the same queue".to_owned(), hint).into());
     }
-    let count = from.move_to(store, &to, count(query, u64::MAX)?.unwrap_or(u64::MAX))?;
-    Ok((200, json!({ "moved": count })))
+    let most = count(query, u64::MAX)?.unwrap_or(u64::MAX);
+    match from.move_to(store, &to, most) {
+        Ok(count) => Ok((200, json!({ "moved": count }))),
+        Err(stopped) => Err(partial("moved", *stopped)),
+    }
 }
 
-fn purge(store: &Store, name: &str) -> Routed {
-    let count = store.queue(name)?.purge(store)?;
-    Ok((200, json!({ "dropped": count })))
+fn purge(store: &Store, name: &str, query: &Query) -> Routed {
+    let most = count(query, u64::MAX)?.unwrap_or(u64::MAX);
+    match store.queue(name)?.purge_up_to(store, most) {
+        Ok(count) => Ok((200, json!({ "dropped": count }))),
+        Err(stopped) => Err(partial("dropped", *stopped)),
+    }
+}
+
+/// Answers with the findings and the number of messages that were moved or dropped before the failure.
+fn partial(name: &'static str, stopped: DrainStopped) -> Refused {
+    Refused { done: Some((name, stopped.done)), ..stopped.error.into() }
 }

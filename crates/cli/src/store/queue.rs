@@ -1,9 +1,11 @@
 //! `quayline queue`.
 
-use quayline_core::hex;
+use std::sync::atomic::Ordering;
+
+use quayline_core::{Fault, Finding, Severity, hex};
 use quayline_store::queue::{
-    Browsed, Content, GetWait, Message, MessageId, QueueChange, QueueDefinition, QueueKind, RetryOutcome, Select,
-    USER_ID,
+    Browsed, Content, DrainStopped, GetWait, Message, MessageId, QueueChange, QueueDefinition, QueueKind, RetryOutcome,
+    Select, USER_ID,
 };
 use quayline_store::{Clock as _, RollBack, Store, StoreError, SystemClock, expired_finding};
 use quayline_store_embedded::Settings;
@@ -14,7 +16,8 @@ use crate::args::{
     QueueCommand, ServeQueuesArgs,
 };
 use crate::console::{Console, write_stdout};
-use crate::exit::{Exit, Stop, argument, once_each};
+use crate::exit::{CLI_PARTIAL, Exit, Stop, argument, once_each};
+use crate::interrupt::stop_flag;
 use crate::quantity::counted;
 
 /// Beginning of the names of properties that hold AMQP's own parts of a message.
@@ -84,12 +87,13 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
             if from.name() == to.name() {
                 return Err(argument("both names are the same queue").hint("name another queue").into());
             }
-            let count = from.move_to(store, &to, args.count.unwrap_or(u64::MAX)).map_err(stop)?;
-            console.line(&format!("{} moved", messages(count)));
+            let step = |count| from.move_to(store, &to, count).map_err(|stopped| Partial::from(*stopped));
+            return in_steps(args.count, "moved", step, console);
         }
         QueueCommand::Purge(args) => {
-            let count = store.queue(&args.name).and_then(|queue| queue.purge(store)).map_err(stop)?;
-            console.line(&format!("{} dropped", messages(count)));
+            let queue = store.queue(&args.name).map_err(stop)?;
+            let step = |count| queue.purge_up_to(store, count).map_err(|stopped| Partial::from(*stopped));
+            return in_steps(None, "dropped", step, console);
         }
         QueueCommand::Alias(args) => {
             let change = QueueChange { alias: Some(args.target.clone()), ..QueueChange::default() };
@@ -103,6 +107,66 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
         QueueCommand::Serve(args) => super::serve::run(args, store, console)?,
     }
     Ok(Exit::Done)
+}
+
+/// Messages of a step of a move or purge. Between two steps, Ctrl-C stops the command.
+pub(super) const STEP: u64 = 10_000;
+
+/// A step that failed.
+pub(super) struct Partial {
+    pub(super) stop: Stop,
+    /// Messages of the step that are moved or dropped; `None` if only the server knows.
+    pub(super) done: Option<u64>,
+}
+
+impl From<DrainStopped> for Partial {
+    fn from(stopped: DrainStopped) -> Self {
+        Partial { stop: stop(stopped.error), done: Some(stopped.done) }
+    }
+}
+
+/// Moves or drops messages in steps and reports their number, also if a step fails or Ctrl-C stops the command.
+pub(super) fn in_steps(
+    count: Option<u64>,
+    verb: &str,
+    mut step: impl FnMut(u64) -> Result<u64, Partial>,
+    console: &Console,
+) -> Result<Exit, Stop> {
+    let stopped = stop_flag()?;
+    let (mut done, mut left) = (0, count.unwrap_or(u64::MAX));
+    while left > 0 {
+        let most = left.min(STEP);
+        let count = match step(most) {
+            Ok(count) => count,
+            Err(Partial { stop: Stop::Findings(mut findings), done: of_step }) => {
+                findings.0.extend(note_of(verb, done, of_step, most));
+                return Err(findings.into());
+            }
+            Err(Partial { stop, .. }) => return Err(stop),
+        };
+        done += count;
+        left = left.saturating_sub(count);
+        if count < most {
+            break;
+        }
+        if left > 0 && stopped.load(Ordering::Relaxed) {
+            console.line(&format!("{} {verb} before the stop; the command did not reach the others", messages(done)));
+            return Ok(Exit::Interrupted);
+        }
+    }
+    console.line(&format!("{} {verb}", messages(done)));
+    Ok(Exit::Done)
+}
+
+/// Creates the note about messages that were moved or dropped before a failure.
+fn note_of(verb: &str, done: u64, of_step: Option<u64>, most: u64) -> Option<Finding> {
+    let message = match of_step {
+        Some(0) | None if done == 0 => return None,
+        Some(of_step) => format!("{} {verb} before the failure", messages(done + of_step)),
+        None => format!("{} {verb} before the failure, and perhaps up to {most} more", messages(done)),
+    };
+    let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
+    Some(note.hint("after the fix, repeat the command: it continues with the others"))
 }
 
 /// Reports the outcome of a retry.
@@ -375,4 +439,43 @@ fn depth(name: Option<&str>, store: &Store, console: &Console) -> Result<(), Sto
     write_stdout(text.as_bytes())?;
     console.findings(&findings);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_step_reports_all_messages_of_the_steps_before() {
+        let failed = |done| {
+            let mut steps = vec![Err(Partial { stop: stop(StoreError::ReadOnly), done }), Ok(STEP), Ok(STEP)];
+            let mut step = |most| {
+                assert_eq!(most, STEP);
+                steps.pop().expect("no step after a failure")
+            };
+            match in_steps(None, "moved", &mut step, &Console::plain()) {
+                Err(Stop::Findings(findings)) => findings.0.last().map(|finding| finding.message.clone()),
+                _ => None,
+            }
+        };
+        assert_eq!(failed(Some(7)).as_deref(), Some("20007 messages moved before the failure"));
+        let unknown = "20000 messages moved before the failure, and perhaps up to 10000 more";
+        assert_eq!(failed(None).as_deref(), Some(unknown));
+    }
+
+    #[test]
+    fn steps_end_at_the_count_and_at_the_end_of_the_queue() {
+        let mut requested = Vec::new();
+        let mut step = |most| {
+            requested.push(most);
+            Ok(most)
+        };
+        assert!(matches!(in_steps(Some(STEP + 3), "moved", &mut step, &Console::plain()), Ok(Exit::Done)));
+        let mut last = |most| {
+            requested.push(most);
+            Ok(most - 1)
+        };
+        assert!(matches!(in_steps(None, "dropped", &mut last, &Console::plain()), Ok(Exit::Done)));
+        assert_eq!(requested, [STEP, 3, STEP]);
+    }
 }

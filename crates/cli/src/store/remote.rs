@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::api::{Attributes, ROOT};
 use super::files_api::DefinitionWire;
-use super::queue::{MessageLine, changed, defined, line, messages, say_retried};
+use super::queue::{MessageLine, Partial, changed, defined, in_steps, line, say_retried};
 use crate::args::{BrowseQueueArgs, QueueCommand};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop};
-use crate::operator::{Operator, findings_of};
+use crate::operator::{Failed, Operator, findings_of, incomplete};
 
 /// The id of a message that has none.
 const NO_ID: &str = "000000000000000000000000000000000000000000000000";
@@ -36,16 +36,16 @@ pub(super) fn perform(command: &QueueCommand, server: SocketAddr, console: &Cons
         QueueCommand::Depth(args) => depth(server, args.name.as_deref(), console)?,
         QueueCommand::Browse(args) => browse(server, args)?,
         QueueCommand::Move(args) => {
-            let query = format!("/move?to={}{}", percent_encoded(&args.to), count("&", args.count));
-            let answer = server.ask("POST", &path(&args.from, &query), "")?;
-            console.line(&format!("{} moved", messages(number(&answer, "moved"))));
+            let path = path(&args.from, &format!("/move?to={}&", percent_encoded(&args.to)));
+            return in_steps(args.count, "moved", |count| step(server, &path, count, "moved"), console);
         }
         QueueCommand::Purge(args) => {
-            let answer = server.ask("POST", &path(&args.name, "/purge"), "")?;
-            console.line(&format!("{} dropped", messages(number(&answer, "dropped"))));
+            let path = path(&args.name, "/purge?");
+            return in_steps(None, "dropped", |count| step(server, &path, count, "dropped"), console);
         }
         QueueCommand::Retry(args) => {
-            let answer = server.ask("POST", &path(&args.name, &format!("/retry{}", count("?", args.count))), "")?;
+            let count = args.count.map_or_else(String::new, |count| format!("?count={count}"));
+            let answer = server.ask("POST", &path(&args.name, &format!("/retry{count}")), "")?;
             say_retried(number(&answer, "returned"), number(&answer, "left"), console);
         }
         // They have no option for it.
@@ -78,8 +78,13 @@ fn path(name: &str, rest: &str) -> String {
     format!("{ROOT}/{}{rest}", percent_encoded(name))
 }
 
-fn count(before: &str, count: Option<u64>) -> String {
-    count.map_or_else(String::new, |count| format!("{before}count={count}"))
+/// Requests a step of a move or purge. `name` is the figure of the answer.
+fn step(server: Operator, path: &str, count: u64, name: &str) -> Result<u64, Partial> {
+    match server.attempt("POST", &format!("{path}count={count}"), b"") {
+        Ok(answer) => answer[name].as_u64().ok_or_else(|| Partial { stop: incomplete(server.0), done: None }),
+        Err(Failed { stop, answer: Some(answer) }) => Err(Partial { stop, done: Some(number(&answer, name)) }),
+        Err(Failed { stop, answer: None }) => Err(Partial { stop, done: None }),
+    }
 }
 
 fn body(change: QueueChange) -> String {

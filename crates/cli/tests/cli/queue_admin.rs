@@ -131,6 +131,39 @@ fn the_queues_of_a_new_flow_are_defined_at_the_server() {
     assert_eq!(serving.stop(), Some(0));
 }
 
+/// A move that fails reports the messages that it moved before, in both ways.
+#[test]
+fn a_move_that_fails_reports_what_it_moved() {
+    use std::io::{Read as _, Write as _};
+    let (world, admin) = world("");
+    world.run("queue define SMALL --depth-max 550").code(0);
+    let serving = Serving::of(&world, "serve --listen 127.0.0.1:0 --store data");
+    let mut stream = serving.connect();
+    let put = |close| {
+        format!("POST /queues/ORDERS/messages HTTP/1.1\r\nhost: localhost\r\n{close}content-length: 1\r\n\r\nm")
+    };
+    stream.write_all((put("").repeat(1_199) + &put("connection: close\r\n")).as_bytes()).expect("they are sent");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).expect("answers");
+    assert_eq!(answers.matches("HTTP/1.1 201").count(), 1_200, "{answers}");
+    // More than a page.
+    let browsed = world.run(&format!("queue browse ORDERS -n 5000 --admin {admin}")).code(0).out();
+    assert_eq!(browsed.lines().collect::<std::collections::BTreeSet<_>>().len(), 1_200);
+    let told = |text: &str| {
+        assert!(text.contains("STO-031") && text.contains("500 messages moved before the failure"), "{text}");
+    };
+    let to_small = format!("queue move ORDERS SMALL --admin {admin}");
+    told(&world.run(&to_small).code(2).err());
+    assert_eq!(world.run(&format!("queue depth --admin {admin}")).code(0).out(), "ORDERS  700\nSMALL  500\n");
+    // Nothing was moved, so nothing is reported.
+    let full = world.run(&to_small).code(2).err();
+    assert!(full.contains("STO-031") && !full.contains("before the failure"), "{full}");
+    assert_eq!(world.run(&format!("queue purge SMALL --admin {admin}")).code(0).err(), "500 messages dropped\n");
+    assert_eq!(serving.stop(), Some(0));
+    told(&world.run("queue move ORDERS SMALL").code(2).err());
+    assert_eq!(world.run("queue depth").code(0).out(), "ORDERS  200\nSMALL  500\n");
+}
+
 /// With roles, a command needs the key of an operator, and findings of the server keep their codes.
 #[test]
 fn a_listener_with_roles_gets_the_key_of_the_environment() {

@@ -69,7 +69,7 @@ pub(super) fn long(store: &Store) -> Result<(), String> {
     same("parts moved", (parts(store, "Q")?, parts(store, "B")?), (0, 4))?;
     same("returned", backout.retry(store, 9).map_err(text)?.returned, 1)?;
     same("parts returned", (parts(store, "Q")?, parts(store, "B")?), (4, 0))?;
-    same("moved", queue.move_to(store, &backout, 9).map_err(text)?, 2)?;
+    same("moved", queue.move_to(store, &backout, 9).map_err(|stopped| text(stopped.error))?, 2)?;
     let mut unit = store.begin().map_err(text)?;
     let got = backout.get(&mut unit, Select::Correlation([3; 24]), GetWait::No).map_err(text)?;
     same("got at last", is_content(&got), true)?;

@@ -477,7 +477,7 @@ fn purge_and_move(store: &Store) -> Result<(), String> {
     for payload in 0..1_200 {
         put(store, &one, &message(payload))?;
     }
-    same("moved", one.move_to(store, &two, 1_000).map_err(text)?, 1_000)?;
+    same("moved", one.move_to(store, &two, 1_000).map_err(|stopped| text(stopped.error))?, 1_000)?;
     same("purged", one.purge(store).map_err(text)?, 200)?;
     let found = take_all(store, &two)?;
     same("order", found == (0..1_000).collect::<Vec<_>>(), true)

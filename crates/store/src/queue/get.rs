@@ -267,16 +267,28 @@ impl Queue {
     /// # Errors
     /// Errors of the medium.
     pub fn purge(&self, store: &crate::Store) -> Result<u64, StoreError> {
-        let expired = self.facts()?.expired;
-        let done = self.drain(store, u64::MAX, |_, _| Ok(()))?;
-        Ok(done + (self.facts()?.expired - expired))
+        self.purge_up_to(store, u64::MAX).map_err(|stopped| stopped.error)
     }
 
-    /// Moves up to `count` messages to another queue, each in a separate unit of work. Returns their number.
+    /// Drops messages as [`Self::purge`] does, up to `count` and those that expired.
     ///
     /// # Errors
-    /// [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of the other queue; messages moved before the error stay moved.
-    pub fn move_to(&self, store: &crate::Store, other: &Queue, count: u64) -> Result<u64, StoreError> {
+    /// [`DrainStopped`] with errors of the medium; messages dropped before the error stay dropped.
+    pub fn purge_up_to(&self, store: &crate::Store, count: u64) -> Result<u64, Box<DrainStopped>> {
+        let expired = |done| match self.facts() {
+            Ok(facts) => Ok(facts.expired),
+            Err(error) => Err(Box::new(DrainStopped { error, done })),
+        };
+        let before = expired(0)?;
+        let done = self.drain(store, count, |_, _| Ok(()))?;
+        Ok(done + (expired(done)? - before))
+    }
+
+    /// Moves up to `count` messages to another queue, in units of work of some hundred. Returns their number.
+    ///
+    /// # Errors
+    /// [`DrainStopped`] with [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of the other queue; messages moved before the error stay moved.
+    pub fn move_to(&self, store: &crate::Store, other: &Queue, count: u64) -> Result<u64, Box<DrainStopped>> {
         self.drain(store, count, |unit, message| other.put(unit, &message).map(|_| ()))
     }
 
@@ -285,36 +297,57 @@ impl Queue {
         store: &crate::Store,
         count: u64,
         mut each: impl FnMut(&mut Unit, Message) -> Result<(), StoreError>,
-    ) -> Result<u64, StoreError> {
-        const UNIT: u64 = 500;
+    ) -> Result<u64, Box<DrainStopped>> {
         let mut done = 0;
         while done < count {
-            let mut unit = store.begin()?;
-            let mut taken = 0;
-            let mut bytes = 0;
-            while taken < UNIT.min(count - done) && bytes < 16 << 20 {
-                match self.get(&mut unit, Select::First, GetWait::No) {
-                    Ok(message) => {
-                        bytes += message.payload.len();
-                        if let Err(error) = each(&mut unit, message) {
-                            // The messages were not processed, so this does not count as a rollback.
-                            unit.roll_back_as(RollBack::Ended);
-                            return Err(error);
-                        }
-                        taken += 1;
-                    }
-                    Err(StoreError::NoMessage { .. }) => break,
-                    Err(error) => return Err(error),
-                }
+            match self.drain_unit(store, count - done, &mut each) {
+                Ok(0) => break,
+                Ok(taken) => done += taken,
+                Err(error) => return Err(Box::new(DrainStopped { error, done })),
             }
-            if taken == 0 {
-                break;
-            }
-            unit.commit()?;
-            done += taken;
         }
         Ok(done)
     }
+
+    /// Takes messages in one unit of work and returns their number.
+    fn drain_unit(
+        &self,
+        store: &crate::Store,
+        most: u64,
+        each: &mut impl FnMut(&mut Unit, Message) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
+        const UNIT: u64 = 500;
+        let mut unit = store.begin()?;
+        let (mut taken, mut bytes) = (0, 0);
+        while taken < UNIT.min(most) && bytes < 16 << 20 {
+            match self.get(&mut unit, Select::First, GetWait::No) {
+                Ok(message) => {
+                    bytes += message.payload.len();
+                    if let Err(error) = each(&mut unit, message) {
+                        // The messages were not processed, so this does not count as a rollback.
+                        unit.roll_back_as(RollBack::Ended);
+                        return Err(error);
+                    }
+                    taken += 1;
+                }
+                Err(StoreError::NoMessage { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if taken > 0 {
+            unit.commit()?;
+        }
+        Ok(taken)
+    }
+}
+
+/// A purge or move that stopped.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DrainStopped {
+    /// Reason.
+    pub error: StoreError,
+    /// Messages that were dropped or moved before, in units of work that are committed.
+    pub done: u64,
 }
 
 impl QueueState {

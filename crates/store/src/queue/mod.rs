@@ -50,7 +50,7 @@ pub use change::QueueChange;
 pub use claim::{Attempt, Claim, Claimed};
 pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
-pub use get::Browsed;
+pub use get::{Browsed, DrainStopped};
 pub use json::Content;
 pub use marks::{DEPTH_EVENT, DEPTH_QUEUE};
 pub(crate) use message::Head;
