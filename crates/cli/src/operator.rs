@@ -39,6 +39,11 @@ impl Operator {
         serde_json::from_slice(&answer).map_err(|_| incomplete(self.0).into())
     }
 
+    /// Sends a request and returns the bytes of its answer. An answer with another status than 2xx becomes its findings.
+    pub(crate) fn exchange(self, method: &str, path: &str, body: &[u8]) -> Result<Vec<u8>, Stop> {
+        self.answered(method, path, body).map_err(|failed| failed.stop)
+    }
+
     fn answered(self, method: &str, path: &str, body: &[u8]) -> Result<Vec<u8>, Failed> {
         let (status, answer) = sent(self.0, method, path, body)?;
         if (200..300).contains(&status) {

@@ -151,10 +151,11 @@ pub const JOB_PATHS: OperatorPaths = OperatorPaths {
     integers: &["instance", "execution", "stepExecution"],
     required: &["action"],
     body: "application/json",
+    other_bodies: &[],
     other_media: &[("readLog", "text/plain")],
     versioned: &[],
     conditional: &[],
-    creates: Some("startJob"),
+    creates: &["startJob"],
     refusals,
 };
 

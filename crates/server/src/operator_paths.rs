@@ -32,14 +32,16 @@ pub struct OperatorPaths {
     pub required: &'static [&'static str],
     /// Media type of bodies.
     pub body: &'static str,
+    /// Operations whose body has another media type, with that type.
+    pub other_bodies: &'static [(&'static str, &'static str)],
     /// Operations whose answer is not JSON, with its media type; once for each type.
     pub other_media: &'static [(&'static str, &'static str)],
     /// Operations whose answer has the version of what it shows, in `ETag`.
     pub versioned: &'static [&'static str],
     /// Operations that compare `If-Match` and `If-None-Match` with the version before the change, and answer 412 if it differs.
     pub conditional: &'static [&'static str],
-    /// The operation that creates something.
-    pub creates: Option<&'static str>,
+    /// Operations that create something.
+    pub creates: &'static [&'static str],
     /// Answers with findings: the status and what it means.
     pub refusals: fn(&Operation) -> Vec<(&'static str, &'static str)>,
 }
@@ -157,7 +159,7 @@ impl OperatorPaths {
             let schema = json!({ "$ref": "#/components/schemas/Findings" });
             json!({ "description": what, "content": { "application/json": { "schema": schema } } })
         };
-        let success = if self.creates == Some(id) { "201" } else { "200" };
+        let success = if self.creates.contains(id) { "201" } else { "200" };
         let mut operation_json = json!({
             "operationId": id, "summary": summary, "parameters": all,
             "responses": {
@@ -174,7 +176,9 @@ impl OperatorPaths {
             operation_json["responses"][status] = refused(what);
         }
         if let Some(what) = body {
-            operation_json["requestBody"] = json!({ "description": what, "content": { self.body: {} } });
+            let other = self.other_bodies.iter().find(|(known, _)| known == id);
+            let media = other.map_or(self.body, |(_, media)| *media);
+            operation_json["requestBody"] = json!({ "description": what, "content": { media: {} } });
         }
         operation_json
     }

@@ -542,7 +542,7 @@ impl StoreError {
                 "run `quayline store save` with this folder again, which continues the save, or restore another one"
             }
             StoreError::InUse { .. } => {
-                "end the other process, or use another data folder; with --admin ADDRESS, `quayline queue`, `quayline file define` and `quayline flow define` ask a running server"
+                "end the other process, or use another data folder; with --admin ADDRESS, `quayline queue`, `quayline file` and `quayline flow define` ask a running server"
             }
             StoreError::Version { .. } => "open the folder with the version of quayline that wrote it",
             StoreError::ReadOnly => "open the store for writing",

@@ -57,10 +57,10 @@ pub(crate) use serve::{
     MeasureStoreArgs, MeasureSweepArgs, MeasureTranslateArgs, MeasuredArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
-    AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,
-    DescribedArgs, DurabilityArg, DurabilityOption, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs,
+    AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, CopyArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs,
+    DepthMarks, DescribedArgs, DurabilityArg, DurabilityOption, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs,
     GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, RestoreArgs,
-    SaveArgs, ScriptArgs, ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind, UnloadArgs,
+    SaveArgs, ScriptArgs, ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind, UnloadArgs, VerifyArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};

@@ -213,14 +213,14 @@ pub(crate) struct UnloadArgs {
     /// Name of the file
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Framing of the output: fixed, rdw, vb, vbs, lines, length, ...
     #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
     pub(crate) framing: String,
-    /// Leave damaged records out and report their number, instead of stopping at the first
+    /// Leave damaged records out and report their number, instead of stopping at the first; not at a server
     #[arg(long)]
     pub(crate) salvage: bool,
 }
@@ -251,7 +251,7 @@ pub(crate) struct GetArgs {
     /// Name of the file
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
     /// Accept the next greater key
@@ -282,7 +282,7 @@ pub(crate) struct PutArgs {
     /// File that holds the record and nothing else, or `-` for standard input
     pub(crate) record: PathBuf,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     /// Replace the record with the same key
     #[arg(long)]
     pub(crate) replace: bool,
@@ -294,7 +294,7 @@ pub(crate) struct BrowseArgs {
     /// Name of the file
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
     /// Read towards the beginning
@@ -316,10 +316,10 @@ pub(crate) struct DeleteArgs {
     /// Name of the file
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
     #[command(flatten)]
     pub(crate) key: KeyArgs,
-    /// Delete the file with all its records
+    /// Delete the file with all its records; not at a server
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -345,7 +345,7 @@ pub(crate) struct FactsArgs {
     /// Name of the file [default: all files]
     pub(crate) name: Option<String>,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: StoreOrServerArg,
 }
 
 /// Arguments of `quayline file alter`.

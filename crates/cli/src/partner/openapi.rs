@@ -205,6 +205,7 @@ pub(super) const PATHS: OperatorPaths = OperatorPaths {
     integers: &["entry"],
     required: &[],
     body: "application/octet-stream",
+    other_bodies: &[],
     other_media: &[
         ("readBytes", "application/octet-stream"),
         ("readPartner", "application/toml"),
@@ -214,7 +215,7 @@ pub(super) const PATHS: OperatorPaths = OperatorPaths {
     ],
     versioned: &["showPartner", "readPartner", "putPartner"],
     conditional: &["putPartner", "removePartner"],
-    creates: None,
+    creates: &[],
     refusals,
 };
 

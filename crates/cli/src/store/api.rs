@@ -78,10 +78,11 @@ const PATHS: OperatorPaths = OperatorPaths {
     integers: &[],
     required: &["to"],
     body: "application/json",
+    other_bodies: &[],
     other_media: &[],
     versioned: &[],
     conditional: &[],
-    creates: Some("defineQueue"),
+    creates: &["defineQueue"],
     refusals,
 };
 
@@ -239,7 +240,7 @@ impl From<quayline_core::Findings> for Refused {
     }
 }
 
-pub(super) type Routed = Result<(u16, Value), Refused>;
+type Routed = Result<(u16, Value), Refused>;
 
 impl AdminPart for QueuesPart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {

@@ -12,10 +12,11 @@ use quayline_convert::{Conversion, ConvertError, Input, Output, Source, Target};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, RdwSpec, Splitter, Step};
 use quayline_project::{InterfaceFile, JsonWrite, Schema, SourceFormat, TargetFormat};
-use quayline_store::record_file::{Browse, Inserter, RecordFile};
+use quayline_store::record_file::{Inserter, RecordFile};
 use quayline_store::{Direction, Store, StoreError, Unit};
 
 use super::file::limits_of;
+use super::records::{Browsing, Records, longest};
 use super::{Missing, Opened, stop};
 use crate::args::{DescribedArgs, FolderArg};
 use crate::console::Console;
@@ -100,13 +101,14 @@ impl<'a> Ends<'a> {
     pub(crate) fn reader(&self, name: &str) -> Result<Box<dyn Read + Send>, Stop> {
         let (_, unit, file) = self.open(name)?;
         let browse = file.browse();
-        Ok(Box::new(Reader::new(unit, &file, browse, Direction::Forward, u64::MAX)?))
+        let records = Browsing { unit, browse, direction: Direction::Forward, left: u64::MAX };
+        Ok(Box::new(Reader::new(Box::new(records), longest(file.definition()))?))
     }
 
     /// Returns a writer that adds records to a file. An identical existing record stays.
     pub(crate) fn writer(&self, name: &str) -> Result<Box<dyn Write + Send>, Stop> {
         let (store, _, file) = self.open(name)?;
-        let splitter = Splitter::new(&framing(), &limits_of(&file));
+        let splitter = Splitter::new(&framing(), &limits_of(longest(file.definition())));
         let splitter = splitter.map_err(|error| Stop::from(argument(error.to_string())))?;
         name.clone_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).name);
         let state = Arc::clone(&self.state);
@@ -138,30 +140,23 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// The records of a browse as the input of a conversion.
+/// Records as the input of a conversion.
 pub(super) struct Reader {
-    unit: Unit,
-    browse: Browse,
-    direction: Direction,
-    /// Records that it may still read.
-    left: u64,
+    records: Box<dyn Records>,
     framer: Framer,
     bytes: Vec<u8>,
     at: usize,
     is_over: bool,
+    /// Findings that ended the input.
+    failed: Arc<Mutex<Option<Stop>>>,
 }
 
 impl Reader {
-    pub(super) fn new(
-        unit: Unit,
-        file: &RecordFile,
-        browse: Browse,
-        direction: Direction,
-        left: u64,
-    ) -> Result<Self, Stop> {
-        let framer = Framer::new(&framing(), FramerOptions::default(), &limits_of(file));
+    /// Reads records of at most `longest` bytes.
+    pub(super) fn new(records: Box<dyn Records>, longest: usize) -> Result<Self, Stop> {
+        let framer = Framer::new(&framing(), FramerOptions::default(), &limits_of(longest));
         let framer = framer.map_err(|error| Stop::from(argument(error.to_string())))?;
-        Ok(Reader { unit, browse, direction, left, framer, bytes: Vec::new(), at: 0, is_over: false })
+        Ok(Reader { records, framer, bytes: Vec::new(), at: 0, is_over: false, failed: Arc::default() })
     }
 }
 
@@ -171,20 +166,21 @@ impl Read for Reader {
             self.bytes.clear();
             self.at = 0;
             while self.bytes.len() < CHUNK && !self.is_over {
-                let record = match (self.left, self.direction) {
-                    (0, _) => None,
-                    (_, Direction::Backward) => Some(self.browse.previous(&self.unit)),
-                    (_, Direction::Forward) => Some(self.browse.next(&self.unit)),
-                };
-                match record {
-                    Some(Ok(record)) => self.framer.frame(&record.bytes, &mut self.bytes).map_err(other)?,
-                    None | Some(Err(StoreError::EndOfFile { .. })) => {
+                match self.records.next() {
+                    Ok(Some(record)) => self.framer.frame(&record, &mut self.bytes).map_err(other)?,
+                    Ok(None) => {
                         self.framer.finish(&mut self.bytes);
                         self.is_over = true;
                     }
-                    Some(Err(error)) => return Err(other(error)),
+                    Err(stop) => {
+                        let text = match &stop {
+                            Stop::Findings(findings) => findings.0.first().map(|finding| finding.message.clone()),
+                            Stop::ClosedPipe => None,
+                        };
+                        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
+                        return Err(other(text.unwrap_or_default()));
+                    }
                 }
-                self.left = self.left.saturating_sub(1);
             }
         }
         let count = into.len().min(self.bytes.len() - self.at);
@@ -205,6 +201,7 @@ pub(super) fn print_json(from: Reader, name: &str, args: &DescribedArgs, console
         copybook::read_all(&args.copybook, &args.reading.source)?.one(args.reading.record.as_deref())?;
     console.findings(&warnings);
     let schema = Schema::compile(&[layout], &InterfaceFile::default(), &Policies::default(), charset)?;
+    let failed = Arc::clone(&from.failed);
     let (name, input) = (format!("file:{name}").into(), Input::Stream(Box::new(from)));
     let source = Source { name, input, format: SourceFormat::Records(framing()) };
     let format = TargetFormat::JsonLines(JsonWrite::default());
@@ -212,7 +209,10 @@ pub(super) fn print_json(from: Reader, name: &str, args: &DescribedArgs, console
     match Conversion::new(source, target, Arc::new(schema)).run() {
         Ok(_) => Ok(Exit::Done),
         Err(ConvertError::ClosedPipe) => Err(Stop::ClosedPipe),
-        Err(error) => Err(error.findings().into()),
+        Err(error) => {
+            let failed = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Err(failed.unwrap_or_else(|| error.findings().into()))
+        }
     }
 }
 

@@ -11,16 +11,16 @@ use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, S
 use quayline_gateway::FileKey;
 use quayline_pipeline::StrayLineEnds;
 use quayline_store::record_file::{
-    AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
-    Relation,
+    AlternateIndex, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile, Relation,
 };
-use quayline_store::{Direction, LockWait, Store, StoreError, Unit};
+use quayline_store::{Direction, Store, StoreError, Unit, Value};
 
 use super::ends::{Reader, print_json};
-use super::{Missing, Opened, from_hex, is_standard, not_there, read_whole, stop, unreadable};
+use super::records::{self, Browsing, NotDeleted, One, Put, Records, Sought, longest};
+use super::{Missing, Opened, is_standard, not_there, read_whole, stop, unreadable};
 use crate::args::{
-    AlterArgs, BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
-    OrganisationArg, PutArgs, UnloadArgs,
+    AlterArgs, BrowseArgs, CopyArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs,
+    LoadArgs, OrganisationArg, ScriptArgs, UnloadArgs, VerifyArgs,
 };
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook;
@@ -36,21 +36,6 @@ const TEXTS_MAX: usize = 20;
 
 /// Runs `quayline file`.
 pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
-    let (folder, missing) = match &args.command {
-        FileCommand::Define(args) => (&args.store.store, Missing::Create),
-        FileCommand::Load(args) => (&args.store, Missing::Refuse),
-        FileCommand::Unload(args) => (&args.store, Missing::RefuseToRead),
-        FileCommand::Get(args) => (&args.store, Missing::RefuseToRead),
-        FileCommand::Put(args) => (&args.store, Missing::Refuse),
-        FileCommand::Browse(args) => (&args.store, Missing::RefuseToRead),
-        FileCommand::Delete(args) => (&args.store, Missing::Refuse),
-        FileCommand::Facts(args) => (&args.store, Missing::RefuseToRead),
-        FileCommand::Verify(args) | FileCommand::Preload(args) => (&args.store, Missing::RefuseToRead),
-        FileCommand::Reorganise(args) => (&args.store, Missing::Refuse),
-        FileCommand::Alter(args) => (&args.store, Missing::Refuse),
-        FileCommand::Run(args) => (&args.store, Missing::Refuse),
-        FileCommand::Copy(args) => (&args.store, Missing::Refuse),
-    };
     if let FileCommand::Define(args) = &args.command {
         // Before the folder is made.
         let definition = definition(args)?;
@@ -58,8 +43,35 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
             return super::remote::define_file(server, &definition);
         }
     }
+    let (place, missing) = match &args.command {
+        FileCommand::Define(args) => (&args.store, Missing::Create),
+        FileCommand::Unload(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Get(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Put(args) => (&args.store, Missing::Refuse),
+        FileCommand::Browse(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Delete(args) => (&args.store, Missing::Refuse),
+        FileCommand::Facts(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Verify(VerifyArgs { store, .. }) | FileCommand::Preload(VerifyArgs { store, .. }) => {
+            return run_here(&args.command, store, Missing::RefuseToRead, console);
+        }
+        FileCommand::Load(LoadArgs { store, .. })
+        | FileCommand::Reorganise(VerifyArgs { store, .. })
+        | FileCommand::Alter(AlterArgs { store, .. })
+        | FileCommand::Run(ScriptArgs { store, .. })
+        | FileCommand::Copy(CopyArgs { store, .. }) => {
+            return run_here(&args.command, store, Missing::Refuse, console);
+        }
+    };
+    match place.admin {
+        Some(server) => super::file_remote::perform(&args.command, server, console),
+        None => run_here(&args.command, &place.store, missing, console),
+    }
+}
+
+/// Runs a command on a store that this process opens.
+fn run_here(command: &FileCommand, folder: &FolderArg, missing: Missing, console: &Console) -> Result<Exit, Stop> {
     let opened = Opened::open(folder, missing)?;
-    let done = perform(&args.command, &opened.store, console);
+    let done = perform(command, &opened.store, console);
     let closed = opened.close(Exit::Done);
     done.and_then(|exit| closed.map(|_| exit))
 }
@@ -70,7 +82,11 @@ fn perform(command: &FileCommand, store: &Store, console: &Console) -> Result<Ex
         FileCommand::Load(args) => load(args, store, console)?,
         FileCommand::Unload(args) => unload(args, store, console)?,
         FileCommand::Get(args) => get(args, store, console)?,
-        FileCommand::Put(args) => put(args, store)?,
+        FileCommand::Put(args) => {
+            let what = if args.replace { Put::Replace } else { Put::Insert };
+            records::put(store, &args.name, &read_whole(&args.record)?, what).map_err(stop)?;
+            Exit::Done
+        }
         FileCommand::Browse(args) => browse(args, store, console)?,
         FileCommand::Delete(args) => delete(args, store, console)?,
         FileCommand::Facts(args) => facts(args, store)?,
@@ -197,15 +213,9 @@ fn define(args: &DefineFileArgs, store: &Store) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-fn framing(text: &str, file: &RecordFile) -> Result<FramingSpec, Stop> {
-    let length = usize::try_from(file.definition().record_bytes_max).unwrap_or(usize::MAX);
-    framing_named(text, Some(length))
-}
-
-/// Limits of readers and writers of a file's records: as long as the file allows.
-pub(super) fn limits_of(file: &RecordFile) -> Limits {
+/// Limits of readers and writers of records of a length.
+pub(super) fn limits_of(longest: usize) -> Limits {
     let limits = Limits::default();
-    let longest = usize::try_from(file.definition().record_bytes_max).unwrap_or(usize::MAX);
     Limits {
         record_bytes_max: limits.record_bytes_max.max(longest),
         line_bytes_max: limits.line_bytes_max.max(longest),
@@ -237,9 +247,10 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
     };
     let bar = Bar::on_terminal().filter(|_| !console.json());
     let mut advance = Advance { source_bytes_total: source_bytes(&args.input), ..Advance::default() };
-    let spec = framing(&args.framing, &file)?;
+    let longest = longest(file.definition());
+    let spec = framing_named(&args.framing, Some(longest))?;
     let mut splitter =
-        Splitter::new(&spec, &limits_of(&file)).map_err(|error| Stop::from(argument(error.to_string())))?;
+        Splitter::new(&spec, &limits_of(longest)).map_err(|error| Stop::from(argument(error.to_string())))?;
     let mut stray = StrayLineEnds::of(&spec);
     let (mut bytes, mut at, mut end) = (Vec::new(), 0, EndOfInput::No);
     let mut skip = args.skip;
@@ -394,13 +405,13 @@ struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn new(text: &str, file: &RecordFile, to: &'a mut dyn std::io::Write) -> Result<Self, Stop> {
-        let longest = usize::try_from(file.definition().record_bytes_max).ok();
-        let options = FramerOptions { record_bytes_max: longest, ..FramerOptions::default() };
-        let spec = framing(text, file)?;
+    fn new(text: &str, file: &FileDefinition, to: &'a mut dyn std::io::Write) -> Result<Self, Stop> {
+        let longest = longest(file);
+        let options = FramerOptions { record_bytes_max: Some(longest), ..FramerOptions::default() };
+        let spec = framing_named(text, Some(longest))?;
         let fixed = if let FramingSpec::Fixed { length } = spec { Some(length) } else { None };
-        let framer =
-            Framer::new(&spec, options, &limits_of(file)).map_err(|error| Stop::from(argument(error.to_string())))?;
+        let framer = Framer::new(&spec, options, &limits_of(longest))
+            .map_err(|error| Stop::from(argument(error.to_string())))?;
         Ok(Output { framer, bytes: Vec::new(), to, fixed, padded: 0 })
     }
 
@@ -434,45 +445,53 @@ impl<'a> Output<'a> {
 
 fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
+    if args.salvage {
+        drop(unit);
+        return to_output(args, |to| {
+            salvage(&file, Output::new(&args.framing, file.definition(), to)?, store, console)
+        });
+    }
+    let mut records = Browsing { unit, browse: file.browse(), direction: Direction::Forward, left: u64::MAX };
+    unload_all(args, file.definition(), &mut records, console)
+}
+
+/// Runs `write` with the output that the arguments name.
+fn to_output(
+    args: &UnloadArgs,
+    write: impl FnOnce(&mut dyn std::io::Write) -> Result<Exit, Stop>,
+) -> Result<Exit, Stop> {
     let Some(path) = args.output.as_ref().filter(|path| !is_standard(path)) else {
-        return unload_to(args, (unit, &file), &mut std::io::stdout(), store, console);
+        return write(&mut std::io::stdout());
     };
     if path.is_file() {
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} exists", shown(path)));
         return Err(finding.hint("name another file, or remove this one").into());
     }
     // The file takes its name when it is complete.
-    write_complete(path, |to| unload_to(args, (unit, &file), to, store, console))
+    write_complete(path, write)
 }
 
-fn unload_to(
+/// Writes all records of a file.
+pub(super) fn unload_all(
     args: &UnloadArgs,
-    (unit, file): (Unit, &RecordFile),
-    to: &mut dyn std::io::Write,
-    store: &Store,
+    file: &FileDefinition,
+    records: &mut dyn Records,
     console: &Console,
 ) -> Result<Exit, Stop> {
-    let mut output = Output::new(&args.framing, file, to)?;
-    if args.salvage {
-        drop(unit);
-        return salvage(file, output, store, console);
-    }
-    let mut browse = file.browse();
-    let mut count = 0u64;
-    loop {
-        match browse.next(&unit) {
-            Ok(record) => output.record(&record.bytes)?,
-            Err(StoreError::EndOfFile { .. }) => break,
-            Err(error) => return Err(stop(error)),
+    to_output(args, |to| {
+        let mut output = Output::new(&args.framing, file, to)?;
+        let mut count = 0u64;
+        while let Some(record) = records.next()? {
+            output.record(&record)?;
+            count += 1;
         }
-        count += 1;
-    }
-    let padded = output.finish()?;
-    console.findings(padded.as_slice());
-    if args.output.as_ref().is_some_and(|path| !is_standard(path)) {
-        console.line(&format!("{} unloaded", counted(count, "record")));
-    }
-    Ok(Exit::Done)
+        let padded = output.finish()?;
+        console.findings(padded.as_slice());
+        if args.output.as_ref().is_some_and(|path| !is_standard(path)) {
+            console.line(&format!("{} unloaded", counted(count, "record")));
+        }
+        Ok(Exit::Done)
+    })
 }
 
 /// Writes all readable records, and reports unreadable parts.
@@ -507,32 +526,7 @@ fn salvage(file: &RecordFile, mut output: Output<'_>, store: &Store, console: &C
     Ok(Exit::of_findings(&damage))
 }
 
-/// Bytes of the key that was given, if one was.
-fn key_bytes(key: &KeyArgs) -> Result<Option<Vec<u8>>, Stop> {
-    let empty = |option: &str| {
-        argument(format!("{option} is empty, and every record begins with an empty key"))
-            .hint("give the key or its beginning; a variable of a script may be empty")
-    };
-    match (&key.key, &key.key_hex) {
-        (Some(text), _) if text.is_empty() => Err(empty("--key").into()),
-        (None, Some(digits)) if digits.is_empty() => Err(empty("--key-hex").into()),
-        (Some(text), _) => Ok(Some(text.clone().into_bytes())),
-        (None, Some(digits)) => from_hex("--key-hex", digits).map(Some),
-        (None, None) => Ok(None),
-    }
-}
-
-fn by<'a>(key: &'a KeyArgs, bytes: Option<&'a [u8]>) -> Option<By<'a>> {
-    match (bytes, &key.index, key.address, key.number) {
-        (Some(bytes), Some(index), ..) => Some(By::Alternate(index, bytes)),
-        (Some(bytes), None, ..) => Some(By::Key(bytes)),
-        (None, _, Some(address), _) => Some(By::Address(address)),
-        (None, _, None, Some(number)) => Some(By::Number(number)),
-        (None, _, None, None) => None,
-    }
-}
-
-fn no_key() -> Stop {
+pub(super) fn no_key() -> Stop {
     argument("no key is given").hint("add --key, --key-hex, --address or --number").into()
 }
 
@@ -540,128 +534,102 @@ fn no_key() -> Stop {
 const NO_GREATER: &str =
     "no greater key exists either; see the last records with `--reverse` of `quayline file browse`";
 
+/// Reports that no record has the key, or a greater one if the search included those.
+pub(super) fn no_record(mut finding: Finding, relation: Relation, console: &Console) -> Exit {
+    if relation == Relation::AtLeast {
+        // The general remedy names the search that has just failed.
+        finding = finding.hint(NO_GREATER);
+    }
+    not_there(&finding, console)
+}
+
 fn get(args: &GetArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
-    let bytes = key_bytes(&args.key)?;
-    let by = by(&args.key, bytes.as_deref()).ok_or_else(no_key)?;
+    let sought = Sought::of_args(&args.key)?;
     let relation = if args.at_least { Relation::AtLeast } else { Relation::Equal };
-    let record = match file.read(&unit, by, relation) {
-        Ok(record) => record,
-        Err(error @ StoreError::NotFound { .. }) => {
-            let mut finding = error.finding();
-            if args.at_least {
-                // The general remedy names the search that has just failed.
-                finding = finding.hint(NO_GREATER);
-            }
-            return Ok(not_there(&finding, console));
-        }
-        Err(error) => return Err(stop(error)),
-    };
-    if !args.described.copybook.is_empty() {
-        let mut browse = file.browse();
-        browse.start(&unit, by, relation).map_err(stop)?;
-        let reader = Reader::new(unit, &file, browse, Direction::Forward, 1)?;
-        return print_json(reader, &args.name, &args.described, console);
+    match file.read(&unit, sought.by().ok_or_else(no_key)?, relation) {
+        Ok(record) => print_one(args, record.bytes, console),
+        Err(error @ StoreError::NotFound { .. }) => Ok(no_record(error.finding(), relation, console)),
+        Err(error) => Err(stop(error)),
     }
-    write_stdout(&record.bytes)?;
-    Ok(Exit::Done)
 }
 
-fn put(args: &PutArgs, store: &Store) -> Result<Exit, Stop> {
-    let record = read_whole(&args.record)?;
-    let (mut unit, file) = open(store, &args.name)?;
-    let replaced = if args.replace {
-        file.rewrite_by_key(&mut unit, &record).map(|_| ())
-    } else {
-        insert(&file, &mut unit, &record)
-    };
-    replaced.map_err(stop)?;
-    unit.commit().map_err(stop)?;
-    Ok(Exit::Done)
-}
-
-fn insert(file: &RecordFile, unit: &mut Unit, record: &[u8]) -> Result<(), StoreError> {
-    file.insert(unit, record).map(|_| ())
+/// Prints a record.
+pub(super) fn print_one(args: &GetArgs, record: Value, console: &Console) -> Result<Exit, Stop> {
+    if args.described.copybook.is_empty() {
+        write_stdout(&record)?;
+        return Ok(Exit::Done);
+    }
+    let length = record.len();
+    let reader = Reader::new(Box::new(One(Some(record))), length)?;
+    print_json(reader, &args.name, &args.described, console)
 }
 
 fn browse(args: &BrowseArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
-    let mut browse = match &args.key.index {
-        Some(index) => file.browse_by(index).map_err(stop)?,
-        None => file.browse(),
+    let sought = Sought::of_args(&args.key)?;
+    let direction = if args.reverse { Direction::Backward } else { Direction::Forward };
+    let browse = match sought.browse(&unit, &file, direction) {
+        Ok(browse) => browse,
+        Err(error @ StoreError::NotFound { .. }) => {
+            return Ok(no_record(error.finding(), Relation::AtLeast, console));
+        }
+        Err(error) => return Err(stop(error)),
     };
-    let bytes = key_bytes(&args.key)?;
-    match by(&args.key, bytes.as_deref()) {
-        Some(by) => match browse.start(&unit, by, Relation::AtLeast) {
-            Ok(()) => {}
-            Err(error @ StoreError::NotFound { .. }) => {
-                return Ok(not_there(&error.finding().hint(NO_GREATER), console));
-            }
-            Err(error) => return Err(stop(error)),
-        },
-        None if args.reverse => browse.to_end(),
-        None => {}
-    }
+    let records = Browsing { unit, browse, direction, left: args.count };
+    print_all(args, file.definition(), Box::new(records), console)
+}
+
+/// Prints records.
+pub(super) fn print_all(
+    args: &BrowseArgs,
+    file: &FileDefinition,
+    mut records: Box<dyn Records>,
+    console: &Console,
+) -> Result<Exit, Stop> {
     if !args.described.copybook.is_empty() {
-        let direction = if args.reverse { Direction::Backward } else { Direction::Forward };
-        let reader = Reader::new(unit, &file, browse, direction, args.count)?;
-        return print_json(reader, &args.name, &args.described, console);
+        return print_json(Reader::new(records, longest(file))?, &args.name, &args.described, console);
     }
     let mut to = std::io::stdout();
-    let mut output = Output::new(&args.framing, &file, &mut to)?;
-    for _ in 0..args.count {
-        match if args.reverse { browse.previous(&unit) } else { browse.next(&unit) } {
-            Ok(record) => output.record(&record.bytes)?,
-            Err(StoreError::EndOfFile { .. }) => break,
-            Err(error) => return Err(stop(error)),
-        }
+    let mut output = Output::new(&args.framing, file, &mut to)?;
+    while let Some(record) = records.next()? {
+        output.record(&record)?;
     }
     let padded = output.finish()?;
     console.findings(padded.as_slice());
     Ok(Exit::Done)
 }
 
-fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
-    let bytes = key_bytes(&args.key)?;
-    match (by(&args.key, bytes.as_deref()), args.all) {
+/// Refuses a key with `--all`, and a delete with neither.
+pub(super) fn check_delete(args: &DeleteArgs, sought: &Sought) -> Result<(), Stop> {
+    match (sought.by(), args.all) {
         (Some(_), true) => Err(argument("--all and a key exclude each other").hint("leave one of them out").into()),
-        (None, true) => store.delete_file(&args.name).map_err(stop).map(|()| Exit::Done),
         (None, false) => Err(no_key()),
-        (Some(by), false) => {
-            let (mut unit, file) = open(store, &args.name)?;
-            if file.has_others(&unit, by).map_err(stop)? {
-                let message = format!("several records of {} have this key or begin with it", args.name);
-                let hint = format!(
-                    "give the whole key of one; see them with `quayline file browse {}` and the same key",
-                    args.name
-                );
-                return Err(argument(message).hint(hint).into());
-            }
-            let read = match file.read_for_update(&mut unit, by, Relation::Equal, LockWait::Default) {
-                Ok(read) => read,
-                Err(error @ StoreError::NotFound { .. }) => return Ok(not_there(&error.finding(), console)),
-                Err(error) => return Err(stop(error)),
-            };
-            file.delete(&mut unit, &read).map_err(stop)?;
-            unit.commit().map_err(stop)?;
-            Ok(Exit::Done)
-        }
+        _ => Ok(()),
+    }
+}
+
+fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let sought = Sought::of_args(&args.key)?;
+    check_delete(args, &sought)?;
+    let Some(by) = sought.by() else {
+        return store.delete_file(&args.name).map_err(stop).map(|()| Exit::Done);
+    };
+    match records::delete(store, &args.name, by) {
+        Ok(()) => Ok(Exit::Done),
+        Err(NotDeleted::Several) => Err(records::several(&args.name).into()),
+        Err(NotDeleted::Store(error @ StoreError::NotFound { .. })) => Ok(not_there(&error.finding(), console)),
+        Err(NotDeleted::Store(error)) => Err(stop(error)),
     }
 }
 
 fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
-    let unit = store.begin().map_err(stop)?;
     let names = match &args.name {
         Some(name) => vec![name.clone()],
-        None => store.files(&unit).map_err(stop)?,
+        None => store.files(&store.begin().map_err(stop)?).map_err(stop)?,
     };
-    let mut text = String::new();
-    for name in names {
-        let file = store.file(&unit, &name).map_err(stop)?;
-        let found = file.facts(&unit).map_err(stop)?;
-        text.push_str(&found.text(file.definition()));
-    }
-    write_stdout(text.as_bytes())?;
+    let texts: Result<String, StoreError> = names.iter().map(|name| records::facts(store, name)).collect();
+    write_stdout(texts.map_err(stop)?.as_bytes())?;
     Ok(Exit::Done)
 }
 

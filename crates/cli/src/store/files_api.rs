@@ -1,5 +1,6 @@
-//! Definitions of record files on the listener for operators.
+//! Record files on the listener for operators: their definitions, figures and records.
 
+use quayline_core::Findings;
 use quayline_gateway::decode_path;
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest, Operation, OperatorPaths};
 use quayline_store::record_file::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
@@ -7,7 +8,9 @@ use quayline_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::api::{Refused, Routed, refused};
+use super::api::{Refused, refused};
+use super::records;
+use super::records_api::{PAGE_PARAMETERS, Page, delete, insert, page, read, replace};
 use crate::admin::{Query, answer, elsewhere, wrong};
 
 /// Prefix of the paths.
@@ -19,7 +22,35 @@ const OPERATIONS: &[Operation] = &[
     ("", "get", "listFiles", "All record files with their definitions", &[], None),
     ("/{file}", "get", "showFile", "The definition of a record file", &[], None),
     ("/{file}", "put", "defineFile", "Defines a record file", &[], Some("The definition, in JSON")),
+    ("/{file}/facts", "get", "showFacts", "The definition of a file and figures of its records, as text", &[], None),
+    (
+        "/{file}/records",
+        "get",
+        "browseRecords",
+        "Records in the order of the primary key or of an alternate index, from a key on",
+        &PAGE_PARAMETERS,
+        None,
+    ),
+    ("/{file}/records", "post", "insertRecord", "Inserts a record", &[], Some("The bytes of the record")),
+    ("/{file}/record", "get", "readRecord", "The bytes of one record", &READ_PARAMETERS, None),
+    (
+        "/{file}/record",
+        "put",
+        "replaceRecord",
+        "Replaces the record of a key-sequenced file that has the same key",
+        &[],
+        Some("The bytes of the record"),
+    ),
+    ("/{file}/record", "delete", "deleteRecord", "Deletes one record", &records::KEYS, None),
 ];
+
+const READ_PARAMETERS: [(&str, &str); 6] = {
+    let [key, key_hex, address, number, index] = records::KEYS;
+    [key, key_hex, address, number, index, ("relation", "`at-least` accepts the next greater key; `equal` by default")]
+};
+
+/// Media type of a record.
+const BYTES: &str = "application/octet-stream";
 
 const PATHS: OperatorPaths = OperatorPaths {
     title: "Record files",
@@ -28,18 +59,25 @@ const PATHS: OperatorPaths = OperatorPaths {
     integers: &[],
     required: &[],
     body: "application/json",
-    other_media: &[],
+    other_bodies: &[("insertRecord", BYTES), ("replaceRecord", BYTES)],
+    other_media: &[("showFacts", "text/plain"), ("readRecord", BYTES)],
     versioned: &[],
     conditional: &[],
-    creates: Some("defineFile"),
+    creates: &["defineFile", "insertRecord"],
     refusals,
 };
 
-fn refusals((path, method, ..): &Operation) -> Vec<(&'static str, &'static str)> {
+fn refusals((path, method, id, ..): &Operation) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![("400", "The request is wrong"), ("503", "The store cannot be used")];
-    match (path.contains('{'), *method) {
-        (true, "put") => all.push(("409", "The file exists")),
-        (true, _) => all.push(("404", "The store has no file with this name")),
+    if path.contains('{') && *id != "defineFile" {
+        all.push(("404", "The store has no file with this name, or the file has no such record or index"));
+    }
+    match *id {
+        "defineFile" => all.push(("409", "The file exists")),
+        "insertRecord" => all.push(("409", "A record with this key exists, or another unit of work holds the record")),
+        _ if matches!(*method, "put" | "delete") => {
+            all.push(("409", "Another unit of work holds the record, or several records have this key"));
+        }
         _ => {}
     }
     all
@@ -77,6 +115,9 @@ struct IndexWire {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DefinitionWire {
+    /// Name of the file, in answers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     organisation: OrganisationWire,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<PlaceWire>,
@@ -102,6 +143,7 @@ impl From<&FileDefinition> for DefinitionWire {
             duplicates: index.duplicates == Duplicates::Allowed,
         });
         DefinitionWire {
+            name: None,
             organisation,
             key,
             record_bytes_min: file.record_bytes_min,
@@ -113,7 +155,7 @@ impl From<&FileDefinition> for DefinitionWire {
 
 impl DefinitionWire {
     /// Returns the definition under a name.
-    fn named(self, name: &str) -> Result<FileDefinition, Refused> {
+    pub(super) fn named(self, name: &str) -> Result<FileDefinition, Findings> {
         let organisation = match (self.organisation, self.key) {
             (OrganisationWire::KeySequenced, Some(PlaceWire { offset, length })) => {
                 Organisation::KeySequenced(KeyPlace { offset, length })
@@ -122,11 +164,11 @@ impl DefinitionWire {
             (OrganisationWire::Relative, None) => Organisation::Relative,
             (OrganisationWire::KeySequenced, None) => {
                 let hint = "add \"key\": {\"offset\": 0, \"length\": 8}".to_owned();
-                return Err(wrong("a key-sequenced file needs a key".to_owned(), hint).into());
+                return Err(wrong("a key-sequenced file needs a key".to_owned(), hint));
             }
             (_, Some(_)) => {
                 let hint = "leave \"key\" out".to_owned();
-                return Err(wrong("only a key-sequenced file has a key".to_owned(), hint).into());
+                return Err(wrong("only a key-sequenced file has a key".to_owned(), hint));
             }
         };
         let alternates = self.indexes.into_iter().map(|index| AlternateIndex {
@@ -147,33 +189,42 @@ impl DefinitionWire {
 /// Record files of a store, for operators.
 pub(crate) struct FilesPart(pub(crate) Store);
 
+/// A successful answer.
+pub(super) enum Answer {
+    Json(u16, Value),
+    Page(Page),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+pub(super) type Routed = Result<Answer, Refused>;
+
 impl AdminPart for FilesPart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let rest = request.path.strip_prefix(ROOT)?;
-        let name = match rest.strip_prefix('/') {
-            Some(rest) => decode_path(rest),
-            None if rest.is_empty() => Some("".into()),
+        let parts = match rest.strip_prefix('/') {
+            Some(rest) => rest.split('/').map(decode_path).collect(),
+            None if rest.is_empty() => Some(Vec::new()),
             None => return None,
         };
-        let Some(name) = name else {
+        let Some(parts) = parts else {
             return Some(refused(wrong("the path is not UTF-8".to_owned(), "encode it".to_owned()).into()));
         };
+        let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
         if let Some((message, hint)) = PATHS.unread_body(request) {
             return Some(refused(wrong(message, hint).into()));
         }
-        if let Err(findings) = Query::parse(request.query).and_then(|query| query.only(&[])) {
-            return Some(refused(findings.into()));
-        }
-        let routed = match (request.method, &*name) {
-            ("GET", "openapi.json") => Ok((200, PATHS.document(request.operator))),
-            ("GET", "") if rest.is_empty() => list(&self.0),
-            ("GET", name) if !name.is_empty() => show(&self.0, name),
-            ("PUT", name) if !name.is_empty() => define(&self.0, name, request.body),
-            _ => return Some(elsewhere(&PATHS, request)),
+        let routed = match Query::parse(request.query) {
+            Ok(query) => self.route(request, &parts, &query),
+            Err(findings) => Some(Err(findings.into())),
         };
         Some(match routed {
-            Ok((status, value)) => answer(status, &value),
-            Err(why) => refused(why),
+            Some(Ok(Answer::Json(status, value))) => answer(status, &value),
+            Some(Ok(Answer::Page(page))) => AdminAnswer::new(200, "application/json", page.json()),
+            Some(Ok(Answer::Text(text))) => AdminAnswer::new(200, "text/plain; charset=utf-8", text.into_bytes()),
+            Some(Ok(Answer::Bytes(bytes))) => AdminAnswer::new(200, BYTES, bytes),
+            Some(Err(why)) => refused(why),
+            None => elsewhere(&PATHS, request),
         })
     }
 
@@ -183,6 +234,36 @@ impl AdminPart for FilesPart {
 
     fn metrics(&self) -> String {
         String::new()
+    }
+}
+
+impl FilesPart {
+    fn route(&self, request: &AdminRequest<'_>, parts: &[&str], query: &Query) -> Option<Routed> {
+        let store = &self.0;
+        let known: &[(&str, &str)] = match (request.method, parts) {
+            ("GET", [_, "records"]) => &PAGE_PARAMETERS,
+            ("GET", [_, "record"]) => &READ_PARAMETERS,
+            ("DELETE", [_, "record"]) => &records::KEYS,
+            _ => &[],
+        };
+        let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        if let Err(findings) = query.only(&known) {
+            return Some(Err(findings.into()));
+        }
+        Some(match (request.method, parts) {
+            ("GET", ["openapi.json"]) => Ok(Answer::Json(200, PATHS.document(request.operator))),
+            ("GET", []) => list(store),
+            (_, ["", ..]) => return None,
+            ("GET", [name]) => show(store, name),
+            ("PUT", [name]) => define(store, name, request.body),
+            ("GET", [name, "facts"]) => records::facts(store, name).map(Answer::Text).map_err(Refused::from),
+            ("GET", [name, "records"]) => page(store, name, query),
+            ("POST", [name, "records"]) => insert(store, name, request.body),
+            ("GET", [name, "record"]) => read(store, name, query),
+            ("PUT", [name, "record"]) => replace(store, name, request.body),
+            ("DELETE", [name, "record"]) => delete(store, name, query),
+            _ => return None,
+        })
     }
 }
 
@@ -197,18 +278,17 @@ fn list(store: &Store) -> Routed {
             Err(error) => return Err(error.into()),
         }
     }
-    Ok((200, json!({ "files": files })))
+    Ok(Answer::Json(200, json!({ "files": files })))
 }
 
 fn show(store: &Store, name: &str) -> Routed {
     let unit = store.begin()?;
-    Ok((200, file_json(store.file(&unit, name)?.definition())))
+    Ok(Answer::Json(200, file_json(store.file(&unit, name)?.definition())))
 }
 
 fn file_json(file: &FileDefinition) -> Value {
-    let mut value = serde_json::to_value(DefinitionWire::from(file)).unwrap_or_default();
-    value["name"] = file.name.as_str().into();
-    value
+    let wire = DefinitionWire { name: Some(file.name.clone()), ..DefinitionWire::from(file) };
+    serde_json::to_value(wire).unwrap_or_default()
 }
 
 fn define(store: &Store, name: &str, body: &[u8]) -> Routed {
@@ -216,8 +296,12 @@ fn define(store: &Store, name: &str, body: &[u8]) -> Routed {
         let hint = format!("send a JSON object; GET {ROOT} shows the definitions of files");
         wrong(format!("the body is not the definition of a record file: {error}"), hint)
     })?;
+    if wire.name.as_ref().is_some_and(|other| other != name) {
+        let hint = "leave \"name\" out".to_owned();
+        return Err(wrong("the body has another name than the path".to_owned(), hint).into());
+    }
     let mut unit = store.begin()?;
     store.define_file(&mut unit, wire.named(name)?)?;
     unit.commit()?;
-    Ok((201, json!({ "status": "defined" })))
+    Ok(Answer::Json(201, json!({ "status": "defined" })))
 }

@@ -3,8 +3,11 @@
 mod api;
 mod ends;
 mod file;
+mod file_remote;
 mod files_api;
 mod queue;
+mod records;
+mod records_api;
 mod remote;
 mod save;
 mod script;

@@ -11,6 +11,7 @@ mod columns;
 mod convert;
 mod edi;
 mod edi_bytes;
+mod file_admin;
 mod file_script;
 mod flow;
 mod flow_programs;

@@ -7,9 +7,9 @@ use crate::queue_serve::Serving;
 use crate::world::World;
 
 /// Digest of the key `operator-key`.
-const KEY_DIGEST: &str = "c9736463f555cdb7d2a78cfd7aa8b8c4f09d906d78f8dab9228eda30a28c2818";
+pub(crate) const KEY_DIGEST: &str = "c9736463f555cdb7d2a78cfd7aa8b8c4f09d906d78f8dab9228eda30a28c2818";
 
-fn world(more: &str) -> (World, SocketAddr) {
+pub(crate) fn world(more: &str) -> (World, SocketAddr) {
     let world = World::new();
     let admin = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
     let settings = format!(

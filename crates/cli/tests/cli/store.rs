@@ -799,7 +799,7 @@ fn what_a_queue_refuses_is_named_with_its_remedy() {
                 error[STO-005]: another process has the data folder open
                   at data
 
-                hint: end the other process, or use another data folder; with --admin ADDRESS, `quayline queue`, `quayline file define` and `quayline flow define` ask a running server
+                hint: end the other process, or use another data folder; with --admin ADDRESS, `quayline queue`, `quayline file` and `quayline flow define` ask a running server
             "#]]);
             break;
         }
