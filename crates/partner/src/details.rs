@@ -172,4 +172,10 @@ impl Details {
         }
         self.history.push(HistoryLine { at_ms, what: what.into() });
     }
+
+    /// Records the entry of the acknowledgment of an interchange.
+    pub(crate) fn answered(&mut self, at_ms: u64, by: u64) {
+        self.answered_by = by;
+        self.happened(at_ms, format!("acknowledged by entry {by}"));
+    }
 }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentReader, MemoryOutput, Stamp};
-use quayline_edi::{EnvelopePass, Header, Level, Standard, ValidationLevel, Validator, ValidatorOptions};
-use quayline_project::partner::{DuplicatePolicy, NumberRange, Settings, Usage};
+use quayline_edi::{EnvelopePass, Header, Standard, ValidationLevel, Validator, ValidatorOptions};
+use quayline_project::partner::{DuplicatePolicy, Settings, Usage};
 
+use crate::acknowledgment::Answered;
 use crate::codes;
-use crate::defaults::{KEEP_DAYS, default_folder};
+use crate::defaults::KEEP_DAYS;
 use crate::desk::Desk;
 use crate::details::Details;
-use crate::entry::{Entry, EntryId, Kind, Part, State, Way, context_of};
+use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
 use crate::ledger::of_store;
-use crate::outputs::OutputKind;
 use crate::receive::{Open, Run};
 use crate::verdict::{
     acknowledgment_options, came_before, duplicates_since, gap, lock_numbers, processed_before, verdict_of,
@@ -202,65 +202,20 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Numbers the acknowledgment, stores it and hands it to its delivery.
+    /// Sends the acknowledgment of the interchange.
     pub(crate) fn acknowledge(&mut self, desk: &mut Desk<'_>, open: &mut Open) -> Result<(), Findings> {
         let Some(partner) = open.partner else { return Ok(()) };
-        let (own, settings) = (open.own, Arc::clone(&open.settings));
-        let limits = desk.book.limits().clone();
-        let standard = if open.entry.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
-        let written = open.acknowledgments.written().to_vec();
-        let mut number = String::new();
-        let text = quayline_edi::renumbered::<Findings>(&written, &limits, &mut |level| {
-            let range = match level {
-                Level::Interchange => settings.interchange_numbers,
-                Level::Group | Level::Transaction => settings.group_numbers,
-            };
-            let taken = desk.control_number(standard, level, (own, partner), range.unwrap_or(NumberRange::ALL))?;
-            if level == Level::Interchange {
-                number = if standard == Standard::X12 { format!("{taken:09}") } else { taken.to_string() };
-            }
-            Ok(taken)
-        })?;
-        let id = desk.next_id()?;
-        let now = desk.now_ms();
-        let book = desk.book;
-        let to = settings.acknowledge_to.clone().or_else(|| settings.send_to.clone());
-        let to = to.unwrap_or_else(|| default_folder(&book.partner(partner).name));
-        let extension = if standard == Standard::X12 { "x12" } else { "edi" };
-        let name = format!("{}-acknowledgment-{id}.{extension}", book.partner(partner).name);
-        let place = desk.deliver(&to, OutputKind::Acknowledgment, (id, 0), &name, text.as_slice().into())?;
-        let mut details = Details {
-            standard: open.entry.details.standard.clone(),
-            document: "acknowledgment".to_owned(),
-            own: open.entry.details.own.clone(),
-            sender: open.entry.details.receiver.clone(),
-            receiver: open.entry.details.sender.clone(),
-            interchange: number.clone(),
-            test: open.entry.details.test,
-            about: open.entry.id.0,
-            bytes: text.len() as u64,
-            outputs: vec![place],
-            keep_days: settings.keep_days.unwrap_or(KEEP_DAYS),
-            ..Details::default()
+        let details = &open.entry.details;
+        let answered = Answered {
+            id: open.entry.id,
+            parties: (open.own, partner),
+            standard: if details.standard == "X12" { Standard::X12 } else { Standard::Edifact },
+            sender: &details.sender,
+            receiver: &details.receiver,
+            test: details.test,
         };
-        details.happened(now, format!("acknowledges entry {}", open.entry.id));
-        let context = context_of(&[&details.standard, &details.sender, &details.receiver]);
-        let entry = Entry {
-            id,
-            kind: Kind::Interchange,
-            partner: open.entry.partner.clone(),
-            time_ms: now,
-            state: State::Sent,
-            due_ms: now,
-            way: Way::Sent,
-            context,
-            number,
-            details,
-        };
-        let ledger = desk.ledger;
-        ledger.insert_with(desk.unit()?, &entry, Part::Document, &text)?;
-        open.entry.details.answered_by = id.0;
-        open.entry.details.happened(now, format!("acknowledged by entry {id}"));
+        let id = desk.acknowledge(open.acknowledgments.written(), &open.settings, &answered)?;
+        open.entry.details.answered(desk.now_ms(), id.0);
         self.report.acknowledgments += 1;
         Ok(())
     }

@@ -19,6 +19,7 @@
 //!   transactions is delivered, although the trailer comes last. The same pass computes the digest.
 //! - **Everything is kept.** A document that is rejected, or that matches no rule, is an entry with its findings and its bytes.
 
+mod acknowledgment;
 mod advice;
 mod advice_text;
 mod book;
@@ -49,6 +50,7 @@ mod queues;
 mod receive;
 mod receive_report;
 mod records;
+mod refusal;
 mod remedy;
 mod resend;
 mod revision;

@@ -7,12 +7,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use quayline_core::{Finding, Findings, Severity};
-use quayline_edi::{EdiError, EdiFault, EnvelopePass, Event};
+use quayline_edi::{EdiFault, EnvelopePass, Event};
 
 use crate::desk::Desk;
 use crate::details::Details;
 use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::receive_report::ReceiveReport;
+use crate::refusal::{self, is_refused};
 use crate::source::Source;
 
 /// Maximum number of pieces that have their findings. Further pieces become entries too, with the first of their findings.
@@ -40,6 +41,8 @@ struct Piece {
     /// Start of the next interchange.
     to: Option<u64>,
     findings: Vec<Finding>,
+    /// The fault of its header, if it begins with one.
+    header: Option<Box<EdiFault>>,
 }
 
 impl Outside {
@@ -73,6 +76,10 @@ impl Outside {
                 last.to.get_or_insert(fault.at.byte.0);
             }
             self.take(fault, file);
+            let begins = |piece: &&mut Piece| piece.from == fault.at.byte.0;
+            if let Some(piece) = self.pieces.last_mut().filter(begins) {
+                piece.header.get_or_insert_with(|| Box::new(fault.clone()));
+            }
         }
     }
 
@@ -96,7 +103,7 @@ impl Outside {
                     self.more += 1;
                 }
             }
-            None => self.pieces.push(Piece { from: fault.at.byte.0, to: None, findings: vec![finding] }),
+            None => self.pieces.push(Piece { from: fault.at.byte.0, to: None, findings: vec![finding], header: None }),
         }
     }
 
@@ -124,6 +131,9 @@ impl Outside {
             let ids = keep_unrouted(desk, (name, source), piece.from..to, &piece.findings, why)?;
             for id in ids.iter().take(1) {
                 piece.findings.iter().for_each(|finding| report.find(*id, finding));
+                if let Some(fault) = &piece.header {
+                    refusal::answer(desk, fault, *id, report)?;
+                }
             }
             report.unrouted += 1;
             let bytes = usize::try_from(to - piece.from).unwrap_or(usize::MAX);
@@ -134,11 +144,6 @@ impl Outside {
         }
         Ok(())
     }
-}
-
-/// Returns true if a fault is in a header that cannot be used, so that no interchange begins.
-pub(crate) fn is_refused(fault: &EdiFault) -> bool {
-    matches!(fault.error, EdiError::Header { .. } | EdiError::DelimiterKind { .. } | EdiError::DelimiterTwice { .. })
 }
 
 /// Stores bytes of a source that belong to no partner as entries with the state `unrouted`: one, or several where they are more than an entry

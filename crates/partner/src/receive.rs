@@ -23,8 +23,9 @@ use crate::entry::{Entry, EntryId, Kind, Part, State, Way};
 use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::ledger;
 use crate::matching;
-use crate::outside::{Outside, is_refused, keep_unrouted};
+use crate::outside::{Outside, keep_unrouted};
 use crate::receive_report::ReceiveReport;
+use crate::refusal::{self, is_refused};
 use crate::rules::{Query, RuleId};
 use crate::source::{Again, Source, unreadable};
 use crate::survey::{Feed, Survey, survey};
@@ -138,16 +139,6 @@ impl Desk<'_> {
         let arrival = self.arrival(&key)?;
         let mut report =
             ReceiveReport { resumed: arrival.as_ref().is_some_and(|one| !one.done), ..ReceiveReport::default() };
-        if survey.interchanges == 0 {
-            let place = Place { file: Some(name.into()), ..Place::default() };
-            let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Sender, "the source holds no interchange");
-            let finding = finding.at(place).hint("`quayline inspect` shows what the file is");
-            let file: Arc<str> = name.into();
-            let mut findings = vec![finding];
-            findings.extend(survey.before.iter().map(|fault| fault.finding(Some(&file))));
-            self.unknown_source(name, source, &survey, &findings, &mut report)?;
-            return Ok(report);
-        }
         if let Some(arrival) = arrival.as_ref().filter(|one| one.done && again.is_refused()) {
             let place = Place { file: Some(name.into()), ..Place::default() };
             let message = format!("the same bytes were received before, at {}", crate::time_text(arrival.at_ms));
@@ -157,6 +148,25 @@ impl Desk<'_> {
             report.rejected = 1;
             self.finish()?;
             return Ok(report);
+        }
+        if survey.interchanges == 0 {
+            let place = Place { file: Some(name.into()), ..Place::default() };
+            let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Sender, "the source holds no interchange");
+            let finding = finding.at(place).hint("`quayline inspect` shows what the file is");
+            let file: Arc<str> = name.into();
+            let mut findings = vec![finding];
+            findings.extend(survey.before.iter().map(|fault| fault.finding(Some(&file))));
+            let done = self.unknown_source((name, source), &survey, &findings, &key, &mut report);
+            return match done.and_then(|()| self.finish()) {
+                Ok(()) => {
+                    self.take_undelivered().iter().for_each(|finding| report.find(EntryId(0), finding));
+                    Ok(report)
+                }
+                Err(findings) => {
+                    self.roll_back();
+                    Err(findings)
+                }
+            };
         }
         let arrival = arrival.filter(|one| !one.done).unwrap_or_default();
         let mut run = Run {
@@ -196,17 +206,28 @@ impl Desk<'_> {
     /// Stores a source without an interchange in full.
     fn unknown_source(
         &mut self,
-        name: &str,
-        source: &mut dyn Source,
+        (name, source): (&str, &mut dyn Source),
         survey: &Survey,
         findings: &[Finding],
+        key: &[u8; 16],
         report: &mut ReceiveReport,
     ) -> Result<(), Findings> {
         let why = "received; nothing of it can be processed";
         let ids = keep_unrouted(self, (name, source), 0..survey.bytes, findings, why)?;
-        ids.iter().take(1).for_each(|id| findings.iter().for_each(|finding| report.find(*id, finding)));
+        if let Some(id) = ids.first() {
+            findings.iter().for_each(|finding| report.find(*id, finding));
+            let mut is_answered = false;
+            for fault in &survey.before {
+                is_answered |= refusal::answer(self, fault, *id, report)?;
+            }
+            if is_answered {
+                // The same bytes are not answered again, such as after a crash.
+                let arrival = Arrival { done: true, at_ms: self.now_ms(), ..Arrival::default() };
+                self.keep_position(key, &arrival)?;
+            }
+        }
         report.unrouted += 1;
-        self.finish()
+        Ok(())
     }
 }
 

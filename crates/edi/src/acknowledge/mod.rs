@@ -49,6 +49,7 @@ pub use options::{
 pub use output::{AcknowledgmentOutput, Held, MemoryOutput};
 pub use reader::AcknowledgmentReader;
 pub use recorded::{RecordedEvents, ReplayedHeaders};
+pub use refused::RefusedHeader;
 pub use report::{
     AcknowledgmentCode, AcknowledgmentKind, ElementReport, GroupReport, InterchangeReport, Outcome, Report,
     SegmentReport, ServicePlace, TransactionReport, TriggerReport, UnitReport,

@@ -16,7 +16,59 @@ pub(super) const REFUSED_MAX: usize = 64;
 /// Offsets of the element separators in an ISA of fixed widths.
 const ISA_SEPARATORS: [usize; 16] = [3, 6, 17, 20, 31, 34, 50, 53, 69, 76, 81, 83, 89, 99, 101, 103];
 
+/// What an unusable header names.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RefusedHeader {
+    /// Standard of the header.
+    pub standard: Standard,
+    /// Qualifier and identification of the sender.
+    pub sender: [Vec<u8>; 2],
+    /// Qualifier and identification of the receiver.
+    pub receiver: [Vec<u8>; 2],
+    /// Control number of the interchange.
+    pub control_number: Vec<u8>,
+}
+
+impl RefusedHeader {
+    /// Returns what the header with this fault names; `None` if the fault is not that of an unusable header, or if its text does not show these elements
+    /// with certainty. For example, the control number may be that of the next interchange if the header is cut off. [`Acknowledger::refuse`] answers the
+    /// header.
+    #[must_use]
+    pub fn of(fault: &EdiFault) -> Option<RefusedHeader> {
+        let standard = standard_of(&fault.error)?;
+        let copy = &fault.context.as_ref()?.copy;
+        let (sender, receiver, control_number) = match standard {
+            Standard::X12 => {
+                let (IsaFields(mut fields), _) = isa_fields(copy)?;
+                let [a, b, c, d, control] = [5, 6, 7, 8, 13].map(|number| core::mem::take(&mut fields[number]));
+                if control.len() != 9 || !control.iter().all(u8::is_ascii_digit) {
+                    return None;
+                }
+                ([a, b], [c, d], control)
+            }
+            Standard::Edifact => {
+                let fields = UnbFields::of(copy)?;
+                if fields.date.iter().any(u8::is_ascii_alphabetic) {
+                    return None;
+                }
+                let party =
+                    |parts: &[&[u8]]| [1, 0].map(|at| parts.get(at).map_or_else(Vec::new, |part| part.to_vec()));
+                (party(&fields.sender), party(&fields.receiver), fields.control.to_vec())
+            }
+        };
+        Some(RefusedHeader { standard, sender, receiver, control_number })
+    }
+}
+
 impl Acknowledger {
+    /// Answers one interchange with an unusable header, for a caller that reads the faults itself. Ignores other faults.
+    pub fn refuse(&mut self, fault: &EdiFault, output: &mut impl AcknowledgmentOutput) {
+        if is_refusal(fault) {
+            self.refused.push(fault.clone());
+            self.answer_refused(output);
+        }
+    }
+
     /// Answers the interchanges with refused headers that were found.
     #[cold]
     pub(super) fn answer_refused(&mut self, output: &mut impl AcknowledgmentOutput) {
@@ -140,6 +192,7 @@ struct UnbFields<'a> {
     syntax: Vec<&'a [u8]>,
     sender: Vec<&'a [u8]>,
     receiver: Vec<&'a [u8]>,
+    date: &'a [u8],
     control: &'a [u8],
 }
 
@@ -165,13 +218,19 @@ impl<'a> UnbFields<'a> {
         let components = |element: &'a [u8], most: usize| -> Vec<&'a [u8]> {
             element.split(|byte| *byte == component).take(most).collect()
         };
-        let (syntax, sender, receiver, _, control) = (next()?, next()?, next()?, next()?, next()?);
+        let (syntax, sender, receiver, date, control) = (next()?, next()?, next()?, next()?, next()?);
         let control = control.split(|byte| *byte == component).next().unwrap_or(control);
         let good = !sender.is_empty() && !receiver.is_empty() && (1..=14).contains(&control.len());
         let mut syntax = components(syntax, 2);
         if syntax.len() < 2 || !matches!(syntax[1], b"1" | b"2" | b"3" | b"4") {
             syntax = vec![b"UNOA", b"3"];
         }
-        good.then(|| UnbFields { syntax, sender: components(sender, 4), receiver: components(receiver, 4), control })
+        good.then(|| UnbFields {
+            syntax,
+            sender: components(sender, 4),
+            receiver: components(receiver, 4),
+            date,
+            control,
+        })
     }
 }

@@ -186,6 +186,15 @@ fn receiving_loses_nothing_and_does_nothing_twice() {
     at_every_commit(settings, &|_| Ok(()), &|desk| receive(desk, &edi));
 }
 
+/// Headers that cannot be used, alone and after an interchange.
+#[test]
+fn unusable_headers_are_answered_once() {
+    let broken = |number: u32| orders(number, &["PO9"]).replacen("*0*P*:~", "*0*P~", 1);
+    at_every_commit("usage = \"both\"", &|_| Ok(()), &|desk| receive(desk, &broken(7)));
+    let edi = orders(8, &["PO1", "PO2", "PO3"]) + &broken(9);
+    at_every_commit("usage = \"both\"", &|_| Ok(()), &|desk| receive(desk, &edi));
+}
+
 #[test]
 fn answers_commit_with_what_they_answer() {
     let edi = interchange(7, "P", &[("PO1", "RO"), ("PO2", "RO"), ("PO3", "SA"), ("PO4", "RO"), ("PO5", "RO")]);

@@ -378,9 +378,79 @@ fn an_unusable_header_is_named_with_its_fault() {
         let report = world.receive(&text);
         assert_eq!((report.unrouted, report.findings[0].1.code.0), (1, "PTN-110"), "{report:?}");
         assert!(report.findings[1..].iter().any(|(_, finding)| finding.code.0.starts_with(code)), "{report:?}");
-        let entry = world.entries(Kind::Interchange).pop().expect("an entry");
+        let mut entries = world.entries(Kind::Interchange);
+        entries.retain(|entry| entry.way == Way::Received);
+        let entry = entries.pop().expect("an entry");
         assert!(entry.details.findings.iter().any(|finding| finding.code.starts_with(code)), "{entry:?}");
     }
+}
+
+/// An interchange whose header cannot be used got no answer, although `validate --ack` answers it. The partner took it for delivered.
+#[test]
+fn an_unusable_header_is_answered_if_it_names_the_partner_and_us() {
+    let whole = orders(7, &["PO1"]);
+    let broken = whole.replacen("*0*P*:~", "*0*P~", 1);
+    let answered = |world: &World, edi: &str, again: Again| {
+        let report = world.receive_again(edi, again);
+        assert!(!report.is_good() && report.delivered == 0, "{report:?}");
+        report.acknowledgments
+    };
+    let world = World::new();
+    assert_eq!(answered(&world, &broken, Again::No), 1);
+    let text = acknowledgments(&world);
+    assert!(
+        text.contains("*ZZ*US             *01*ACME           *") && text.contains("TA1*000000007*260401*1200*R*0"),
+        "{text}"
+    );
+    assert!(text.contains("IEA*0*000000001~"), "{text}");
+    let entries = world.entries(Kind::Interchange);
+    let [received, answer] = entries.as_slice() else { panic!("{entries:?}") };
+    assert_eq!((received.state, received.details.answered_by), (State::Unrouted, answer.id.0));
+    assert_eq!((answer.state, answer.details.about, &*answer.partner), (State::Sent, received.id.0, "ACME"));
+    // The same bytes are answered once, unless they are to be received again.
+    let report = world.receive(&broken);
+    assert_eq!((report.acknowledgments, report.findings[0].1.code.0), (0, "PTN-106"), "{report:?}");
+    assert_eq!(answered(&world, &broken, Again::Yes), 1);
+    assert!(acknowledgments(&world).contains("IEA*0*000000002~"));
+    // A letter as the separator, and a header after another interchange.
+    let world = World::new();
+    assert_eq!(answered(&world, &whole.replace('*', "Q"), Again::No), 1);
+    let report = world.receive(&(orders(8, &["PO2"]) + &broken.replace("000000007", "000000009")));
+    assert_eq!((report.delivered, report.unrouted, report.acknowledgments), (1, 1, 2), "{report:?}");
+    assert!(acknowledgments(&world).contains("TA1*000000009*260401*1200*R*0"));
+    // EDIFACT: the release character separates elements too.
+    let edifact = "UNA:+.+ 'UNB+UNOC:3+5412345000013:14+4012345500004:14+260401:1200+77'UNH+1+ORDERS:D:96A:UN'BGM+220+A1+9'UNT+3+1'UNZ+1+77'";
+    assert_eq!(answered(&world, edifact, Again::No), 1);
+    let text = acknowledgments(&world);
+    assert!(text.contains("UCI+77+5412345000013:14+4012345500004:14+4+"), "{text}");
+}
+
+#[test]
+fn an_unusable_header_without_certain_parties_is_not_answered() {
+    let broken = orders(7, &["PO1"]).replacen("*0*P*:~", "*0*P~", 1);
+    let header = &broken[..broken.find("*0*P~").expect("an ISA")];
+    let next = orders(8, &["PO2"]);
+    let cut = |text: &str| format!("{}{next}", &header[..header.find(text).expect("an element")]);
+    for (text, what) in [
+        (broken.replace("*01*ACME ", "*01*OTHER"), "another sender"),
+        (broken.replace("*ZZ*US ", "*ZZ*WE "), "another receiver"),
+        (broken.replace("*01*ACME           *ZZ*US             ", "*ZZ*US             *01*ACME           "), "our own"),
+        (broken.replace("*000000007", "*00000000X"), "no control number"),
+        (cut("501*"), "cut off before the control number"),
+        (cut("00007"), "cut off in the control number"),
+    ] {
+        let world = World::new();
+        let report = world.receive(&text);
+        let answered = u64::from(text.contains(&next));
+        assert_eq!((report.acknowledgments, report.delivered), (answered, answered), "{what}: {report:?}");
+        assert!(!acknowledgments(&world).contains("TA1"), "{what}");
+        // What has no answer is stored as often as it comes.
+        if answered == 0 {
+            assert_eq!(world.receive(&text).unrouted, 1, "{what}");
+        }
+    }
+    let world = World::with("usage = \"both\"\nacknowledge = []", "");
+    assert_eq!(world.receive(&broken).acknowledgments, 0);
 }
 
 /// `--with` took the document of another partner, or of another type, for the correction of a delivered one.
