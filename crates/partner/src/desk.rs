@@ -444,15 +444,15 @@ impl<'b> Desk<'b> {
                 Ok(to.to_string())
             }
             Delivery::Folder(folder) => {
-                let folder = self.book.project().join(folder);
-                let to = folder.join(name).display().to_string();
-                self.keep_outgoing(folder, (id, number), name, bytes)?;
+                let to = self.book.project().join(folder).join(name).display().to_string();
+                self.keep_outgoing(PathBuf::from(folder), (id, number), name, bytes)?;
                 Ok(to)
             }
         }
     }
 
-    /// Keeps a file in the outbox until it is written after the commit.
+    /// Keeps a file in the outbox until it is written after the commit. The folder is one of the project, so that a later run from another working
+    /// directory writes it to the same place.
     fn keep_outgoing(
         &mut self,
         folder: PathBuf,
@@ -466,6 +466,7 @@ impl<'b> Desk<'b> {
         let ledger = self.ledger;
         let record = record_of(&key, &folder.to_string_lossy(), name, &ledger.packed(&key, &bytes)?);
         ledger.outbox.set(self.unit()?, &record).map_err(of_store)?;
+        let folder = in_project(self.book.project(), folder);
         self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.into_owned() });
         Ok(())
     }
@@ -526,7 +527,7 @@ impl<'b> Desk<'b> {
                 match browse.next(&unit) {
                     Ok(record) if after.as_deref() == Some(&record.key[..]) => {}
                     Ok(record) => {
-                        let file = outgoing_of(self.ledger, &record.bytes)?;
+                        let file = outgoing_of(self.ledger, self.book.project(), &record.bytes)?;
                         bytes += file.bytes.len() + 1_024;
                         files.push(file);
                     }
@@ -717,10 +718,15 @@ pub(crate) fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings
     }
 }
 
-fn outgoing_of(ledger: &Ledger, record: &[u8]) -> Result<Outgoing, Findings> {
+/// Returns the path of a folder of the project; an empty one is standard output.
+fn in_project(project: &Path, folder: PathBuf) -> PathBuf {
+    if folder.as_os_str().is_empty() { folder } else { project.join(folder) }
+}
+
+fn outgoing_of(ledger: &Ledger, project: &Path, record: &[u8]) -> Result<Outgoing, Findings> {
     let StoredFile { key, folder, name, packed } = stored(record)?;
     let bytes = ledger.unpacked(&key, packed)?;
-    Ok(Outgoing { key, folder: folder.into(), name: name.to_owned(), bytes })
+    Ok(Outgoing { key, folder: in_project(project, folder.into()), name: name.to_owned(), bytes })
 }
 
 /// Writes a file under a temporary name and renames it, so that no reader gets an incomplete file.

@@ -3,7 +3,7 @@
 //! ```text
 //!  0   8  number of the entry
 //!  8   2  number of the output
-//! 10      length (4) and text of the folder; no text for standard output
+//! 10      length (4) and text of the folder, relative to the project; no text for standard output
 //!         length (4) and text of the name
 //!         content as the ledger packs it
 //! ```
@@ -26,7 +26,7 @@ pub(crate) type OutboxKey = [u8; 10];
 pub struct OutboxFile {
     /// Entry whose output it is.
     pub entry: EntryId,
-    /// Folder and name; `None` for output that goes to standard output.
+    /// Folder and name, relative to the project; `None` for output that goes to standard output.
     pub path: Option<PathBuf>,
     /// Bytes of its content.
     pub bytes: u64,

@@ -322,7 +322,7 @@ impl PartnersPart {
     fn outbox(&self, query: &Query) -> Answer {
         query.only(&["count", "after"])?;
         let page = self.ledger.outbox_page(query.place()?.as_deref(), query.count()?)?;
-        let files: Vec<Value> = page.files.iter().map(file_json).collect();
+        let files: Vec<Value> = page.files.iter().map(|file| file_json(&self.project, file)).collect();
         Ok((200, json!({ "files": files, "next": page.next.map(|place| quayline_core::hex(&place)) })))
     }
 

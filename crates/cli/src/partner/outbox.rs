@@ -1,6 +1,7 @@
 //! `quayline partner outbox`: files that are committed and not yet written.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use quayline_partner::OutboxFile;
 use serde_json::{Value, json};
@@ -26,9 +27,10 @@ pub(super) fn outbox(args: &PartnerOutboxArgs, console: &Console) -> Result<Exit
         let mut out = String::new();
         for file in &page.files {
             if args.json {
-                let _ = writeln!(out, "{}", file_json(file));
+                let _ = writeln!(out, "{}", file_json(&args.project.project, file));
             } else {
-                let path = file.path.as_deref().map_or_else(|| "standard output".to_owned(), shown);
+                let path = file.path.as_ref().map(|path| args.project.project.join(path));
+                let path = path.as_deref().map_or_else(|| "standard output".to_owned(), shown);
                 let _ = writeln!(out, "{path}: {}, entry {}", count_of(file.bytes, "byte"), file.entry);
             }
         }
@@ -48,7 +50,7 @@ pub(super) fn outbox(args: &PartnerOutboxArgs, console: &Console) -> Result<Exit
 }
 
 /// Formats a file as JSON. Output for standard output has no path.
-pub(super) fn file_json(file: &OutboxFile) -> Value {
-    let path = file.path.as_ref().map(|path| path.display().to_string());
+pub(super) fn file_json(project: &Path, file: &OutboxFile) -> Value {
+    let path = file.path.as_ref().map(|path| project.join(path).display().to_string());
     json!({ "path": path, "bytes": file.bytes, "entry": file.entry.0 })
 }

@@ -38,7 +38,10 @@ fn files_that_cannot_be_written_are_listed_and_stay() {
     }
     for entry in world.entries(Kind::Transaction) {
         let file = all.iter().find(|file| file.entry == entry.id).expect("the file of the document");
-        assert_eq!(file.path.as_ref().map(|path| path.display().to_string()), entry.details.outputs.first().cloned());
+        assert_eq!(
+            file.path.as_ref().map(|path| world.path("").join(path).display().to_string()),
+            entry.details.outputs.first().cloned()
+        );
     }
     // A worker that writes a file has it locked meanwhile.
     let store = world.store();
