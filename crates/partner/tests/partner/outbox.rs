@@ -65,7 +65,7 @@ fn files_that_cannot_be_written_are_listed_and_stay() {
     }
     world.at_desk(DeskLimits::default(), |_| Ok(())).expect("a desk");
     for file in [&all[..1], &all[2..]].concat() {
-        let path = file.path.expect("a path");
+        let path = world.path("").join(file.path.expect("a path"));
         assert_eq!(fs::metadata(&path).expect("written").len(), file.bytes, "{}", path.display());
     }
     assert_eq!(pages(&world.ledger(), 10), []);
@@ -93,6 +93,7 @@ fn an_encrypted_outbox_is_listed_with_its_key() {
     }
     drop(Desk::new(&book, &ledger, DeskLimits::default(), || world.now_ms.get()).expect("a desk"));
     for file in all {
-        assert_eq!(fs::metadata(file.path.expect("a path")).expect("written").len(), file.bytes);
+        let path = world.path("").join(file.path.expect("a path"));
+        assert_eq!(fs::metadata(path).expect("written").len(), file.bytes);
     }
 }
