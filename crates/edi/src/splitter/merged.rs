@@ -23,20 +23,19 @@ const ISA_ELEMENTS: usize = 16;
 /// Number of mandatory elements of UNB without its tag.
 const UNB_ELEMENTS: usize = 5;
 
-/// Returns true if a segment with a valid tag may contain a header after its first element. This is on the hot path.
+/// Returns true if a segment with a valid tag may contain a header after its first element. This is on the hot path, so it has no branch on the standard.
 #[inline(always)]
 pub(super) fn may_hold_header(text: &[u8], ends: &Ends<'_>, standard: Standard) -> bool {
-    match standard {
-        Standard::X12 => ends.len() >= 2 + ISA_ELEMENTS,
-        Standard::Edifact => ends.len() >= 2 + UNB_ELEMENTS && has_unb(text, ends),
-    }
+    let least = 2 + UNB_ELEMENTS + (ISA_ELEMENTS - UNB_ELEMENTS) * usize::from(standard == Standard::X12);
+    ends.len() >= least && ends_with_tag(text, ends, standard)
 }
 
-/// Returns true if an element that UNB's elements may follow ends with its tag.
+/// Returns true if an element that the elements of a header may follow ends with its tag. X12 has few segments with as many elements as ISA.
+#[cold]
 #[inline(never)]
-fn has_unb(text: &[u8], ends: &Ends<'_>) -> bool {
+fn ends_with_tag(text: &[u8], ends: &Ends<'_>, standard: Standard) -> bool {
     let candidates = &ends[..ends.len() - UNB_ELEMENTS];
-    candidates.iter().any(|end| text[..*end as usize].ends_with(b"UNB"))
+    standard == Standard::X12 || candidates.iter().any(|end| text[..*end as usize].ends_with(b"UNB"))
 }
 
 impl Pass<'_> {
