@@ -486,7 +486,8 @@ impl Proposal<'_> {
             let lists = self
                 .source
                 .iter()
-                .filter(|(id, node)| *id > *context && *id < end && node.is_list() && node.scalar().is_some() == leaf);
+                .filter(|(id, node)| *id > *context && *id < end && node.is_list() && node.scalar().is_some() == leaf)
+                .filter(|(id, _)| is_nameable(&self.source.path(*id)));
             for (list, _) in lists {
                 let by_name = self.likeness(list, target);
                 let by_fields: u32 = self

@@ -260,7 +260,9 @@ fn names_that_are_hard_to_tell_apart_or_to_write() {
     let world = World::new();
     let texts = |names: &[&str]| {
         let fields: Vec<String> = names.iter().map(|name| format!("{name:?}:{{\"type\":\"string\"}}")).collect();
-        format!("{{\"type\":\"object\",\"properties\":{{{},\"2024\":{{\"type\":\"number\"}}}}}}", fields.join(","))
+        let list = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}";
+        let others = format!("\"2024\":{{\"type\":\"number\"}},\"a'b\":{list},\"ab\":{list}");
+        format!("{{\"type\":\"object\",\"properties\":{{{},{others}}}}}", fields.join(","))
     };
     world.write("same.json", texts(&["order_id", "order-id", "it's", "PRICE", "Price"]).as_bytes());
     world.write("other.json", texts(&["orderId", "price"]).as_bytes());
@@ -273,6 +275,7 @@ fn names_that_are_hard_to_tell_apart_or_to_write() {
         assert!(map.contains(line), "{line}{map}");
     }
     assert!(map.contains("maps cannot quote its name") && !map.contains("it's"), "{map}");
+    assert!(map.contains("for ab make ab = it") && !map.contains("a'b"), "{map}");
     world.write("in.json", br#"{"2024":5,"order_id":"A","order-id":"B"}"#);
     let run = world.run("translate --map same.qmap in.json");
     assert_eq!(run.out().trim(), r#"{"order_id":"A","order-id":"B","2024":5}"#, "{}", run.err());
