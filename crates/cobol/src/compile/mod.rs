@@ -90,6 +90,7 @@ fn compile(layout: &Layout, interface: &Interface, policies: &Policies, charset:
         captures,
         selection,
         chosen_views,
+        redefinitions,
         mut findings,
         ..
     } = compiler;
@@ -127,7 +128,13 @@ fn compile(layout: &Layout, interface: &Interface, policies: &Policies, charset:
     };
     plan.tails = tails::tails(&plan, &chosen_views);
     plan.extent_ops = crate::extent::operations(&plan);
-    plan.template = template::template(&plan, &selection, &item_of, &mut findings);
+    let initials = template::Initials::new(&plan, &selection, &item_of, &redefinitions, &chosen_views);
+    let record = initials.bytes(FieldIndex::RECORD, &mut findings);
+    let views = template::views(&initials, &record);
+    plan.template = record;
+    for (view, initial) in plan.unions.iter_mut().flat_map(|union| &mut union.views).zip(views.into_iter().flatten()) {
+        view.initial = initial;
+    }
     template::ascii_twin(&mut plan);
     plan.names = template::names(&plan);
     plan.dates = dates::of(&plan, &selection);
@@ -428,7 +435,7 @@ impl Compiler<'_> {
                 .then(|| &self.targets[before])
                 .filter(|target| target.list.is_none() && matches!(target.kind, TargetKind::Item(_)))
                 .map(|_| NodeId(index(before)));
-            compiled.push(View { field: *view, len: index(self.ops.len() - start), scalar });
+            compiled.push(View { field: *view, len: index(self.ops.len() - start), scalar, initial: None });
         }
         self.view = outer;
         let len = index(self.ops.len() - head - 1);
@@ -635,7 +642,7 @@ impl Compiler<'_> {
             let node = self.added(name, scalar(&encoding, rename.size));
             self.targets.push(Target { kind: TargetKind::Ignored, list: None, view: None });
             let union = index(self.unions.len());
-            let view = View { field: rename.from, len: 1, scalar: Some(node) };
+            let view = View { field: rename.from, len: 1, scalar: Some(node), initial: None };
             self.unions.push(Union { views: vec![view], choice: None, inside: None, depth: 0 });
             let item = index(self.items.len());
             let (offset, size, null) = (rename.offset, rename.size, NullAs::Error);

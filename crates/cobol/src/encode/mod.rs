@@ -76,8 +76,14 @@ struct State {
     /// The documents lose the sign of a zero, so it is among the bytes to preserve.
     drops_zero_signs: bool,
     end: End,
-    /// For records of files: unions outside of tables with a selector, each with a node in one of its views.
+    /// Unions outside of tables with a selector, each with a node in one of its views.
     choices: Vec<(u32, NodeId)>,
+    /// Unions in tables with a selector, each with the table's node and a node in one of its views.
+    element_choices: Vec<(NodeId, u32, NodeId)>,
+    /// Unions with a selector, in elements of the document.
+    elements: Vec<Given>,
+    /// Whether absent members of a view may have other bytes than those of the template.
+    fills: bool,
     /// By union, whether the document has one of its views.
     has_view: Vec<bool>,
     /// Views that the document has.
@@ -203,7 +209,10 @@ impl RecordEncoder {
             lenient: false,
             drops_zero_signs: false,
             end: End::Storage,
-            choices: Vec::new(),
+            choices: views::choices(inner),
+            element_choices: views::element_choices(inner),
+            elements: Vec::new(),
+            fills: inner.unions.iter().flat_map(|union| &union.views).any(|view| view.initial.is_some()),
             has_view: Vec::new(),
             views: Vec::new(),
             null_views: Vec::new(),
@@ -235,7 +244,6 @@ impl RecordEncoder {
     pub fn of_files(plan: &RecordPlan) -> Self {
         let mut encoder = RecordEncoder::new(plan);
         encoder.state.end = End::View;
-        encoder.state.choices = views::choices(&plan.0);
         encoder
     }
 
@@ -281,6 +289,7 @@ impl State {
         self.notes.clear();
         self.deferred.clear();
         self.views.clear();
+        self.elements.clear();
         self.null_views.clear();
         self.null_nodes.clear();
         self.faults.clear();
@@ -290,8 +299,9 @@ impl State {
         self.merge_text(plan);
         self.settle_null_views(plan);
         self.set_counters(plan);
-        self.check_views(plan);
         self.check_halves(plan);
+        self.fill_views(plan);
+        self.check_views(plan);
         if self.faults.is_empty() {
             if plan.slides.is_empty() {
                 self.record.clear();
@@ -395,6 +405,9 @@ impl State {
                 continue;
             }
             self.given.push(at);
+            if let Some(written) = self.written.get_mut(at..at + item.size) {
+                written.fill(true);
+            }
             let bytes = &mut self.image[at..at + item.size];
             match encode_item(plan, item, Value::Int(i64::from(count), 0), bytes) {
                 Ok(()) => self.track(counter, at, IsNull::No),
@@ -571,6 +584,9 @@ impl State {
             return;
         }
         let Some(list) = plan.targets[node.index()].list else { return };
+        if !self.element_choices.is_empty() && self.beyond == 0 {
+            self.note_element(plan, node);
+        }
         let Some(open) = self.lists.last_mut() else { return };
         if open.index >= list.max {
             self.beyond -= 1;

@@ -1,17 +1,18 @@
 //! Views of the same bytes: the views that a document has, and the check that selectors choose them.
 
+use core::cmp::Reverse;
 use std::collections::HashSet;
 
 use quayline_core::{NodeId, Value};
 
-use super::{IsNull, State};
+use super::{End, IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
-use crate::plan::{ItemIndex, Plan, TargetKind};
+use crate::plan::{ItemIndex, Plan, TargetKind, Union};
 use crate::{FaultKind, OtherView, RecordFaults};
 
-/// Returns the unions outside of tables and other unions whose view a selector chooses, each with a node in one of its views.
-pub(super) fn choices(plan: &Plan) -> Vec<(u32, NodeId)> {
+/// Returns the unions outside of other unions whose view a selector chooses, each with a node in one of its views.
+fn chosen(plan: &Plan) -> impl Iterator<Item = (u32, &Union, NodeId)> {
     let mut nodes = vec![None; plan.unions.len()];
     for (node, _) in plan.shape.iter() {
         if let Some((union, _)) = plan.targets[node.index()].view {
@@ -19,8 +20,25 @@ pub(super) fn choices(plan: &Plan) -> Vec<(u32, NodeId)> {
         }
     }
     let unions = (0u32..).zip(&plan.unions).zip(nodes);
-    let chosen = unions.filter(|((_, of), _)| of.choice.is_some() && of.depth == 0 && of.inside.is_none());
-    chosen.filter_map(|((union, _), node)| Some((union, node?))).collect()
+    let chosen = unions.filter(|((_, of), _)| of.choice.is_some() && of.inside.is_none());
+    chosen.filter_map(|((union, of), node)| Some((union, of, node?)))
+}
+
+/// Returns those outside of tables.
+pub(super) fn choices(plan: &Plan) -> Vec<(u32, NodeId)> {
+    chosen(plan).filter(|(_, of, _)| of.depth == 0).map(|(union, _, node)| (union, node)).collect()
+}
+
+/// Returns those inside of tables, each with the node of the table.
+pub(super) fn element_choices(plan: &Plan) -> Vec<(NodeId, u32, NodeId)> {
+    let inside = chosen(plan).filter_map(|(union, of, node)| {
+        let around = core::iter::successors(Some(node), |at| plan.shape.node(*at).parent);
+        let mut lists: Vec<NodeId> = around.filter(|at| plan.targets[at.index()].list.is_some()).collect();
+        lists.reverse();
+        let list = lists.get((of.depth as usize).checked_sub(1)?)?;
+        Some((*list, union, node))
+    });
+    inside.collect()
 }
 
 /// A view that a member of the document belongs to.
@@ -68,6 +86,21 @@ impl State {
             next = of.inside;
         }
         views
+    }
+
+    /// Notes the chosen views of an element that ends.
+    #[cold]
+    pub(super) fn note_element(&mut self, plan: &Plan, list: NodeId) {
+        for at in 0..self.element_choices.len() {
+            let (of, union, node) = self.element_choices[at];
+            if of != list {
+                continue;
+            }
+            let around = self.around.len();
+            let given = self.views_of(plan, node).into_iter().find(|given| given.union == union);
+            self.around.truncate(around);
+            self.elements.extend(given);
+        }
     }
 
     /// Notes that the document has a value in the views of a node.
@@ -182,6 +215,64 @@ impl State {
         self.views = views;
     }
 
+    /// Gives the absent members of each view that the record has their initial values; the template has those of one view. If the
+    /// document has several views, the first in the copybook determines the bytes that none of them has written.
+    pub(super) fn fill_views(&mut self, plan: &Plan) {
+        if !self.fills {
+            return;
+        }
+        // Unions around others have lower numbers.
+        let mut views: Vec<(u32, usize, Reverse<u32>)> = Vec::new();
+        for given in &self.views {
+            let view = (given.union, given.base, Reverse(given.view));
+            // There is an entry for each value of a view.
+            if views.last() != Some(&view) {
+                views.push(view);
+            }
+        }
+        views.sort_unstable();
+        views.dedup();
+        let given = views.len();
+        let outside = self.choices.iter();
+        let outside = outside.map(|(union, node)| Given {
+            union: *union,
+            view: 0,
+            base: 0,
+            selector_base: 0,
+            node: *node,
+            around: (0, 0),
+        });
+        for of in outside.chain(self.elements.iter().copied()) {
+            let key = (of.union, of.base);
+            let is_given = views[..given].binary_search_by_key(&key, |(union, base, _)| (*union, *base)).is_ok();
+            if !is_given && let Some(view) = self.chosen_view(plan, &of) {
+                views.push((of.union, of.base, Reverse(view)));
+            }
+        }
+        views.sort_unstable();
+        for (at, (union, base, Reverse(view))) in views.iter().enumerate() {
+            let of = &plan.unions[*union as usize].views[*view as usize];
+            let field = plan.layout.field(of.field);
+            let start = field.offset + base;
+            let is_first = at.checked_sub(1).is_none_or(|before| (views[before].0, views[before].1) != (*union, *base));
+            let template =
+                field.offset..field.offset + field.occurs.map_or(field.size, |o| o.max as usize * field.stride);
+            let initial = match &of.initial {
+                Some(initial) => initial,
+                // The image has these bytes already, unless a later view of the document has put its own there.
+                None if is_first => continue,
+                None => &plan.template[template],
+            };
+            let end = start + initial.len();
+            let bytes = self.image[start..end].iter_mut().zip(initial).zip(&self.written[start..end]);
+            for ((byte, initial), written) in bytes {
+                if !written {
+                    *byte = *initial;
+                }
+            }
+        }
+    }
+
     /// Returns whether a node is in a table that its union is not in.
     fn is_in_list(plan: &Plan, node: NodeId, union: u32) -> bool {
         let around = core::iter::successors(Some(node), |at| plan.shape.node(*at).parent);
@@ -210,7 +301,7 @@ impl State {
         if self.lenient {
             return;
         }
-        if !self.choices.is_empty() {
+        if self.end == End::View && !self.choices.is_empty() {
             self.check_choices(plan);
         }
         if self.views.is_empty() {

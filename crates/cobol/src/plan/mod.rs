@@ -335,6 +335,8 @@ pub(crate) struct View {
     pub(crate) len: u32,
     /// For an elementary view that occurs once, its node, which is null if the bytes do not fit.
     pub(crate) scalar: Option<NodeId>,
+    /// Initial bytes of the view, if they differ from those of the template.
+    pub(crate) initial: Option<Box<[u8]>>,
 }
 
 /// A table at the end of the record in a dialect without sliding: the length of a record that a program writes to a file of variable

@@ -13,6 +13,7 @@ mod probes;
 mod reviewed;
 mod short;
 mod values;
+mod views;
 
 use quayline_charset::Charset;
 use quayline_cobol::copybook::{ParseOptions, SourceText};
