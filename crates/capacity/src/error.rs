@@ -13,7 +13,7 @@ pub enum ModelError {
         found: f64,
     },
     /// A quantity lies outside its range.
-    #[error("{what} is {found}, expected {least} to {most}")]
+    #[error("{what} is {}, expected {}", short(*found), range(*least, *most))]
     OutOfRange {
         /// The quantity.
         what: &'static str,
@@ -52,7 +52,7 @@ pub enum ModelError {
     #[error("the transaction needs no time at any station and its users do not think, so its throughput has no bound")]
     NoTime,
     /// The method needs more memory or time than its limit.
-    #[error("{what} needs {needed:.0}, the limit is {limit:.0}")]
+    #[error("{what} needs {}, the limit is {}", short(needed.round()), short(limit.round()))]
     TooLarge {
         /// Resource that is needed.
         what: &'static str,
@@ -144,6 +144,23 @@ impl ModelError {
     }
 }
 
+/// Formats a number for a message: one of many digits in scientific notation.
+fn short(number: f64) -> String {
+    let is_plain = number == 0.0 || (1e-9..1e15).contains(&number.abs());
+    if is_plain { number.to_string() } else { format!("{number:e}") }
+}
+
+/// Formats a range. The largest number and the smallest above zero are no bounds of their own.
+fn range(least: f64, most: f64) -> String {
+    let above = least == f64::MIN_POSITIVE;
+    match (above, most == f64::MAX) {
+        (true, true) => "above 0".to_owned(),
+        (true, false) => format!("above 0 and at most {}", short(most)),
+        (false, true) => format!("at least {}", short(least)),
+        (false, false) => format!("{} to {}", short(least), short(most)),
+    }
+}
+
 /// Checks that `found` is finite and within `least..=most`.
 pub(crate) fn within(what: &'static str, found: f64, least: f64, most: f64) -> Result<f64, ModelError> {
     if !found.is_finite() {
@@ -163,4 +180,21 @@ pub(crate) fn not_negative(what: &'static str, found: f64) -> Result<f64, ModelE
 /// Checks that `found` is finite and above zero.
 pub(crate) fn positive(what: &'static str, found: f64) -> Result<f64, ModelError> {
     within(what, found, f64::MIN_POSITIVE, f64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: bounds that nobody set were printed with 309 digits.
+    #[test]
+    fn no_message_has_hundreds_of_digits() {
+        let text = |found: Result<f64, ModelError>| found.unwrap_err().to_string();
+        assert_eq!(text(not_negative("memory", -4.0)), "memory is -4, expected at least 0");
+        assert_eq!(text(positive("rating", 0.0)), "rating is 0, expected above 0");
+        assert_eq!(text(within("share", 1.5, f64::MIN_POSITIVE, 1.0)), "share is 1.5, expected above 0 and at most 1");
+        assert_eq!(text(within("target", -1e300, 0.05, 1.0)), "target is -1e300, expected 0.05 to 1");
+        let large = ModelError::TooLarge { what: "the table", needed: 1e40, limit: 5e8 };
+        assert_eq!(large.to_string(), "the table needs 1e40, the limit is 500000000");
+    }
 }

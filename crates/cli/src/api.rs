@@ -68,6 +68,7 @@ fn of_program(args: &ApiNewArgs, console: &Console, written: &mut NewFiles) -> R
         parameters: &records.parameters,
         program: Some(&program),
         source: is_source.then_some(copybook.as_str()),
+        is_free: records.is_free,
     };
     let ProgramProposal { service, api } =
         ProgramProposal::new(&layout, ProposedProgram { from, name: &name, operation: &args.operation })?;
@@ -152,6 +153,7 @@ fn of_file(args: &ApiNewArgs, file: &str, console: &Console, written: &mut NewFi
                 parameters: &[],
                 program: None,
                 source: None,
+                is_free: false,
             },
             name: &name,
             file,

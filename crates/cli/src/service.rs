@@ -33,6 +33,7 @@ pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> 
         parameters: &records.parameters,
         program: records.program.as_deref(),
         source: None,
+        is_free: records.is_free,
     };
     let Proposal { file: text, rows } = Proposal::new(&layout, from)?;
     let table = service_table(&rows);

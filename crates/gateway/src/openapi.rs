@@ -6,7 +6,8 @@ use crate::named::name_schemas;
 use crate::parameter::{Parameter, ParameterPlace};
 use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
-use crate::schema::{SchemaOf, set_bound};
+use crate::schema::{SchemaOf, keep_examples_in, set_bound};
+use crate::typed::Range;
 use crate::{Json, Problem, title};
 
 /// Ways of authentication that the server takes, for the document's security schemes.
@@ -236,6 +237,7 @@ fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
     let mut schema = schema.member(parameter.node);
     set_bound(&mut schema, "minimum", "exclusiveMinimum", parameter.minimum);
     set_bound(&mut schema, "maximum", "exclusiveMaximum", parameter.maximum);
+    keep_examples_in(&mut schema, Range { minimum: parameter.minimum, maximum: parameter.maximum });
     let numeric = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "integer" || kind == "number");
     let boolean = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "boolean");
     let value = |text: &String| match text.as_str() {

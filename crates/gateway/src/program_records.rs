@@ -16,6 +16,8 @@ pub struct ProgramRecords {
     pub record: Option<String>,
     /// PROGRAM-ID of a source.
     pub program: Option<String>,
+    /// The source is in free format.
+    pub is_free: bool,
 }
 
 impl ProgramRecords {
@@ -37,7 +39,7 @@ impl ProgramRecords {
             ([], None, Some(using)) => (using, None),
             (given, record, _) => (given.to_vec(), record.map(str::to_owned)),
         };
-        Ok(ProgramRecords { parameters, record, program: head.program })
+        Ok(ProgramRecords { parameters, record, program: head.program, is_free: head.is_free })
     }
 
     /// Reads the layout of the records, one after another. `folders` contain copybooks that the source names, in addition to the source's own

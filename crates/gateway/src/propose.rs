@@ -26,6 +26,8 @@ pub struct Proposed<'a> {
     pub program: Option<&'a str>,
     /// Source of the program as the service names it, if the project has it.
     pub source: Option<&'a str>,
+    /// The source is in free format.
+    pub is_free: bool,
 }
 
 /// A proposed service.
@@ -274,8 +276,12 @@ fn provider(layout: &Layout, from: Proposed<'_>) -> String {
     let own = from.program.map(|_| from.copybook.to_owned());
     let source = from.source.map(str::to_owned).or(own).unwrap_or_else(|| format!("{program}.cbl"));
     let mark = if from.source.is_some() { "" } else { "# " };
+    let is_free = from.program.is_some() && from.is_free;
+    let free = if is_free { "-free " } else { "" };
+    let format = format!("{mark}compiler-options = [\"-O2\", \"-std=ibm\", \"-free\"]\n");
+    let format = if is_free { format.as_str() } else { "" };
     format!(
-        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"{edit}\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n{INITIAL_FIELDS}"
+        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"{edit}\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {free}{options} -o modules/{program}.so {source}\n{format}{INITIAL_FIELDS}"
     )
 }
 

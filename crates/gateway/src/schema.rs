@@ -10,7 +10,7 @@ use quayline_core::{NodeId, NodeKind, Occurs, Scalar, Shape};
 
 use crate::Json;
 use crate::service::single_values;
-use crate::typed::Typed;
+use crate::typed::{Range, Typed};
 
 /// The side of an operation that a schema is for.
 pub(crate) struct SchemaOf<'a> {
@@ -302,6 +302,18 @@ pub(crate) fn set_bound(schema: &mut Json, name: &str, exclusive: &str, value: O
     }
 }
 
+/// Replaces an example outside of the range.
+pub(crate) fn keep_examples_in(schema: &mut Json, range: Range) {
+    let Json::Object(members) = schema else { return };
+    if let Some((_, Json::List(examples))) = members.iter_mut().find(|(name, _)| name == "examples") {
+        for example in examples {
+            if matches!(example, Json::Number(text) if !range.holds(text)) {
+                *example = Json::int(range.nearest_to_zero());
+            }
+        }
+    }
+}
+
 /// Formats `n × 10^-scale` as a JSON number.
 fn scaled(n: i128, scale: i16) -> String {
     let places = usize::from(scale.unsigned_abs());
@@ -372,10 +384,7 @@ fn example(field: &Field, typed: &Option<Arc<Typed>>, scalar: &Scalar) -> Option
         (Some(Typed::Digits(digits)), _) => Some(Json::text("0".repeat(*digits))),
         (Some(Typed::Codes(codes)), _) => codes.first().map(|(_, name)| Json::text(name.clone())),
         (None, Scalar::Text { .. }) => value.map(Json::Text),
-        (Some(Typed::Range(range)), Scalar::Decimal { scale: 0.., .. }) => {
-            let near = 0i64.max(range.minimum.unwrap_or(i64::MIN)).min(range.maximum.unwrap_or(i64::MAX));
-            Some(Json::int(near))
-        }
+        (Some(Typed::Range(range)), Scalar::Decimal { scale: 0.., .. }) => Some(Json::int(range.nearest_to_zero())),
         (None, Scalar::Decimal { scale, .. }) => {
             let written = value.filter(|text| text.parse::<f64>().is_ok() && !text.starts_with(['+', '.', '0']));
             Some(Json::Number(written.unwrap_or_else(|| scaled(0, (*scale).max(0)))))

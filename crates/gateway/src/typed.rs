@@ -32,6 +32,11 @@ pub struct Range {
 }
 
 impl Range {
+    /// Returns the whole number of the range that is nearest to zero.
+    pub(crate) fn nearest_to_zero(self) -> i64 {
+        0i64.max(self.minimum.unwrap_or(i64::MIN)).min(self.maximum.unwrap_or(i64::MAX))
+    }
+
     /// Returns whether a number in plain decimal notation is in the range.
     pub(crate) fn holds(self, text: &str) -> bool {
         let point = text.bytes().position(|byte| byte == b'.');

@@ -137,6 +137,8 @@ pub struct Headroom {
     asked: u32,
     growth: Option<Exhaustion>,
     from: Option<CalendarDate>,
+    /// A utilization that nobody named but that counts beside the named objectives.
+    default_utilization: Option<Share>,
 }
 
 impl Headroom {
@@ -153,7 +155,14 @@ impl Headroom {
     ) -> Result<Headroom, ModelError> {
         let most = workload.most_users(objective)?.value;
         let growth = growth.map(|growth| workload.exhausted(asked, objective, growth)).transpose()?;
-        Ok(Headroom { most, asked, growth: growth.map(|found| found.value), from })
+        let growth = growth.map(|found| found.value);
+        Ok(Headroom { most, asked, growth, from, default_utilization: None })
+    }
+
+    /// Names a utilization that counts by default, so that the text says why a verdict without it has another number.
+    #[must_use]
+    pub fn with_default(self, utilization_max: Option<Share>) -> Headroom {
+        Headroom { default_utilization: utilization_max, ..self }
     }
 
     /// Months until the predicted load has grown to the largest one within the objectives.
@@ -183,7 +192,10 @@ impl Headroom {
                 format!("Exhausted: {date}, {months:.1} months from {asked}\n")
             }
         };
-        format!("{what} within the objectives: {most}\n{growth}")
+        let default = self
+            .default_utilization
+            .map_or_else(String::new, |share| format!(" and {:.0} % utilization, the default", share.percent()));
+        format!("{what} within the objectives{default}: {most}\n{growth}")
     }
 }
 

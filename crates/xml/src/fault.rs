@@ -154,6 +154,8 @@ pub enum Syntax {
     Reference,
     /// A malformed attribute.
     AttributeForm,
+    /// `]]>` in text.
+    SectionEnd,
 }
 
 impl XmlFault {
@@ -195,6 +197,7 @@ impl XmlFault {
             XmlFaultKind::Syntax(Syntax::Character | Syntax::Reference) => {
                 "the program that wrote the file must escape `<` and `&` and leave out control characters"
             }
+            XmlFaultKind::Syntax(Syntax::SectionEnd) => "the program that wrote the file must write it as `]]&gt;`",
             XmlFaultKind::Syntax(_) => "correct the file with the program that wrote it: it is not well-formed XML",
             XmlFaultKind::Doctype => {
                 "remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end"
@@ -280,6 +283,7 @@ impl fmt::Display for XmlFault {
                 Syntax::Root => "a file has exactly one outermost element",
                 Syntax::Character => "a character that XML 1.0 does not allow",
                 Syntax::Reference => "`&` begins no reference",
+                Syntax::SectionEnd => "`]]>` in text, which only ends a CDATA section",
                 Syntax::AttributeForm => "an attribute is not of the form name=\"value\", or occurs twice",
             }),
             XmlFaultKind::Doctype => f.write_str("the file has a document type definition with declarations"),

@@ -300,7 +300,8 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
 
     /// Returns the next event. XML that is not well-formed is reported and stops the record.
     fn event(&mut self) -> Result<Event<'x>, Stopped> {
-        self.xml.read_event().map_err(|error| {
+        let start = self.at();
+        let event = self.xml.read_event().map_err(|error| {
             let syntax = match error {
                 Error::IllFormed(IllFormedError::UnclosedReference) => Syntax::Reference,
                 Error::IllFormed(_) => Syntax::EndTag,
@@ -309,7 +310,13 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let at = usize::try_from(self.xml.error_position()).unwrap_or(0);
             self.fault(XmlFaultKind::Syntax(syntax), at, None);
             Stopped
-        })
+        })?;
+        if let Event::Text(part) = &event
+            && let Some(at) = section_end(part.as_bytes())
+        {
+            self.fault(XmlFaultKind::Syntax(Syntax::SectionEnd), start + at, None);
+        }
+        Ok(event)
     }
 
     fn element(&mut self, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
@@ -849,4 +856,10 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         let before = &self.record.raw[..at.min(self.record.raw.len())];
         self.faults.push(XmlFault { kind, at: self.record.at.behind(before), path });
     }
+}
+
+/// Returns the place of `]]>`, which text may not have (XML 1.0, production 14).
+fn section_end(text: &[u8]) -> Option<usize> {
+    // Few texts have a bracket.
+    if text.contains(&b']') { text.windows(3).position(|window| window == b"]]>") } else { None }
 }

@@ -40,8 +40,9 @@ impl ObjectiveArgs {
                 .ok_or_else(|| Stop::from(argument(format!("--from {text} is not a date")).hint("write YYYY-MM-DD")))
         });
         let growth = self.growth.map(|growth| PerMonth(growth.0.0));
-        Headroom::of(workload, &self.objective(), asked, growth, from.transpose()?)
-            .map_err(|error| refused(&error).into())
+        let default = (self.is_given() && self.utilization_max.is_none()).then_some(UTILIZATION_MAX);
+        let headroom = Headroom::of(workload, &self.objective(), asked, growth, from.transpose()?);
+        Ok(headroom.map_err(|error| refused(&error))?.with_default(default))
     }
 
     /// Returns the verdict on the largest predicted load, with its reason. `noun` is what the load counts, such as `user`.

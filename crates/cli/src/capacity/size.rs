@@ -121,7 +121,7 @@ impl FileWire {
         for spanned in self.machine {
             let at = spanned.get_ref().rated_at_percent;
             if !(at > 0.0 && at <= 100.0) {
-                let message = format!("`rated-at-percent` is {at}, expected above 0 and at most 100");
+                let message = format!("`rated-at-percent` is {}, expected above 0 and at most 100", short(at));
                 file.find(CAP_FILE, message, &spanned, "write the utilization at which the rating was stated");
             }
             machine.push(spanned.into_inner());
@@ -135,6 +135,9 @@ impl FileWire {
 
 /// Formats a number with up to four significant decimals, without trailing zeros.
 fn short(number: f64) -> String {
+    if number.abs() >= 1e15 {
+        return format!("{number:e}");
+    }
     let digits = if number.abs() >= 100.0 { 1 } else { 4 };
     let text = format!("{number:.digits$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

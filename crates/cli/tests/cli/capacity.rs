@@ -200,8 +200,14 @@ fn the_default_utilization_is_advice() {
     let out = world.run(asked).code(0).out();
     assert!(out.contains("\nAdvice: 1000 users: utilization of cpu 9"), "{out}");
     assert!(out.contains(" %, at most 70 % by default; --utilization-max names another limit\n"), "{out}");
+    // The line of a failed objective had another number of users, without a reason.
+    assert!(out.contains("\nUsers within the objectives and 70 % utilization, the default: 7"), "{out}");
     let named = world.run(&format!("{asked} --utilization-max 70%"));
-    assert!(!named.out().contains("Advice: "), "{}", named.out());
+    assert!(
+        !named.out().contains("Advice: ") && named.out().contains("\nUsers within the objectives: 7"),
+        "{}",
+        named.out()
+    );
     let err = named.code(1).err();
     assert!(err.contains("CAP-010") && err.contains("1000 users miss the objectives: utilization of cpu 9"), "{err}");
     for wrong in ["170%", "0%", "-5%"] {

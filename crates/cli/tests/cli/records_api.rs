@@ -175,6 +175,25 @@ fn one_command_makes_an_api_of_a_program() {
     assert!(status == "200" && document.contains("\"/lookup/{article}\"") && document.contains("callLookup"));
 }
 
+/// Regression: the service named the program in capitals and did not compile free format, so that each call was a 503.
+#[test]
+fn a_program_in_free_format_keeps_the_case_of_its_name() {
+    let free: String = PRICES.lines().map(|line| format!("{}\n", line.trim_start())).collect();
+    let free = free.replace("PRICES", "rates").to_lowercase().replace("program-id.", "program-id. ");
+    let world = World::with([("rates.cbl", free.as_bytes()), ("quayline.toml", OPEN.as_bytes())]);
+    world.run("api new rates.cbl").code(0);
+    let service = String::from_utf8(world.read("services/rates.toml")).expect("a text");
+    assert!(service.contains("program = \"rates\"") && service.contains("\"-free\"]"), "{service}");
+    if std::process::Command::new("cobc").arg("--version").output().is_err() {
+        let name = "a_program_in_free_format_keeps_the_case_of_its_name";
+        return eprintln!("skipped in part: {name}: GnuCOBOL (cobc) is not installed");
+    }
+    world.run("serve --check").code(0);
+    let serving = Serving::start(&world);
+    let (status, body) = serving.call("POST", "/rates/call", r#"{"orderIn":{"article":"bolt","quantity":10}}"#);
+    assert_eq!((status.as_str(), body == r#"{"priceOut":{"amount":2.50}}"#), ("200", true), "{body}");
+}
+
 #[test]
 fn what_is_no_operation_or_no_program_is_refused() {
     let world = World::with([("PRICES.cbl", PRICES.as_bytes()), ("customer.cpy", COPYBOOK.as_bytes())]);

@@ -27,6 +27,12 @@ pub(crate) enum Decided {
 }
 
 impl Format {
+    /// Returns whether a text in this format is free: the whole line is text.
+    #[must_use]
+    pub fn is_free(self, text: &str) -> bool {
+        self.decide(text) == Decided::Free
+    }
+
     pub(crate) fn decide(self, text: &str) -> Decided {
         match self {
             Format::Fixed => Decided::Fixed,

@@ -26,6 +26,7 @@ field = "REQ-NAME"
 name = "count"
 in = "query"
 field = "REQ-COUNT"
+minimum = 2
 maximum = 50
 [operation.body]
 required = true
@@ -54,7 +55,7 @@ status = 200
     expect![[r#"{"type":"object","properties":{"req":{"type":"object","properties":{"reqAmount":{"type":"number","minimum":1,"maximum":500,"format":"decimal","x-go-type":"float64","description":"REQ-AMOUNT PIC S9(5)V99 COMP-3","examples":[1]},"reqDate":{"type":"string","maxLength":8,"pattern":"^[\\u0000-\\u007F]*$","default":"20260101","description":"REQ-DATE PIC X(8)"},"reqFlag":{"type":"boolean","description":"REQ-FLAG PIC X","examples":[true]}},"required":["reqAmount"],"additionalProperties":false}},"required":["req"],"additionalProperties":false}"#]]
         .assert_eq(&body.to_string());
     let Json::List(parameters) = at(operation, &["parameters"]) else { panic!() };
-    expect![[r#"{"name":"count","in":"query","required":false,"schema":{"type":"integer","minimum":0,"maximum":50,"format":"int64","default":7,"description":"REQ-COUNT PIC 9(4)","examples":[0]}}"#]]
+    expect![[r#"{"name":"count","in":"query","required":false,"schema":{"type":"integer","minimum":2,"maximum":50,"format":"int64","default":7,"description":"REQ-COUNT PIC 9(4)","examples":[2]}}"#]]
         .assert_eq(&parameters[1].to_string());
     // Paths and lists of names are allowed too, so that no list of single names stands for the values.
     let fields = parameters.iter().find(|parameter| parameter.get("name") == Some(&Json::text("fields"))).unwrap();

@@ -23,6 +23,7 @@ fn propose(copybook: &str, record: Option<&str>) -> Proposal {
         parameters: &[],
         program: None,
         source: None,
+        is_free: false,
     };
     let proposal = Proposal::new(&layout, from).unwrap();
     let service = Service::compile("services/order.toml", &proposal.file, folder.path());
@@ -120,6 +121,7 @@ fn the_record_and_the_dialect_that_were_chosen_are_in_the_file() {
         parameters: &[],
         program: None,
         source: None,
+        is_free: false,
     };
     assert!(Proposal::new(&layout, from).unwrap().file.contains("dialect = \"gnucobol\""));
     let findings = Proposal::new(&layout, Proposed { encoding: "ebcdic-ish", ..from }).unwrap_err().to_string();
@@ -148,6 +150,7 @@ fn a_proposal_agrees_with_the_compiler_of_the_program_or_names_another_provider(
             parameters: &[],
             program: None,
             source: None,
+            is_free: false,
         };
         let file = Proposal::new(&layout, from).unwrap().file;
         assert!(
@@ -185,6 +188,7 @@ fn a_program_with_several_parameters_is_proposed_from_its_source() {
         parameters: &parameters,
         program: head.program.as_deref(),
         source: None,
+        is_free: false,
     };
     let proposal = Proposal::new(&layout, from).unwrap();
     let text = &proposal.file;
@@ -236,6 +240,7 @@ fn operations_that_would_lose_filler_are_not_proposed() {
             parameters: &[],
             program: None,
             source: None,
+            is_free: false,
         };
         let of = ProposedFile { from, name: "ord", file: "ORD", key: "K", indexes: &[] };
         FileProposal::new(&layout, of).unwrap().api

@@ -164,6 +164,7 @@ fn a_proposal_compiles_and_says_what_it_does() {
                     parameters: &[],
                     program: None,
                     source: None,
+                    is_free: false,
                 },
                 name: "customer",
                 file: "CUSTOMER",

@@ -421,6 +421,7 @@ fn service(folder: &Path, name: &str, number: usize, settings: &str) -> Arc<Serv
         parameters: &[],
         program: None,
         source: None,
+        is_free: false,
     };
     let file = Proposal::new(&layout, from).unwrap().file;
     let file = file.replace("\n[provider]", &format!("{settings}\n[provider]"));

@@ -341,6 +341,15 @@ fn what_is_not_well_formed_is_refused() {
     "#]],
     );
     check(
+        "<records><record><ID>x[a]]>]]</ID></record></records>",
+        expect![[r#"
+        error[XML-010]: `]]>` in text, which only ends a CDATA section
+          at line 1, column 25
+
+        hint: the program that wrote the file must write it as `]]&gt;`
+    "#]],
+    );
+    check(
         "<records><record a=b a=c/></records>",
         expect![[r#"
         error[XML-010]: an attribute is not of the form name="value", or occurs twice
