@@ -111,6 +111,19 @@ pub trait Sink {
         self.leave(group);
     }
 
+    /// Sends the texts that a document begins with, directly after `enter(ROOT)`. Documents with the same `key` have the same texts in the same
+    /// leaves, and a sink may repeat what it wrote for the last of them.
+    ///
+    /// Equal to `value` of [`Value::Ascii`] for each.
+    #[inline(always)]
+    fn first_texts<'v>(&mut self, key: &[u8], texts: impl Iterator<Item = (NodeId, Run<'v>)>)
+    where
+        Self: Sized,
+    {
+        let _ = key;
+        texts.for_each(|(leaf, text)| self.value(leaf, Value::Ascii(text)));
+    }
+
     /// True if [`Sink::texts`] or [`Sink::text_rows`] can take values. A source checks it before it prepares texts.
     const TAKES_TEXTS: bool = false;
 
@@ -221,6 +234,10 @@ impl<S: Sink> Sink for &mut S {
     #[inline(always)]
     fn texts_alone<'v>(&mut self, group: NodeId, list: NodeId, texts: impl Iterator<Item = Run<'v>>) {
         (**self).texts_alone(group, list, texts);
+    }
+    #[inline(always)]
+    fn first_texts<'v>(&mut self, key: &[u8], texts: impl Iterator<Item = (NodeId, Run<'v>)>) {
+        (**self).first_texts(key, texts);
     }
 
     const TAKES_TEXTS: bool = S::TAKES_TEXTS;

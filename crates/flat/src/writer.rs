@@ -27,6 +27,7 @@ pub struct CsvWriter {
     /// Open elements below an occurrence that has no columns.
     beyond: u32,
     row: Row,
+    first: FirstTexts,
     fault: Option<FlatFault>,
     scratch: Vec<u8>,
     moments: Moments,
@@ -49,6 +50,19 @@ struct Row {
     filled: bool,
     /// True if a value arrived out of order.
     shuffled: bool,
+    /// True if the row begins with the texts of an earlier one, whose cells are not in `cells`.
+    repeated: bool,
+    cells: Vec<Cell>,
+}
+
+/// Texts that a row began with, for rows that begin with the same.
+#[derive(Clone, Debug, Default)]
+struct FirstTexts {
+    key: Vec<u8>,
+    bytes: Vec<u8>,
+    column: u32,
+    filled: bool,
+    /// The cells, relative to the row.
     cells: Vec<Cell>,
 }
 
@@ -75,6 +89,7 @@ impl CsvWriter {
             lists: Vec::new(),
             beyond: 0,
             row: Row::default(),
+            first: FirstTexts::default(),
             fault: None,
             scratch: Vec::new(),
             moments: Moments::default(),
@@ -143,7 +158,7 @@ impl CsvWriter {
     }
 
     /// Returns the column of the next value of a leaf; `None` if it has none.
-    #[inline]
+    #[inline(always)]
     fn column(&mut self, node: NodeId) -> Option<u32> {
         let columns = self.columns.node(node);
         let mut at = self.base + columns.offset;
@@ -175,7 +190,7 @@ impl CsvWriter {
     }
 
     /// Moves to a column and returns the place of its cell.
-    #[inline]
+    #[inline(always)]
     fn open_cell(&mut self, column: u32) -> usize {
         let row = &mut self.row;
         if column > row.column || (column == row.column && !row.filled) {
@@ -193,6 +208,23 @@ impl CsvWriter {
         self.out.len()
     }
 
+    /// Keeps the texts that the row begins with, if another row may repeat them.
+    fn note_first_texts(&mut self, key: &[u8]) {
+        let first = &mut self.first;
+        first.key.clear();
+        if self.row.shuffled || self.fault.is_some() {
+            return;
+        }
+        let start = self.row.start;
+        first.key.extend_from_slice(key);
+        first.bytes.clear();
+        first.bytes.extend_from_slice(&self.out[start..]);
+        (first.column, first.filled) = (self.row.column, self.row.filled);
+        first.cells.clear();
+        let of_row = |cell: &Cell| Cell { start: cell.start - start, end: cell.end - start, ..*cell };
+        first.cells.extend(self.row.cells.iter().map(of_row));
+    }
+
     fn end_row(&mut self) {
         if self.fault.is_some() {
             self.out.truncate(self.row.start);
@@ -208,6 +240,11 @@ impl CsvWriter {
 
     /// Writes the cells again in the order of the columns.
     fn order_row(&mut self) {
+        if self.row.repeated {
+            let start = self.row.start;
+            let of_row = |cell: &Cell| Cell { start: cell.start + start, end: cell.end + start, ..*cell };
+            self.row.cells.extend(self.first.cells.iter().map(of_row));
+        }
         self.row.cells.sort_by_key(|cell| cell.column);
         self.scratch.clear();
         let mut column = 0;
@@ -236,7 +273,7 @@ impl Sink for CsvWriter {
             self.lists.clear();
             self.fault = None;
             self.row.start = self.out.len();
-            (self.row.column, self.row.filled, self.row.shuffled) = (0, false, false);
+            (self.row.column, self.row.filled, self.row.shuffled, self.row.repeated) = (0, false, false, false);
             self.row.cells.clear();
             return;
         }
@@ -290,6 +327,17 @@ impl Sink for CsvWriter {
         }
         let end = self.out.len();
         self.row.cells.push(Cell { column, start, end });
+    }
+
+    #[inline]
+    fn first_texts<'v>(&mut self, key: &[u8], texts: impl Iterator<Item = (NodeId, Run<'v>)>) {
+        if self.first.key == key && !key.is_empty() {
+            self.out.extend_from_slice(&self.first.bytes);
+            (self.row.column, self.row.filled, self.row.repeated) = (self.first.column, self.first.filled, true);
+            return;
+        }
+        texts.for_each(|(leaf, text)| self.value(leaf, Value::Ascii(text)));
+        self.note_first_texts(key);
     }
 
     fn discard(&mut self) {
@@ -374,7 +422,7 @@ pub(crate) fn put_name(out: &mut Vec<u8>, name: &str, style: CsvStyle) {
 }
 
 /// Writes printable ASCII, which has no line ends. Most cells are short: one look at sixteen bytes, and one copy of as many.
-#[inline]
+#[inline(always)]
 fn ascii(out: &mut Vec<u8>, run: Run<'_>, delimiter: u8, quotes: Quotes) {
     let len = run.len();
     if let Some(block) = run.tail().first_chunk::<16>()

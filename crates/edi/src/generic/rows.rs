@@ -53,10 +53,12 @@ pub struct RowReader {
 struct RowHead {
     /// Position of the header that the columns end with.
     of: Option<Position>,
-    /// The columns, and room for reading beyond the last one.
+    /// The columns, room for reading beyond the last one, and the ends of all: together, they identify the columns.
     bytes: Vec<u8>,
     /// End of each column in `bytes`.
     ends: [usize; HEAD_COLUMNS],
+    /// All columns are printable ASCII.
+    is_plain: bool,
 }
 
 /// Bytes that a sink may read beyond a value at once.
@@ -93,7 +95,9 @@ impl RowHead {
             self.bytes.extend_from_slice(column);
             *end = self.bytes.len();
         }
+        self.is_plain = scan::is_ascii_printable(&self.bytes);
         self.bytes.resize(self.bytes.len() + TAIL_BYTES, 0);
+        self.bytes.extend(self.ends.iter().flat_map(|end| end.to_le_bytes()));
         self.of = Some(of);
         true
     }
@@ -272,8 +276,13 @@ impl RowPass<'_> {
             }
         };
         sink.enter(NodeId::ROOT);
-        for (i, column) in self.head.columns().enumerate() {
-            put(sink, 1 + i, column);
+        if self.head.is_plain {
+            let texts = (1..).map(NodeId).zip(self.head.columns()).filter(|(_, column)| column.len() > 0);
+            sink.first_texts(&self.head.bytes, texts);
+        } else {
+            for (i, column) in self.head.columns().enumerate() {
+                put(sink, 1 + i, column);
+            }
         }
         if !*self.is_outside {
             let number = self.pass.segment_in_transaction();

@@ -1,8 +1,8 @@
 //! Form of written rows.
 
 use expect_test::{Expect, expect};
-use quayline_core::{Limits, NodeId, Occurs, Scalar, Shape, Sink, Value};
-use quayline_flat::{Columns, CsvStyle, CsvWriter};
+use quayline_core::{Limits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
+use quayline_flat::{Columns, CsvStyle, CsvWriter, Header};
 
 use crate::documents::shape;
 
@@ -193,4 +193,61 @@ fn two_columns_of_one_name_are_refused() {
     let found = quayline_flat::Columns::new(&shape.finish(), &quayline_core::Limits::default()).expect_err("twice");
     assert_eq!(found.0[0].code.0, "FLAT-006", "{found}");
     assert!(found.to_string().contains("two fields have the column name a.b"), "{found}");
+}
+
+/// A row that repeats the first texts of another has the bytes that it would have with each of its values, in any order and in any buffer.
+#[test]
+fn first_texts_are_written_again_as_they_were() {
+    let mut shape = Shape::builder("row");
+    for name in ["a", "b", "c", "d", "e"] {
+        shape.scalar(name, Scalar::Text { chars_max: None }, Occurs::Optional);
+    }
+    let shape = shape.finish();
+    let style = CsvStyle { header: Header::Absent, ..CsvStyle::default() };
+    let run = |text: &'static str| Run::from(text.as_bytes());
+    // Key, first texts, other values.
+    type Document = (&'static str, &'static [(u32, &'static str)], &'static [(u32, &'static str)]);
+    let documents: [Document; 8] = [
+        ("one", &[(1, "x"), (3, "a, b")], &[(4, "1"), (5, "2")]),
+        ("one", &[(1, "x"), (3, "a, b")], &[(5, "3")]),
+        ("one", &[(1, "x"), (3, "a, b")], &[(4, "out"), (2, "of order")]),
+        ("two", &[(2, "\"quoted\"")], &[]),
+        ("two", &[(2, "\"quoted\"")], &[(1, "before"), (5, "after")]),
+        ("one", &[(1, "x"), (3, "a, b")], &[(4, "1")]),
+        ("", &[], &[(1, "no first texts")]),
+        ("one", &[(1, "x"), (3, "a, b")], &[]),
+    ];
+    for clears in [false, true] {
+        let mut plain = CsvWriter::new(&shape, style, &Limits::default()).unwrap();
+        let mut short = plain.clone();
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        for (key, first, rest) in documents {
+            plain.enter(NodeId::ROOT);
+            first.iter().for_each(|(node, text)| plain.value(NodeId(*node), Value::Ascii(run(text))));
+            short.enter(NodeId::ROOT);
+            short.first_texts(key.as_bytes(), first.iter().map(|(node, text)| (NodeId(*node), run(text))));
+            for writer in [&mut plain, &mut short] {
+                rest.iter().for_each(|(node, text)| writer.value(NodeId(*node), Value::Ascii(run(text))));
+                writer.leave(NodeId::ROOT);
+            }
+            if clears {
+                one.extend_from_slice(plain.bytes());
+                two.extend_from_slice(short.bytes());
+                plain.clear();
+                short.clear();
+            }
+        }
+        one.extend_from_slice(plain.bytes());
+        two.extend_from_slice(short.bytes());
+        assert_eq!(String::from_utf8(two).unwrap(), String::from_utf8(one).unwrap());
+        // A discarded row is not repeated, and what it began with may be.
+        short.clear();
+        short.enter(NodeId::ROOT);
+        short.first_texts(b"one", [(NodeId(1), run("x")), (NodeId(3), run("a, b"))].into_iter());
+        short.discard();
+        short.enter(NodeId::ROOT);
+        short.first_texts(b"one", [(NodeId(1), run("x")), (NodeId(3), run("a, b"))].into_iter());
+        short.leave(NodeId::ROOT);
+        assert_eq!(short.bytes(), b"x,,\"a, b\",,\n");
+    }
 }

@@ -1,6 +1,6 @@
 //! Segments as rows.
 
-use quayline_core::{Findings, NodeId, Sink, Value};
+use quayline_core::{Findings, NodeId, Run, Sink, Value};
 use quayline_edi::{DocumentReader, DocumentStep, EdiError, GenericOptions, RowPass, RowReader, RowStep};
 
 use super::edi::{EndedPage, PageMarks, end_of, findings_of, keep_between, offset, part_of};
@@ -155,6 +155,10 @@ impl<T: Target> Sink for Driven<'_, T> {
     #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         self.0.sink().value(node, value);
+    }
+    #[inline(always)]
+    fn first_texts<'v>(&mut self, key: &[u8], texts: impl Iterator<Item = (NodeId, Run<'v>)>) {
+        self.0.sink().first_texts(key, texts);
     }
     fn discard(&mut self) {
         self.0.sink().discard();
