@@ -228,6 +228,13 @@ fn an_added_record_says_where_it_is_read() {
     assert_eq!(world.get("/v1/c/B1/7").header("location"), None);
     let document = world.get("/v1/openapi.json").text();
     assert_eq!(document.matches("\"Location\"").count(), 1, "the 201 of POST");
+    let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
+    for (method, statuses) in
+        [("get", &["304", "404", "412"][..]), ("put", &["404", "412"]), ("delete", &["404", "412"])]
+    {
+        let responses = &document["paths"]["/v1/c/{branch}/{id}"][method]["responses"];
+        assert!(statuses.iter().all(|status| responses.get(status).is_some()), "{method}: {responses}");
+    }
 }
 
 /// An update built only from the visible fields would blank the fields that the API hides, and truncate a longer record.
