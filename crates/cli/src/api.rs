@@ -46,10 +46,12 @@ listen = \"127.0.0.1:8080\"
 fn of_program(args: &ApiNewArgs, console: &Console, written: &mut NewFiles) -> Result<Exit, Stop> {
     let root = &args.project;
     std::fs::File::open(&args.copybook).map_err(|error| unreadable(&args.copybook, &error))?;
-    let mut records = ProgramRecords::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
+    let mut records =
+        ProgramRecords::of(&args.copybook, args.program.as_deref(), args.record.as_deref(), &args.parameters)?;
     let program = records.program.take();
     let is_source = program.is_some();
-    let Some(program) = args.program.clone().or(program) else {
+    // The name as the source has it: the module is named in its case.
+    let Some(program) = program.or_else(|| args.program.clone()) else {
         let finding = argument(format!("{} is not the source of a program", shown(&args.copybook)));
         return Err(finding.hint("name the program with --program, or a record file with --file and --key").into());
     };

@@ -22,7 +22,7 @@ pub(crate) fn dialect_of<'a>(given: Option<&'a str>, encoding: &str) -> Result<(
 pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> {
     let ServiceCommand::New(args) = &args.what;
     let (name, dialect) = dialect_of(args.dialect.as_deref(), &args.encoding)?;
-    let records = ProgramRecords::of(&args.copybook, args.record.as_deref(), &args.parameters)?;
+    let records = ProgramRecords::of(&args.copybook, None, args.record.as_deref(), &args.parameters)?;
     let layout = records.layout(&args.copybook, &[], &dialect, &LimitArg::limits(&args.limit))?;
     let copybook = args.copybook.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let from = Proposed {

@@ -37,7 +37,6 @@ mod certificate;
 mod codes;
 mod copied_members;
 mod encoding;
-mod field_node;
 mod gate;
 mod json_text;
 mod lane;

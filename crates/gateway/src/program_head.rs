@@ -16,20 +16,45 @@ pub struct ProgramHead {
 }
 
 impl ProgramHead {
-    /// Reads the first program of a source text, in fixed or free form. A copybook has neither name nor parameters.
-    #[must_use]
-    pub fn of(text: &str) -> ProgramHead {
+    /// Reads the first program of a source text, in fixed or free form, or the one with this PROGRAM-ID or ENTRY. A copybook has neither name
+    /// nor parameters.
+    ///
+    /// # Errors
+    /// The programs of the source, if none has the name.
+    pub fn of(text: &str, program: Option<&str>) -> Result<ProgramHead, Vec<String>> {
         let written = written_words(text);
         let words: Vec<String> = written.iter().map(|word| word.to_uppercase()).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut head = ProgramHead { is_free: Format::Auto.is_free(text), ..ProgramHead::default() };
-        if let Some(at) = words.iter().position(|word| *word == "PROGRAM-ID") {
-            let name = written[at + 1..].iter().find(|word| **word != ".");
-            head.program = name.map(|name| name.trim_matches(['"', '\'']).to_owned());
+        let named = |at: usize| {
+            let name = (at + 1..words.len()).find(|at| words[*at] != ".")?;
+            Some(written[name].trim_matches(['"', '\'']))
+        };
+        let starts: Vec<usize> = (0..words.len()).filter(|at| words[*at] == "PROGRAM-ID").collect();
+        let is_asked =
+            |at: &usize| program.is_none_or(|asked| named(*at).is_some_and(|name| name.eq_ignore_ascii_case(asked)));
+        let start = starts.iter().copied().find(is_asked);
+        if start.is_none() && !starts.is_empty() {
+            let Some(entry) = (0..words.len()).filter(|at| words[*at] == "ENTRY").find(is_asked) else {
+                return Err(starts.into_iter().filter_map(named).map(str::to_owned).collect());
+            };
+            head.program = named(entry).map(str::to_owned);
+            head.take_using(&words[entry + 2..]);
+            return Ok(head);
         }
-        let Some(at) = words.windows(2).position(|pair| pair == ["PROCEDURE", "DIVISION"]) else { return head };
+        head.program = start.and_then(named).map(str::to_owned);
+        let from = start.unwrap_or(0);
+        let end = starts.iter().copied().find(|at| *at > from).unwrap_or(words.len());
+        if let Some(at) = words[from..end].windows(2).position(|pair| pair == ["PROCEDURE", "DIVISION"]) {
+            head.take_using(&words[from + at + 2..end]);
+        }
+        Ok(head)
+    }
+
+    /// Takes the parameters of a USING phrase that `words` may begin with.
+    fn take_using(&mut self, words: &[&str]) {
         let mut using = Vec::new();
-        let mut rest = words[at + 2..].iter();
+        let mut rest = words.iter();
         if rest.next() == Some(&"USING") {
             let mut is_value = false;
             for word in rest {
@@ -39,16 +64,15 @@ impl ProgramHead {
                     "REFERENCE" | "CONTENT" => is_value = false,
                     "VALUE" => is_value = true,
                     name => {
-                        if is_value && head.by_value.is_none() {
-                            head.by_value = Some(name.to_owned());
+                        if is_value && self.by_value.is_none() {
+                            self.by_value = Some(name.to_owned());
                         }
                         using.push(name.to_owned());
                     }
                 }
             }
         }
-        head.using = Some(using);
-        head
+        self.using = Some(using);
     }
 }
 
@@ -94,12 +118,33 @@ mod tests {
                 using: using.map(|names| names.iter().map(|name| own(name)).collect()),
                 by_value: by_value.map(own),
             };
-            assert_eq!(ProgramHead::of(text), expected, "{text}");
+            assert_eq!(ProgramHead::of(text, None), Ok(expected), "{text}");
         };
         check("       01 A PIC X.\n", None, None, None);
         let fixed = "000100 IDENTIFICATION DIVISION.\n000200 PROGRAM-ID. prices.\n      * PROCEDURE DIVISION USING C.\n       PROCEDURE DIVISION\n           USING A-IN, BY REFERENCE b                                     OLDSTUFF\n           RETURNING R.\n           CALL 'X' USING Z.\n";
         check(fixed, Some("prices"), Some(&["A-IN", "B"]), None);
         check("program-id. 'x'.\nprocedure division. *> using y\n", Some("x"), Some(&[]), None);
         check("PROCEDURE DIVISION USING A BY VALUE B BY CONTENT C.\n", None, Some(&["A", "B", "C"]), Some("B"));
+    }
+
+    /// Regression: an API for the second program of a source had the record of the first, which its program wrote beyond.
+    #[test]
+    fn each_program_and_entry_has_its_own_parameters() {
+        let text = "IDENTIFICATION DIVISION.\nPROGRAM-ID. first-p.\nPROCEDURE DIVISION USING A.\nGOBACK.\nENTRY 'OTHER' USING C D.\n\
+                    IDENTIFICATION DIVISION.\nPROGRAM-ID. SECOND-P.\nPROCEDURE DIVISION.\nGOBACK.\n\
+                    PROGRAM-ID. third.\nPROCEDURE DIVISION USING BY REFERENCE B.\n";
+        let using = |program| ProgramHead::of(text, program).map(|head| (head.program, head.using));
+        let found = |name: &str, using: &[&str]| {
+            Ok((Some(name.to_owned()), Some(using.iter().map(|name| (*name).to_owned()).collect())))
+        };
+        assert_eq!(using(None), found("first-p", &["A"]));
+        assert_eq!(using(Some("SECOND-P")), found("SECOND-P", &[]));
+        assert_eq!(using(Some("THIRD")), found("third", &["B"]));
+        assert_eq!(using(Some("other")), found("OTHER", &["C", "D"]));
+        assert_eq!(using(Some("FOURTH")), Err(["first-p", "SECOND-P", "third"].map(str::to_owned).to_vec()));
+        assert_eq!(
+            ProgramHead::of("01 A PIC X.\n", Some("ANY")),
+            Ok(ProgramHead { is_free: true, ..ProgramHead::default() })
+        );
     }
 }

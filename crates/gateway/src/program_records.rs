@@ -21,14 +21,23 @@ pub struct ProgramRecords {
 }
 
 impl ProgramRecords {
-    /// Chooses the given records, or otherwise those that the source of a program names. For a file that cannot be read, [`ProgramRecords::layout`]
+    /// Chooses the given records, or otherwise those that the source names for `program`, or its first program. For a file that cannot be read, [`ProgramRecords::layout`]
     /// returns the finding.
     ///
     /// # Errors
-    /// A parameter that is passed by value.
-    pub fn of(path: &Path, record: Option<&str>, parameters: &[String]) -> Result<ProgramRecords, Findings> {
+    /// A parameter that is passed by value, and a source without the program.
+    pub fn of(
+        path: &Path,
+        program: Option<&str>,
+        record: Option<&str>,
+        parameters: &[String],
+    ) -> Result<ProgramRecords, Findings> {
         let text = quayline_project::read_source(path).unwrap_or_default();
-        let head = ProgramHead::of(&text);
+        let head = ProgramHead::of(&text, program).map_err(|known| {
+            let message = format!("{} has no program {}", path.display(), program.unwrap_or_default());
+            let finding = Finding::error(codes::NO_SUCH, Fault::Config, message);
+            Findings::from(finding.hint(format!("its programs are {}", known.join(", "))))
+        })?;
         if let (Some(name), None, []) = (&head.by_value, record, parameters) {
             let message = format!("the parameter {name} is passed BY VALUE, which no service can do");
             let hint = "name the records with --parameter or --record, or pass it by reference";

@@ -1,12 +1,13 @@
 //! A service file for a copybook: a proposal for the user to edit, and a table that shows its effect.
 
+use std::collections::HashSet;
+
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::{Dialect, FieldIndex, FieldKind, Layout};
 use quayline_cobol::{FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy};
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 
 use crate::codes;
-use crate::field_node::node_of;
 use crate::service::{PROGRAM_PLACEHOLDER, gnucobol_options, named_field, single_values, slides};
 
 /// Input of a proposal.
@@ -83,7 +84,7 @@ impl Proposal {
             let hint = "write `--encoding ascii` for a program compiled by GnuCOBOL, `cp037` or another EBCDIC page for records of z/OS";
             return Err(Finding::error(codes::VALUE, Fault::Config, message).hint(hint).into());
         };
-        let hidden = Hidden::of(layout);
+        let hidden = Hidden::of(layout, from.parameters);
         let (request, response) = (plan(layout, page, &hidden.in_request)?, plan(layout, page, &hidden.in_response)?);
         let file = file(layout, from, &hidden, &provider(layout, from));
         Ok(Proposal { file, rows: rows(layout, &request, &response) })
@@ -109,7 +110,9 @@ struct Hidden {
 }
 
 impl Hidden {
-    fn of(layout: &Layout) -> Hidden {
+    /// Groups named for a request are those of the request. So are such fields, if each is a parameter of its own: in a record, `IN-STOCK` says
+    /// nothing about a direction.
+    fn of(layout: &Layout, parameters: &[String]) -> Hidden {
         let tops = layout.children(FieldIndex::RECORD).filter(|top| {
             let field = layout.field(*top);
             !field.filler && field.redefines.is_none()
@@ -117,7 +120,8 @@ impl Hidden {
         let tops: Vec<(bool, Option<String>)> = tops
             .map(|top| {
                 let field = layout.field(top);
-                let asks = field.name.split('-').any(|word| ["REQ", "REQUEST", "INPUT", "IN"].contains(&word));
+                let is_named = field.name.split('-').any(|word| ["REQ", "REQUEST", "INPUT", "IN"].contains(&word));
+                let asks = is_named && (field.kind == FieldKind::Group || !parameters.is_empty());
                 // The shortest unambiguous name; `None` if two fields of the record have one name.
                 (asks, [field.name.clone(), layout.path(top)].into_iter().find(|name| layout.named(name) == [top]))
             })
@@ -171,7 +175,7 @@ fn rows(layout: &Layout, request: &RecordPlan, response: &RecordPlan) -> Vec<Ser
 
 /// Returns the node that shows a field; the content of a group shows the group.
 fn shown_as(layout: &Layout, plan: &RecordPlan, index: FieldIndex) -> Option<NodeId> {
-    node_of(plan, index).or_else(|| {
+    plan.node_of(index).or_else(|| {
         let mut held = layout.children(index).filter_map(|child| shown_as(layout, plan, child));
         held.find_map(|node| plan.shape().node(node).parent)
     })
@@ -281,7 +285,7 @@ fn provider(layout: &Layout, from: Proposed<'_>) -> String {
     let format = format!("{mark}compiler-options = [\"-O2\", \"-std=ibm\", \"-free\"]\n");
     let format = if is_free { format.as_str() } else { "" };
     format!(
-        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"{edit}\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {free}{options} -o modules/{program}.so {source}\n{format}{INITIAL_FIELDS}"
+        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"{edit}\n{mark}source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {free}{options} -I . -I copybooks -o modules/{program}.so {source}\n{format}{INITIAL_FIELDS}"
     )
 }
 
@@ -390,7 +394,7 @@ impl ProgramProposal {
             return Err(form());
         }
         let page = CodePage::by_name(of.from.encoding).map_err(|_| form())?;
-        let plan = plan(layout, page, &Hidden::of(layout).in_request)?;
+        let plan = plan(layout, page, &Hidden::of(layout, of.from.parameters).in_request)?;
         let mut fields = leaves(layout, &plan);
         let mut parameters = String::new();
         let mut add = |name: &str, place: &str, field: &str| {
@@ -428,15 +432,13 @@ fn leaves(layout: &Layout, plan: &RecordPlan) -> Vec<(String, String)> {
     let fields = items.filter_map(|(node, _)| plan.field_of(node));
     let fields = fields.filter(|field| !around(layout, *field).1 && layout.field(*field).occurs.is_none());
     let mut found: Vec<(String, String)> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     for field in fields {
         let (short, path) = (layout.field(field).name.clone(), layout.path(field));
         let is_unique = layout.named(&short) == [field];
         let name = parameter(if is_unique { &short } else { &path });
-        let name = if found.iter().any(|(known, _)| *known == name) {
-            KeyStyle::Camel.key(&path.replace('.', "-"))
-        } else {
-            name
-        };
+        let name = if known.contains(&name) { KeyStyle::Camel.key(&path.replace('.', "-")) } else { name };
+        known.insert(name.clone());
         found.push((name, if is_unique { short } else { path }));
     }
     found

@@ -8,8 +8,6 @@ use quayline_cobol::{
 };
 use quayline_core::{Findings, NodeId, Sink, Value};
 
-use crate::field_node::node_of;
-
 /// One condition.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Condition {
@@ -233,7 +231,7 @@ impl Probe {
         };
         let policies = Policies { long: LengthMismatch::Accept, ..policies.clone() };
         let plan = RecordPlan::new(layout, &interface, &policies, charset)?;
-        let nodes = fields.iter().filter_map(|field| node_of(&plan, *field)).collect();
+        let nodes = fields.iter().filter_map(|field| plan.node_of(*field)).collect();
         let slides = fields.iter().any(|field| {
             let at = layout.field(*field).offset;
             layout.fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()) && f.offset < at)

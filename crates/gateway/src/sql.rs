@@ -12,7 +12,6 @@ use quayline_cobol::layout::{FieldIndex, Layout};
 use quayline_cobol::{Absent, Interface, NoteKind, NullAs, Policies, RecordEncoder, RecordPlan};
 use quayline_core::{Findings, NodeId, NodeKind, Run, Sink, Value};
 
-use crate::field_node::node_of;
 use crate::rule::Probe;
 
 /// A statement of a PostgreSQL database.
@@ -102,7 +101,7 @@ impl SqlForm {
         // Fields without a column are as INITIALIZE leaves them.
         let policies = Policies { absent: Absent::Initialize, null: Some(NullAs::Zeros), ..policies.clone() };
         let plan = RecordPlan::new(layout, &Interface::default(), &policies, charset)?;
-        let node = |field: Option<FieldIndex>| field.and_then(|field| node_of(&plan, field));
+        let node = |field: Option<FieldIndex>| field.and_then(|field| plan.node_of(field));
         let (rows, count) = (node(names.rows), node(names.count));
         let text = format!("{layout:?} {policies:?} {charset:?} {:?} {rows:?} {count:?} {length}", names.parameters);
         let stamp = xxhash_rust::xxh3::xxh3_64(text.as_bytes());

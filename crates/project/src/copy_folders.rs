@@ -14,7 +14,8 @@ const EXTENSIONS: [&str; 7] = ["cpy", "cbl", "cob", "copy", "inc", "txt", ""];
 ///
 /// A member `CUST` or `"CUST"` is a file `CUST.cpy`, `.cbl`, `.cob`, `.copy`, `.inc`, `.txt` or without extension, in upper or lower case.
 /// A name written with an extension is also tried unchanged. For `COPY CUST OF LIB` (or `IN LIB`), the sub-folder `LIB` of each folder is searched
-/// first, followed by the folder. A file with exactly that name takes precedence over one that differs in case.
+/// first, followed by the folder. A file with exactly that name takes precedence over one that differs in case. `"SUB/CUST.cpy"` is searched in the
+/// sub-folder `SUB` of each folder. No member may lead out of the folders.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CopyFolders {
     folders: Vec<PathBuf>,
@@ -50,11 +51,11 @@ impl CopyFolders {
         for folder in &self.folders {
             if let Some(library) = library
                 && let Some(sub) = find_entry(folder, library, &[""], EntryKind::Folder)?
-                && let Some(path) = find_entry(&sub, member, &EXTENSIONS, EntryKind::File)?
+                && let Some(path) = find_member(&sub, member)?
             {
                 return read_source(&path).map(|text| Some(CopyMember { path, text }));
             }
-            if let Some(path) = find_entry(folder, member, &EXTENSIONS, EntryKind::File)? {
+            if let Some(path) = find_member(folder, member)? {
                 return read_source(&path).map(|text| Some(CopyMember { path, text }));
             }
         }
@@ -62,10 +63,33 @@ impl CopyFolders {
     }
 }
 
+/// Splits the name of a member into the sub-folders that it names and the name of its file; `None` if it leads out of a folder.
+fn parts_of(member: &str) -> Option<(Vec<&str>, &str)> {
+    let mut parts: Vec<&str> = member.split(['/', '\\']).collect();
+    let name = parts.pop()?;
+    let leads_out = parts.first() == Some(&"") || parts.contains(&"..");
+    parts.retain(|part| !part.is_empty() && *part != ".");
+    (!leads_out).then_some((parts, name))
+}
+
+fn find_member(folder: &Path, member: &str) -> io::Result<Option<PathBuf>> {
+    let Some((parts, name)) = parts_of(member) else { return Ok(None) };
+    let mut at = folder.to_owned();
+    for part in parts {
+        let Some(sub) = find_entry(&at, part, &[""], EntryKind::Folder)? else { return Ok(None) };
+        at = sub;
+    }
+    find_entry(&at, name, &EXTENSIONS, EntryKind::File)
+}
+
 impl CopyLibrary for CopyFolders {
     fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
         match self.find(member, library) {
             Ok(Some(found)) => Ok(SourceText::new(found.path.display().to_string(), found.text)),
+            Ok(None) if parts_of(member).is_none() => {
+                let reason = "its path leads out of the folders that are searched".to_owned();
+                Err(CopyError::Unreadable { name: member.to_owned(), reason })
+            }
             Ok(None) => Err(CopyError::NotFound { tried: self.tried(member, library) }),
             Err(error) => Err(CopyError::Unreadable { name: member.to_owned(), reason: error.to_string() }),
         }
@@ -119,7 +143,9 @@ impl CopyLibrary for CopyMembers {
         let mut files = self.files.borrow_mut();
         for folder in &self.folders.folders {
             for folder in library.map(|library| folder.join(library)).into_iter().chain([folder.clone()]) {
-                let places = file_names(member, &EXTENSIONS).into_iter().map(|name| folder.join(name));
+                let (parts, name) = parts_of(member).unwrap_or_default();
+                let folder = parts.iter().fold(folder, |folder, part| folder.join(part));
+                let places = file_names(name, &EXTENSIONS).into_iter().map(|name| folder.join(name));
                 files.extend(places.take_while(|place| place != found));
                 if found.parent() == Some(&folder) {
                     files.push(found.to_owned());

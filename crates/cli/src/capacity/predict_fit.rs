@@ -3,7 +3,7 @@
 use quayline_capacity::fit::{
     ChunkModel, Coefficient, CostModel, CostSample, LoadPoint, UslPrediction, Work, checkpoint_interval_daly, fit_usl,
 };
-use quayline_capacity::{Bytes, Estimate, ModelError, Seconds};
+use quayline_capacity::{Bytes, Estimate, ModelError, Seconds, Validity};
 use quayline_core::Findings;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -37,9 +37,11 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     let runs: Vec<(u64, Seconds)> = file.run.iter().map(|run| (run.item_count, run.elapsed.0)).collect();
     let estimate = ChunkModel::fit(file.records, &runs).map_err(stop)?;
     let model = estimate.value;
+    let mut weakest = estimate.validity.clone();
     let mut rows = Vec::new();
     for items in &args.item_count {
         let elapsed = model.elapsed(*items).map_err(stop)?;
+        weakest = weakest.weaker(elapsed.validity.clone());
         let validity = elapsed.validity.to_string();
         rows.push(ElapsedWire { item_count: *items, elapsed_s: elapsed.value.0, validity });
     }
@@ -58,7 +60,7 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     };
     let per_item = model.fixed.value / file.records.max(1) as f64;
     let interval_items = interval.filter(|_| per_item > 0.0).map(|interval| (interval.0 / per_item).round().max(1.0));
-    let basis = BasisWire::of(&estimate);
+    let basis = basis_of(&estimate, &weakest);
     if args.json {
         print_json(&ItemCountWire {
             schema: "quayline.item-count/1",
@@ -101,6 +103,11 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
+/// Returns the basis of an answer whose rows have at worst this validity.
+fn basis_of<T>(estimate: &Estimate<T>, weakest: &Validity) -> BasisWire {
+    BasisWire { validity: weakest.to_string(), ..BasisWire::of(estimate) }
+}
+
 /// Predicts throughput by workers, partitions or users.
 pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
     if args.answer.keep.is_some() && args.workers.is_empty() {
@@ -111,17 +118,19 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
         file.run.iter().map(|run| LoadPoint { load: run.workers, throughput: run.throughput }).collect();
     let estimate = fit_usl(&points).map_err(stop)?;
     let fit = &estimate.value;
+    let mut weakest = estimate.validity.clone();
     let mut rows = Vec::new();
     for workers in &args.workers {
         let predicted = fit.predict(f64::from(*workers)).map_err(stop)?;
         let UslPrediction { throughput, interval } = predicted.value;
+        weakest = weakest.weaker(predicted.validity.clone());
         // Without a spare run the error is unknown.
         let known = interval.high.is_finite();
         let (least, most) = (known.then_some(interval.low), known.then_some(interval.high));
         let validity = predicted.validity.to_string();
         rows.push(ThroughputWire { workers: *workers, throughput: throughput.0, least, most, validity });
     }
-    let basis = BasisWire::of(&estimate);
+    let basis = basis_of(&estimate, &weakest);
     let peak = fit.peak();
     let wire = ScalingWire {
         schema: "quayline.scaling/1",
@@ -200,15 +209,17 @@ pub(super) fn cost(args: &PredictCostArgs) -> Result<Exit, Stop> {
         .collect();
     let estimate = CostModel::fit(&samples).map_err(stop)?;
     let model = &estimate.value;
+    let mut weakest = estimate.validity.clone();
     let mut rows: Vec<WhatIfWire> = Vec::new();
     for asked in &file.what_if {
         let asked = asked.get_ref();
         let predicted = model.predict(&work(asked.bytes, asked.fields, asked.connections)).map_err(stop)?;
+        weakest = weakest.weaker(predicted.validity.clone());
         let cost_s = predicted.value.0;
         let change = rows.first().map(|first| cost_s / first.cost_s - 1.0).filter(|change| change.is_finite());
         rows.push(WhatIfWire { name: asked.name.clone(), cost_s, change, validity: predicted.validity.to_string() });
     }
-    let basis = BasisWire::of(&estimate);
+    let basis = basis_of(&estimate, &weakest);
     if args.json {
         print_json(&CostWire {
             schema: "quayline.cost/1",

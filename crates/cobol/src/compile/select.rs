@@ -123,12 +123,16 @@ impl Layout {
     #[must_use]
     pub fn named(&self, name: &str) -> Vec<FieldIndex> {
         let parts = parts(name);
-        let found: Vec<FieldIndex> =
-            self.iter().filter(|(index, _)| matches_path(self, *index, &parts)).map(|(index, _)| index).collect();
+        let Some(last) = parts.last() else { return Vec::new() };
         // A whole path is a name of its own, even if it is also the tail of others.
-        let is_whole = |field: &&FieldIndex| self.path(**field).replace('_', "-") == parts.join(".");
-        let whole: Vec<FieldIndex> = found.iter().filter(is_whole).copied().collect();
-        if found.len() > 1 && whole.len() == 1 { whole } else { found }
+        if let [whole] = self.names.with_path(self, &parts.join(".")) {
+            return vec![*whole];
+        }
+        let fits = |index: &FieldIndex| matches_path(self, *index, &parts);
+        if last.ends_with('*') {
+            return self.iter().map(|(index, _)| index).filter(fits).collect();
+        }
+        self.names.with_name(self, last).iter().copied().filter(fits).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use quayline_core::{Code, Finding, Findings, Severity};
 
 use super::counters::Names;
 use super::item::{self, Inherited};
-use super::{Dialect, Field, FieldIndex, FieldKind, Layout, counters, place, redefines, renames};
+use super::{Dialect, Field, FieldIndex, FieldKind, Layout, NameIndex, counters, place, redefines, renames};
 use crate::codes;
 use crate::copybook::RecordDescription;
 use crate::copybook::entry::Entry;
@@ -38,6 +38,7 @@ impl Layout {
             length_min: 0,
             dialect: *dialect,
             warnings: Vec::new(),
+            names: NameIndex::default(),
         };
         let names = Names::of(&layout);
         redefines::resolve(&mut layout, record, &names, &mut context);

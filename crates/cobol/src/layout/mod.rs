@@ -5,6 +5,7 @@ mod counters;
 mod dbcs;
 mod dialect;
 mod item;
+mod names;
 mod place;
 mod redefines;
 mod renames;
@@ -15,6 +16,7 @@ pub(crate) mod tests;
 pub(crate) use build::errors_of_fields;
 pub(crate) use dbcs::dbcs_bytes;
 pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
+pub use names::NameIndex;
 pub use settings::{DialectSetting, DialectSettingError};
 
 pub use crate::copybook::{Condition, Figurative, Literal, SourcePlace};
@@ -55,6 +57,8 @@ pub struct Layout {
     pub dialect: Dialect,
     /// Findings that refuse nothing.
     pub warnings: Vec<Finding>,
+    /// Fields by name, for look-ups; made when it is first needed.
+    pub names: NameIndex,
 }
 
 impl Layout {

@@ -36,7 +36,7 @@ impl Elsewhere {
         }
         let mut nodes: Vec<(FieldIndex, NodeId)> =
             shape.iter().filter_map(|(node, _)| Some((plan.field_of(node)?, node))).collect();
-        nodes.sort_unstable_by_key(|(field, _)| *field);
+        nodes.sort_unstable();
         Elsewhere { counted, views, nodes }
     }
 }
@@ -44,6 +44,14 @@ impl Elsewhere {
 impl RecordPlan {
     fn elsewhere(&self) -> &Elsewhere {
         self.0.elsewhere.get_or_init(|| Elsewhere::of(self))
+    }
+
+    /// Returns the first leaf or list that shows a field.
+    #[must_use]
+    pub fn node_of(&self, field: FieldIndex) -> Option<NodeId> {
+        let nodes = &self.elsewhere().nodes;
+        let at = nodes.partition_point(|(known, _)| *known < field);
+        nodes.get(at).filter(|(known, _)| *known == field).map(|(_, node)| *node)
     }
 
     /// Returns true if a leaf is written as spaces or zeros unless a document sets it: it has a name, no VALUE clause and no default of the interface, it

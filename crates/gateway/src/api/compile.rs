@@ -13,7 +13,6 @@ use super::location::Location;
 use super::{Api, Body, Compression, Operation, Projection, Response, ResponseBody, Segment, wire, xml_style};
 use crate::about::About;
 use crate::codes;
-use crate::field_node::node_of;
 use crate::gate::GateRules;
 use crate::parameter::{Parameter, ParameterPlace, assigned_fits, default_fits};
 use crate::provider::ProviderSpec;
@@ -178,7 +177,7 @@ impl Compiler<'_> {
         // Where a record is looked for, its members are no part of the request.
         let is_new = file.as_ref().is_none_or(|file| matches!(file.action, FileAction::Insert | FileAction::Replace));
         for field in service.required.iter().filter(|_| is_new) {
-            match node_of(&request.plan, *field) {
+            match request.plan.node_of(*field) {
                 Some(node) if gate.required.contains(&node) => {}
                 Some(node) => gate.required.push(node),
                 None => {
@@ -341,7 +340,7 @@ impl Compiler<'_> {
             }
             false
         };
-        match node_of(plan, field) {
+        match plan.node_of(field) {
             Some(node) if shape.node(node).kind != NodeKind::Group && !in_list(node) => Some(node),
             Some(_) => {
                 self.file.find(
@@ -371,7 +370,7 @@ impl Compiler<'_> {
         let mut nodes = Vec::new();
         for field in fields {
             let end = service.layout.field(field).subtree_end;
-            nodes.extend((field.0..end.0).filter_map(|i| node_of(plan, FieldIndex(i))));
+            nodes.extend((field.0..end.0).filter_map(|i| plan.node_of(FieldIndex(i))));
         }
         if nodes.is_empty() {
             self.file.find(

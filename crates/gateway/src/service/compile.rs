@@ -1,5 +1,6 @@
 //! A service file to a service.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +17,6 @@ use super::layouts::Records;
 use super::provider::provider;
 use super::{Options, RequestSide, Service, code_names, gnucobol, slides, typed_shape, wire};
 use crate::codes;
-use crate::field_node::node_of;
 use crate::provider::ProviderSpec;
 use crate::typed::{Range, Typed};
 
@@ -332,7 +332,7 @@ fn ambiguous_codes(
     let hints =
         wire.types.iter().filter_map(|hint| Some((named_field(layout, hint.get_ref().field.get_ref()).ok()?, hint)));
     for (index, hint, message) in code_names::ambiguous(types, hints) {
-        if node_of(&side.plan, index).is_some() {
+        if side.plan.node_of(index).is_some() {
             let field = &hint.get_ref().field;
             let remedy = "choose the code with `write = { name = \"code\" }`, give each code its own name with `names`, or exclude the field from [request]";
             file.find(codes::TYPE, message, field, remedy);
@@ -462,11 +462,14 @@ pub(crate) fn request_side(
         tail.clear();
     }
     let (shape, typed) = typed_shape(&plan, types);
-    let default = |node: NodeId| {
-        let field = plan.field_of(node)?;
-        let rule = |rule: &&FieldRule| rule.default.is_some() && plan.layout().named(&rule.field) == [field];
-        interface.fields.iter().find(rule)?.default.clone()
-    };
+    let mut defaults: HashMap<FieldIndex, &str> = HashMap::new();
+    for rule in &interface.fields {
+        let Some(default) = &rule.default else { continue };
+        if let [field] = plan.layout().named(&rule.field)[..] {
+            defaults.entry(field).or_insert(default);
+        }
+    }
+    let default = |node: NodeId| Some((*defaults.get(&plan.field_of(node)?)?).to_owned());
     let defaults = shape.iter().map(|(node, _)| default(node)).collect();
     let tail_used = tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     Ok(RequestSide { plan, shape, typed, defaults, tail: tail.into(), tail_used })

@@ -1,6 +1,6 @@
 //! Several records as one, one after another.
 
-use quayline_cobol::layout::{Field, FieldIndex, FieldKind, Layout, Occurs, Rename};
+use quayline_cobol::layout::{Field, FieldIndex, FieldKind, Layout, NameIndex, Occurs, Rename};
 
 /// Combines several records as consecutive groups of one record, without slack: the parameters of a program. Each group keeps its own
 /// alignment. `None` for no records, or for more than four billion fields.
@@ -29,8 +29,15 @@ pub(super) fn joined(name: &str, parts: Vec<Layout>) -> Option<Layout> {
         global: false,
         source,
     };
-    let mut all =
-        Layout { fields: vec![root], renames: Vec::new(), length_max, length_min, dialect, warnings: Vec::new() };
+    let mut all = Layout {
+        fields: vec![root],
+        renames: Vec::new(),
+        length_max,
+        length_min,
+        dialect,
+        warnings: Vec::new(),
+        names: NameIndex::default(),
+    };
     let mut offset = 0;
     for part in parts {
         let first = u32::try_from(all.fields.len()).ok()?;

@@ -177,7 +177,7 @@ fn a_program_with_several_parameters_is_proposed_from_its_source() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("prices.cbl");
     std::fs::write(&path, source).unwrap();
-    let head = ProgramHead::of(source);
+    let head = ProgramHead::of(source, None).unwrap();
     let parameters = head.using.unwrap();
     let layout = layout_of_parameters(&path, &parameters, &Dialect::GNUCOBOL, &Limits::default()).unwrap();
     let from = Proposed {

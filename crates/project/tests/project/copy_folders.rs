@@ -51,6 +51,27 @@ fn a_member_cannot_lead_out_of_its_folder() {
     assert_eq!(folders.find("A", Some("..")).expect("readable").map(|m| m.path), Some(outer.path().join("in/A.cpy")));
 }
 
+/// Regression: such members were not found, and the finding named the file that exists as one that was looked for.
+#[test]
+fn a_member_may_name_sub_folders() {
+    let files: &[(&str, &[u8])] = &[("sub/fields.cpy", b""), ("sub/deep/f.cpy", b""), ("lib/sub/fields.cpy", b"")];
+    check(files, "sub/fields.cpy", None, Some("sub/fields.cpy"));
+    check(files, "SUB/FIELDS", None, Some("sub/fields.cpy"));
+    check(files, "./sub\\deep/f.cpy", None, Some("sub/deep/f.cpy"));
+    check(files, "sub/fields.cpy", Some("LIB"), Some("lib/sub/fields.cpy"));
+    check(files, "sub/../sub/fields.cpy", None, None);
+    check(files, "sub", None, None);
+    let folder = folder(files);
+    let folders = CopyFolders::new(vec![folder.path().into()]);
+    for member in ["/etc/passwd", "../x", "sub/../../x"] {
+        let told = folders.member(member, None).expect_err(member).to_string();
+        assert!(told.contains("leads out of the folders"), "{told}");
+    }
+    let members = quayline_project::CopyMembers::new(vec![folder.path().into()]);
+    members.member("sub/fields.cpy", None).expect("found");
+    assert_eq!(members.into_files(), [folder.path().join("sub/fields.cpy")]);
+}
+
 #[test]
 fn text_that_is_not_utf8_is_latin1() {
     let folder = folder(&[("A.cpy", b"* gr\xfc\xdfe")]);
