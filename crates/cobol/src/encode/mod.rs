@@ -17,7 +17,7 @@ use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind};
 use crate::{Absent, FaultKind, NoteKind, RecordDecoder, RecordFault, RecordFaults, RecordNote, RecordPlan};
 
 use fast::{Put, Way, put_text};
-use views::{Given, NullView};
+use views::{Given, NullView, Selected};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
 ///
@@ -78,10 +78,12 @@ struct State {
     end: End,
     /// Unions outside of tables with a selector, each with a node in one of its views.
     choices: Vec<(u32, NodeId)>,
-    /// Unions in tables with a selector, each with the table's node and a node in one of its views.
-    element_choices: Vec<(NodeId, u32, NodeId)>,
-    /// Unions with a selector, in elements of the document.
-    elements: Vec<Given>,
+    /// Unions with a selector.
+    selected: Vec<Selected>,
+    /// Whether one of them is in a table.
+    is_selected_in_tables: bool,
+    /// Unions with a selector in elements of the document, with the views around them, innermost first.
+    elements: Vec<Vec<Given>>,
     /// Whether absent members of a view may have other bytes than those of the template.
     fills: bool,
     /// By union, whether the document has one of its views.
@@ -180,6 +182,7 @@ impl RecordEncoder {
             tracked_puts = core::mem::replace(&mut puts, vec![Put::GENERAL; inner.targets.len()]);
         }
         let has_unions = inner.targets.iter().any(|target| target.view.is_some());
+        let selected = views::selected(inner);
         let state = State {
             image: inner.template.clone(),
             record: Vec::with_capacity(inner.template.len()),
@@ -210,7 +213,8 @@ impl RecordEncoder {
             drops_zero_signs: false,
             end: End::Storage,
             choices: views::choices(inner),
-            element_choices: views::element_choices(inner),
+            is_selected_in_tables: selected.iter().any(Selected::is_in_table),
+            selected,
             elements: Vec::new(),
             fills: inner.unions.iter().flat_map(|union| &union.views).any(|view| view.initial.is_some()),
             has_view: Vec::new(),
@@ -584,7 +588,7 @@ impl State {
             return;
         }
         let Some(list) = plan.targets[node.index()].list else { return };
-        if !self.element_choices.is_empty() && self.beyond == 0 {
+        if self.is_selected_in_tables && self.beyond == 0 {
             self.note_element(plan, node);
         }
         let Some(open) = self.lists.last_mut() else { return };

@@ -1,44 +1,55 @@
 //! Views of the same bytes: the views that a document has, and the check that selectors choose them.
 
 use core::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use quayline_core::{NodeId, Value};
 
 use super::{End, IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
-use crate::plan::{ItemIndex, Plan, TargetKind, Union};
+use crate::plan::{ItemIndex, Plan, TargetKind, View};
 use crate::{FaultKind, OtherView, RecordFaults};
 
-/// Returns the unions outside of other unions whose view a selector chooses, each with a node in one of its views.
-fn chosen(plan: &Plan) -> impl Iterator<Item = (u32, &Union, NodeId)> {
+/// A union whose view a selector chooses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Selected {
+    union: u32,
+    /// A node in one of its views.
+    node: NodeId,
+    /// The innermost table around it.
+    list: Option<NodeId>,
+}
+
+impl Selected {
+    pub(super) fn is_in_table(&self) -> bool {
+        self.list.is_some()
+    }
+}
+
+/// Returns the unions whose view a selector chooses. Those around others come first.
+pub(super) fn selected(plan: &Plan) -> Vec<Selected> {
     let mut nodes = vec![None; plan.unions.len()];
     for (node, _) in plan.shape.iter() {
         if let Some((union, _)) = plan.targets[node.index()].view {
             nodes[union as usize].get_or_insert(node);
         }
     }
-    let unions = (0u32..).zip(&plan.unions).zip(nodes);
-    let chosen = unions.filter(|((_, of), _)| of.choice.is_some() && of.inside.is_none());
-    chosen.filter_map(|((union, of), node)| Some((union, of, node?)))
-}
-
-/// Returns those outside of tables.
-pub(super) fn choices(plan: &Plan) -> Vec<(u32, NodeId)> {
-    chosen(plan).filter(|(_, of, _)| of.depth == 0).map(|(union, _, node)| (union, node)).collect()
-}
-
-/// Returns those inside of tables, each with the node of the table.
-pub(super) fn element_choices(plan: &Plan) -> Vec<(NodeId, u32, NodeId)> {
-    let inside = chosen(plan).filter_map(|(union, of, node)| {
+    let unions = (0u32..).zip(&plan.unions).zip(nodes).filter(|((_, of), _)| of.choice.is_some());
+    let selected = unions.filter_map(|((union, of), node)| {
+        let node = node?;
         let around = core::iter::successors(Some(node), |at| plan.shape.node(*at).parent);
         let mut lists: Vec<NodeId> = around.filter(|at| plan.targets[at.index()].list.is_some()).collect();
         lists.reverse();
-        let list = lists.get((of.depth as usize).checked_sub(1)?)?;
-        Some((*list, union, node))
+        Some(Selected { union, node, list: (of.depth as usize).checked_sub(1).and_then(|at| lists.get(at)).copied() })
     });
-    inside.collect()
+    selected.collect()
+}
+
+/// Returns those outside of tables and other unions, each with a node in one of its views.
+pub(super) fn choices(plan: &Plan) -> Vec<(u32, NodeId)> {
+    let is_outside = |of: &Selected| of.list.is_none() && plan.unions[of.union as usize].inside.is_none();
+    selected(plan).into_iter().filter(is_outside).map(|of| (of.union, of.node)).collect()
 }
 
 /// A view that a member of the document belongs to.
@@ -53,6 +64,13 @@ pub(super) struct Given {
     node: NodeId,
     /// First and last entry in `around`, for the path.
     around: (usize, usize),
+}
+
+/// The views of a union at one place, while their bytes are filled.
+enum Filled {
+    Given(Vec<u32>),
+    /// The selector chooses; the places of the union and of the views around it, innermost first.
+    Selected(Vec<Given>),
 }
 
 /// A null in a view, until it is known whether the document has another view of the same bytes.
@@ -91,16 +109,22 @@ impl State {
     /// Notes the chosen views of an element that ends.
     #[cold]
     pub(super) fn note_element(&mut self, plan: &Plan, list: NodeId) {
-        for at in 0..self.element_choices.len() {
-            let (of, union, node) = self.element_choices[at];
-            if of != list {
-                continue;
+        for at in 0..self.selected.len() {
+            let of = self.selected[at];
+            if of.list == Some(list) {
+                let views = self.selected_of(plan, of);
+                self.elements.extend(views);
             }
-            let around = self.around.len();
-            let given = self.views_of(plan, node).into_iter().find(|given| given.union == union);
-            self.around.truncate(around);
-            self.elements.extend(given);
         }
+    }
+
+    /// Returns the place of a union, and those of the views around it, innermost first.
+    fn selected_of(&mut self, plan: &Plan, of: Selected) -> Option<Vec<Given>> {
+        let around = self.around.len();
+        let mut views = self.views_of(plan, of.node);
+        self.around.truncate(around);
+        let first = views.iter().position(|given| given.union == of.union)?;
+        Some(views.split_off(first))
     }
 
     /// Notes that the document has a value in the views of a node.
@@ -221,54 +245,64 @@ impl State {
         if !self.fills {
             return;
         }
-        // Unions around others have lower numbers.
-        let mut views: Vec<(u32, usize, Reverse<u32>)> = Vec::new();
+        // Unions around others have lower numbers. Their views may have the selectors of the others.
+        let mut views: BTreeMap<(u32, usize), Filled> = BTreeMap::new();
+        let mut last = None;
         for given in &self.views {
-            let view = (given.union, given.base, Reverse(given.view));
             // There is an entry for each value of a view.
-            if views.last() != Some(&view) {
-                views.push(view);
+            if last.replace((given.union, given.base, given.view)) == last {
+                continue;
+            }
+            match views.entry((given.union, given.base)).or_insert_with(|| Filled::Given(Vec::new())) {
+                Filled::Given(views) if !views.contains(&given.view) => views.push(given.view),
+                _ => {}
             }
         }
-        views.sort_unstable();
-        views.dedup();
-        let given = views.len();
-        let outside = self.choices.iter();
-        let outside = outside.map(|(union, node)| Given {
-            union: *union,
-            view: 0,
-            base: 0,
-            selector_base: 0,
-            node: *node,
-            around: (0, 0),
-        });
-        for of in outside.chain(self.elements.iter().copied()) {
-            let key = (of.union, of.base);
-            let is_given = views[..given].binary_search_by_key(&key, |(union, base, _)| (*union, *base)).is_ok();
-            if !is_given && let Some(view) = self.chosen_view(plan, &of) {
-                views.push((of.union, of.base, Reverse(view)));
-            }
+        let outside: Vec<Selected> = self.selected.iter().filter(|of| of.list.is_none()).copied().collect();
+        let outside: Vec<Vec<Given>> = outside.into_iter().filter_map(|of| self.selected_of(plan, of)).collect();
+        for around in outside.into_iter().chain(core::mem::take(&mut self.elements)) {
+            views.entry((around[0].union, around[0].base)).or_insert_with(|| Filled::Selected(around));
         }
-        views.sort_unstable();
-        for (at, (union, base, Reverse(view))) in views.iter().enumerate() {
-            let of = &plan.unions[*union as usize].views[*view as usize];
-            let field = plan.layout.field(of.field);
-            let start = field.offset + base;
-            let is_first = at.checked_sub(1).is_none_or(|before| (views[before].0, views[before].1) != (*union, *base));
-            let template =
-                field.offset..field.offset + field.occurs.map_or(field.size, |o| o.max as usize * field.stride);
-            let initial = match &of.initial {
-                Some(initial) => initial,
-                // The image has these bytes already, unless a later view of the document has put its own there.
-                None if is_first => continue,
-                None => &plan.template[template],
-            };
-            let end = start + initial.len();
-            let bytes = self.image[start..end].iter_mut().zip(initial).zip(&self.written[start..end]);
-            for ((byte, initial), written) in bytes {
-                if !written {
-                    *byte = *initial;
+        let keys: Vec<(u32, usize)> = views.keys().copied().collect();
+        for (union, base) in keys {
+            let of = &plan.unions[union as usize];
+            let mut own = match &views[&(union, base)] {
+                Filled::Given(own) => own.clone(),
+                Filled::Selected(around) => {
+                    let is_there = around[1..].iter().all(|outer| match views.get(&(outer.union, outer.base)) {
+                        Some(Filled::Given(own)) => own.contains(&outer.view),
+                        Some(Filled::Selected(_)) => false,
+                        None => plan.unions[outer.union as usize].views[outer.view as usize].initial.is_none(),
+                    });
+                    let own = if is_there { self.chosen_view(plan, &around[0]) } else { None };
+                    own.into_iter().collect()
                 }
+            };
+            own.sort_unstable_by_key(|view| Reverse(*view));
+            for (at, view) in own.iter().enumerate() {
+                // The template has the bytes of a view without initial bytes, unless another view has put its own there.
+                let is_in_template = at == 0 && of.inside.is_none();
+                self.fill(plan, &of.views[*view as usize], base, is_in_template);
+            }
+            views.insert((union, base), Filled::Given(own));
+        }
+    }
+
+    /// Gives the bytes of a view that no view has written their initial values.
+    fn fill(&mut self, plan: &Plan, view: &View, base: usize, is_in_template: bool) {
+        let field = plan.layout.field(view.field);
+        let template = field.offset..field.offset + field.occurs.map_or(field.size, |o| o.max as usize * field.stride);
+        let initial = match &view.initial {
+            Some(initial) => initial,
+            None if is_in_template => return,
+            None => &plan.template[template],
+        };
+        let start = field.offset + base;
+        let end = start + initial.len();
+        let bytes = self.image[start..end].iter_mut().zip(initial).zip(&self.written[start..end]);
+        for ((byte, initial), written) in bytes {
+            if !written {
+                *byte = *initial;
             }
         }
     }

@@ -116,3 +116,43 @@ fn defaults_of_a_redefinition_are_among_its_initial_values() {
     let other = encode(&plan, r#"{"K":"C","C":{"D":1}}"#).expect("written");
     assert_eq!(decode(&plan, &other).as_deref(), Ok(r#"{"K":"C","C":{"D":1,"E":""}}"#));
 }
+
+/// Regression: a selector inside a redefinition chose no initial values, so that the record had those of another view.
+#[test]
+fn selectors_inside_of_redefinitions_choose_initial_values() {
+    let lines = |value: &str| {
+        format!(
+            "01 R.\n 05 K PIC X{value}.\n 05 A PIC X(8).\n 05 B REDEFINES A.\n  10 S PIC X{value}.\n  10 U PIC X(7) VALUE 'INNER-1'.\n  \
+             10 V REDEFINES U.\n   15 P PIC 9(3) VALUE 321.\n   15 Q PIC X(4) VALUE 'QQQQ'."
+        )
+    };
+    let choose = |storage: &str, by: &str, cases: [(&str, &str); 2]| RedefinesChoice {
+        storage: storage.into(),
+        by: by.into(),
+        cases: cases.map(|(value, view)| (vec![value.into()], view.into())).to_vec(),
+        otherwise: None,
+    };
+    let choices = vec![choose("A", "K", [("A", "A"), ("2", "B")]), choose("U", "S", [("1", "U"), ("2", "V")])];
+    let interface = Interface { choices: choices.clone(), ..Interface::default() };
+    let flat = plan(&lines(""), &interface, &Policies::default());
+    for (document, record) in [
+        (r#"{"K":"2","B":{"S":"2"}}"#, "22321QQQQ"),
+        (r#"{"K":"2","B":{"S":"1"}}"#, "21INNER-1"),
+        (r#"{"K":"2","B":{"S":"2","V":{"P":5}}}"#, "22005QQQQ"),
+        (r#"{"K":"A"}"#, "A        "),
+    ] {
+        assert_eq!(encode(&flat, document), Ok(ebcdic(record)), "{document}");
+    }
+    // The selectors have their values from VALUE clauses, the inner one in the view that the outer one chooses.
+    let of_values = plan(&lines(" VALUE '2'"), &interface, &Policies::default());
+    assert_eq!(encode(&of_values, "{}"), Ok(ebcdic("22321QQQQ")));
+
+    // A table in the redefinition, and a default of a view that only some elements have.
+    let table = "01 R.\n 05 K PIC X.\n 05 A PIC X(8).\n 05 B REDEFINES A.\n  10 T OCCURS 2.\n   15 S PIC X.\n   15 U PIC X(3) VALUE 'IN1'.\n   \
+                 15 V REDEFINES U PIC 9(3).";
+    let rule = FieldRule { field: "V".into(), default: Some("777".into()), ..FieldRule::default() };
+    let interface = Interface { choices, fields: vec![rule], ..Interface::default() };
+    let table = plan(table, &interface, &Policies::default());
+    let record = encode(&table, r#"{"K":"2","B":{"T":[{"S":"2"},{"S":"1"}]}}"#);
+    assert_eq!(record, Ok(ebcdic("227771IN1")));
+}

@@ -7,13 +7,16 @@
 //! To search each segment would cost more than to split it. These are searched:
 //! * segments with at least as many elements as a header has, after those of the segment that was cut off;
 //! * segments with a line break;
-//! * segments longer than [`WINDOW`], and those that have no terminator: the second interchange may have other delimiters.
+//! * segments of at least [`LONG`] bytes, and those that have no terminator: the second interchange may have other delimiters.
+//!
+//! A header with another element separator may also be a quotation in a text. It is one if a segment of the outer interchange follows, as its
+//! trailers do; after an interchange that was cut off, the terminator is a character of the second interchange, and what follows it is none.
 //!
 //! Binary data and text with code extension are not searched.
 
 use quayline_charset::Ends;
 
-use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, WINDOW, is_header, u32_of};
+use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, is_header, u32_of};
 use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::start;
@@ -22,26 +25,65 @@ use crate::start;
 const ISA_ELEMENTS: usize = 16;
 /// Number of mandatory elements of UNB without its tag.
 const UNB_ELEMENTS: usize = 5;
+/// Bytes of a segment that may contain a header with other delimiters. Few segments are as long.
+const LONG: usize = 64;
+/// White space between two segments.
+const BLANKS_MAX: usize = 80;
 
 /// Returns true if a segment with a valid tag may contain a header after its first element. This is on the hot path, so it has no branch on the standard.
 #[inline(always)]
-pub(super) fn may_hold_header(text: &[u8], ends: &Ends<'_>, standard: Standard) -> bool {
+pub(super) fn may_hold_header(text: &[u8], start: u32, ends: &Ends<'_>, standard: Standard) -> bool {
     let least = 2 + UNB_ELEMENTS + (ISA_ELEMENTS - UNB_ELEMENTS) * usize::from(standard == Standard::X12);
-    ends.len() >= least && ends_with_tag(text, ends, standard)
+    let end = ends[ends.len() - 1] as usize;
+    (ends.len() >= least) | (end >= start as usize + LONG)
+        && holds_header(&text[start as usize..end], start, ends, least, standard)
 }
 
-/// Returns true if an element that the elements of a header may follow ends with its tag. X12 has few segments with as many elements as ISA.
+/// Returns true if an element that the elements of a header may follow ends with its tag, or if a long segment contains a header. X12 has few
+/// segments with as many elements as ISA.
 #[cold]
 #[inline(never)]
-fn ends_with_tag(text: &[u8], ends: &Ends<'_>, standard: Standard) -> bool {
-    let candidates = &ends[..ends.len() - UNB_ELEMENTS];
-    standard == Standard::X12 || candidates.iter().any(|end| text[..*end as usize].ends_with(b"UNB"))
+fn holds_header(segment: &[u8], start: u32, ends: &Ends<'_>, least: usize, standard: Standard) -> bool {
+    let ends_with_tag = || {
+        let mut candidates = ends[..ends.len() - UNB_ELEMENTS].iter().map(|end| (*end - start) as usize);
+        standard == Standard::X12 || candidates.any(|end| segment[..end].ends_with(b"UNB"))
+    };
+    ends.len() >= least && ends_with_tag() || segment.len() >= LONG && headers(segment).next().is_some()
+}
+
+/// Returns the places of the headers in a segment.
+fn headers(segment: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let candidates = memchr::memchr2_iter(b'I', b'U', segment).filter(|at| *at > 0);
+    // The segment is complete, so its end is the end of what may be a header, for any division of the input.
+    candidates.filter(|at| start::sure(&segment[*at..], EndOfInput::Yes) == Some(true))
+}
+
+/// Returns the element separator of a header.
+fn separator_of(header: &[u8]) -> Option<u8> {
+    header.get(if header.starts_with(b"UNA") { 4 } else { 3 }).copied()
+}
+
+/// What the bytes after a segment are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Next {
+    /// A segment of the same interchange.
+    Segment,
+    Other,
+    /// There are too few bytes.
+    Unknown,
+}
+
+/// Place of a header inside a segment.
+pub(super) enum Inside {
+    At(usize),
+    /// More bytes are needed to tell a header from a quotation.
+    Unknown,
 }
 
 impl Pass<'_> {
     /// Returns the place in the input of the first header inside the segment that was found last, which ends before `self.at`.
     #[inline]
-    pub(super) fn header_inside(&self) -> Option<usize> {
+    pub(super) fn header_inside(&self) -> Option<Inside> {
         if self.is_searched() { self.search_header() } else { None }
     }
 
@@ -71,17 +113,43 @@ impl Pass<'_> {
         };
         let marks = &splitter.index.marks()[marks.0 as usize..marks.1 as usize];
         span.ends.len() >= elements
-            || text.len() > WINDOW
+            || text.len() >= LONG
             || marks.iter().any(|at| matches!(self.text[*at as usize], b'\r' | b'\n'))
     }
 
     #[cold]
-    fn search_header(&self) -> Option<usize> {
+    fn search_header(&self) -> Option<Inside> {
         let text = &self.input[self.found.begin..self.at];
-        let candidates = memchr::memchr2_iter(b'I', b'U', text).filter(|at| *at > 0);
-        // The segment is complete, so its end is the end of what may be a header, for any division of the input.
-        let header = candidates.into_iter().find(|at| start::sure(&text[*at..], EndOfInput::Yes) == Some(true))?;
-        Some(self.found.begin + header)
+        // A header has no texts.
+        let is_body = self.splitter.mode == Mode::Inside && self.splitter.index.segment(self.found.number).is_some();
+        let element = self.splitter.delimiters.element;
+        for header in headers(text) {
+            let may_be_text = is_body && separator_of(&text[header..]) != Some(element);
+            match if may_be_text { self.next_is() } else { Next::Other } {
+                Next::Segment => {}
+                Next::Other => return Some(Inside::At(self.found.begin + header)),
+                Next::Unknown => return Some(Inside::Unknown),
+            }
+        }
+        None
+    }
+
+    /// Returns whether the interchange goes on after the segment that was found last: with a tag and a separator after it.
+    fn next_is(&self) -> Next {
+        let delimiters = &self.splitter.delimiters;
+        let rest = &self.input[self.at..];
+        let blanks = rest.iter().take(BLANKS_MAX).take_while(|byte| byte.is_ascii_whitespace()).count();
+        let rest = &rest[blanks..];
+        let tag = rest.iter().take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).count();
+        let least = if delimiters.standard == Standard::X12 { 2 } else { 3 };
+        match rest.get(tag) {
+            _ if blanks == BLANKS_MAX || tag > 3 || !rest.first().is_none_or(u8::is_ascii_uppercase) => Next::Other,
+            None if self.end == EndOfInput::No => Next::Unknown,
+            Some(byte) if tag >= least && (*byte == delimiters.element || *byte == delimiters.terminator) => {
+                Next::Segment
+            }
+            _ => Next::Other,
+        }
     }
 
     /// Ends the segment that was found last before the header of another interchange at byte `header` of the input, and reports it.

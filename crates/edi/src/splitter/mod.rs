@@ -652,7 +652,7 @@ impl Pass<'_> {
             return false;
         };
         let standard = self.splitter.delimiters.standard;
-        if !is_data(self.text, start, &ends, standard) || merged::may_hold_header(self.text, &ends, standard) {
+        if !is_data(self.text, start, &ends, standard) || merged::may_hold_header(self.text, start, &ends, standard) {
             return false;
         }
         self.next = number + 1;
@@ -715,8 +715,13 @@ impl Pass<'_> {
         let (begin, marks) = (self.base + start as usize, (mark, self.next_mark));
         self.found = Found { begin, number, start, own: Own::default(), marks };
         self.splitter.segment += 1;
-        if let Some(header) = self.header_inside() {
-            return Some(self.cut_segment(header));
+        match self.header_inside() {
+            None => {}
+            Some(merged::Inside::At(header)) => return Some(self.cut_segment(header)),
+            Some(merged::Inside::Unknown) => {
+                self.put_back();
+                return Some(Verdict::Step(Step::NeedMore));
+            }
         }
         Some(if self.is_released_data() { Verdict::Step(Step::Segment) } else { self.special() })
     }

@@ -3,9 +3,11 @@
 use quayline_charset::scan;
 
 use super::binary::Terminator;
+use super::merged::Inside;
 use super::{EndOfInput, Found, Mode, NoiseTags, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
+use crate::start::HEADER_BYTES_MAX;
 
 /// Minimum length in bytes of white space between two segments that is a gap. Line breaks and indentation are shorter.
 const GAP_BYTES_MIN: usize = 64;
@@ -31,7 +33,7 @@ impl Pass<'_> {
             return self.scan_extended();
         }
         // A scan of one byte more than the maximum length detects a segment that is too long, for any division of the input.
-        let most = self.splitter.segment_bytes_max + 1;
+        let most = self.segment_bytes_max() + 1;
         let rest = &self.input[self.at..];
         if self.still_open(rest, most) {
             return Verdict::Step(Step::NeedMore);
@@ -76,7 +78,8 @@ impl Pass<'_> {
             let at = self.at;
             self.found = Found { begin, ..Found::default() };
             self.at += rest.len().min(most);
-            if let Some(header) = self.header_inside() {
+            // A segment without a terminator is searched to its end.
+            if let Some(Inside::At(header)) = self.header_inside() {
                 self.splitter.segment += 1;
                 return self.cut_segment(header);
             }
@@ -90,6 +93,13 @@ impl Pass<'_> {
             return Verdict::Step(Step::NeedMore);
         }
         self.last_segment(begin)
+    }
+
+    /// Returns the limit of the next segment. After each header that has no terminator, a search of all that a segment may have would make the time
+    /// of many such headers grow with that limit.
+    fn segment_bytes_max(&self) -> usize {
+        let most = self.splitter.segment_bytes_max;
+        if self.splitter.mode == Mode::Header { most.min(HEADER_BYTES_MAX) } else { most }
     }
 
     /// Notes that the bytes from `self.at` on hold no terminator. The segment begins at byte `begin` of the input; while its tag is not whole,
@@ -202,7 +212,7 @@ impl Pass<'_> {
         self.splitter.segment += 1;
         self.found = Found { begin, start: u32_of(begin - self.base), ..Found::default() };
         let at = self.position();
-        self.tell_of(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at, begin);
+        self.tell_of(EdiError::SegmentTooLong { limit: self.segment_bytes_max() }, at, begin);
         if self.splitter.mode == Mode::Header {
             self.no_header(begin);
         } else {

@@ -808,3 +808,60 @@ fn searches_for_a_header_are_linear() {
     let (small, large) = (least(60), least(960));
     assert!(large < small * 40, "16 times as many bytes took {large:?} instead of {small:?}");
 }
+
+/// Regression: only a header at the first terminator of the interchange that was cut off, or after a line break, was found. Any such character in a
+/// text of the second interchange hid that interchange.
+#[test]
+fn a_terminator_in_a_text_does_not_hide_the_next_interchange() {
+    let x12 = "ISA*00*          *00*          *ZZ*SUPPLIER       *ZZ*UNITED         *260401*1200*^*00501*000000002*0*T*:~\
+               GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~N1*BY*ANNA O'NEIL~SE*3*0001~GE*1*1~IEA*1*000000002~";
+    let edifact = "UNB+UNOC:3+S:14+R:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++some text of a man~2 of them'UNT+3+1'UNZ+1+7'";
+    let other = x12.replace("000000002", "000000009").replace('*', "|").replace('~', "'").replace("O'NEIL", "O~NEIL");
+    for (first, second, number) in
+        [(edifact, x12, "ISA 000000002 {"), (x12, edifact, "UNB 7 {"), (x12, &other, "ISA 000000009 {")]
+    {
+        for cut in first.find("AAI").or_else(|| first.find("BY")).expect("a text") + 2..first.len() - 12 {
+            let text = format!("{}{second}", &first[..cut]);
+            let found = trace(text.as_bytes(), []);
+            assert!(found.contains(number), "{text}\n{found}");
+            assert_eq!(trace(text.as_bytes(), (1..text.len()).step_by(3)), found, "{text}");
+        }
+    }
+}
+
+/// A text that quotes an interchange with other delimiters is a text: what it quotes is no order, and the outer interchange goes on after it.
+#[test]
+fn a_quoted_interchange_is_text() {
+    let quoted = "UNB+UNOC:3+SUPPLIER:14+UNITED:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNZ+1+7'";
+    for before in ["", "he wrote ", "he wrote\n"] {
+        for after in ["", " and so on, for as long as it takes to be a long text of more than one line of a letter"] {
+            for gap in ["", "\n", "\r\n"] {
+                let lines = format!(
+                    "ISA*00*          *00*          *ZZ*SUPPLIER       *ZZ*UNITED         *260401*1200*^*00501*000000001*0*T*:~{gap}\
+                     GS*PO*S*R*20260401*1200*1*X*005010~{gap}ST*850*0001~{gap}MTX**{before}{quoted}{after}~{gap}SE*3*0001~{gap}GE*1*1~{gap}IEA*1*000000001~"
+                );
+                let found = trace(lines.as_bytes(), []);
+                assert!(!found.contains("UNB 7") && !found.contains("error"), "{lines}\n{found}");
+                assert_eq!(trace(lines.as_bytes(), (1..lines.len()).step_by(5)), found);
+            }
+        }
+    }
+}
+
+/// Regression: each header without a terminator was searched up to the limit of a segment, so that 1 MB of them took a minute.
+#[test]
+fn headers_without_a_terminator_take_linear_time() {
+    for element in ["UNB+LETTERS:3+A+B+260401:1200+1\n", "UNB+UNOC:3+A+B+260401:1200+1\n"] {
+        let time = |kib: usize| {
+            let text = element.repeat(kib * 1024 / element.len());
+            let start = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            let found = trace(text.as_bytes(), []);
+            assert!(found.contains("error EDI-"), "{}", &found[..found.len().min(400)]);
+            let end = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            std::time::Duration::try_from(end - start).expect("time moves forward")
+        };
+        let (small, large) = (time(1_100), time(2_200));
+        assert!(large < small * 6, "twice as many of {element:?} took {large:?} instead of {small:?}");
+        assert!(small < std::time::Duration::from_secs(5), "{element:?}: {small:?}");
+    }
+}
