@@ -36,6 +36,10 @@ pub struct CsvReader {
     required: Vec<usize>,
     /// Leaves whose empty cells are null, in ascending order.
     nulls: Vec<NodeId>,
+    /// Lists with such a leaf, in ascending order.
+    null_lists: Vec<NodeId>,
+    /// Lists, and the leaf that counts the elements of each, in ascending order.
+    counters: Vec<(NodeId, NodeId)>,
     /// For each column, true if its type has an empty text.
     texts: Vec<bool>,
     /// For each cell of a row, true if its column's type has an empty text.
@@ -72,6 +76,8 @@ impl CsvReader {
             checks: Vec::new(),
             required: Vec::new(),
             nulls: Vec::new(),
+            null_lists: Vec::new(),
+            counters: Vec::new(),
             texts: Vec::new(),
             text_cells: Vec::new(),
             rounded: RoundedLeaves::default(),
@@ -89,11 +95,22 @@ impl CsvReader {
         self
     }
 
-    /// Reads the empty cells of these leaves as null, also with a style that reads other empty cells as absent.
+    /// Reads the empty cells of these leaves as null, also with a style that reads other empty cells as absent. A list with such a leaf has as many
+    /// elements as its counter says, if `counters` names one, or as its type requires: nulls at its end are elements, too.
     #[must_use]
-    pub fn with_nulls(mut self, mut leaves: Vec<NodeId>) -> Self {
+    pub fn with_nulls(mut self, mut leaves: Vec<NodeId>, mut counters: Vec<(NodeId, NodeId)>) -> Self {
         leaves.sort_unstable();
-        self.nulls = leaves;
+        counters.sort_unstable();
+        let shape = &self.shape;
+        let around =
+            |leaf: &NodeId| core::iter::successors(Some(*leaf), |at| shape.node(*at).parent).collect::<Vec<_>>();
+        let is_null = |leaf: &NodeId| self.style.empty == EmptyCell::Null || leaves.binary_search(leaf).is_ok();
+        let all = shape.iter().map(|(id, _)| id).filter(|id| matches!(shape.node(*id).kind, NodeKind::Scalar(_)));
+        let mut lists: Vec<NodeId> = all.filter(is_null).flat_map(|leaf| around(&leaf)).collect();
+        lists.retain(|id| matches!(shape.node(*id).occurs, Occurs::Many { .. }));
+        lists.sort_unstable();
+        lists.dedup();
+        (self.nulls, self.null_lists, self.counters) = (leaves, lists, counters);
         self
     }
 
@@ -200,7 +217,7 @@ impl CsvReader {
         let rounded = RefCell::new(core::mem::take(&mut self.rounded));
         let source = Source { reader: self, raw: row.raw, ascii, rounded: &rounded };
         sink.enter(NodeId::ROOT);
-        source.children(NodeId::ROOT, 0, sink);
+        source.children(&Place { group: NodeId::ROOT, base: 0, outer: None }, sink);
         sink.leave(NodeId::ROOT);
         self.rounded = rounded.into_inner();
         Ok(RowRead::Document)
@@ -248,14 +265,21 @@ struct Source<'a> {
     rounded: &'a RefCell<RoundedLeaves>,
 }
 
+/// A group occurrence, with the column at which it begins, and those around it.
+struct Place<'p> {
+    group: NodeId,
+    base: u32,
+    outer: Option<&'p Place<'p>>,
+}
+
 impl Source<'_> {
-    /// Sends the children of a group occurrence whose columns begin at `base`.
-    fn children<S: Sink>(&self, group: NodeId, base: u32, sink: &mut S) {
+    /// Sends the children of a group occurrence.
+    fn children<S: Sink>(&self, place: &Place<'_>, sink: &mut S) {
         let reader = self.reader;
         let shape = &reader.shape;
-        for child in shape.children(group) {
+        for child in shape.children(place.group) {
             let columns = self.reader.columns.node(child);
-            let at = base + columns.offset;
+            let at = place.base + columns.offset;
             let end = at + columns.width * columns.max;
             if last(&self.reader.present, at, end).is_none() {
                 continue;
@@ -263,26 +287,48 @@ impl Source<'_> {
             let filled = last(&self.reader.filled, at, end);
             match shape.node(child).occurs {
                 Occurs::Many { min, .. } => {
-                    let used = filled.map(|column| (column - at) / columns.width + 1);
-                    let Some(used) = used.or((min == 0).then_some(0)) else { continue };
-                    let times = if used == 0 { 0 } else { used.max(min.min(columns.max)) };
+                    let used = filled.map_or(0, |column| (column - at) / columns.width + 1);
+                    let has_nulls = !reader.null_lists.is_empty() && reader.null_lists.binary_search(&child).is_ok();
+                    if used == 0 && min > 0 && !has_nulls {
+                        continue;
+                    }
+                    let counted = if has_nulls { self.counted(child, place).min(columns.max) } else { 0 };
+                    let times = used.max(min.min(columns.max)).max(counted);
                     sink.open_list(child);
                     for occurrence in 0..times {
-                        self.occurrence(child, at + occurrence * columns.width, true, sink);
+                        self.occurrence(child, at + occurrence * columns.width, true, place, sink);
                     }
                     sink.close_list(child);
                 }
                 Occurs::Optional if filled.is_none() => {}
-                Occurs::Once | Occurs::Optional => self.occurrence(child, at, false, sink),
+                Occurs::Once | Occurs::Optional => self.occurrence(child, at, false, place, sink),
             }
         }
     }
 
-    fn occurrence<S: Sink>(&self, node: NodeId, at: u32, in_list: bool, sink: &mut S) {
+    /// Returns the number of elements that the counter of a list says; 0 if it has no counter or that has no number.
+    fn counted(&self, list: NodeId, place: &Place<'_>) -> u32 {
+        let reader = self.reader;
+        let of = |place: &Place<'_>| {
+            let at = reader.counters.binary_search_by_key(&list, |(list, _)| *list).ok()?;
+            let counter = reader.counters[at].1;
+            let group = reader.shape.node(counter).parent?;
+            let mut place = place;
+            while place.group != group {
+                place = place.outer?;
+            }
+            let column = place.base + reader.columns.node(counter).offset;
+            let text = reader.cells.run(self.raw, reader.header.cells[column as usize]?);
+            core::str::from_utf8(text.bytes()).ok()?.trim().parse().ok()
+        };
+        of(place).unwrap_or(0)
+    }
+
+    fn occurrence<S: Sink>(&self, node: NodeId, at: u32, in_list: bool, outer: &Place<'_>, sink: &mut S) {
         let reader = self.reader;
         if reader.shape.node(node).kind == NodeKind::Group {
             sink.enter(node);
-            self.children(node, at, sink);
+            self.children(&Place { group: node, base: at, outer: Some(outer) }, sink);
             sink.leave(node);
             return;
         }

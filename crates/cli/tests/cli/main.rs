@@ -34,6 +34,7 @@ mod map_functions;
 mod map_proposals;
 mod maps;
 mod measure;
+mod null_tables;
 mod openapi_tools;
 mod outbound;
 mod outbound_law;

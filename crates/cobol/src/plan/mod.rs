@@ -73,6 +73,17 @@ impl RecordPlan {
         items.map(|item| item.node).collect()
     }
 
+    /// Returns the lists of the shape whose elements a leaf counts (OCCURS DEPENDING ON), each with that leaf.
+    #[must_use]
+    pub fn counters(&self) -> Vec<(NodeId, NodeId)> {
+        let lists = (0..).map(NodeId).zip(&self.0.targets);
+        let counters = lists.filter_map(|(node, target)| {
+            let counter = &self.0.items[target.list?.counter? as usize];
+            (counter.node != HIDDEN).then_some((node, counter.node))
+        });
+        counters.collect()
+    }
+
     /// Returns the node of the member that keeps bytes which a canonical encoding would lose, with [`crate::Preserve::Yes`].
     #[must_use]
     pub fn preserve_node(&self) -> Option<NodeId> {

@@ -26,7 +26,7 @@ impl CsvSource {
         let mut reader = CsvReader::new(schema.shape(), style, limits)?.with_moments(schema.moments());
         reader = match schema.records() {
             Records::None => reader.with_declarations(schema.moments()),
-            Records::One(plan) => reader.with_nulls(plan.leaves_with_null()),
+            Records::One(plan) => reader.with_nulls(plan.leaves_with_null(), plan.counters()),
             Records::Types(_) => reader,
         };
         if let Some(raw) = header {
