@@ -76,7 +76,10 @@ impl<'a> Initials<'a> {
         let fill = if plan.policies.absent == Absent::LowValues { 0 } else { plan.text.space };
         let place = Place { plan, root };
         let mut record = vec![fill; place.len()];
-        let fields = || layout.iter().skip(root.index()).take(layout.field(root).subtree_end.index() - root.index());
+        let fields = || {
+            let inside = (root.0..layout.field(root).subtree_end.0).map(FieldIndex);
+            inside.map(|index| (index, layout.field(index)))
+        };
         // Slack bytes belong to no item; compilers leave them at binary zero.
         for (index, field) in fields() {
             let behind = if field.occurs.is_some() { field.stride - field.size } else { 0 };

@@ -507,7 +507,8 @@ impl State {
         let Some(group) = self.groups.pop() else { return };
         for child in plan.shape.children(node) {
             let target = &plan.targets[child.index()];
-            let optional = target.view.is_some()
+            // A view may be absent, but no member of one that is there.
+            let optional = target.view.is_some() && target.view != plan.targets[node.index()].view
                 || match target.kind {
                     TargetKind::Ignored | TargetKind::Preserve => true,
                     // It is set from its list.

@@ -9,7 +9,7 @@ use super::{End, IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
 use crate::plan::{ItemIndex, Plan, TargetKind, View};
-use crate::{FaultKind, OtherView, RecordFaults};
+use crate::{Absent, FaultKind, OtherView, RecordFaults};
 
 /// A union whose view a selector chooses.
 #[derive(Clone, Copy, Debug)]
@@ -242,7 +242,7 @@ impl State {
     /// Gives the absent members of each view that the record has their initial values; the template has those of one view. If the
     /// document has several views, the first in the copybook determines the bytes that none of them has written.
     pub(super) fn fill_views(&mut self, plan: &Plan) {
-        if !self.fills {
+        if !self.fills && plan.policies.absent != Absent::Error {
             return;
         }
         // Unions around others have lower numbers. Their views may have the selectors of the others.
@@ -253,15 +253,20 @@ impl State {
             if last.replace((given.union, given.base, given.view)) == last {
                 continue;
             }
-            match views.entry((given.union, given.base)).or_insert_with(|| Filled::Given(Vec::new())) {
-                Filled::Given(views) if !views.contains(&given.view) => views.push(given.view),
-                _ => {}
+            if let Filled::Given(own) =
+                views.entry((given.union, given.base)).or_insert_with(|| Filled::Given(Vec::new()))
+            {
+                own.push(given.view);
             }
         }
         let outside: Vec<Selected> = self.selected.iter().filter(|of| of.list.is_none()).copied().collect();
         let outside: Vec<Vec<Given>> = outside.into_iter().filter_map(|of| self.selected_of(plan, of)).collect();
         for around in outside.into_iter().chain(core::mem::take(&mut self.elements)) {
             views.entry((around[0].union, around[0].base)).or_insert_with(|| Filled::Selected(around));
+        }
+        let is_strict = plan.policies.absent == Absent::Error;
+        if is_strict {
+            self.check_absent(plan, &views);
         }
         let keys: Vec<(u32, usize)> = views.keys().copied().collect();
         for (union, base) in keys {
@@ -275,16 +280,40 @@ impl State {
                         None => plan.unions[outer.union as usize].views[outer.view as usize].initial.is_none(),
                     });
                     let own = if is_there { self.chosen_view(plan, &around[0]) } else { None };
+                    if let Some(view) = own.filter(|_| is_strict) {
+                        self.refuse_absent(plan, union, view);
+                    }
                     own.into_iter().collect()
                 }
             };
             own.sort_unstable_by_key(|view| Reverse(*view));
+            own.dedup();
             for (at, view) in own.iter().enumerate() {
                 // The template has the bytes of a view without initial bytes, unless another view has put its own there.
                 let is_in_template = at == 0 && of.inside.is_none();
                 self.fill(plan, &of.views[*view as usize], base, is_in_template);
             }
             views.insert((union, base), Filled::Given(own));
+        }
+    }
+
+    /// Refuses storage outside of tables of which the document has no view and no selector chooses one.
+    #[cold]
+    fn check_absent(&mut self, plan: &Plan, views: &BTreeMap<(u32, usize), Filled>) {
+        for (union, of) in (0u32..).zip(&plan.unions) {
+            let is_outside = of.depth == 0 && of.inside.is_none() && of.views.len() > 1;
+            if is_outside && !views.contains_key(&(union, 0)) {
+                self.refuse_absent(plan, union, 0);
+            }
+        }
+    }
+
+    /// Refuses that the document lacks a view.
+    #[cold]
+    fn refuse_absent(&mut self, plan: &Plan, union: u32, view: u32) {
+        let node = plan.targets.iter().position(|target| target.view == Some((union, view)));
+        if let Some(node) = node.and_then(|node| u32::try_from(node).ok()) {
+            self.count_fault(plan, FaultKind::Missing, NodeId(node), (0, 0));
         }
     }
 

@@ -228,7 +228,7 @@ fn the_time_of_a_document_grows_with_its_size_whatever_the_number_of_views_and_m
             encoder.take().expect("encodes");
             start.elapsed()
         };
-        (0..7).map(|_| once()).min().expect("some")
+        (0..25).map(|_| once()).min().expect("some")
     };
     for (kind, few, many) in [
         ("views", time_of(views(300)), time_of(views(3_000))),

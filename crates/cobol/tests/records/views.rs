@@ -156,3 +156,27 @@ fn selectors_inside_of_redefinitions_choose_initial_values() {
     let record = encode(&table, r#"{"K":"2","B":{"T":[{"S":"2"},{"S":"1"}]}}"#);
     assert_eq!(record, Ok(ebcdic("227771IN1")));
 }
+
+/// Regression: an absent view was no absent member, and its storage got values that nobody gave.
+#[test]
+fn an_absent_view_is_an_error_if_absent_members_are() {
+    let chosen = with(&Interface { choices: vec![choice()], ..Interface::default() }, Absent::Error);
+    let plain = with(&Interface::default(), Absent::Error);
+    for (plan, document, expected) in [
+        (&chosen, r#"{"K":"B"}"#, Err("REC-033 $.B")),
+        (&chosen, r#"{"K":"x"}"#, Err("REC-033 $.A")),
+        (&chosen, r#"{"K":"B","B":{"N":1,"P":2,"Q":3}}"#, Ok(())),
+        (&chosen, r#"{"K":"B","B":{"N":1,"Q":3}}"#, Err("REC-033 $.B.P")),
+        (&plain, r#"{"K":"B"}"#, Err("REC-033 $.A")),
+        (&plain, r#"{"K":"B","A":"text"}"#, Ok(())),
+        (&plain, r#"{"K":"B","C":{"D":1,"E":""}}"#, Ok(())),
+    ] {
+        match (encode(plan, document), expected) {
+            (Ok(_), Ok(())) => {}
+            (Err(told), Err(expected)) => {
+                assert!(told.starts_with(expected) && told.lines().count() == 1, "{document}: {told}")
+            }
+            (found, _) => panic!("{document}: {found:?}"),
+        }
+    }
+}
