@@ -1,48 +1,80 @@
 //! Choice of the EBCDIC page: the meaning that bytes on which pages differ would have beside the text around them.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
+use super::plausible::{Language, Place, prior};
 use super::{Candidate, RUN_MIN, Shares, percent, score, share};
 use crate::{Charset, CodePage};
 
-/// Returns one candidate for each set of pages that the sample cannot distinguish.
+/// Returns one candidate for each set of pages that read the text of the sample the same.
 pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
-    let variant = variant();
-    let places = variants_in_text(sample, &variant);
+    let text = Text::of(sample);
+    let words = words(sample);
     let pages = BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid));
-    let readings: Vec<Reading> = pages.map(|page| Reading::of(sample, page, &variant, &places)).collect();
-    let told = readings.iter().map(Reading::told).max().unwrap_or(0);
-    // A few may be numbers that have text around them by chance: they are reported, and prefer no page.
-    let text_bytes = readings.first().map_or(0, |reading| reading.text_bytes);
-    let all = sample.iter().filter(|byte| **byte > BLANK && variant[usize::from(**byte)]).count();
-    let few = told < FEW.max(text_bytes / FEW_IN_TEXT).max(all / FEW_OF_ALL);
-    let common_share = readings.first().map_or(0.0, |reading| reading.share);
-    let mut groups: Vec<(Reading, Vec<&'static CodePage>)> = Vec::new();
-    for reading in readings {
-        let page = reading.page;
-        match groups.iter_mut().find(|(other, _)| other.means_the_same(&reading)) {
-            Some((_, pages)) => pages.push(page),
-            None => groups.push((reading, vec![page])),
+    let mut groups: Vec<Reading> = Vec::new();
+    for page in pages {
+        match groups.iter_mut().find(|other| text.means_the_same(other.pages[0], page)) {
+            Some(group) => group.pages.push(page),
+            None => groups.push(Reading::of(&text, page)),
         }
     }
+    groups.iter_mut().for_each(|group| group.weigh(&text, &words));
+    let common_share = groups.first().map_or(0.0, |group| group.share);
+    let most = groups.iter().map(|group| group.likelihood).fold(f64::NEG_INFINITY, f64::max);
+    let all: f64 = groups.iter().map(|group| (group.likelihood - most).exp()).sum();
     let mut candidates = Vec::new();
-    for (reading, pages) in groups {
-        let (share, plausibility) =
-            if few { (reading.share.min(common_share), 1.0) } else { (reading.share, reading.plausibility(told)) };
-        let score = score(shares.fit(share) * (0.5 + 0.5 * plausibility));
+    for group in &groups {
+        let (share, part) = match text.evidence {
+            // A few may be numbers that have text around them by chance: they are reported, and prefer no page.
+            Evidence::None | Evidence::Few => (group.share.min(common_share), 1.0),
+            Evidence::Some => (group.share, (group.likelihood - most).exp() / all),
+        };
+        let score = score(shares.fit(share) * (0.5 + 0.5 * part));
         if score > 0 {
-            let charset = Some(Charset::SingleByte(pages[0]));
-            let alike = pages[1..].iter().copied().map(Charset::SingleByte).collect();
-            let mut evidence = family_evidence(sample, shares, &reading);
-            evidence.extend(reading.evidence(pages.len()));
-            if few && told > 0 {
-                evidence.push("these are too few to prefer a page: the most common one is named first".to_owned());
-            }
-            candidates.push(Candidate { charset, score, alike, evidence });
+            let charset = Some(Charset::SingleByte(group.pages[0]));
+            let alike = group.pages[1..].iter().copied().map(Charset::SingleByte).collect();
+            let mut evidence = family_evidence(sample, shares, group.share);
+            evidence.extend(text.evidence_for(group.pages[0], group.pages.len()));
+            candidates.push((group.likelihood, Candidate { charset, score, alike, evidence }));
         }
     }
-    candidates
+    if text.evidence == Evidence::Some {
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
+        name_a_general_page(&mut candidates, &groups);
+    }
+    candidates.into_iter().map(|(_, candidate)| candidate).collect()
 }
+
+/// Moves a page of general use that reads the text plausibly to the proposals that people look at.
+fn name_a_general_page(candidates: &mut Vec<(f64, Candidate)>, groups: &[Reading]) {
+    let is_general = |candidate: &Candidate| {
+        let all = candidate.charset.iter().chain(&candidate.alike);
+        let pages = GENERAL.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid)).map(Charset::SingleByte);
+        all.clone().any(|charset| pages.clone().any(|page| page == *charset))
+    };
+    if candidates.iter().take(LOOKED_AT).any(|(_, candidate)| is_general(candidate)) {
+        return;
+    }
+    let plausible = |candidate: &Candidate| {
+        let group = groups.iter().find(|group| candidate.charset == Some(Charset::SingleByte(group.pages[0])));
+        group.is_some_and(|group| group.mean > PLAUSIBLE_MEAN)
+    };
+    let found = candidates.iter().position(|(_, candidate)| is_general(candidate) && plausible(candidate));
+    if let Some(at) = found {
+        let last = candidates[LOOKED_AT - 1].1.score;
+        let mut general = candidates.remove(at);
+        general.1.score = general.1.score.max(last);
+        candidates.insert(LOOKED_AT - 1, general);
+    }
+}
+
+/// Pages that sites use whatever their language: those of the USA, of open systems and for international use, and their euro forms.
+const GENERAL: [u16; 5] = [37, 1047, 500, 1140, 1148];
+/// Proposals that people look at.
+const LOOKED_AT: usize = 3;
+/// Mean likelihood from which a page reads the text plausibly: that of a seldom sign, or of an accented letter at an unusual place.
+const PLAUSIBLE_MEAN: f64 = -3.5;
 
 /// Bytes in runs of a page's common characters: blanks, digits, common punctuation, letters of its main script.
 ///
@@ -119,7 +151,7 @@ const BY_USE: [u16; 25] = [
 
 /// An EBCDIC blank.
 const BLANK: u8 = 0x40;
-/// Letters, digits, blanks and similar required on each side of variant bytes.
+/// Letters, digits, blanks and similar required among the three bytes on each side of variant bytes.
 const BESIDE_MIN: usize = 2;
 /// Most variant bytes in a row that text has: more are numbers, or words of another script.
 const IN_A_ROW_MAX: usize = 3;
@@ -129,24 +161,22 @@ const IN_A_ROW_MAX: usize = 3;
 fn variants_in_text(sample: &[u8], variant: &[bool; 256]) -> Vec<usize> {
     let kinds = kinds(variant);
     let kind = |byte: u8| kinds[usize::from(byte)];
+    // A sample begins and ends at a blank.
+    let is_text = |mut beside: [Option<&u8>; 3]| {
+        beside.iter_mut().for_each(|byte| *byte = byte.or(Some(&BLANK)));
+        let plain = |byte: &Option<&u8>| byte.is_some_and(|byte| kind(*byte) == Kind::Plain);
+        // In `a[5]` a single digit is between two such bytes.
+        plain(&beside[0]) && beside.iter().filter(|byte| plain(byte)).count() >= BESIDE_MIN
+    };
     let mut found = Vec::new();
     let mut start = 0;
-    // Length of the last stretch of plain text and whether it ends at `start`; a sample begins and ends at a blank.
-    let mut left = BESIDE_MIN;
     for stretch in sample.chunk_by(|a, b| kind(*a) == kind(*b)) {
         let end = start + stretch.len();
-        match kind(stretch[0]) {
-            Kind::Plain if start == 0 => left = BESIDE_MIN,
-            Kind::Plain => left = stretch.len(),
-            Kind::Other => left = 0,
-            Kind::Variant => {
-                let rest = &sample[end..];
-                let right = rest.iter().take(BESIDE_MIN).take_while(|byte| kind(**byte) == Kind::Plain).count();
-                let right_is_text = right == rest.len().min(BESIDE_MIN);
-                if stretch.len() <= IN_A_ROW_MAX && left >= BESIDE_MIN && right_is_text {
-                    found.extend(start..end);
-                }
-                left = 0;
+        if kind(stretch[0]) == Kind::Variant && stretch.len() <= IN_A_ROW_MAX {
+            let left = [1, 2, 3].map(|back| start.checked_sub(back).and_then(|at| sample.get(at)));
+            let right = [0, 1, 2].map(|on| sample.get(end + on));
+            if is_text(left) && is_text(right) {
+                found.extend(start..end);
             }
         }
         start = end;
@@ -154,13 +184,23 @@ fn variants_in_text(sample: &[u8], variant: &[bool; 256]) -> Vec<usize> {
     found
 }
 
-/// Returns the positions of the variant bytes within runs that are mostly letters of the other script of `page`.
+/// Returns the positions of the variant bytes within words of the other script of `page`. The words of a run are near each other, and
+/// have at least [`RUN_MIN`] letters together.
 fn variants_in_script(sample: &[u8], page: &CodePage, variant: &[bool; 256]) -> Vec<usize> {
     let classes = classes(page);
-    let letter = |i: &usize| matches!(classes[usize::from(sample[*i])], Class::OtherSmall | Class::OtherCapital);
-    let runs = runs(sample, page).into_iter().filter(|run| 2 * run.clone().filter(letter).count() >= run.len());
-    runs.flatten().filter(|i| variant[usize::from(sample[*i])]).collect()
+    let is_letter = |i: &usize| matches!(classes[usize::from(sample[*i])], Class::OtherSmall | Class::OtherCapital);
+    let mut found = Vec::new();
+    for run in runs(sample, page) {
+        let letters: Vec<usize> = run.filter(is_letter).collect();
+        for words in letters.chunk_by(|a, b| b - a <= GAP_MAX).filter(|words| words.len() >= RUN_MIN) {
+            found.extend(words.iter().copied().filter(|i| variant[usize::from(sample[*i])]));
+        }
+    }
+    found
 }
+
+/// Distance of the letters on both sides of a gap between words: a comma and a blank are between them.
+const GAP_MAX: usize = 3;
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Kind {
@@ -194,100 +234,226 @@ const FEW_IN_TEXT: usize = 500;
 /// numbers, some have text around them by chance.
 const FEW_OF_ALL: usize = 50;
 
-/// A sample in the light of one page.
-struct Reading {
-    /// Bytes in runs of the page's common characters.
-    text_bytes: usize,
-    /// Share of the sample in runs of the page's common characters.
-    share: f64,
-    page: &'static CodePage,
-    /// Number of occurrences of each variant byte in text.
-    uses: Vec<(u8, usize)>,
-    /// Sum over those of how plausible its character is there.
-    plausible: f64,
+/// Controls, of a thousand bytes, up to which a sample is text as a whole.
+const CONTROLS_OF_THOUSAND: usize = 1;
+
+/// What the bytes on which pages differ say.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Evidence {
+    /// There is none in text.
+    None,
+    /// They are too few to prefer a page.
+    Few,
+    Some,
 }
 
-impl Reading {
-    /// Reads the sample as text of `page`. `places` come from [`variants_in_text`] and are the same for every page.
-    fn of(sample: &[u8], page: &'static CodePage, variant: &[bool; 256], places: &[usize]) -> Self {
-        let mut counts = [0usize; 256];
-        let mut plausible = 0.0;
-        let mut merged = Vec::new();
-        let places = if has_other_script(page) {
-            merged.extend(variants_in_script(sample, page, variant));
-            merged.extend_from_slice(places);
-            merged.sort_unstable();
-            merged.dedup();
-            &merged
+/// The places of a sample's text at which EBCDIC pages differ. They are the same for every page.
+struct Text<'s> {
+    sample: &'s [u8],
+    /// Number of occurrences of each variant byte in text.
+    uses: Vec<(u8, usize)>,
+    /// Each variant byte with two bytes on each side, and the weight of its occurrences. Files repeat their words, so the weight
+    /// grows less than their number.
+    surroundings: Vec<([u8; 5], f64)>,
+    evidence: Evidence,
+    is_text_only: bool,
+    /// Variant bytes that are taken for parts of numbers.
+    in_numbers: usize,
+}
+
+impl<'s> Text<'s> {
+    fn of(sample: &'s [u8]) -> Self {
+        let variant = variant();
+        let is_variant = |i: &usize| sample[*i] > BLANK && variant[usize::from(sample[*i])];
+        let controls = sample.iter().filter(|byte| is_control(**byte)).count();
+        // Numbers in packed or binary form have bytes below the blank. Without them, each byte is text.
+        let is_text_only = controls * 1_000 <= sample.len() * CONTROLS_OF_THOUSAND;
+        let all: Vec<usize> = (0..sample.len()).filter(is_variant).collect();
+        let mut places = if is_text_only {
+            all.clone()
         } else {
+            let mut places = variants_in_text(sample, &variant);
+            for page in
+                BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid)).filter(|page| has_other_script(page))
+            {
+                places.extend(variants_in_script(sample, page, &variant));
+            }
+            places.sort_unstable();
+            places.dedup();
             places
         };
-        for &i in places {
-            let byte = sample[i];
-            let before = i.checked_sub(1).map_or(BLANK, |i| sample[i]);
-            let behind = sample.get(i + 1).copied().unwrap_or(BLANK);
-            // A zone C or D with digit 0 after digits is the sign of a number, not a brace or a letter.
-            if !(matches!(byte, 0xc0 | 0xd0) && matches!(before, 0xf0..=0xf9)) {
-                counts[usize::from(byte)] += 1;
-                plausible += plausibility(page, byte, before, behind);
-            }
+        // A zone C or D with digit 0 after digits is the sign of a number, not a brace or a letter, unless there are braces elsewhere.
+        let is_sign = |i: &usize| {
+            matches!(sample[*i], 0xc0 | 0xd0)
+                && i.checked_sub(1).is_some_and(|before| matches!(sample[before], 0xf0..=0xf9))
+        };
+        let braces = |places: &[usize]| places.iter().any(|i| matches!(sample[*i], 0xc0 | 0xd0) && !is_sign(i));
+        if !(is_text_only && braces(&places)) {
+            places.retain(|i| !is_sign(i));
         }
-        let text_bytes = run_bytes(sample, page);
+        let mut counts = [0usize; 256];
+        places.iter().for_each(|i| counts[usize::from(sample[*i])] += 1);
         let uses = (0..=255).zip(counts).filter(|(_, count)| *count > 0).collect();
-        Reading { text_bytes, share: share(text_bytes, sample), page, uses, plausible }
+        let text_bytes = run_bytes(sample, CodePage::IBM037);
+        let evidence = match places.len() {
+            0 => Evidence::None,
+            told if !is_text_only && told < FEW.max(text_bytes / FEW_IN_TEXT).max(all.len() / FEW_OF_ALL) => {
+                Evidence::Few
+            }
+            _ => Evidence::Some,
+        };
+        let in_numbers = all.len() - places.len();
+        let mut seen: BTreeMap<[u8; 5], usize> = BTreeMap::new();
+        for &at in &places {
+            let byte = |i: Option<usize>| i.and_then(|i| sample.get(i)).copied().unwrap_or(BLANK);
+            let key = [at.checked_sub(2), at.checked_sub(1), Some(at), Some(at + 1), Some(at + 2)].map(byte);
+            *seen.entry(key).or_default() += 1;
+        }
+        let surroundings = seen.into_iter().map(|(key, count)| (key, 1.0 + (count as f64).ln() / 2.0)).collect();
+        Text { sample, uses, surroundings, evidence, is_text_only, in_numbers }
     }
 
-    /// Returns how many bytes of the text distinguish pages.
-    fn told(&self) -> usize {
-        self.uses.iter().map(|(_, count)| count).sum()
+    /// Returns whether two pages read every text byte of the sample alike.
+    fn means_the_same(&self, one: &CodePage, other: &CodePage) -> bool {
+        self.uses.iter().all(|(byte, _)| one.to_char(*byte) == other.to_char(*byte))
     }
 
-    /// Returns whether the two pages read every text byte of the sample alike.
-    fn means_the_same(&self, other: &Reading) -> bool {
-        self.uses == other.uses
-            && self.uses.iter().all(|(byte, _)| self.page.to_char(*byte) == other.page.to_char(*byte))
-    }
-
-    /// Returns -1 to 1; 1 if nothing in the sample distinguishes pages.
-    fn plausibility(&self, told: usize) -> f64 {
-        if told == 0 { 1.0 } else { (self.plausible / told as f64).clamp(-1.0, 1.0) }
-    }
-
-    fn evidence(&self, pages: usize) -> Vec<String> {
+    fn evidence_for(&self, page: &CodePage, pages: usize) -> Vec<String> {
+        let mut evidence = Vec::new();
         if self.uses.is_empty() {
             let text =
                 "no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them";
-            return vec![text.to_owned()];
+            evidence.push(text.to_owned());
+        } else {
+            let mut uses = self.uses.clone();
+            uses.sort_by_key(|(byte, count)| (core::cmp::Reverse(*count), *byte));
+            let shown: Vec<String> =
+                uses.iter().take(SHOWN_MAX).map(|(byte, count)| use_of(page, *byte, *count)).collect();
+            let more =
+                if uses.len() > SHOWN_MAX { format!(" and {} more", uses.len() - SHOWN_MAX) } else { String::new() };
+            evidence.push(format!("bytes on which EBCDIC pages differ: {}{more}", shown.join(", ")));
+            if pages > 1 {
+                evidence.push(
+                    "the pages named as alike read all of these the same, so the sample cannot tell them apart"
+                        .to_owned(),
+                );
+            }
         }
-        let mut uses = self.uses.clone();
-        uses.sort_by_key(|(byte, count)| (core::cmp::Reverse(*count), *byte));
-        let shown: Vec<String> = uses.iter().take(6).map(|(byte, count)| self.use_of(*byte, *count)).collect();
-        let more = if uses.len() > 6 { format!(" and {} more", uses.len() - 6) } else { String::new() };
-        let mut evidence = vec![format!("bytes on which EBCDIC pages differ: {}{more}", shown.join(", "))];
-        if pages > 1 {
-            evidence.push(
-                "the pages named as alike read all of these the same, so the sample cannot tell them apart".to_owned(),
-            );
+        if self.in_numbers > 0 {
+            evidence.push(format!(
+                "{} other bytes on which EBCDIC pages differ are taken for parts of numbers",
+                self.in_numbers
+            ));
+        }
+        if self.evidence == Evidence::Few {
+            evidence.push("these are too few to prefer a page: the most common one is named first".to_owned());
         }
         evidence
     }
+}
 
-    fn use_of(&self, byte: u8, count: usize) -> String {
-        let meaning = match self.page.to_char(byte) {
-            None => "unassigned".to_owned(),
-            Some(char) if char.is_control() => format!("the control U+{:04X}", u32::from(char)),
-            Some(char) => format!("'{char}'"),
+/// Bytes named in the evidence.
+const SHOWN_MAX: usize = 6;
+
+/// Whether text hardly has the byte: a control other than the ends of lines and tabs, or 0xFF.
+fn is_control(byte: u8) -> bool {
+    byte == 0xff || byte < BLANK && !matches!(byte, 0x05 | 0x0c | 0x0d | 0x15 | 0x25)
+}
+
+fn use_of(page: &CodePage, byte: u8, count: usize) -> String {
+    let meaning = match page.to_char(byte) {
+        None => "unassigned".to_owned(),
+        Some(char) if char.is_control() => format!("the control U+{:04X}", u32::from(char)),
+        Some(char) => format!("'{char}'"),
+    };
+    format!("0x{byte:02X} is {meaning} ({count} times)")
+}
+
+/// A sample in the light of pages that read its text the same.
+struct Reading {
+    pages: Vec<&'static CodePage>,
+    /// Share of the sample in runs of the first page's common characters.
+    share: f64,
+    /// The logarithm of how likely the pages are.
+    likelihood: f64,
+    /// The mean likelihood of a place.
+    mean: f64,
+}
+
+impl Reading {
+    fn of(text: &Text<'_>, page: &'static CodePage) -> Self {
+        Reading {
+            pages: vec![page],
+            share: share(run_bytes(text.sample, page), text.sample),
+            likelihood: 0.0,
+            mean: 0.0,
+        }
+    }
+
+    /// Weighs the readings of all places, in the most likely of the pages and of its languages.
+    fn weigh(&mut self, text: &Text<'_>, words: &[Vec<u8>]) {
+        let first = self.pages[0];
+        let char = |byte: u8| first.to_char(byte).unwrap_or('\0');
+        let weights: f64 = text.surroundings.iter().map(|(_, weight)| weight).sum();
+        // More than some dozens of places make no page more certain.
+        let damp = (WEIGHT_MAX / weights.max(1.0)).min(1.0);
+        let floor = if text.is_text_only { f64::NEG_INFINITY } else { NUMBER };
+        let total = |language: &Language| {
+            let likelihood = |([a, b, byte, c, d], weight): &([u8; 5], f64)| {
+                let place =
+                    Place { char: first.to_char(*byte), before: [char(*a), char(*b)], behind: [char(*c), char(*d)] };
+                weight * place.likelihood(language).max(floor)
+            };
+            text.surroundings.iter().map(likelihood).sum::<f64>()
         };
-        format!("0x{byte:02X} is {meaning} ({count} times)")
+        let count = |of: char| -> usize {
+            text.uses.iter().filter(|(byte, _)| first.to_char(*byte) == Some(of)).map(|(_, count)| count).sum()
+        };
+        // Brackets come in pairs.
+        let pairs: f64 = [('[', ']'), ('{', '}')].map(|(open, close)| pair(count(open), count(close))).iter().sum();
+        let best = |page: &&CodePage| {
+            let languages = Language::of(page);
+            let seen = languages.iter().map(|language| {
+                let sum = total(language);
+                (sum * damp + language.is_seen_in(words), sum / weights.max(1.0))
+            });
+            let (most, mean) = seen.fold((f64::NEG_INFINITY, 0.0), |a, b| if b.0 > a.0 { b } else { a });
+            (most + pairs + prior(page) - (languages.len() as f64).ln() / 2.0, mean)
+        };
+        let all = self.pages.iter().map(best);
+        (self.likelihood, self.mean) = all.fold((f64::NEG_INFINITY, 0.0), |a, b| if b.0 > a.0 { b } else { a });
     }
 }
 
-fn family_evidence(sample: &[u8], shares: &Shares, reading: &Reading) -> Vec<String> {
+/// Least likelihood of a place in a sample with numbers: a part of a number between texts is there in every page.
+const NUMBER: f64 = -3.5;
+
+/// How much the number of brackets of a kind speaks for them.
+fn pair(open: usize, close: usize) -> f64 {
+    match (open, close) {
+        (0, 0) => 0.0,
+        (open, close) if open == close => 3.0,
+        _ => -3.0,
+    }
+}
+
+/// Weight of all places together.
+const WEIGHT_MAX: f64 = 40.0;
+
+/// The sample's words of the letters that all pages share, in small letters.
+fn words(sample: &[u8]) -> Vec<Vec<u8>> {
+    let letter = |byte: &u8| CodePage::IBM037.to_char(*byte).filter(char::is_ascii_alphabetic);
+    let small = |byte: &u8| letter(byte).and_then(|char| u8::try_from(char.to_ascii_lowercase()).ok());
+    let words = sample.split(|byte| letter(byte).is_none()).filter(|word| word.len() > 1);
+    words.map(|word| word.iter().filter_map(small).collect()).collect()
+}
+
+fn family_evidence(sample: &[u8], shares: &Shares, share_of_page: f64) -> Vec<String> {
     let of = |is: fn(&u8) -> bool| percent(share(sample.iter().filter(|byte| is(byte)).count(), sample));
     vec![
         format!(
             "{} of the bytes are in runs of EBCDIC letters, digits and blanks, {} in such runs of ASCII",
-            percent(reading.share),
+            percent(share_of_page),
             percent(shares.ascii)
         ),
         format!(
@@ -297,50 +463,6 @@ fn family_evidence(sample: &[u8], shares: &Shares, reading: &Reading) -> Vec<Str
             of(|byte| *byte < 0x40)
         ),
     ]
-}
-
-/// Rates from -1 to 1 how plausible the byte's character is between its neighbours.
-fn plausibility(page: &CodePage, byte: u8, before: u8, behind: u8) -> f64 {
-    let Some(char) = page.to_char(byte) else { return -1.0 };
-    let [before, behind] = [before, behind].map(|byte| page.to_char(byte).unwrap_or('\0'));
-    let in_word = before.is_alphabetic() && behind.is_alphabetic();
-    match char {
-        _ if char.is_control() => -1.0,
-        _ if char.is_alphabetic() && !matches!(char, 'ª' | 'º' | 'µ') => {
-            let touches = before.is_alphabetic() || behind.is_alphabetic();
-            let case = char.is_lowercase() && before.is_uppercase() && behind.is_uppercase()
-                || char.is_uppercase() && before.is_lowercase();
-            match () {
-                () if !touches || case => -0.3,
-                () if native(page).contains(char) => 1.0,
-                () => 0.5,
-            }
-        }
-        '@' => 0.5,
-        _ if in_word => -0.6,
-        '!' | '#' | '$' | '"' | '£' | '€' | '%' => 0.5,
-        '[' | ']' | '{' | '}' | '|' | '\\' | '^' | '~' | '`' | '§' | '°' => 0.3,
-        _ => -0.2,
-    }
-}
-
-/// Letters of the languages that a page is made for.
-fn native(page: &CodePage) -> &'static str {
-    match page.ccsid() {
-        273 | 1141 => "äöüßÄÖÜ",
-        277 | 1142 => "æøåÆØÅ",
-        278 | 1143 => "åäöÅÄÖ",
-        280 | 1144 => "àèéìòùÀÈÉÌÒÙ",
-        284 | 1145 => "ñáéíóúüÑÁÉÍÓÚ",
-        297 | 1147 => "éèàùçêâîôûëïÉÈÀÇÊ",
-        871 | 1149 => "þæöáéíóúýðÞÆÖÁÉÍÓÚÝÐ",
-        870 => "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽőűŐŰăâîşţșțđ",
-        1026 => "çğıöşüÇĞİÖŞÜ",
-        875 => "αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ",
-        1025 => "абвгдежзийклмнопрстуфхцчшщъыьэюяАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ",
-        // The general pages are made for all of western Europe.
-        _ => "éèàçäöüñáíóúêâîôßÉÄÖÜÑ",
-    }
 }
 
 /// Bytes that mean different things in the EBCDIC pages.

@@ -12,6 +12,7 @@
 use crate::{Charset, CodePage, Utf16Order, scan};
 
 mod ebcdic;
+mod plausible;
 
 /// One proposal.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -118,7 +118,7 @@ impl Answer<'_> {
             text.push_str(&format!("  {}{score}\n", proposal.charset.name()));
             let alike: Vec<&str> = proposal.alike.iter().map(|charset| charset.name()).collect();
             if !alike.is_empty() {
-                text.push_str(&format!("    - in this sample the same as {}\n", alike.join(", ")));
+                text.push_str(&format!("    - the text of this sample reads the same in {}\n", alike.join(", ")));
             }
             push_evidence(&mut text, &proposal.evidence);
         }

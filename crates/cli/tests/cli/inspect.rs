@@ -575,7 +575,7 @@ fn a_data_file_gets_proposals_and_a_command_to_try() {
 
         code page
           IBM037  99 of 100
-            - in this sample the same as IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
+            - the text of this sample reads the same in IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
             - 87 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
             - 22 % are blanks (0x40), 36 % digits (0xF0 to 0xF9), 9 % below 0x40, which in text are controls
             - no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them
@@ -595,7 +595,7 @@ fn a_data_file_gets_proposals_and_a_command_to_try() {
 
         code page
           IBM037  99 of 100
-            - in this sample the same as IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
+            - the text of this sample reads the same in IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
             - 87 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
             - 22 % are blanks (0x40), 36 % digits (0xF0 to 0xF9), 9 % below 0x40, which in text are controls
             - no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them
