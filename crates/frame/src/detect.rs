@@ -4,6 +4,7 @@ use core::ops::RangeInclusive;
 
 use quayline_core::{Limits, RecordNumber};
 
+use crate::columns::{Columns, find_columns};
 use crate::period::{Period, find_periods, period_at};
 use crate::spec::*;
 use crate::{EndOfInput, FrameFault, FrameFaultKind, Splitter, Step};
@@ -42,6 +43,12 @@ pub fn detect(sample: &[u8], file_len: Option<u64>, record_length: Option<usize>
     found
 }
 
+/// Least number of records for which a record that is cut off, or zeros, at the end of the file is no sign of another framing.
+const CHAIN_BEFORE_CUT: u64 = 20;
+/// A length below this needs columns or much repetition: text repeats at some of so short distances.
+const TINY: usize = 16;
+/// Contrast that is much repetition.
+const TINY_CONTRAST_MIN: f64 = 0.3;
 /// Score of lines of one length.
 const EQUAL_LINES: f64 = 0.97;
 /// Score of lines of text.
@@ -62,8 +69,19 @@ pub(crate) struct Walked {
     pub(crate) shortest: usize,
     pub(crate) longest: usize,
     pub(crate) junk: Option<RecordNumber>,
+    /// Why the framing is right all the same, if the junk is the end of a file that was cut or padded.
+    end: Option<JunkEnd>,
     /// Whether the last record ends at the end of the file.
     pub(crate) ends_with_file: bool,
+}
+
+/// Junk at the end of a file that lengths lead to.
+#[derive(Clone, Copy)]
+enum JunkEnd {
+    /// The file ends within the record.
+    Cut,
+    /// Bytes of the file after the last record, all zero.
+    Zeros(usize),
 }
 
 impl Walked {
@@ -87,6 +105,7 @@ impl Sample<'_> {
             shortest: usize::MAX,
             longest: 0,
             junk: None,
+            end: None,
             ends_with_file: false,
         };
         loop {
@@ -114,6 +133,14 @@ impl Sample<'_> {
                 }
                 Err(fault) => {
                     walked.junk = Some(fault.record);
+                    let rest = &self.bytes[walked.bytes..];
+                    walked.end = match fault.kind {
+                        _ if self.whole_file() && rest.iter().all(|byte| *byte == 0) => {
+                            Some(JunkEnd::Zeros(rest.len()))
+                        }
+                        FrameFaultKind::Truncated { .. } => Some(JunkEnd::Cut),
+                        _ => None,
+                    };
                     break;
                 }
             }
@@ -146,7 +173,8 @@ impl Sample<'_> {
             chain_specs().into_iter().filter_map(|(spec, strength)| self.chain(spec, strength)).collect();
         // A file in blocks is a chain of RDWs too, one a block; the finer explanation is the right one.
         let fits = |found: &[FramingCandidate], test: fn(&FramingSpec) -> bool| {
-            found.iter().any(|c| test(&c.spec) && c.first_junk_record.is_none() && c.score > 0.7)
+            // Junk leaves a lower score, unless it is the end of a file that was cut or padded.
+            found.iter().any(|c| test(&c.spec) && c.score > 0.7)
         };
         if fits(&found, |spec| {
             matches!(
@@ -214,9 +242,23 @@ impl Sample<'_> {
             if walked.records < 2 {
                 return None;
             }
-            evidence.push(format!("junk after record {}", walked.records));
             debug_assert_eq!(junk.0, walked.records + 1);
-            score = 0.3 * walked.bytes as f64 / self.bytes.len() as f64;
+            let (at, len) = (walked.bytes, self.bytes.len());
+            match walked.end {
+                Some(JunkEnd::Cut) if walked.records >= CHAIN_BEFORE_CUT => {
+                    let record = format!("record {}, which begins at byte {at}, is cut off", junk.0);
+                    evidence.push(format!("{record}: the file ends at byte {len}"));
+                    score *= 0.9;
+                }
+                Some(JunkEnd::Zeros(zeros)) if walked.records >= CHAIN_BEFORE_CUT => {
+                    evidence.push(format!("the last {zeros} bytes, from byte {at} on, are zeros: remove this padding"));
+                    score *= 0.9;
+                }
+                _ => {
+                    evidence.push(format!("junk after record {}", walked.records));
+                    score = 0.3 * at as f64 / len as f64;
+                }
+            }
         }
         let (records_checked, first_junk_record) = (walked.records, walked.junk);
         let lengths = walked.lengths();
@@ -287,17 +329,38 @@ impl Sample<'_> {
     fn fixed(&self) -> Vec<FramingCandidate> {
         let mut found = Vec::new();
         let mut lengths: Vec<usize> = self.record_length.into_iter().collect();
-        let periods = find_periods(self.bytes, self.file_len);
-        lengths.extend(periods.iter().map(|period| period.length).filter(|length| Some(*length) != self.record_length));
+        let columns = find_columns(self.bytes, self.file_len);
+        let mut periods = find_periods(self.bytes, self.file_len);
+        if let Some(columns) = columns {
+            // Records that repeat after some others repeat at a multiple of their length.
+            let is_multiple =
+                |period: &Period| period.length > columns.length && period.length.is_multiple_of(columns.length);
+            periods.retain(|period| !is_multiple(period) && (period.is_near() || period.length == columns.length));
+            lengths.push(columns.length);
+        } else {
+            // Words and blanks repeat at many distances.
+            periods.retain(Period::is_near);
+        }
+        lengths.extend(periods.iter().map(|period| period.length));
+        let mut tried = Vec::new();
         for length in lengths.into_iter().filter(|length| *length > 0) {
+            if tried.contains(&length) {
+                continue;
+            }
+            tried.push(length);
             let period = periods.iter().copied().find(|p| p.length == length);
             let period = period.or_else(|| period_at(self.bytes, length));
-            found.extend(self.fixed_candidate(length, period));
+            found.extend(self.fixed_candidate(length, period, columns.filter(|columns| columns.length == length)));
         }
         found
     }
 
-    fn fixed_candidate(&self, length: usize, period: Option<Period>) -> Option<FramingCandidate> {
+    fn fixed_candidate(
+        &self,
+        length: usize,
+        period: Option<Period>,
+        columns: Option<Columns>,
+    ) -> Option<FramingCandidate> {
         let spec = FramingSpec::Fixed { length };
         let walked = self.walk(&spec)?;
         let of_layout = self.record_length == Some(length);
@@ -313,6 +376,12 @@ impl Sample<'_> {
                 .push(format!("bytes repeat at a distance of {length}: {:.0} % more than {others}", contrast * 100.0));
             score += 0.7 * (1.0 - (-deviations / 6.0).exp());
         }
+        if let Some(Columns { records, agreeing, offset, change, evidence: strength, .. }) = columns {
+            let change = format!("{} change to {} at offset {offset}", change.from.words(), change.to.words());
+            evidence.push(format!("{change} in {agreeing} of {records} records"));
+            let least = if of_layout { 0.3 } else { 0.0 } + 0.7 * (1.0 - (-strength / 50.0).exp());
+            score = score.max(least);
+        }
         let remainder = self.file_len.map(|len| len % length as u64);
         match (self.file_len, remainder) {
             (Some(len), Some(0)) => {
@@ -325,6 +394,11 @@ impl Sample<'_> {
                 score *= 0.4;
             }
             _ => {}
+        }
+        let is_shown =
+            of_layout || columns.is_some() || period.is_some_and(|period| period.contrast > TINY_CONTRAST_MIN);
+        if length < TINY && !is_shown {
+            score = score.min(0.45);
         }
         if score < 0.05 {
             return None;
@@ -382,12 +456,13 @@ fn chain_specs() -> Vec<(FramingSpec, Strength)> {
     specs
 }
 
-/// Bytes above 0x7f count if they are few or UTF-8: such text is in another alphabet, not EBCDIC.
+/// Bytes above 0x7f count if they are UTF-8, or few among ASCII letters, digits and blanks: such text is in another alphabet, not EBCDIC.
 fn ascii_text_share(bytes: &[u8]) -> f64 {
     let ascii = share(bytes, |b| (0x20..0x7f).contains(&b) || matches!(b, b'\n' | b'\r' | b'\t'));
     let high = share(bytes, |b| b >= 0x80);
+    let words = share(bytes, |b| b == b' ' || b.is_ascii_alphanumeric());
     let utf8 = || core::str::from_utf8(bytes).map_or_else(|e| e.error_len().is_none(), |_| true);
-    if high < 0.1 || utf8() { ascii + high } else { ascii }
+    if 2.0 * high < words || utf8() { ascii + high } else { ascii }
 }
 
 fn ebcdic_text_share(bytes: &[u8], end: LineEnd) -> f64 {

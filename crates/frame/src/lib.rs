@@ -39,6 +39,7 @@
 //!   are not that length already are a fault: they are data, or contradict the record.
 
 mod block;
+mod columns;
 mod detect;
 mod extent;
 mod fault;

@@ -9,8 +9,31 @@ pub(crate) struct Period {
     pub(crate) contrast: f64,
     /// The score in standard deviations of chance; chance alone gives up to about 5 among thousands of distances.
     pub(crate) deviations: f64,
-    /// Description of the distances that it was compared with.
-    pub(crate) others: &'static str,
+    /// The distances that it was compared with.
+    pub(crate) others: Others,
+}
+
+impl Period {
+    /// Whether the bytes repeat more than at the distances next to it.
+    pub(crate) fn is_near(&self) -> bool {
+        self.others == Others::Neighbors
+    }
+}
+
+/// Distances that a distance is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Others {
+    Neighbors,
+    All,
+}
+
+impl core::fmt::Display for Others {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Others::Neighbors => "at its neighbours",
+            Others::All => "at other distances",
+        })
+    }
 }
 
 /// Bytes compared per distance.
@@ -33,7 +56,7 @@ pub(crate) fn find_periods(sample: &[u8], file_len: Option<u64>) -> Vec<Period> 
     }
     let usual = usual_share(sample, half);
     let peaks = divisors.iter().filter(|length| near(length).is_some_and(|period| period.contrast > 0.0));
-    let found = best(peaks.map(|length| against(sample, *length, usual, "at other distances")));
+    let found = best(peaks.map(|length| against(sample, *length, usual, Others::All)));
     if found.is_empty() { best((2..=half.min(LENGTH_MAX)).filter_map(|length| near(&length))) } else { found }
 }
 
@@ -43,11 +66,11 @@ pub(crate) fn period_at(sample: &[u8], length: usize) -> Option<Period> {
         return None;
     }
     let beside = equal_share(sample, length - 1).max(equal_share(sample, length + 1));
-    Some(against(sample, length, beside, "at its neighbours"))
+    Some(against(sample, length, beside, Others::Neighbors))
 }
 
 /// Scores the repetition at one distance relative to the usual share.
-fn against(sample: &[u8], length: usize, usual: f64, others: &'static str) -> Period {
+fn against(sample: &[u8], length: usize, usual: f64, others: Others) -> Period {
     let here = equal_share(sample, length);
     if usual >= 1.0 || here <= usual {
         return Period { length, contrast: 0.0, deviations: 0.0, others };

@@ -121,8 +121,9 @@ fn text_lines_are_found() {
             lines:nl 0.97 (40 records)
               40 line ends, 100 % of the bytes are text
               every line has 28 bytes
-            fixed:29 0.69 (40 records)
+            fixed:29 0.90 (40 records)
               bytes repeat at a distance of 29: 17 % more than at its neighbours
+              blanks change to controls at offset 28 in 40 of 40 records
               the file's 1160 bytes are 40 records exactly
             fixed:28 0.12 (41 records, junk from record 42)
               the layout has 28 bytes
@@ -166,8 +167,9 @@ fn fixed_records_are_found_by_repetition() {
         &data,
         None,
         expect![[r#"
-            fixed:31 0.82 (200 records)
+            fixed:31 0.90 (200 records)
               bytes repeat at a distance of 31: 12 % more than at its neighbours
+              digits change to letters at offset 7 in 200 of 200 records
               the file's 6200 bytes are 200 records exactly
             lines:nl 0.29 (4 records)
               3 line ends, 96 % of the bytes are text
@@ -182,6 +184,7 @@ fn fixed_records_are_found_by_repetition() {
             fixed:31 0.90 (200 records)
               the layout has 31 bytes
               bytes repeat at a distance of 31: 12 % more than at its neighbours
+              digits change to letters at offset 7 in 200 of 200 records
               the file's 6200 bytes are 200 records exactly
             lines:nl 0.29 (4 records)
               3 line ends, 96 % of the bytes are text
@@ -198,8 +201,9 @@ fn a_wrong_layout_length_is_told_by_the_file() {
         &data,
         Some(31),
         expect![[r#"
-            fixed:35 0.86 (200 records)
+            fixed:35 0.90 (200 records)
               bytes repeat at a distance of 35: 16 % more than at its neighbours
+              blanks change to digits at offset 0 in 200 of 200 records
               the file's 7000 bytes are 200 records exactly
             lines:nl 0.29 (4 records)
               3 line ends, 97 % of the bytes are text
@@ -304,7 +308,7 @@ fn removed_length_headers_are_recognised() {
             error[FRM-040]: junk from the first record on: the framing `rdw` does not fit this file
               at record 1
 
-            hint: `fixed:31` fits all 60 records in the first 1860 bytes (the layout has 31 bytes; bytes repeat at a distance of 31: 11 % more than at its neighbours; the file's 1860 bytes are 60 records exactly): use it instead"#]],
+            hint: `fixed:31` fits all 60 records in the first 1860 bytes (the layout has 31 bytes; bytes repeat at a distance of 31: 11 % more than at its neighbours; digits change to letters at offset 7 in 60 of 60 records; the file's 1860 bytes are 60 records exactly): use it instead"#]],
     );
 }
 

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod columns;
+#[cfg(test)]
 mod detection;
 #[cfg(test)]
 mod laws;
