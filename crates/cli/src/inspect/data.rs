@@ -10,12 +10,15 @@ use quayline_infer::{CharsetProposal, Fit, FramingProposal, RecordSample};
 use serde::Serialize;
 
 use super::fit::{self, FitWire};
+use super::looks::Looks;
 use super::print_json;
 use super::sample::Sample;
-use crate::args::InspectArgs;
+use crate::args::{FromFormat, InspectArgs};
 use crate::console::{Console, shown, write_stdout};
+use crate::convert::source_format;
 use crate::copybook;
 use crate::exit::{Exit, Stop};
+use crate::input::{HEAD_BYTES, uncompressed_name};
 use crate::named::{charset_named, framing_named};
 use crate::render::{FindingWire, Paint, Style, bytes_text, grouped};
 
@@ -47,11 +50,19 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
     let framing = best.map(|fit| fit.framing).or(framings.first().map(|proposal| proposal.spec));
     let short = best.and_then(|fit| fit.short);
-    let command = command_line(args, charset, framing.as_ref(), short);
+    // Who names what records have says that the file has records.
+    let says_records =
+        args.is.is_some() || args.copybook.is_some() || args.encoding.is_some() || args.framing.is_some();
+    let looks = if says_records { None } else { Looks::of(sample) };
+    let command = match looks {
+        Some(looks) => looks.command(quoted(&args.file)),
+        None => command_line(args, sample, charset, framing.as_ref(), short),
+    };
     let misfit = layout.zip(fits.first()).and_then(|(layout, fit)| fit.misfit(looked_at, layout));
     let answer = Answer {
         args,
         sample,
+        looks,
         charsets: &charsets,
         framings: &framings,
         layout,
@@ -88,6 +99,7 @@ fn framings(
 struct Answer<'a> {
     args: &'a InspectArgs,
     sample: &'a Sample,
+    looks: Option<Looks>,
     charsets: &'a [CharsetProposal],
     framings: &'a [FramingProposal],
     layout: Option<&'a quayline_cobol::layout::Layout>,
@@ -112,6 +124,13 @@ impl Answer<'_> {
             text.push_str("\nthe file is empty\n");
             return text;
         }
+        if let Some(looks) = self.looks {
+            text.push_str(&format!(
+                "\nthis looks like {}: {}\n",
+                looks.words(),
+                looks.advice(&quoted(&self.args.file))
+            ));
+        }
         text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "code page")));
         for proposal in self.charsets {
             let score = proposal.score.map_or_else(String::new, |score| format!("  {score} of 100"));
@@ -133,7 +152,11 @@ impl Answer<'_> {
             text.push_str(&format!("  {}{score}{records}\n", proposal.spec));
             push_evidence(&mut text, &proposal.evidence);
         }
-        if self.framings.is_empty() {
+        if self.framings.is_empty() && self.has_lines_of_cr() {
+            text.push_str(
+                "  none: its lines end in CR (0x0D) alone, which no framing reads; `tr '\\r' '\\n'` changes that\n",
+            );
+        } else if self.framings.is_empty() {
             text.push_str("  none: no framing explains the bytes; ask the sender for RECFM and LRECL\n");
         }
         if let Some(layout) = self.layout {
@@ -146,8 +169,16 @@ impl Answer<'_> {
                 text.push_str(&fit::finding_lines("likely", finding));
             }
         }
-        text.push_str(&format!("\n{}\n  {}\n", paint.text(Style::Faint, "try"), self.command.join(" ")));
+        if !self.command.is_empty() {
+            text.push_str(&format!("\n{}\n  {}\n", paint.text(Style::Faint, "try"), self.command.join(" ")));
+        }
         text
+    }
+
+    /// Whether the sample is text with CR, and without LF.
+    fn has_lines_of_cr(&self) -> bool {
+        let text = self.sample.text();
+        text.is_some_and(|text| text.contains('\r') && !text.contains('\n'))
     }
 
     fn wire(&self) -> ProposalWire<'_> {
@@ -168,6 +199,7 @@ impl Answer<'_> {
             file: shown(&self.args.file),
             bytes: self.sample.file_len,
             looked_at: self.sample.bytes.len(),
+            looks_like: self.looks.map(Looks::words),
             code_pages: code_pages.collect(),
             framings: framings.collect(),
             copybook: self.layout.map(|layout| CopybookWire {
@@ -189,6 +221,8 @@ struct ProposalWire<'a> {
     file: String,
     bytes: Option<u64>,
     looked_at: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looks_like: Option<&'static str>,
     code_pages: Vec<CodePageWire<'a>>,
     framings: Vec<FramingWire<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,11 +273,17 @@ fn push_evidence(text: &mut String, evidence: &[String]) {
 /// Returns a convert command to try, as words quoted for a shell.
 fn command_line(
     args: &InspectArgs,
+    sample: &Sample,
     charset: Option<Charset>,
     framing: Option<&FramingSpec>,
     short: Option<ShortRecord>,
 ) -> Vec<String> {
     let mut words = vec!["quayline".to_owned(), "convert".to_owned(), quoted(&args.file)];
+    // The name or the content may be of another format.
+    let name = uncompressed_name(&args.file, sample.compression);
+    if source_format(&name, &sample.bytes[..sample.bytes.len().min(HEAD_BYTES)]) != FromFormat::Record {
+        words.extend(["--from".to_owned(), "record".to_owned()]);
+    }
     words.push("--copybook".to_owned());
     words.push(args.copybook.as_deref().map_or_else(|| "COPYBOOK.cpy".to_owned(), quoted));
     if let Some(record) = &args.reading.record {
@@ -270,6 +310,8 @@ fn command_line(
         .file_stem()
         .filter(|stem| *stem != "-")
         .map_or_else(|| "out.jsonl".into(), |stem| Path::new(stem).with_extension("jsonl"));
+    // The output is in the current folder, and the input may be there too.
+    let out = if args.file.file_name() == Some(out.as_os_str()) { out.with_extension("out.jsonl") } else { out };
     words.extend(["-o".to_owned(), quoted(&out)]);
     words
 }

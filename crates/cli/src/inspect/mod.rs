@@ -5,6 +5,7 @@ mod columns;
 mod data;
 mod edi;
 mod fit;
+mod looks;
 mod sample;
 
 use std::path::Path;

@@ -764,3 +764,57 @@ fn an_empty_file_and_noise_are_said_to_be_that() {
           quayline convert noise.bin --copybook COPYBOOK.cpy --encoding CODE-PAGE --framing FRAMING -o noise.jsonl
     "#]]);
 }
+
+/// The printed command did not run for record files with the name of another format, and for `j.jsonl` it wrote to the input itself.
+#[test]
+fn the_command_runs_for_any_name() {
+    let world = World::with([("accounts.cpy", ACCOUNTS.as_bytes())]);
+    for (name, out) in [
+        ("a.csv", "a.jsonl"),
+        ("a.json", "a.jsonl"),
+        ("a.jsonl", "a.out.jsonl"),
+        ("a.xml", "a.jsonl"),
+        ("a.dat", "a.jsonl"),
+    ] {
+        world.write(name, accounts());
+        let ran = world.run(&format!("inspect {name} --copybook accounts.cpy --json"));
+        let answer: serde_json::Value = serde_json::from_slice(&ran.code(0).stdout).expect("the answer is JSON");
+        let words: Vec<&str> =
+            answer["try"].as_array().expect("words").iter().map(|word| word.as_str().expect("a word")).collect();
+        world.run(&words[1..].join(" ")).code(0);
+        let text = String::from_utf8(world.read(out)).expect("UTF-8");
+        assert_eq!(text.lines().count(), 200, "{name}");
+        std::fs::remove_file(world.path(out)).expect("the output is there");
+    }
+}
+
+/// CSV, XML, JSON and PDF got a command for records.
+#[test]
+fn a_file_that_has_no_records_is_named() {
+    let world = World::with([]);
+    let utf16: Vec<u8> = "\u{feff}<a><b>1</b></a>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    world.write("utf16.dat", utf16);
+    world.write("c.dat", "id;name\n1;ADA\n2;GRACE\n");
+    world.write("x.dat", "<?xml version=\"1.0\"?>\n<a><b>1</b></a>\n");
+    world.write("j.dat", "{\"a\":1}\n{\"a\":2}\n");
+    world.write("p.dat", "%PDF-1.4\n1 0 obj\n");
+    let said = |name: &str| {
+        let shown = world.run(&format!("inspect {name}")).out();
+        let ends = [shown.lines().nth(2).unwrap_or_default(), shown.lines().last().unwrap_or_default()];
+        ends.join("\n")
+    };
+    expect![[""]].assert_eq(&["c.dat", "x.dat", "j.dat", "utf16.dat", "p.dat"].map(said).join("\n"));
+    // Who says that it has records gets a command for them.
+    let shown = world.run("inspect j.dat --as data").out();
+    assert!(shown.contains("quayline convert j.dat --from record --copybook"), "{shown}");
+}
+
+/// Lines that end in CR alone were fixed records of half the file.
+#[test]
+fn lines_that_end_in_cr_are_said_to_be_that() {
+    let world = World::with([]);
+    let lines: Vec<String> = (0..300).map(|i| format!("{i:06} CUSTOMER {} END\r", "NAME ".repeat(i % 7))).collect();
+    world.write("cr.txt", lines.concat());
+    let shown = world.run("inspect cr.txt").out();
+    assert!(shown.contains("its lines end in CR (0x0D) alone"), "{shown}");
+}
