@@ -152,9 +152,11 @@ impl Answer<'_> {
             text.push_str(&format!("  {}{score}{records}\n", proposal.spec));
             push_evidence(&mut text, &proposal.evidence);
         }
-        if self.framings.is_empty() && self.has_lines_of_cr() {
+        if self.has_lines_of_cr() {
+            let lead = if self.framings.is_empty() { "  none: " } else { "  " };
+            text.push_str(lead);
             text.push_str(
-                "  none: its lines end in CR (0x0D) alone, which no framing reads; `tr '\\r' '\\n'` changes that\n",
+                "its lines end in CR (0x0D) alone, which no framing reads; `tr '\\r' '\\n'` makes lines of them\n",
             );
         } else if self.framings.is_empty() {
             text.push_str("  none: no framing explains the bytes; ask the sender for RECFM and LRECL\n");
