@@ -235,7 +235,7 @@ fn a_copybook_that_does_not_fit_the_file() {
         error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
           at items.dat, record 2
 
-        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly), but the description has records of 16 bytes: check that it belongs to this file
+        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; blanks change to letters at offset 0 in 700 of 700 records; the file's 9800 bytes are 700 records exactly), but the description has records of 16 bytes: check that it belongs to this file
 
         note[CLI-004]: the output is not complete: items.jsonl.partial is still empty
 
@@ -251,7 +251,7 @@ fn a_copybook_that_does_not_fit_the_file() {
         error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
           at items.dat, record 2
 
-        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly), but the description has records of 16 bytes: check that it belongs to this file
+        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; blanks change to letters at offset 0 in 700 of 700 records; the file's 9800 bytes are 700 records exactly), but the description has records of 16 bytes: check that it belongs to this file
 
         note[CLI-004]: the output is not complete: items.jsonl.partial holds what was done
     "#]]);
