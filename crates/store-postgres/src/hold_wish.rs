@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use quayline_store::queue::MessageId;
 use quayline_store::shared::{Hold, Reads};
 use quayline_store::{FullKey, Space, StoreError, UnitId, Value};
 
@@ -15,8 +16,8 @@ pub(crate) enum HoldWish {
     Hold(Asked),
     /// Gives keys back.
     Release { unit: UnitId, keys: Vec<FullKey> },
-    /// Gives a claimed entry back, later if there is a time.
-    GiveBack { key: FullKey, beside: Option<(FullKey, Value)>, at: Option<Instant> },
+    /// Gives a claimed entry back, later if there is a time, with the id of the message.
+    GiveBack { key: FullKey, beside: Option<(FullKey, Value)>, at: Option<(Instant, MessageId)> },
     /// A unit waits; whether it must give up.
     Waits { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
     /// The unit no longer waits.

@@ -14,7 +14,8 @@ use futures_util::StreamExt as _;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
-use quayline_store::shared::{Arrival, ClaimedEntry, Filter, Hold, NO_UNIT, Reads, Shared, StampSource, Wanted};
+use quayline_store::queue::MessageId;
+use quayline_store::shared::{Arrival, ClaimedEntry, Filter, Hold, NO_UNIT, Pause, Reads, Shared, StampSource, Wanted};
 use quayline_store::{FullKey, KeyRange, Page, PageLimit, Space, StoreError, UnitId, Value};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_postgres::types::ToSql;
@@ -97,6 +98,8 @@ pub(crate) struct Holds {
     wishes: UnboundedSender<HoldWish>,
     listeners: Listeners,
     searched: Mutex<Searched>,
+    /// Times until which messages of this process stay claimed. Each goes after its release is sent, so that a later claim comes after the release.
+    paused: Mutex<HashMap<(Space, MessageId), Instant>>,
 }
 
 impl fmt::Debug for Holds {
@@ -114,8 +117,8 @@ impl Holds {
     ) -> Self {
         let (name, state) = (Arc::clone(name), Arc::clone(state));
         let opened = Instant::now();
-        let (listeners, searched) = (Listeners::default(), Mutex::default());
-        Holds { process, slot, opened_ms, opened, name, state, wishes, listeners, searched }
+        let (listeners, searched, paused) = (Listeners::default(), Mutex::default(), Mutex::default());
+        Holds { process, slot, opened_ms, opened, name, state, wishes, listeners, searched, paused }
     }
 
     fn ask<T>(&self, wish: impl FnOnce(Sender<Result<T, StoreError>>) -> HoldWish) -> Result<T, StoreError> {
@@ -144,6 +147,18 @@ impl Holds {
 
     pub(crate) fn stop(&self) {
         self.tell(HoldWish::Stop);
+    }
+
+    /// Ends pauses whose releases were sent.
+    fn pauses_end(&self, released: &[(Instant, FullKey, MessageId)]) {
+        let mut paused = self.paused.lock();
+        for (at, key, id) in released {
+            let place = (key.space(), *id);
+            // Several messages may have one id; the last pause counts.
+            if paused.get(&place).is_some_and(|last| last <= at) {
+                paused.remove(&place);
+            }
+        }
     }
 }
 
@@ -200,10 +215,19 @@ impl Shared for Holds {
         self.tell(HoldWish::Release { unit, keys });
     }
 
-    fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause_ms: u64) {
+    fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause: Option<Pause>) {
         self.searched.lock().forget(key.space());
-        let at = (pause_ms > 0).then(|| Instant::now() + Duration::from_millis(pause_ms));
+        let at = pause.map(|pause| (Instant::now() + Duration::from_millis(pause.ms), pause.id));
+        if let Some((at, id)) = at {
+            let mut paused = self.paused.lock();
+            let last = paused.entry((key.space(), id)).or_insert(at);
+            *last = at.max(*last);
+        }
         self.tell(HoldWish::GiveBack { key, beside, at });
+    }
+
+    fn paused_until(&self, space: Space, id: &MessageId) -> Option<Instant> {
+        self.paused.lock().get(&(space, *id)).map(|at| *at + TICK)
     }
 
     fn waits(&self, unit: UnitId, key: &FullKey) -> Result<bool, StoreError> {
@@ -369,7 +393,7 @@ impl Holder {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut reaped = Instant::now();
-        let mut paused: Vec<(Instant, FullKey)> = Vec::new();
+        let mut paused: Vec<(Instant, FullKey, MessageId)> = Vec::new();
         let is_reaping = Cell::new(false);
         let mut under_way: FuturesUnordered<LocalBoxFuture<'_, ()>> = FuturesUnordered::new();
         loop {
@@ -406,7 +430,7 @@ impl Holder {
                             steps.push(Step::Beside { keys: vec![key.bytes().to_vec()], values: vec![value] });
                         }
                         match at {
-                            Some(at) => paused.push((at, key)),
+                            Some((at, id)) => paused.push((at, key, id)),
                             None => add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys: vec![key] }),
                         }
                     }
@@ -417,9 +441,10 @@ impl Holder {
                 next = if steps.len() < TOGETHER && !is_last { wishes.try_recv().ok() } else { None };
             }
             let now = Instant::now();
-            let due: Vec<FullKey> = paused.extract_if(.., |(at, _)| *at <= now).map(|(_, key)| key).collect();
+            let due: Vec<_> = paused.extract_if(.., |(at, ..)| *at <= now).collect();
             if !due.is_empty() {
-                add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys: due });
+                let keys = due.iter().map(|(_, key, _)| key.clone()).collect();
+                add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys });
             }
             // Sent now and in this order, each before the one after; the answers come later.
             for step in steps {
@@ -429,6 +454,7 @@ impl Holder {
                     under_way.push(step);
                 }
             }
+            self.holds.pauses_end(&due);
             if is_last {
                 while under_way.next().await.is_some() {}
                 let _ = self.session.query(sql::LEAVE, &[&self.holds.process]).await;

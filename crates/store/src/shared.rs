@@ -18,6 +18,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 
 use crate::page::{KeyRange, Page, PageLimit};
+use crate::queue::MessageId;
 use crate::unit_id::UnitId;
 use crate::{FullKey, Space, StoreError, Value};
 
@@ -73,6 +74,15 @@ pub enum Reads {
     Value,
 }
 
+/// Pause of a message that is given back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pause {
+    /// Length in milliseconds.
+    pub ms: u64,
+    /// Message, for [`Shared::paused_until`].
+    pub id: MessageId,
+}
+
 /// Outcome of a request for a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Hold {
@@ -104,9 +114,13 @@ pub trait Shared: Send + Sync + fmt::Debug {
     /// Releases keys of a unit. Does not block; a later [`Self::hold`] or [`Self::claim`] of this process finds them free.
     fn release(&self, unit: UnitId, keys: Vec<FullKey>);
 
-    /// Releases a claimed entry, at once or after a delay. Before that, writes the value of the entry `beside`, which a crash of the database may
+    /// Releases a claimed entry, at once or after a pause. Before that, writes the value of the entry `beside`, which a crash of the database may
     /// undo.
-    fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause_ms: u64);
+    fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause: Option<Pause>);
+
+    /// Returns when the pause of a message that this process gave back ends at the latest. After `None`, a claim of this process finds the message, if
+    /// it still exists.
+    fn paused_until(&self, space: Space, id: &MessageId) -> Option<Instant>;
 
     /// Publishes that a unit waits for a key. Returns true if the unit is the member of a cycle of waiting units that must give up.
     ///

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use quayline_store::queue::{DEAD_LETTER, GetWait, Message, Persistence, Queue, QueueDefinition, Select, USER_ID};
 
+use crate::postgres::Postgres;
+use crate::processes::process;
 use crate::support::{World, ended, until};
 
 fn flow(order: &str, instances: usize) -> String {
@@ -32,10 +34,19 @@ fn check(order: &str, keys: usize, instances: usize, retry_ms: u64) {
 
 /// One of `fails_every` messages fails at first.
 fn check_with(order: &str, keys: usize, instances: usize, retry_ms: u64, fails_every: usize) {
-    let world = World::new();
+    check_in(&World::new(), 600, order, (keys, instances), retry_ms, fails_every);
+}
+
+fn check_in(
+    world: &World,
+    count: usize,
+    order: &str,
+    (keys, instances): (usize, usize),
+    retry_ms: u64,
+    fails_every: usize,
+) {
     let input = world.queue_with(QueueDefinition { retry_ms, ..QueueDefinition::local("IN") });
     let out = world.queue("OUT");
-    let count = 600;
     let fails = |number: usize| number % fails_every == 5 % fails_every;
     for number in 0..count {
         world.put(&input, &message(number % keys, number, fails(number)));
@@ -66,6 +77,27 @@ fn messages_of_one_key_stay_in_order_under_many_instances() {
     // The threads give many messages back and get messages of the same keys at the same time.
     for keys in [1, 2, 7] {
         check_with(by_key, keys, 63, 0, 2);
+    }
+}
+
+/// The engine over a database answered that a message in its retry pause was not due at all, and the flow took it for one that had left the queue: later
+/// messages of its key came first. Now the engine knows the pause of each message that this process gave back.
+#[test]
+fn messages_stay_in_order_during_a_retry_pause_in_a_database() {
+    let Some(postgres) = Postgres::start() else {
+        eprintln!(
+            "skipped: messages_stay_in_order_during_a_retry_pause_in_a_database: PostgreSQL's server is not installed"
+        );
+        return;
+    };
+    let by_key = "order = \"by_key\"\norder_key = \"envelope.property_key\"";
+    let orders = [(by_key, 3, 20), ("order = \"by_user\"", 3, 20), ("order = \"by_queue\"", 1, 20), (by_key, 3, 0)];
+    for (order, keys, retry_ms) in orders {
+        let world = process(&postgres);
+        check_in(&world, 60, order, (keys, 7), retry_ms, 13);
+        for queue in ["IN", "OUT"] {
+            world.store.delete_queue(queue).expect("a queue that nobody uses");
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::postgres::Postgres;
 use crate::support::{World, until};
 
 /// Opens the database as another process does.
-fn process(postgres: &Postgres) -> World {
+pub(crate) fn process(postgres: &Postgres) -> World {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let endpoint = Endpoint::parse(&postgres.address()).expect("an address");
     let engine = PostgresEngine::open(endpoint).expect("an engine");

@@ -1,11 +1,12 @@
 //! Queues: order, claims, backout, limits, names.
 
 use std::collections::BTreeSet;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use super::{Check, same, text};
 use crate::queue::{
-    DEAD_LETTER, DEPTH_EVENT, DEPTH_QUEUE, FAILURE_CODE, GetWait, Message, Persistence, Queue, QueueDefinition,
+    DEAD_LETTER, DEPTH_EVENT, DEPTH_QUEUE, FAILURE_CODE, GetWait, Message, Persistence, Polled, Queue, QueueDefinition,
     QueueKind, Select,
 };
 use crate::{STO_BACKED_OUT, STO_POISON, Store, StoreError};
@@ -16,6 +17,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "two_units_never_get_the_same_message", run: claims },
     Check { name: "a_rollback_gives_the_message_back_and_counts", run: rollback },
     Check { name: "a_message_that_fails_too_often_moves_with_its_reason", run: backout },
+    Check { name: "a_message_in_its_retry_pause_says_when_it_is_due", run: retry_pause },
     Check { name: "a_message_that_cannot_move_is_a_finding_and_stays", run: poison },
     Check { name: "messages_are_got_by_id_and_by_correlation_id", run: by_id },
     Check { name: "a_waiting_get_is_woken_by_a_put", run: waiting },
@@ -155,6 +157,25 @@ fn backout(store: &Store) -> Result<(), String> {
     same("no reason, no property", (again.reason.is_empty(), again.properties.is_empty()), (true, true))?;
     unit.commit().map_err(text)?;
     same("what stays", take_all(store, &dead)?, vec![9])
+}
+
+/// An engine answered that nothing was due, as if the message had left the queue. Ordered flows then continued with later messages of its key.
+fn retry_pause(store: &Store) -> Result<(), String> {
+    let definition = QueueDefinition { backout_threshold: 0, retry_ms: 60_000, ..QueueDefinition::local("Q") };
+    let queue = define(store, definition)?;
+    for persistence in [Persistence::Persistent, Persistence::NotPersistent] {
+        put(store, &queue, &Message { persistence, ..message(1) })?;
+        put(store, &queue, &Message { persistence, ..message(2) })?;
+        let mut unit = store.begin().map_err(text)?;
+        let first = queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+        unit.roll_back();
+        let mut unit = store.begin().map_err(text)?;
+        let polled = queue.poll_get(&mut unit, Select::Id(first.id), Waker::noop()).map_err(text)?;
+        same("due", matches!(polled, Polled::Nothing { due_ms: Some(_) }), true)?;
+        // The pause of one message does not stop the others.
+        same("the next message", take_all(store, &queue)?, vec![2])?;
+    }
+    Ok(())
 }
 
 /// Checks a message that reaches the backout threshold while the backout queue is missing.

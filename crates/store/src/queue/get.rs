@@ -17,6 +17,7 @@ use super::{GetWait, Polled, Queue, QueueState, State};
 use crate::engine::Change;
 use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::roll_back::{Cause, RollBack};
+use crate::shared::Pause;
 use crate::store::Inner;
 use crate::usage::Kind;
 use crate::{FullKey, StoreError, Unit, Value};
@@ -679,7 +680,9 @@ impl QueueState {
             let count = state.window.backouts.remove(&key).filter(|count| *count > 0);
             let beside =
                 count.map(|count| (FullKey::new(self.counts, &key), Value::from(count.to_le_bytes().as_slice())));
-            shared.give_back(FullKey::new(self.messages, &key), beside, pause_ms);
+            let id = Head::of(&held.value).map_or([0; 24], |head| head.id);
+            let pause = (pause_ms > 0).then_some(Pause { ms: pause_ms, id });
+            shared.give_back(FullKey::new(self.messages, &key), beside, pause);
         } else if pause_ms == 0 {
             state.window.add(key, held);
         } else {

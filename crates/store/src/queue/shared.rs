@@ -133,13 +133,22 @@ impl QueueState {
         select: Select,
     ) -> Result<Sought, StoreError> {
         let now_ms = store.clock.now_ms();
-        // Only non-persistent messages wait here for their retry.
+        // Only non-persistent messages wait in this memory for their retry.
         let due = self.promote(store, state)?;
         let in_memory = state.window.first(&select);
         let is_claimed =
             |key: &MessageKey| state.window.get(key).is_some_and(|held| held.persistence == Persistence::Persistent);
         if let Some(key) = in_memory.filter(is_claimed) {
             return Ok(self.expired_or_not(state, key, now_ms));
+        }
+        if let Select::Id(id) = select
+            && in_memory.is_none()
+            && let Some(until) = shared.paused_until(self.messages, &id)
+        {
+            // Its claim belongs to this process until then. No search can find it, and each would read the whole queue.
+            let left = until.saturating_duration_since(Instant::now()).as_millis();
+            let until_ms = store.clock.steady_ms().saturating_add(u64::try_from(left).unwrap_or(u64::MAX));
+            return Ok(Sought::Nothing(Some(due.map_or(until_ms, |due| due.min(until_ms)))));
         }
         let found = match select {
             Select::Group(_) => self.claim_of_group(shared, state, select, in_memory)?,
