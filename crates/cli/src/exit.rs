@@ -7,6 +7,7 @@ use std::path::Path;
 use quayline_convert::ConvertError;
 use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text};
 
+use crate::closed_output;
 use crate::console::Console;
 use crate::env_vars;
 
@@ -143,6 +144,13 @@ impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Stop::ClosedPipe;
+        }
+        if closed_output::is_reason_of(&error) {
+            let message = "standard output cannot be written: it was closed when the command started";
+            let finding = Finding::error(CLI_OUTPUT, Fault::Environment, message);
+            return Stop::Findings(
+                finding.hint("redirect standard output to a file, or to /dev/null to discard it").into(),
+            );
         }
         let finding = Finding::error(
             CLI_OUTPUT,

@@ -9,6 +9,7 @@ mod api;
 mod args;
 mod cache;
 mod capacity;
+mod closed_output;
 mod complete;
 mod console;
 mod convert;
@@ -67,6 +68,9 @@ fn main() -> ExitCode {
 /// Runs the command of this process and reports the reason if it stopped.
 fn run() -> Exit {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Err(error) = closed_output::refuse_writes() {
+        return Stop::from(error).report(&Console::plain());
+    }
     let cli = match Cli::of(&arguments) {
         Ok(cli) => cli,
         Err(answer) => return exit::answer_of_arguments(&answer, &arguments, expected::of(&answer, &arguments)),

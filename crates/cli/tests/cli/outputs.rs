@@ -43,6 +43,40 @@ fn a_pipe_stays_a_pipe_and_gets_the_same_bytes() {
     }
 }
 
+/// The runtime opens `/dev/null` for a descriptor that is closed at the start. So all writes succeeded, and `queue get` deleted its message. Now a
+/// function before the runtime notes the state, and all writes fail.
+#[test]
+fn writes_to_a_standard_output_that_was_closed_fail() {
+    let world = examples();
+    world.run("queue define IN").code(0);
+    world.run("queue put IN claims.x12").code(0);
+    world.shell("\"$Q\" queue get IN >&-").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-001]: standard output cannot be written: it was closed when the command started
+
+        hint: redirect standard output to a file, or to /dev/null to discard it
+    "#]]);
+    assert!(world.run("queue browse IN").code(0).out().contains("backouts 0"));
+    for command in ["--help", "completions bash", "inspect claims.x12", "validate claims.x12 --guide 837p.guide --json"]
+    {
+        let said = world.shell(&format!("\"$Q\" {command} >&-")).code(2).err();
+        assert!(
+            said.contains("CLI-001") && said.contains("it was closed when the command started"),
+            "{command}: {said}"
+        );
+    }
+    for format in ["jsonl", "json", "parquet"] {
+        let said = world.shell(&format!("\"$Q\" convert claims.x12 --to {format} >&-")).code(2).err();
+        assert!(said.contains("not connected"), "{format}: {said}");
+    }
+    // Programs such as Python's `subprocess` open it for reading and writing, as the runtime does.
+    for discarded in ["> /dev/null", "1<> /dev/null"] {
+        world.shell(&format!("\"$Q\" queue browse IN {discarded}")).code(0);
+    }
+    assert_eq!(world.run("queue get IN").code(0).out().as_bytes(), world.read("claims.x12"));
+}
+
 #[test]
 fn rejects_go_to_a_pipe() {
     let world = with_pipe();

@@ -576,3 +576,29 @@ fn a_watched_folder_takes_files_that_a_rule_can_take_and_no_links() {
     let done = ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 0);
     assert!(done.err().contains("3 documents"), "{}", done.err());
 }
+
+/// Content was lost if standard output was closed at the start: the write to it succeeded.
+#[test]
+fn content_waits_while_standard_output_is_closed() {
+    let party = |name: &str| {
+        format!("name = \"{name}\"\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"{name}\"\n")
+    };
+    let us = format!("own = true\n{}[settings]\nusage = \"both\"\n", party("US"));
+    let rule = "[settings]\nacknowledge = [\"997\"]\nsend-to = \"output\"\n[[rule]]\nname = \"orders\"\ndirection = \"receive\"\ndocument = \"850\"\ndeliver = \"output\"\n";
+    let acme = format!("{}{rule}", party("ACME"));
+    let order = "ISA*00*          *00*          *ZZ*ACME           *ZZ*US             *260401*1200*^*00501*000000001*0*P*:~\
+                 GS*PO*ACME*US*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*PO4711**20260401~PO1*1*10*EA*1.00**VP*A~\
+                 CTT*1~SE*5*0001~GE*1*1~IEA*1*000000001~";
+    let other = order.replace("000000001", "000000002").replace("PO4711", "PO4712");
+    let world = World::with([
+        ("partners/us.toml", us.as_bytes()),
+        ("partners/acme.toml", acme.as_bytes()),
+        ("one.x12", order.as_bytes()),
+        ("other.x12", other.as_bytes()),
+    ]);
+    let said = world.shell("\"$Q\" partner receive one.x12 >&-").code(2).err();
+    assert!(said.contains("standard output cannot be written") && said.contains("nothing is lost"), "{said}");
+    let got = world.run("partner receive other.x12").code(0).out();
+    let numbers = ["PO4711", "PO4712"].map(|number| got.matches(number).count());
+    assert!(numbers == [1, 1] && got.matches("ST*997*").count() == 2, "{got}");
+}
