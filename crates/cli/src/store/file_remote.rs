@@ -85,7 +85,7 @@ fn browse(server: Operator, args: &BrowseArgs, console: &Console) -> Result<Exit
     let order = if args.reverse { "&order=backward" } else { "" };
     let mut records = Pages::new(server, &args.name, &sought, order, args.count);
     // The first page shows whether a record has the key, before anything is printed.
-    if let Err(stop) = records.fill() {
+    if let Err(stop) = records.begin() {
         return not_found(stop, Relation::AtLeast, console);
     }
     print_all(args, &file, Box::new(records), console)
@@ -153,6 +153,15 @@ impl Pages {
             sought.browsed_index().map_or_else(String::new, |index| format!("&index={}", percent_encoded(index)));
         let (rest, first) = (format!("{index}{order}"), format!("{}{order}", sought.query()));
         Pages { server, path: path(name, "/records"), next: Some(first), rest, records: VecDeque::new(), left }
+    }
+
+    /// Requests the first page, also if no record is wanted: the server checks the key.
+    fn begin(&mut self) -> Result<(), Stop> {
+        if self.left > 0 {
+            return self.fill();
+        }
+        let Some(parameters) = self.next.take() else { return Ok(()) };
+        self.server.exchange("GET", &format!("{}?limit=1{parameters}", self.path), b"").map(drop)
     }
 
     /// Requests the next page if no record of the last one remains.
