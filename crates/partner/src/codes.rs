@@ -92,7 +92,7 @@ pub const STATE: Code = Code("PTN-303");
 /// A stored entry cannot be read.
 pub(crate) const DAMAGED: Code = Code("PTN-304");
 /// A page of a search begins at a place that the search does not have.
-pub(crate) const PLACE: Code = Code("PTN-306");
+pub const PLACE: Code = Code("PTN-306");
 /// The key of the store is missing, another one, or no key.
 pub(crate) const KEY: Code = Code("PTN-305");
 /// Another worker continued a source between two units of work.

@@ -78,7 +78,7 @@ mod write;
 
 pub use advice::AdviceOutcome;
 pub use book::{Book, Layer, LoadedGuides, LoadedMap, OutputFacts};
-pub use codes::{NEW_FOLDER, NO_BYTES, NO_ENTRY, ROSTER, SAME_FILE, STATE, VERSION};
+pub use codes::{NEW_FOLDER, NO_BYTES, NO_ENTRY, PLACE, ROSTER, SAME_FILE, STATE, VERSION};
 pub use desk::{Desk, DeskLimits};
 pub use details::{Details, FINDINGS_KEPT_MAX, HistoryLine, StoredFinding};
 pub use entry::{Entry, EntryId, Kind, Part, State, Way, context_of};

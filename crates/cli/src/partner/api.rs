@@ -9,8 +9,8 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::decode_path;
 use quayline_partner::{
     AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Expected, Filter, Kept, Kind, Ledger, NO_BYTES,
-    NO_ENTRY, ROSTER, Release, Roster, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, VERSION,
-    Way, is_partner, over_http, time_of,
+    NO_ENTRY, PLACE, ROSTER, Release, Roster, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story,
+    VERSION, Way, is_partner, over_http, time_of,
 };
 use quayline_server::{AdminAnswer, AdminDownload, AdminPart, AdminRequest};
 use quayline_workload::{Kind as Work, Workload};
@@ -286,12 +286,8 @@ impl PartnersPart {
             })
         });
         let (days, now_ms) = (days.transpose()?, now_ms());
-        let place = query.place()?.map(|place| {
-            let place = <[u8; 8]>::try_from(place).map(u64::from_be_bytes);
-            place.map_err(|_| {
-                wrong("`after` is not a place".to_owned(), "send the `next` of the answer before".to_owned())
-            })
-        });
+        let place =
+            query.place()?.map(|place| <[u8; 8]>::try_from(place).map(u64::from_be_bytes).map_err(|_| no_place()));
         let (mut removed, mut next) = (0, Some(EntryId(place.transpose()?.unwrap_or(0))));
         for _ in 0..PURGE_UNITS {
             let Some(from) = next else { break };
@@ -480,6 +476,12 @@ fn place(query: &Query) -> Result<Option<Kept>, Findings> {
     query.value("in").map(named).transpose()
 }
 
+/// Creates the finding for an `after` that is not the place of any page.
+fn no_place() -> Findings {
+    let finding = Finding::error(PLACE, Fault::Caller, "`after` is not the place where a page ends");
+    finding.hint("send `next` of the page before").into()
+}
+
 fn expected(request: &AdminRequest<'_>) -> Result<Expected, Findings> {
     Expected::of_conditions(request.if_match, request.if_none_match)
 }
@@ -587,9 +589,7 @@ impl Query {
 
     fn place(&self) -> Result<Option<Vec<u8>>, Findings> {
         let Some(text) = self.value("after") else { return Ok(None) };
-        quayline_core::from_hex(text).map(Some).ok_or_else(|| {
-            wrong("`after` is not the place where a page ends".to_owned(), "send `next` of the page before".to_owned())
-        })
+        quayline_core::from_hex(text).map(Some).ok_or_else(no_place)
     }
 
     fn again(&self) -> Result<Again, Findings> {

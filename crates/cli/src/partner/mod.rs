@@ -249,10 +249,15 @@ pub(crate) fn say_received(name: &str, report: &ReceiveReport, console: &Console
     let findings: Vec<Finding> = report.findings.iter().map(|(_, finding)| finding.clone()).collect();
     console.findings(&findings);
     if report.findings_more > 0 {
-        console.paragraph(&format!(
-            "{} more findings; `quayline transaction list --state rejected` lists their entries",
-            report.findings_more
-        ));
+        let list = match report.findings.last() {
+            // An entry can also have warnings, such as an interchange that was delivered.
+            Some((_, last)) if report.rejected == 0 => format!(
+                "`quayline interchange list` and `quayline transaction list` with `--finding {}`, or another code, list",
+                last.code
+            ),
+            _ => "`quayline transaction list --state rejected` lists".to_owned(),
+        };
+        console.paragraph(&format!("{} more findings; {list} their entries", report.findings_more));
     }
     let mut parts = vec![
         count_of(report.interchanges, "interchange"),

@@ -401,6 +401,9 @@ fn alter(store: &Store, name: &str, body: &[u8]) -> Routed {
     Ok((200, json!({ "status": "altered" })))
 }
 
+/// Remedy if a queue to delete has messages. The command has an option for the parameter.
+pub(super) const NOT_EMPTY: &str = "get or move them first, or add messages=delete";
+
 fn delete(store: &Store, name: &str, with_messages: Option<&str>) -> Routed {
     let definition = store.queue_definition(name)?;
     let refuse = |message: String, hint: &str| {
@@ -413,10 +416,7 @@ fn delete(store: &Store, name: &str, with_messages: Option<&str>) -> Routed {
     if definition.kind == QueueKind::Local {
         let depth = store.queue(name)?.facts()?.depth;
         if depth > 0 && with_messages.is_none() {
-            return refuse(
-                format!("queue {name} has {}", messages(depth)),
-                "get or move them first, or add messages=delete",
-            );
+            return refuse(format!("queue {name} has {}", messages(depth)), NOT_EMPTY);
         }
         if store.is_queue_open(name) {
             let hint = "stop the flow or the clients that use it, then repeat the request";

@@ -62,6 +62,9 @@ fn run_here(command: &QueueCommand, folder: &FolderArg, missing: Missing, consol
     closed.map(|_| exit)
 }
 
+/// Remedy if a queue to delete has messages.
+pub(super) const NOT_EMPTY: &str = "get or move them first, or add --with-messages";
+
 fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<Exit, Stop> {
     match command {
         QueueCommand::Define(args) => define_with(store, &args.name, defined(args)).map_err(stop)?,
@@ -72,7 +75,7 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
                 let depth = store.queue(&args.name).and_then(|queue| queue.facts()).map_err(stop)?.depth;
                 if depth > 0 {
                     let message = format!("queue {} has {}", args.name, messages(depth));
-                    return Err(argument(message).hint("get or move them first, or add --with-messages").into());
+                    return Err(argument(message).hint(NOT_EMPTY).into());
                 }
             }
             store.delete_queue(&args.name).map_err(stop)?;

@@ -7,9 +7,9 @@ use quayline_store::queue::QueueChange;
 use quayline_store::record_file::FileDefinition;
 use serde_json::Value;
 
-use super::api::{Attributes, ROOT};
+use super::api::{self, Attributes, ROOT};
 use super::files_api::DefinitionWire;
-use super::queue::{MessageLine, Partial, changed, defined, in_steps, line, say_retried};
+use super::queue::{MessageLine, NOT_EMPTY, Partial, changed, defined, in_steps, line, say_retried};
 use crate::args::{BrowseQueueArgs, QueueCommand};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop};
@@ -31,7 +31,7 @@ pub(super) fn perform(command: &QueueCommand, server: SocketAddr, console: &Cons
         }
         QueueCommand::Delete(args) => {
             let query = if args.with_messages { "?messages=delete" } else { "" };
-            server.ask("DELETE", &path(&args.name, query), "")?;
+            server.ask("DELETE", &path(&args.name, query), "").map_err(of_command)?;
         }
         QueueCommand::Depth(args) => depth(server, args.name.as_deref(), console)?,
         QueueCommand::Browse(args) => browse(server, args)?,
@@ -72,6 +72,16 @@ pub(crate) fn define_missing(server: SocketAddr, names: &[&str]) -> Result<Vec<S
         put(server, name, QueueChange::default())?;
     }
     Ok(missing.into_iter().map(str::to_owned).collect())
+}
+
+/// Replaces the remedy of a request by that of the command.
+fn of_command(mut stop: Stop) -> Stop {
+    if let Stop::Findings(findings) = &mut stop {
+        for finding in findings.0.iter_mut().filter(|finding| finding.hint.as_deref() == Some(api::NOT_EMPTY)) {
+            finding.hint = Some(NOT_EMPTY.to_owned());
+        }
+    }
+    stop
 }
 
 fn path(name: &str, rest: &str) -> String {

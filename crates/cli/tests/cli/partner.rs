@@ -602,3 +602,22 @@ fn content_waits_while_standard_output_is_closed() {
     let numbers = ["PO4711", "PO4712"].map(|number| got.matches(number).count());
     assert!(numbers == [1, 1] && got.matches("ST*997*").count() == 2, "{got}");
 }
+
+/// The remedy for findings that are not printed named rejected entries, of which there were none.
+#[test]
+fn warnings_that_are_not_printed_are_found_by_their_code() {
+    let world = examples();
+    let order = String::from_utf8(world.read("edi/850.x12")).expect("text");
+    let number = order.split('*').nth(13).expect("ISA13").to_owned();
+    // Every second number is missing.
+    let orders: Vec<u8> =
+        (0..120).flat_map(|at| order.replace(&number, &format!("{:09}", 2 * at + 1)).into_bytes()).collect();
+    world.write("orders.x12", orders);
+    let said = ran(&world, &format!("partner receive {P} orders.x12"), 0).err();
+    assert!(
+        said.contains("more findings; `quayline interchange list` and") && said.contains("`--finding PTN-104`"),
+        "{said}"
+    );
+    let found = ran(&world, &format!("interchange list {P} --finding PTN-104 -n 1000"), 0);
+    assert_eq!(found.out().lines().count(), 119);
+}

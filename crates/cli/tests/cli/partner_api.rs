@@ -492,8 +492,11 @@ fn files_that_wait_are_listed_over_http() {
         let entry = server.get(&format!("/partner/entries/{}", file["entry"]));
         assert!(entry["outputs"][0] == path && number(&file["bytes"]) > 0, "{file} {entry}");
     }
-    let wrong = server.json("GET", "/partner/outbox?after=00", b"", 400);
-    assert_eq!(wrong["findings"][0]["code"], "PTN-306", "{wrong}");
+    // A value that is not hexadecimal had another code.
+    for path in ["outbox?after=00", "outbox?after=zzz", "entries?after=zzz", "overdue?after=zzz"] {
+        let wrong = server.json("GET", &format!("/partner/{path}"), b"", 400);
+        assert_eq!(wrong["findings"][0]["code"], "PTN-306", "{path}: {wrong}");
+    }
     server.json("GET", "/partner/outbox?state=sent", b"", 400);
     let refused = world.run("partner outbox --project partners");
     refused.code(2);
@@ -681,7 +684,7 @@ fn entries_are_purged_over_http_while_documents_arrive() {
     for (query, message) in [
         ("?older_than=old", "`older_than` is not a number of days"),
         ("?older=3", "unknown parameter `older`"),
-        ("?after=12", "`after` is not a place"),
+        ("?after=12", "`after` is not the place where a page ends"),
     ] {
         let wrong = server.json("POST", &format!("/partner/entries/purge{query}"), b"", 400);
         assert_eq!(wrong["findings"][0]["message"], message, "{wrong}");

@@ -80,6 +80,8 @@ fn commands_on_queues_work_while_a_server_has_the_store() {
     assert_eq!(run("queue purge ORDERS").code(0).err(), "3 messages dropped\n");
     let full = run("queue delete DEAD.LETTER").code(2).err();
     assert!(full.contains("queue DEAD.LETTER has 1 message"), "{full}");
+    // The remedy named the parameter of the request, which the command does not have.
+    assert!(full.contains("hint: get or move them first, or add --with-messages\n"), "{full}");
     run("queue delete DEAD.LETTER --with-messages").code(0);
     run("queue delete IN").code(0);
     let missing = run("queue depth DEAD.LETTER").code(2).err();
