@@ -18,7 +18,6 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 
 use crate::page::{KeyRange, Page, PageLimit};
-use crate::queue::MessageId;
 use crate::unit_id::UnitId;
 use crate::{FullKey, Space, StoreError, Value};
 
@@ -80,7 +79,7 @@ pub struct Pause {
     /// Length in milliseconds.
     pub ms: u64,
     /// Message, for [`Shared::paused_until`].
-    pub id: MessageId,
+    pub id: [u8; 24],
 }
 
 /// Outcome of a request for a key.
@@ -120,7 +119,7 @@ pub trait Shared: Send + Sync + fmt::Debug {
 
     /// Returns when the pause of a message that this process gave back ends at the latest. After `None`, a claim of this process finds the message, if
     /// it still exists.
-    fn paused_until(&self, space: Space, id: &MessageId) -> Option<Instant>;
+    fn paused_until(&self, space: Space, id: &[u8; 24]) -> Option<Instant>;
 
     /// Publishes that a unit waits for a key. Returns true if the unit is the member of a cycle of waiting units that must give up.
     ///
