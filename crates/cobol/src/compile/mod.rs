@@ -128,14 +128,8 @@ fn compile(layout: &Layout, interface: &Interface, policies: &Policies, charset:
     };
     plan.tails = tails::tails(&plan, &chosen_views);
     plan.extent_ops = crate::extent::operations(&plan);
-    let initials = template::Initials::new(&plan, &selection, &item_of, &redefinitions, &chosen_views);
-    let record = initials.bytes(FieldIndex::RECORD, &mut findings);
-    let views = template::views(&initials, &record);
-    plan.template = record;
-    for (view, initial) in plan.unions.iter_mut().flat_map(|union| &mut union.views).zip(views.into_iter().flatten()) {
-        view.initial = initial;
-    }
-    template::ascii_twin(&mut plan);
+    let context = (&selection, &item_of, &redefinitions, &chosen_views);
+    template::fill_in(&mut plan, context, &mut findings);
     plan.names = template::names(&plan);
     plan.dates = dates::of(&plan, &selection);
     TextTables::find(&mut plan);

@@ -20,10 +20,10 @@ fn encode_default(plan: &Plan, item: &Item, default: &str, bytes: &mut [u8]) -> 
 }
 
 /// What the initial bytes of a record depend on.
-pub(super) struct Initials<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) selection: &'a Selection,
-    pub(super) items: &'a HashMap<FieldIndex, ItemIndex>,
+struct Initials<'a> {
+    plan: &'a Plan,
+    selection: &'a Selection,
+    items: &'a HashMap<FieldIndex, ItemIndex>,
     /// Redefinitions whose initial values no storage has.
     unused: HashSet<FieldIndex>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Initials<'a> {
 impl<'a> Initials<'a> {
     /// Determines the view of each storage that records without one of its views have: the one that the interface names for every
     /// record; the original, if it has a VALUE clause that counts; the first that documents show.
-    pub(super) fn new(
+    fn new(
         plan: &'a Plan,
         selection: &'a Selection,
         items: &'a HashMap<FieldIndex, ItemIndex>,
@@ -70,7 +70,7 @@ impl<'a> Initials<'a> {
 
     /// Returns the bytes of `root`, in all its occurrences, with every item at its initial value: default of the interface, VALUE
     /// clause, or spaces and zeros, as the policy says.
-    pub(super) fn bytes(&self, root: FieldIndex, findings: &mut Vec<Finding>) -> Vec<u8> {
+    fn bytes(&self, root: FieldIndex, findings: &mut Vec<Finding>) -> Vec<u8> {
         let plan = self.plan;
         let layout = &plan.layout;
         let fill = if plan.policies.absent == Absent::LowValues { 0 } else { plan.text.space };
@@ -167,23 +167,39 @@ impl<'a> Initials<'a> {
     }
 }
 
-/// Gives each view of each union the bytes that its absent members get, if the template has others there.
-pub(super) fn views(initials: &Initials<'_>, template: &[u8]) -> Vec<Vec<Option<Box<[u8]>>>> {
-    let layout = &initials.plan.layout;
+/// Gives the plan its template, and each view the bytes that its absent members get, if the template has others there. The context is that of
+/// [`Initials::new`].
+pub(super) fn fill_in(
+    plan: &mut Plan,
+    (selection, items, redefinitions, chosen): (
+        &Selection,
+        &HashMap<FieldIndex, ItemIndex>,
+        &HashMap<FieldIndex, Vec<FieldIndex>>,
+        &HashSet<FieldIndex>,
+    ),
+    findings: &mut Vec<Finding>,
+) {
+    let initials = Initials::new(plan, selection, items, redefinitions, chosen);
+    let template = initials.bytes(FieldIndex::RECORD, findings);
     let of = |view: &View| {
         // The template's findings are those of each view.
         let bytes = initials.bytes(view.field, &mut Vec::new());
-        let start = layout.field(view.field).offset;
+        let start = initials.plan.layout.field(view.field).offset;
         (template[start..start + bytes.len()] != bytes).then(|| bytes.into_boxed_slice())
     };
     // A RENAMES item has one view and is never written.
     let of_union =
         |union: &Union| if union.views.len() > 1 { union.views.iter().map(of).collect() } else { vec![None] };
-    initials.plan.unions.iter().map(of_union).collect()
+    let views: Vec<Vec<Option<Box<[u8]>>>> = initials.plan.unions.iter().map(of_union).collect();
+    plan.template = template;
+    for (view, initial) in plan.unions.iter_mut().flat_map(|union| &mut union.views).zip(views.into_iter().flatten()) {
+        view.initial = initial;
+    }
+    ascii_twin(plan);
 }
 
 /// Splits the template into text and the rest, if all of its text is printable ASCII and no bytes are text in one view only.
-pub(super) fn ascii_twin(plan: &mut Plan) {
+fn ascii_twin(plan: &mut Plan) {
     let fits = |i: usize, plan: &Plan| plan.text.to_ascii[usize::from(plan.template[i])] != 0xff;
     let mut is_text = vec![0u8; plan.template.len()];
     let mut whole = plan.text.bulk.is_some() && plan.layout.fields.iter().all(|field| field.redefines.is_none());

@@ -353,7 +353,7 @@ fn records(
         (Case::Upper, "Greek") => text.to_uppercase().chars().map(without_accent).collect(),
         (Case::Upper, _) => text.to_uppercase(),
     };
-    let chosen = language.texts.iter().enumerate().filter(|(i, _)| chosen(*i)).map(|(_, text)| upper(&text));
+    let chosen = language.texts.iter().enumerate().filter(|(i, _)| chosen(*i)).map(|(_, text)| upper(text));
     let texts: Vec<Vec<u8>> = chosen.filter_map(|text| encoded(&text)).collect();
     let mut state = 88_172_645_463_325_252u64;
     let mut next = |below: usize| {
