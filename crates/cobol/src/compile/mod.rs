@@ -128,8 +128,7 @@ fn compile(layout: &Layout, interface: &Interface, policies: &Policies, charset:
     };
     plan.tails = tails::tails(&plan, &chosen_views);
     plan.extent_ops = crate::extent::operations(&plan);
-    let context = (&selection, &item_of, &redefinitions, &chosen_views);
-    template::fill_in(&mut plan, context, &mut findings);
+    template::fill_in(&mut plan, &selection, &item_of, &redefinitions, &chosen_views, &mut findings);
     plan.names = template::names(&plan);
     plan.dates = dates::of(&plan, &selection);
     TextTables::find(&mut plan);

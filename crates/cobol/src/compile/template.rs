@@ -167,16 +167,13 @@ impl<'a> Initials<'a> {
     }
 }
 
-/// Gives the plan its template, and each view the bytes that its absent members get, if the template has others there. The context is that of
-/// [`Initials::new`].
+/// Gives the plan its template, and each view the bytes that its absent members get, if the template has others there.
 pub(super) fn fill_in(
     plan: &mut Plan,
-    (selection, items, redefinitions, chosen): (
-        &Selection,
-        &HashMap<FieldIndex, ItemIndex>,
-        &HashMap<FieldIndex, Vec<FieldIndex>>,
-        &HashSet<FieldIndex>,
-    ),
+    selection: &Selection,
+    items: &HashMap<FieldIndex, ItemIndex>,
+    redefinitions: &HashMap<FieldIndex, Vec<FieldIndex>>,
+    chosen: &HashSet<FieldIndex>,
     findings: &mut Vec<Finding>,
 ) {
     let initials = Initials::new(plan, selection, items, redefinitions, chosen);
