@@ -451,6 +451,7 @@ fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, S
             salvage(&file, Output::new(&args.framing, file.definition(), to)?, store, console)
         });
     }
+    file.check_structure(store).map_err(stop)?;
     let mut records = Browsing { unit, browse: file.browse(), direction: Direction::Forward, left: u64::MAX };
     unload_all(args, file.definition(), &mut records, console)
 }

@@ -320,14 +320,25 @@ impl RecordFile {
                 (_, error) => error,
             })),
         })?;
-        match store.engine().structure() {
-            Err(StoreError::Damaged { file, byte, what }) => {
-                let what = format!("records of {} may be missing: {what}", self.name());
-                visit(Err(StoreError::Damaged { file, byte, what }))?;
-            }
+        match self.check_structure(store) {
+            Err(error @ StoreError::Damaged { .. }) => visit(Err(error))?,
             checked => checked?,
         }
         Ok(count)
+    }
+
+    /// Checks that no damage hides records from a browse: the number of entries of a page has no checksum of its own.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`]; errors of the medium.
+    pub fn check_structure(&self, store: &Store) -> Result<(), StoreError> {
+        store.engine().structure().map_err(|error| match error {
+            StoreError::Damaged { file, byte, what } => {
+                let what = format!("records of {} may be missing: {what}", self.name());
+                StoreError::Damaged { file, byte, what }
+            }
+            error => error,
+        })
     }
 
     /// Describes a record by its key, address or number, for messages.

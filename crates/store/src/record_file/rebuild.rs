@@ -104,8 +104,9 @@ impl Store {
         Ok(copy.count)
     }
 
-    /// Copies the records of a file into new spaces.
+    /// Copies the records of a file into new spaces, unless damage may hide some: the copy may replace the file.
     fn copy_of(&self, from: &RecordFile, definition: FileDefinition) -> Result<Copy, StoreError> {
+        from.check_structure(self)?;
         let (mut unit, mut holder) = (self.begin()?, self.begin()?);
         let stored = super::new_spaces(&mut unit, definition)?;
         let to = self.record_file(stored.clone());
