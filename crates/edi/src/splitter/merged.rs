@@ -144,6 +144,8 @@ impl Pass<'_> {
         let least = if delimiters.standard == Standard::X12 { 2 } else { 3 };
         match rest.get(tag) {
             _ if blanks == BLANKS_MAX || tag > 3 || !rest.first().is_none_or(u8::is_ascii_uppercase) => Next::Other,
+            // A header begins another interchange: the terminator was one of UNA.
+            Some(_) if is_header(rest) => Next::Other,
             None if self.end == EndOfInput::No => Next::Unknown,
             Some(byte) if tag >= least && (*byte == delimiters.element || *byte == delimiters.terminator) => {
                 Next::Segment

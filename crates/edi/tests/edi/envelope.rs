@@ -827,6 +827,11 @@ fn a_terminator_in_a_text_does_not_hide_the_next_interchange() {
             assert_eq!(trace(text.as_bytes(), (1..text.len()).step_by(3)), found, "{text}");
         }
     }
+    // The terminator is one of the UNA that begins the interchange after it.
+    let cut = &edifact[..edifact.find("AAI").expect("FTX") + 5];
+    let text = format!("{cut}{}UNA:+.? '{}", x12.replace("O'NEIL", "ONEIL"), edifact.replace("+7'", "+8'"));
+    let found = trace(text.as_bytes(), []);
+    assert!(found.contains("ISA 000000002 {") && found.contains("UNB 8 {"), "{text}\n{found}");
 }
 
 /// A text that quotes an interchange with other delimiters is a text: what it quotes is no order, and the outer interchange goes on after it.
