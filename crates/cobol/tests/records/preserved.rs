@@ -319,3 +319,16 @@ proptest! {
         }
     }
 }
+
+/// A value may equal bytes of which another view has written some and the rest is initial; these bytes belong to it, too.
+#[test]
+fn a_value_keeps_the_initial_bytes_that_it_agrees_with() {
+    let layout = layout_with("01 R USAGE COMP-6.\n 05 A PIC 9(2).\n 05 B REDEFINES A PIC 9(9).", &Dialect::GNUCOBOL);
+    let policies = Policies { preserve: Preserve::Yes, ..Policies::default() };
+    let plan = plan_in(&layout, "ascii", &Interface::default(), &policies);
+    for record in ["7720202020", "7721202020", "0720202020", "0712345678"] {
+        let record = hex(record);
+        let text = decode(&plan, &record).expect("decoded");
+        assert_eq!(encode(&plan, &text).map(|back| to_hex(&back)), Ok(to_hex(&record)), "{text}");
+    }
+}
