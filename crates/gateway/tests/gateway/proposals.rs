@@ -91,16 +91,24 @@ fn one_name_in_several_places_is_no_hindrance() {
     let nested = "       01 A.\n          05 REQ-HEAD.\n             10 NAME PIC X.\n          05 RESP-HEAD.\n             10 NAME PIC X.\n          05 NAME PIC X.\n";
     assert!(propose(nested, None).file.contains("exclude = [\"RESP-HEAD\", \"NAME\"]"));
     // Nothing tells these two apart, so no rule names them.
-    let twins = "       01 A.\n          05 NAME PIC X.\n          05 NAME PIC X(2).\n          05 REQ PIC X.\n";
+    let twins = "       01 A.\n          05 NAME PIC X.\n          05 NAME PIC X(2).\n          05 REQ.\n             10 ID PIC X.\n";
     table(
         &propose(twins, None),
         expect![[r#"
-        field  include  rename  default  type      length  start
-        NAME   yes      name             PIC X     1       1
-        NAME   yes      name_2           PIC X(2)  2       2
-        REQ    request  req              PIC X     1       4
-    "#]],
+            field  include  rename  default  type      length  start
+            NAME   yes      name             PIC X     1       1
+            NAME   yes      name_2           PIC X(2)  2       2
+            REQ    request  req              STRUCT    1       4
+              ID   request  id               PIC X     1       4
+        "#]],
     );
+}
+
+/// Regression: a field of a record was taken for the request because of its first word, and hid all others.
+#[test]
+fn only_groups_are_divided_by_their_names() {
+    let stock = "       01 STOCK.\n          05 ARTICLE PIC X(8).\n          05 IN-STOCK PIC 9(5).\n          05 REQ-DATE PIC 9(8).\n";
+    assert!(!propose(stock, None).file.contains("exclude"), "{}", propose(stock, None).file);
 }
 
 #[test]
