@@ -110,25 +110,26 @@ struct Hidden {
 }
 
 impl Hidden {
-    /// Groups named for a request are those of the request. So are such fields, if each is a parameter of its own: in a record, `IN-STOCK` says
-    /// nothing about a direction.
+    /// A group named for a request, or such a field that is a parameter of its own, divides the record. The names of other fields count only then: a
+    /// field `IN-STOCK` alone says nothing about a direction.
     fn of(layout: &Layout, parameters: &[String]) -> Hidden {
         let tops = layout.children(FieldIndex::RECORD).filter(|top| {
             let field = layout.field(*top);
             !field.filler && field.redefines.is_none()
         });
+        let mut divides = false;
         let tops: Vec<(bool, Option<String>)> = tops
             .map(|top| {
                 let field = layout.field(top);
-                let is_named = field.name.split('-').any(|word| ["REQ", "REQUEST", "INPUT", "IN"].contains(&word));
-                let asks = is_named && (field.kind == FieldKind::Group || !parameters.is_empty());
+                let asks = field.name.split('-').any(|word| ["REQ", "REQUEST", "INPUT", "IN"].contains(&word));
+                divides |= asks && (field.kind == FieldKind::Group || !parameters.is_empty());
                 // The shortest unambiguous name; `None` if two fields of the record have one name.
                 (asks, [field.name.clone(), layout.path(top)].into_iter().find(|name| layout.named(name) == [top]))
             })
             .collect();
         let names =
             |which: bool| tops.iter().filter(move |(asks, _)| *asks == which).filter_map(|(_, name)| name.clone());
-        if tops.iter().any(|(asks, _)| *asks) {
+        if divides {
             Hidden { in_request: names(false).collect(), in_response: names(true).collect() }
         } else {
             Hidden { in_request: Vec::new(), in_response: Vec::new() }
