@@ -150,7 +150,7 @@ fn short(number: f64) -> String {
     if is_plain { number.to_string() } else { format!("{number:e}") }
 }
 
-/// Formats a range. The largest number and the smallest above zero are no bounds of their own.
+/// Formats a range. The largest number and the smallest above zero mean that the side is open.
 fn range(least: f64, most: f64) -> String {
     let above = least == f64::MIN_POSITIVE;
     match (above, most == f64::MAX) {
@@ -186,7 +186,7 @@ pub(crate) fn positive(what: &'static str, found: f64) -> Result<f64, ModelError
 mod tests {
     use super::*;
 
-    /// Regression: bounds that nobody set were printed with 309 digits.
+    /// Regression: messages printed bounds that no caller set, with 309 digits.
     #[test]
     fn no_message_has_hundreds_of_digits() {
         let text = |found: Result<f64, ModelError>| found.unwrap_err().to_string();

@@ -1,8 +1,8 @@
 //! Standard output that is already closed when the command starts, as with `>&-` in a shell.
 //!
 //! The runtime of Rust opens `/dev/null` for a descriptor from 0 to 2 that is closed, so every write succeeds and the data is lost: `queue get` deleted a
-//! message that nobody received. Therefore a function that runs before the runtime notes the state of the descriptor. If it was closed, the command
-//! replaces `/dev/null` by a socket without a peer, to which every write fails, whoever makes it.
+//! message that no reader received. Therefore a function that runs before the runtime notes the state of the descriptor. If it was closed, the command
+//! replaces `/dev/null` with a socket without a peer. Every write to it fails, also through copies of the descriptor.
 //!
 //! The error is not EBADF, because [`std::io::Stdout`] ignores that, and not EPIPE, because a reader that closes a pipe has received what it wanted.
 //!

@@ -43,7 +43,7 @@ pub fn detect(sample: &[u8], file_len: Option<u64>, record_length: Option<usize>
     found
 }
 
-/// Least number of records for which a record that is cut off, or zeros, at the end of the file is no sign of another framing.
+/// Minimum number of records after which a cut record or zeros at the end of the file do not lower the score.
 const CHAIN_BEFORE_CUT: u64 = 20;
 /// A length below this needs columns or much repetition: text repeats at some of so short distances.
 const TINY: usize = 16;

@@ -110,8 +110,8 @@ struct Hidden {
 }
 
 impl Hidden {
-    /// A group named for a request, or such a field that is a parameter of its own, divides the record. The names of other fields count only then: a
-    /// field `IN-STOCK` alone says nothing about a direction.
+    /// A group named for a request, or such a field that is a parameter of its own, divides the record. Only then, the names of other fields
+    /// count: a field `IN-STOCK` alone does not show a direction.
     fn of(layout: &Layout, parameters: &[String]) -> Hidden {
         let tops = layout.children(FieldIndex::RECORD).filter(|top| {
             let field = layout.field(*top);

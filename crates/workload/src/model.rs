@@ -137,7 +137,7 @@ pub struct Headroom {
     asked: u32,
     growth: Option<Exhaustion>,
     from: Option<CalendarDate>,
-    /// A utilization that nobody named but that counts beside the named objectives.
+    /// Default utilization that applies in addition to the named objectives.
     default_utilization: Option<Share>,
 }
 
@@ -159,7 +159,7 @@ impl Headroom {
         Ok(Headroom { most, asked, growth, from, default_utilization: None })
     }
 
-    /// Names a utilization that counts by default, so that the text says why a verdict without it has another number.
+    /// Adds the default utilization to the text. A verdict without this limit has another number of users.
     #[must_use]
     pub fn with_default(self, utilization_max: Option<Share>) -> Headroom {
         Headroom { default_utilization: utilization_max, ..self }

@@ -69,9 +69,9 @@ fn name_a_general_page(candidates: &mut Vec<(f64, Candidate)>, groups: &[Reading
     }
 }
 
-/// Pages that sites use whatever their language: those of the USA, of open systems and for international use, and their euro forms.
+/// Pages that sites of every language use: those of the USA, of open systems and for international use, and their euro forms.
 const GENERAL: [u16; 5] = [37, 1047, 500, 1140, 1148];
-/// Proposals that people look at.
+/// Number of proposals that `inspect` shows first.
 const LOOKED_AT: usize = 3;
 /// Mean likelihood from which a page reads the text plausibly: that of a seldom sign, or of an accented letter at an unusual place.
 const PLAUSIBLE_MEAN: f64 = -3.5;
@@ -237,12 +237,12 @@ const FEW_OF_ALL: usize = 50;
 /// Controls, of a thousand bytes, up to which a sample is text as a whole.
 const CONTROLS_OF_THOUSAND: usize = 1;
 
-/// What the bytes on which pages differ say.
+/// Evidence of the bytes on which pages differ.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Evidence {
-    /// There is none in text.
+    /// The text has no such bytes.
     None,
-    /// They are too few to prefer a page.
+    /// The bytes are too few to prefer a page.
     Few,
     Some,
 }

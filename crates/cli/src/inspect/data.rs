@@ -50,7 +50,7 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
     let framing = best.map(|fit| fit.framing).or(framings.first().map(|proposal| proposal.spec));
     let short = best.and_then(|fit| fit.short);
-    // Who names what records have says that the file has records.
+    // Options of records mean that the file has records.
     let says_records =
         args.is.is_some() || args.copybook.is_some() || args.encoding.is_some() || args.framing.is_some();
     let looks = if says_records { None } else { Looks::of(sample) };

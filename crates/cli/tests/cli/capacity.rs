@@ -419,7 +419,7 @@ fn scaling_is_not_predicted_far_beyond_its_runs() {
     assert_eq!(row["validity"], "within the measured range");
     assert!(json["peak_validity"].as_str().is_some_and(|text| text.starts_with("within")), "{json}");
     let text = world.run("predict scaling runs.toml --workers 150").code(0).out();
-    // The validity of the answer was that of the fit, whatever its rows were.
+    // The answer had the validity of the fit, also with extrapolated rows.
     assert!(text.contains("\nValidity: extrapolated to "), "{text}");
     assert!(
         text.contains("Peak: ") && text.contains("extrapolated to 1.50 times the largest measured value"),

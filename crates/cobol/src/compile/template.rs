@@ -24,7 +24,7 @@ struct Initials<'a> {
     plan: &'a Plan,
     selection: &'a Selection,
     items: &'a HashMap<FieldIndex, ItemIndex>,
-    /// Redefinitions whose initial values no storage has.
+    /// Redefinitions whose initial values are not in the template.
     unused: HashSet<FieldIndex>,
 }
 

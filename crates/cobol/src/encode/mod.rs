@@ -460,7 +460,7 @@ impl State {
             let same = read(plan, item, &source, 0, &mut scratch)
                 .is_ok_and(|said| encode_item(plan, item, said, &mut canonical).is_ok() && canonical == bytes);
             if same {
-                // The value needs the bytes that no view has written, too.
+                // The bytes that no view has written belong to the value, too.
                 self.written[range].fill(true);
             }
             return if same { Ok(()) } else { Err(FaultKind::ViewConflict) };
@@ -511,7 +511,7 @@ impl State {
         let Some(group) = self.groups.pop() else { return };
         for child in plan.shape.children(node) {
             let target = &plan.targets[child.index()];
-            // A view may be absent, but no member of one that is there.
+            // A view may be absent. A view of the document has all its members.
             let optional = target.view.is_some() && target.view != plan.targets[node.index()].view
                 || match target.kind {
                     TargetKind::Ignored | TargetKind::Preserve => true,

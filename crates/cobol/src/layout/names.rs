@@ -1,4 +1,4 @@
-//! Fields by name. Proposals and checks look up each of the fields, so that a search through all of them took quadratic time.
+//! Fields by name. Proposals and checks look up each field. A search through all fields for each one would take quadratic time.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -39,7 +39,7 @@ fn absent_members_of_a_redefinition_have_their_initial_values() {
         let both = encode(&plan, r#"{"K":"x","B":{"N":7},"A":"07"}"#).expect("written");
         assert_eq!(both, ebcdic("x07     "));
     }
-    // What neither of two views gives is as in the first of the copybook.
+    // Bytes that neither view gives have the initial values of the first view in the copybook.
     let lines = "01 R.\n 05 U.\n  10 A PIC X.\n  10 B PIC 9.\n  10 C PIC 9.\n 05 V REDEFINES U.\n  10 D PIC X.\n  10 E PIC X.\n  10 F PIC X.";
     let two = plan(lines, &Interface::default(), &Policies::default());
     assert_eq!(encode(&two, r#"{"V":{"F":"5"},"U":{"A":"x"}}"#), Ok(ebcdic("x05")));
@@ -117,7 +117,7 @@ fn defaults_of_a_redefinition_are_among_its_initial_values() {
     assert_eq!(decode(&plan, &other).as_deref(), Ok(r#"{"K":"C","C":{"D":1,"E":""}}"#));
 }
 
-/// Regression: a selector inside a redefinition chose no initial values, so that the record had those of another view.
+/// Regression: a selector inside a redefinition did not choose initial values, and the record had those of another view.
 #[test]
 fn selectors_inside_of_redefinitions_choose_initial_values() {
     let lines = |value: &str| {
@@ -157,7 +157,7 @@ fn selectors_inside_of_redefinitions_choose_initial_values() {
     assert_eq!(record, Ok(ebcdic("227771IN1")));
 }
 
-/// Regression: an absent view was no absent member, and its storage got values that nobody gave.
+/// Regression: an absent view did not count as an absent member, and Quayline wrote initial values.
 #[test]
 fn an_absent_view_is_an_error_if_absent_members_are() {
     let chosen = with(&Interface { choices: vec![choice()], ..Interface::default() }, Absent::Error);

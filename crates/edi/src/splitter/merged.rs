@@ -9,8 +9,8 @@
 //! * segments with a line break;
 //! * segments of at least [`LONG`] bytes, and those that have no terminator: the second interchange may have other delimiters.
 //!
-//! A header with another element separator may also be a quotation in a text. It is one if a segment of the outer interchange follows, as its
-//! trailers do; after an interchange that was cut off, the terminator is a character of the second interchange, and what follows it is none.
+//! A header with another element separator may also be a quotation in a text. Quayline takes it for one if a segment of the outer interchange
+//! follows. If the outer interchange was cut off, its terminator is a character of the second one, and no segment of the first follows.
 //!
 //! Binary data and text with code extension are not searched.
 
@@ -120,7 +120,7 @@ impl Pass<'_> {
     #[cold]
     fn search_header(&self) -> Option<Inside> {
         let text = &self.input[self.found.begin..self.at];
-        // A header has no texts.
+        // Only data segments contain texts.
         let is_body = self.splitter.mode == Mode::Inside && self.splitter.index.segment(self.found.number).is_some();
         let element = self.splitter.delimiters.element;
         for header in headers(text) {
@@ -134,7 +134,7 @@ impl Pass<'_> {
         None
     }
 
-    /// Returns whether the interchange goes on after the segment that was found last: with a tag and a separator after it.
+    /// Returns whether the interchange continues after the segment that was found last, with a tag and its separator.
     fn next_is(&self) -> Next {
         let delimiters = &self.splitter.delimiters;
         let rest = &self.input[self.at..];
@@ -144,7 +144,7 @@ impl Pass<'_> {
         let least = if delimiters.standard == Standard::X12 { 2 } else { 3 };
         match rest.get(tag) {
             _ if blanks == BLANKS_MAX || tag > 3 || !rest.first().is_none_or(u8::is_ascii_uppercase) => Next::Other,
-            // A header begins another interchange: the terminator was one of UNA.
+            // Another interchange begins: the terminator is a service character of its UNA.
             Some(_) if is_header(rest) => Next::Other,
             None if self.end == EndOfInput::No => Next::Unknown,
             Some(byte) if tag >= least && (*byte == delimiters.element || *byte == delimiters.terminator) => {

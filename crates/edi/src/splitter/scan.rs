@@ -95,8 +95,8 @@ impl Pass<'_> {
         self.last_segment(begin)
     }
 
-    /// Returns the limit of the next segment. After each header that has no terminator, a search of all that a segment may have would make the time
-    /// of many such headers grow with that limit.
+    /// Returns the limit of the next segment in bytes. A header has a smaller one: otherwise, each header without a terminator would cost a search
+    /// of 1 MiB.
     fn segment_bytes_max(&self) -> usize {
         let most = self.splitter.segment_bytes_max;
         if self.splitter.mode == Mode::Header { most.min(HEADER_BYTES_MAX) } else { most }

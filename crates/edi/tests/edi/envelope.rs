@@ -809,8 +809,8 @@ fn searches_for_a_header_are_linear() {
     assert!(large < small * 40, "16 times as many bytes took {large:?} instead of {small:?}");
 }
 
-/// Regression: only a header at the first terminator of the interchange that was cut off, or after a line break, was found. Any such character in a
-/// text of the second interchange hid that interchange.
+/// Regression: a terminator of the first interchange in a text of the second one hid the second interchange. Quayline found only headers after a
+/// line break or at the first terminator.
 #[test]
 fn a_terminator_in_a_text_does_not_hide_the_next_interchange() {
     let x12 = "ISA*00*          *00*          *ZZ*SUPPLIER       *ZZ*UNITED         *260401*1200*^*00501*000000002*0*T*:~\
@@ -827,14 +827,14 @@ fn a_terminator_in_a_text_does_not_hide_the_next_interchange() {
             assert_eq!(trace(text.as_bytes(), (1..text.len()).step_by(3)), found, "{text}");
         }
     }
-    // The terminator is one of the UNA that begins the interchange after it.
+    // The terminator is a service character of the UNA of a third interchange.
     let cut = &edifact[..edifact.find("AAI").expect("FTX") + 5];
     let text = format!("{cut}{}UNA:+.? '{}", x12.replace("O'NEIL", "ONEIL"), edifact.replace("+7'", "+8'"));
     let found = trace(text.as_bytes(), []);
     assert!(found.contains("ISA 000000002 {") && found.contains("UNB 8 {"), "{text}\n{found}");
 }
 
-/// A text that quotes an interchange with other delimiters is a text: what it quotes is no order, and the outer interchange goes on after it.
+/// A text may quote an interchange with other delimiters. Quayline reads the quotation as text and continues with the outer interchange.
 #[test]
 fn a_quoted_interchange_is_text() {
     let quoted = "UNB+UNOC:3+SUPPLIER:14+UNITED:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNZ+1+7'";
