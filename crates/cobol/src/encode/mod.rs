@@ -17,7 +17,7 @@ use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind};
 use crate::{Absent, FaultKind, NoteKind, RecordDecoder, RecordFault, RecordFaults, RecordNote, RecordPlan};
 
 use fast::{Put, Way, put_text};
-use views::{Given, NullView, Selected};
+use views::{FilledView, Given, NullView, Selected};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
 ///
@@ -84,6 +84,8 @@ struct State {
     is_selected_in_tables: bool,
     /// Unions with a selector in elements of the document, with the views around them, innermost first.
     elements: Vec<Vec<Given>>,
+    /// Views that the document has, in order; its memory is reused.
+    given_views: Vec<FilledView>,
     /// Whether absent members of a view may have other bytes than those of the template.
     fills: bool,
     /// By union, whether the document has one of its views.
@@ -216,6 +218,7 @@ impl RecordEncoder {
             is_selected_in_tables: selected.iter().any(Selected::is_in_table),
             selected,
             elements: Vec::new(),
+            given_views: Vec::new(),
             fills: inner.unions.iter().flat_map(|union| &union.views).any(|view| view.initial.is_some()),
             has_view: Vec::new(),
             views: Vec::new(),

@@ -1,14 +1,14 @@
 //! Views of the same bytes: the views that a document has, and the check that selectors choose them.
 
 use core::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use quayline_core::{NodeId, Value};
 
 use super::{End, IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
-use crate::plan::{ItemIndex, Plan, TargetKind, View};
+use crate::plan::{ItemIndex, Plan, TargetKind};
 use crate::{Absent, FaultKind, OtherView, RecordFaults};
 
 /// A union whose view a selector chooses.
@@ -66,12 +66,8 @@ pub(super) struct Given {
     around: (usize, usize),
 }
 
-/// The views of a union at one place, while their bytes are filled.
-enum Filled {
-    Given(Vec<u32>),
-    /// The selector chooses; the places of the union and of the views around it, innermost first.
-    Selected(Vec<Given>),
-}
+/// Number of a union, base of its place, and number of a view: unions around others first, and the last view of a union first.
+pub(super) type FilledView = (u32, usize, Reverse<u32>);
 
 /// A null in a view, until it is known whether the document has another view of the same bytes.
 #[derive(Clone, Debug)]
@@ -242,67 +238,87 @@ impl State {
     /// Gives the absent members of each view that the record has their initial values; the template has those of one view. If the
     /// document has several views, the first in the copybook determines the bytes that none of them has written.
     pub(super) fn fill_views(&mut self, plan: &Plan) {
-        if !self.fills && plan.policies.absent != Absent::Error {
+        let is_strict = plan.policies.absent == Absent::Error;
+        if !self.fills && !is_strict {
             return;
         }
-        // Unions around others have lower numbers. Their views may have the selectors of the others.
-        let mut views: BTreeMap<(u32, usize), Filled> = BTreeMap::new();
-        let mut last = None;
-        for given in &self.views {
+        let mut given = core::mem::take(&mut self.given_views);
+        given.clear();
+        for of in &self.views {
+            let view = (of.union, of.base, Reverse(of.view));
             // There is an entry for each value of a view.
-            if last.replace((given.union, given.base, given.view)) == last {
-                continue;
-            }
-            if let Filled::Given(own) =
-                views.entry((given.union, given.base)).or_insert_with(|| Filled::Given(Vec::new()))
-            {
-                own.push(given.view);
+            if given.last() != Some(&view) {
+                given.push(view);
             }
         }
-        let outside: Vec<Selected> = self.selected.iter().filter(|of| of.list.is_none()).copied().collect();
-        let outside: Vec<Vec<Given>> = outside.into_iter().filter_map(|of| self.selected_of(plan, of)).collect();
-        for around in outside.into_iter().chain(core::mem::take(&mut self.elements)) {
-            views.entry((around[0].union, around[0].base)).or_insert_with(|| Filled::Selected(around));
-        }
-        let is_strict = plan.policies.absent == Absent::Error;
+        given.sort_unstable();
+        given.dedup();
         if is_strict {
-            self.check_absent(plan, &views);
+            self.check_absent(plan, &given);
         }
-        let keys: Vec<(u32, usize)> = views.keys().copied().collect();
-        for (union, base) in keys {
-            let of = &plan.unions[union as usize];
-            let mut own = match &views[&(union, base)] {
-                Filled::Given(own) => own.clone(),
-                Filled::Selected(around) => {
-                    let is_there = around[1..].iter().all(|outer| match views.get(&(outer.union, outer.base)) {
-                        Some(Filled::Given(own)) => own.contains(&outer.view),
-                        Some(Filled::Selected(_)) => false,
-                        None => plan.unions[outer.union as usize].views[outer.view as usize].initial.is_none(),
-                    });
-                    let own = if is_there { self.chosen_view(plan, &around[0]) } else { None };
-                    if let Some(view) = own.filter(|_| is_strict) {
-                        self.refuse_absent(plan, union, view);
-                    }
-                    own.into_iter().collect()
+        // Unions around others have lower numbers. Their views may contain the selectors of the others.
+        let mut done = 0;
+        if !self.selected.is_empty() {
+            let mut chosen: Vec<FilledView> = Vec::new();
+            for around in self.selected_views(plan) {
+                let own = (around[0].union, around[0].base);
+                done = self.fill_up_to(plan, &given, done, own);
+                let has = |views: &[FilledView], of: (u32, usize)| {
+                    views.binary_search_by_key(&of, |(union, base, _)| (*union, *base)).is_ok()
+                };
+                if has(&given, own) {
+                    continue;
                 }
-            };
-            own.sort_unstable_by_key(|view| Reverse(*view));
-            own.dedup();
-            for (at, view) in own.iter().enumerate() {
-                // The template has the bytes of a view without initial bytes, unless another view has put its own there.
-                let is_in_template = at == 0 && of.inside.is_none();
-                self.fill(plan, &of.views[*view as usize], base, is_in_template);
+                let is_there = around[1..].iter().all(|outer| {
+                    let view = (outer.union, outer.base, Reverse(outer.view));
+                    let is_known = has(&given, (outer.union, outer.base)) || has(&chosen, (outer.union, outer.base));
+                    let is_first = || plan.unions[outer.union as usize].views[outer.view as usize].initial.is_none();
+                    given.binary_search(&view).is_ok() || chosen.binary_search(&view).is_ok() || !is_known && is_first()
+                });
+                if let Some(view) = self.chosen_view(plan, &around[0]).filter(|_| is_there) {
+                    if is_strict {
+                        self.refuse_absent(plan, own.0, view);
+                    }
+                    self.fill(plan, (own.0, own.1, Reverse(view)), true);
+                    chosen.push((own.0, own.1, Reverse(view)));
+                }
             }
-            views.insert((union, base), Filled::Given(own));
         }
+        self.fill_up_to(plan, &given, done, (u32::MAX, usize::MAX));
+        self.given_views = given;
+    }
+
+    /// Fills the views of the document from number `from` on, up to a place. Returns the number of the first one after it.
+    fn fill_up_to(&mut self, plan: &Plan, given: &[FilledView], from: usize, to: (u32, usize)) -> usize {
+        let mut at = from;
+        while let Some(view) = given.get(at).filter(|(union, base, _)| (*union, *base) <= to) {
+            let is_first =
+                at.checked_sub(1).is_none_or(|before| (given[before].0, given[before].1) != (view.0, view.1));
+            self.fill(plan, *view, is_first);
+            at += 1;
+        }
+        at
+    }
+
+    /// Returns the unions whose view a selector chooses, at each of their places in the document, with the views around them, innermost first.
+    fn selected_views(&mut self, plan: &Plan) -> Vec<Vec<Given>> {
+        let mut all = core::mem::take(&mut self.elements);
+        for at in 0..self.selected.len() {
+            let of = self.selected[at];
+            if !of.is_in_table() {
+                all.extend(self.selected_of(plan, of));
+            }
+        }
+        all.sort_unstable_by_key(|around| (around[0].union, around[0].base));
+        all
     }
 
     /// Refuses storage outside of tables of which the document has no view and no selector chooses one.
     #[cold]
-    fn check_absent(&mut self, plan: &Plan, views: &BTreeMap<(u32, usize), Filled>) {
+    fn check_absent(&mut self, plan: &Plan, given: &[FilledView]) {
         for (union, of) in (0u32..).zip(&plan.unions) {
-            let is_outside = of.depth == 0 && of.inside.is_none() && of.views.len() > 1;
-            if is_outside && !views.contains_key(&(union, 0)) {
+            let is_outside = of.depth == 0 && of.inside.is_none() && of.views.len() > 1 && of.choice.is_none();
+            if is_outside && given.binary_search_by_key(&union, |view| view.0).is_err() {
                 self.refuse_absent(plan, union, 0);
             }
         }
@@ -317,13 +333,16 @@ impl State {
         }
     }
 
-    /// Gives the bytes of a view that no view has written their initial values.
-    fn fill(&mut self, plan: &Plan, view: &View, base: usize, is_in_template: bool) {
+    /// Gives the bytes of a view that no view has written their initial values. `is_first` is false if another view of the same bytes was filled.
+    fn fill(&mut self, plan: &Plan, (union, base, Reverse(view)): FilledView, is_first: bool) {
+        let union = &plan.unions[union as usize];
+        let view = &union.views[view as usize];
         let field = plan.layout.field(view.field);
         let template = field.offset..field.offset + field.occurs.map_or(field.size, |o| o.max as usize * field.stride);
         let initial = match &view.initial {
             Some(initial) => initial,
-            None if is_in_template => return,
+            // The image has these bytes of the template, unless another view has replaced them.
+            None if is_first && union.inside.is_none() => return,
             None => &plan.template[template],
         };
         let start = field.offset + base;
