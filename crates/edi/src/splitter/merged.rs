@@ -7,7 +7,7 @@
 //! To search each segment would cost more than to split it. These are searched:
 //! * segments with at least as many elements as a header has, after those of the segment that was cut off;
 //! * segments with a line break;
-//! * segments of at least [`LONG`] bytes, and those that have no terminator: the second interchange may have other delimiters.
+//! * segments of at least [`LONG`] or [`LONG_EDIFACT`] bytes, and those that have no terminator: the second interchange may have other delimiters.
 //!
 //! A header with another element separator may also be a quotation in a text. Quayline takes it for one if a segment of the outer interchange
 //! follows. If the outer interchange was cut off, its terminator is a character of the second one, and no segment of the first follows.
@@ -25,8 +25,10 @@ use crate::start;
 const ISA_ELEMENTS: usize = 16;
 /// Number of mandatory elements of UNB without its tag.
 const UNB_ELEMENTS: usize = 5;
-/// Bytes of a segment that may contain a header with other delimiters. Few segments are as long.
+/// Minimum length in bytes of an X12 segment that may contain a header with other delimiters. Few segments are as long.
 const LONG: usize = 64;
+/// The same for EDIFACT, in which a header with other delimiters is an ISA.
+const LONG_EDIFACT: usize = 106;
 /// White space between two segments.
 const BLANKS_MAX: usize = 80;
 
@@ -35,8 +37,14 @@ const BLANKS_MAX: usize = 80;
 pub(super) fn may_hold_header(text: &[u8], start: u32, ends: &Ends<'_>, standard: Standard) -> bool {
     let least = 2 + UNB_ELEMENTS + (ISA_ELEMENTS - UNB_ELEMENTS) * usize::from(standard == Standard::X12);
     let end = ends[ends.len() - 1] as usize;
-    (ends.len() >= least) | (end >= start as usize + LONG)
+    (ends.len() >= least) | (end >= start as usize + long(standard))
         && holds_header(&text[start as usize..end], start, ends, least, standard)
+}
+
+/// Returns the minimum length of a segment that is searched.
+#[inline(always)]
+fn long(standard: Standard) -> usize {
+    LONG + (LONG_EDIFACT - LONG) * usize::from(standard == Standard::Edifact)
 }
 
 /// Returns true if an element that the elements of a header may follow ends with its tag, or if a long segment contains a header. X12 has few
@@ -48,7 +56,7 @@ fn holds_header(segment: &[u8], start: u32, ends: &Ends<'_>, least: usize, stand
         let mut candidates = ends[..ends.len() - UNB_ELEMENTS].iter().map(|end| (*end - start) as usize);
         standard == Standard::X12 || candidates.any(|end| segment[..end].ends_with(b"UNB"))
     };
-    ends.len() >= least && ends_with_tag() || segment.len() >= LONG && headers(segment).next().is_some()
+    ends.len() >= least && ends_with_tag() || segment.len() >= long(standard) && headers(segment).next().is_some()
 }
 
 /// Returns the places of the headers in a segment.
@@ -113,7 +121,7 @@ impl Pass<'_> {
         };
         let marks = &splitter.index.marks()[marks.0 as usize..marks.1 as usize];
         span.ends.len() >= elements
-            || text.len() >= LONG
+            || text.len() >= long(standard)
             || marks.iter().any(|at| matches!(self.text[*at as usize], b'\r' | b'\n'))
     }
 

@@ -752,7 +752,8 @@ proptest! {
         prop_assert!(again.is_empty(), "{}", shown_bytes(&again));
     }
 
-    /// For any headers, the reply is valid by its guide: values that cannot be repeated are replaced by zeros.
+    /// For any headers, the reply is valid by its guide: values that cannot be repeated are replaced by zeros. AK102 repeats GS06 with its
+    /// leading zeros (EDI-132, a warning), by which the partner finds the group.
     #[test]
     fn unfit_headers_are_answered_well(
         group in prop::collection::vec("[A-Z0-9 .:a-zü]{0,16}", 8),
@@ -768,8 +769,9 @@ proptest! {
         let x12 = format!("{ISA}GS*{gs}~ST*{}~CLM*1~SE*3*{}~GE*1*7~IEA*1*000000001~", set.join("*"), set[1]);
         let text = seeded(x12.as_bytes(), &[], options());
         let (_, faults, _) = read(&text);
-        let faults: Vec<&String> = faults.iter().filter(|fault| !fault.contains("group 1: G") && !fault.contains("GS0")).collect();
-        if std::env::var_os("SHOW").is_some() { eprintln!("{}", shown_bytes(&text)); } prop_assert!(faults.is_empty(), "{faults:?} in {}", shown_bytes(&text));
+        let is_of_reply = |fault: &&String| !["group 1: G", "GS0", "leading zeros"].iter().any(|part| fault.contains(part));
+        let faults: Vec<&String> = faults.iter().filter(is_of_reply).collect();
+        prop_assert!(faults.is_empty(), "{faults:?} in {}", shown_bytes(&text));
 
         let [a, b, c, d, e, f] = &interchange[..] else { panic!("six") };
         let (unh, unt) = (message[1..6].join(":"), &message[0]);
@@ -781,7 +783,7 @@ proptest! {
         let (_, faults, _) = read(&text);
         // UNB repeats the partner's values; only the message is written here.
         let faults: Vec<&String> = faults.iter().filter(|fault| fault.contains("transaction 1")).collect();
-        if std::env::var_os("SHOW").is_some() { eprintln!("{}", shown_bytes(&text)); } prop_assert!(faults.is_empty(), "{faults:?} in {}", shown_bytes(&text));
+        prop_assert!(faults.is_empty(), "{faults:?} in {}", shown_bytes(&text));
     }
 }
 
