@@ -72,7 +72,8 @@ impl Outside {
     /// Takes the headers that begin no interchange, also where the interchange before them has no trailer: it is not theirs.
     pub(crate) fn refuse(&mut self, faults: &[EdiFault], file: &Arc<str>) {
         for fault in faults.iter().filter(|fault| is_refused(fault)) {
-            if let Some(last) = self.pieces.last_mut() {
+            // A header with several faults is one piece.
+            if let Some(last) = self.pieces.last_mut().filter(|last| last.from != fault.at.byte.0) {
                 last.to.get_or_insert(fault.at.byte.0);
             }
             self.take(fault, file);

@@ -25,7 +25,7 @@ use crate::ledger;
 use crate::matching;
 use crate::outside::{Outside, keep_unrouted};
 use crate::receive_report::ReceiveReport;
-use crate::refusal::{self, is_refused};
+use crate::refusal::is_refused;
 use crate::rules::{Query, RuleId};
 use crate::source::{Again, Source, unreadable};
 use crate::survey::{Feed, Survey, survey};
@@ -149,14 +149,13 @@ impl Desk<'_> {
             self.finish()?;
             return Ok(report);
         }
-        if survey.interchanges == 0 {
-            let place = Place { file: Some(name.into()), ..Place::default() };
-            let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Sender, "the source holds no interchange");
-            let finding = finding.at(place).hint("`quayline inspect` shows what the file is");
+        if survey.interchanges == 0 && survey.has_refused {
+            report.find(EntryId(0), &no_interchange(name));
+        } else if survey.interchanges == 0 {
             let file: Arc<str> = name.into();
-            let mut findings = vec![finding];
+            let mut findings = vec![no_interchange(name)];
             findings.extend(survey.before.iter().map(|fault| fault.finding(Some(&file))));
-            let done = self.unknown_source((name, source), &survey, &findings, &key, &mut report);
+            let done = self.unknown_source((name, source), survey.bytes, &findings, &mut report);
             return match done.and_then(|()| self.finish()) {
                 Ok(()) => {
                     self.take_undelivered().iter().for_each(|finding| report.find(EntryId(0), finding));
@@ -203,32 +202,28 @@ impl Desk<'_> {
         arrival.map_err(|_| ledger::damaged("the state of an arrival is not readable"))
     }
 
-    /// Stores a source without an interchange in full.
+    /// Stores a source in full that has neither an interchange nor a header of one.
     fn unknown_source(
         &mut self,
-        (name, source): (&str, &mut dyn Source),
-        survey: &Survey,
+        source: (&str, &mut dyn Source),
+        bytes: u64,
         findings: &[Finding],
-        key: &[u8; 16],
         report: &mut ReceiveReport,
     ) -> Result<(), Findings> {
         let why = "received; nothing of it can be processed";
-        let ids = keep_unrouted(self, (name, source), 0..survey.bytes, findings, why)?;
+        let ids = keep_unrouted(self, source, 0..bytes, findings, why)?;
         if let Some(id) = ids.first() {
             findings.iter().for_each(|finding| report.find(*id, finding));
-            let mut is_answered = false;
-            for fault in &survey.before {
-                is_answered |= refusal::answer(self, fault, *id, report)?;
-            }
-            if is_answered {
-                // The same bytes are not answered again, such as after a crash.
-                let arrival = Arrival { done: true, at_ms: self.now_ms(), ..Arrival::default() };
-                self.keep_position(key, &arrival)?;
-            }
         }
         report.unrouted += 1;
         Ok(())
     }
+}
+
+fn no_interchange(name: &str) -> Finding {
+    let place = Place { file: Some(name.into()), ..Place::default() };
+    let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Sender, "the source holds no interchange");
+    finding.at(place).hint("`quayline inspect` shows what the file is")
 }
 
 /// One run over a source.

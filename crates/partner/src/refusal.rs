@@ -12,17 +12,17 @@ use crate::time::text_of;
 use crate::verdict::acknowledgment_options;
 
 /// Answers the header with this fault, whose bytes are in entry `id`, in the unit of work that is open. Only a header that names a partner and one of our
-/// identities has an answer. Returns true if it has one.
+/// identities has an answer.
 pub(crate) fn answer(
     desk: &mut Desk<'_>,
     fault: &EdiFault,
     id: EntryId,
     report: &mut ReceiveReport,
-) -> Result<bool, Findings> {
+) -> Result<(), Findings> {
     if !is_refused(fault) || fault.severity != Severity::Error {
-        return Ok(false);
+        return Ok(());
     }
-    let Some(header) = RefusedHeader::of(fault) else { return Ok(false) };
+    let Some(header) = RefusedHeader::of(fault) else { return Ok(()) };
     let book = desk.book;
     let party = |[qualifier, identification]: &[Vec<u8>; 2]| {
         let (qualifier, identification) = (text_of(qualifier), text_of(identification));
@@ -31,20 +31,20 @@ pub(crate) fn answer(
     };
     let is_own = |number: usize| book.partner(number).is_own;
     let (Some((partner, sender)), Some((own, receiver))) = (party(&header.sender), party(&header.receiver)) else {
-        return Ok(false);
+        return Ok(());
     };
     if is_own(partner) || !is_own(own) {
-        return Ok(false);
+        return Ok(());
     }
     let settings = book.settings(own, partner);
     if settings.acknowledge.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(false);
+        return Ok(());
     }
     let mut written = MemoryOutput::default();
     let options = acknowledgment_options(&settings, Stamp::from_unix(desk.now_ms() / 1_000));
     Acknowledger::new(options).refuse(fault, &mut written);
     if written.written().is_empty() {
-        return Ok(false);
+        return Ok(());
     }
     let standard = header.standard;
     let (sender, receiver) = (&*sender, &*receiver);
@@ -55,7 +55,7 @@ pub(crate) fn answer(
     entry.details.answered(now, answer.0);
     ledger.update(desk.unit()?, &entry)?;
     report.acknowledgments += 1;
-    Ok(true)
+    Ok(())
 }
 
 /// Returns true if a fault is in a header that cannot be used, so that no interchange begins.

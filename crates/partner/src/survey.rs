@@ -7,6 +7,8 @@ use quayline_core::{Limits, Severity};
 use quayline_edi::{Closed, EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, Level, Rules};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::refusal::is_refused;
+
 /// Result of a pass over the envelopes of a source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
@@ -14,11 +16,13 @@ pub(crate) struct Survey {
     pub(crate) digest: [u8; 16],
     pub(crate) bytes: u64,
     pub(crate) interchanges: u32,
+    /// True if the source has a header that cannot be used.
+    pub(crate) has_refused: bool,
     /// Numbers of interchanges with an error of their own.
     pub(crate) bad_interchanges: BTreeSet<u32>,
     /// Numbers of interchange and group of groups with an error of their own.
     pub(crate) bad_groups: BTreeSet<(u32, u32)>,
-    /// Errors before the first interchange: the reasons if the source has none.
+    /// First errors before the first interchange: the reasons if the source has none.
     pub(crate) before: Vec<EdiFault>,
 }
 
@@ -97,6 +101,7 @@ pub(crate) fn survey(source: impl Read, limits: &Limits) -> io::Result<Survey> {
                 faults.clear();
                 faults.extend(pass.take_faults());
                 for fault in faults.iter().filter(|fault| fault.severity == Severity::Error) {
+                    survey.has_refused |= is_refused(fault);
                     if survey.interchanges == 0 && survey.before.len() < BEFORE_MAX {
                         survey.before.push(fault.clone());
                     }
