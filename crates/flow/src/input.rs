@@ -294,7 +294,13 @@ impl Input {
                     Order::None | Order::ByQueue => Arc::default(),
                     Order::ByUser | Order::ByKey => run.deployed().keys(at),
                 };
-                keys.lock().inputs += 1;
+                let mut shared = keys.lock();
+                if order != Order::None && shared.inputs == 0 {
+                    // The flow may have been stopped or replaced in the pause of a message, and later messages of its key must wait for it.
+                    queue.end_pauses().map_err(Failure::from)?;
+                }
+                shared.inputs += 1;
+                drop(shared);
                 let from =
                     QueueFrom { queue, order, keys, commit_count: node.number("commit_count").unwrap_or(1), single: 0 };
                 (Origin::Queue(from), None)

@@ -18,6 +18,8 @@ pub(crate) enum HoldWish {
     Release { unit: UnitId, keys: Vec<FullKey> },
     /// Gives a claimed entry back, later if there is a time, with the id of the message.
     GiveBack { key: FullKey, beside: Option<(FullKey, Value)>, at: Option<(Instant, MessageId)> },
+    /// Gives the entries of a space back that are to be given back later.
+    EndPauses(Space),
     /// A unit waits; whether it must give up.
     Waits { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
     /// The unit no longer waits.

@@ -226,6 +226,12 @@ impl Shared for Holds {
         self.tell(HoldWish::GiveBack { key, beside, at });
     }
 
+    fn end_pauses(&self, space: Space) {
+        self.searched.lock().forget(space);
+        self.paused.lock().retain(|(paused, _), _| *paused != space);
+        self.tell(HoldWish::EndPauses(space));
+    }
+
     fn paused_until(&self, space: Space, id: &MessageId) -> Option<Instant> {
         self.paused.lock().get(&(space, *id)).map(|at| *at + TICK)
     }
@@ -374,7 +380,7 @@ fn add_step(steps: &mut Vec<Step>, wish: HoldWish) {
         (HoldWish::Tell(more), Some(Step::Tell(told))) => told.add(more),
         (HoldWish::Tell(told), _) => steps.push(Step::Tell(told)),
         // Taken apart by the caller.
-        (HoldWish::GiveBack { .. } | HoldWish::Heard(_) | HoldWish::Stop, _) => {}
+        (HoldWish::GiveBack { .. } | HoldWish::EndPauses(_) | HoldWish::Heard(_) | HoldWish::Stop, _) => {}
     }
 }
 
@@ -432,6 +438,13 @@ impl Holder {
                         match at {
                             Some((at, id)) => paused.push((at, key, id)),
                             None => add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys: vec![key] }),
+                        }
+                    }
+                    HoldWish::EndPauses(space) => {
+                        let ended = paused.extract_if(.., |(_, key, _)| key.space() == space);
+                        let keys: Vec<FullKey> = ended.map(|(_, key, _)| key).collect();
+                        if !keys.is_empty() {
+                            add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys });
                         }
                     }
                     HoldWish::Heard(text) => self.heard(&text),

@@ -117,6 +117,9 @@ pub trait Shared: Send + Sync + fmt::Debug {
     /// undo.
     fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause: Option<Pause>);
 
+    /// Ends the pauses of messages in `space` that this process gave back. A later [`Self::claim`] of this process finds them.
+    fn end_pauses(&self, space: Space);
+
     /// Returns when the pause of a message that this process gave back ends at the latest. After `None`, a claim of this process finds the message, if
     /// it still exists.
     fn paused_until(&self, space: Space, id: &[u8; 24]) -> Option<Instant>;

@@ -101,6 +101,46 @@ fn messages_stay_in_order_during_a_retry_pause_in_a_database() {
     }
 }
 
+/// Stops a flow in the retry pause of a message, or replaces it.
+fn check_stopped(world: &World, order: &str, is_replaced: bool) {
+    let retries = QueueDefinition { retry_ms: 600_000, retry_ms_max: 600_000, ..QueueDefinition::local("IN") };
+    let input = world.queue_with(retries);
+    let out = world.queue("OUT");
+    for number in 0..6 {
+        world.put(&input, &message(0, number, number == 0));
+    }
+    let engine = world.engine(&flow(order, 3));
+    until("the first message fails", || ended(&engine).1 == 1);
+    if is_replaced {
+        engine.deploy(world.compile(&flow(order, 2)).expect("a flow"));
+    } else {
+        assert!(engine.stop("test") && engine.restart("test"));
+    }
+    let texts: Vec<String> = (0..6).map(|_| world.get_text(&out)).collect();
+    assert_eq!(texts, ["0 0", "0 1", "0 2", "0 3", "0 4", "0 5"], "{order}, replaced: {is_replaced}");
+}
+
+/// The flow that began did not know the message in its pause, and took later messages of its key. Now it ends the pauses at its start.
+#[test]
+fn messages_stay_in_order_if_the_flow_ends_in_a_retry_pause() {
+    let orders =
+        ["order = \"by_key\"\norder_key = \"envelope.property_key\"", "order = \"by_user\"", "order = \"by_queue\""];
+    for (order, is_replaced) in orders.into_iter().flat_map(|order| [(order, false), (order, true)]) {
+        check_stopped(&World::new(), order, is_replaced);
+    }
+    let Some(postgres) = Postgres::start() else {
+        eprintln!("skipped: the part over PostgreSQL: its server is not installed");
+        return;
+    };
+    for (order, is_replaced) in orders.into_iter().zip([false, true, false]) {
+        let world = process(&postgres);
+        check_stopped(&world, order, is_replaced);
+        for queue in ["IN", "OUT"] {
+            world.store.delete_queue(queue).expect("a queue that nobody uses");
+        }
+    }
+}
+
 /// The order by user id of IBM's MQInput node: messages of one user one after another, those of others at the same time.
 #[test]
 fn messages_of_one_user_stay_in_order_under_many_instances() {

@@ -50,6 +50,25 @@ pub enum Claimed {
 }
 
 impl Queue {
+    /// Ends the retry pauses of this process, so that the next get finds the first message of the queue. A reader that keeps the order of messages
+    /// needs this at its start: it does not know which messages wait.
+    ///
+    /// # Errors
+    /// [`StoreError::Unsupported`] for a topic.
+    pub fn end_pauses(&self) -> Result<(), StoreError> {
+        let queue = self.local()?;
+        let mut state = queue.state.lock();
+        state.window.end_delays();
+        if let Some(shared) = &queue.shared {
+            shared.end_pauses(queue.messages);
+        }
+        let wakers = state.take_wakers();
+        drop(state);
+        wakers.for_each(Waker::wake);
+        queue.arrived.notify_all();
+        Ok(())
+    }
+
     /// Claims a message without a unit of work, or registers the task to be woken when one arrives. An arrival wakes only one task, so a woken task
     /// must claim until it finds no message, or call [`Queue::pass_on`].
     ///

@@ -270,6 +270,12 @@ impl Window {
         self.delayed.insert((until_ms, key), Some(held).filter(|held| held.persistence == Persistence::NotPersistent));
     }
 
+    /// Makes all delayed messages due.
+    pub(crate) fn end_delays(&mut self) {
+        self.delayed = std::mem::take(&mut self.delayed).into_iter().map(|((_, key), held)| ((0, key), held)).collect();
+        self.delayed_until.values_mut().for_each(|until_ms| *until_ms = 0);
+    }
+
     /// Returns the number of delayed messages.
     pub(crate) fn delayed_len(&self) -> usize {
         self.delayed.len()
