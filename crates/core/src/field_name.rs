@@ -1,5 +1,7 @@
 //! Similarity of the names of fields, by their words.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use crate::{NodeId, Shape};
 
 /// A name, made ready for comparison.
@@ -7,6 +9,12 @@ use crate::{NodeId, Shape};
 pub struct FieldName {
     fold: String,
     words: Vec<String>,
+    /// Hashes of the words, equal for abbreviations of one word. A proposal compares each pair of fields, so a comparison of two names must be cheap.
+    keys: Vec<u64>,
+    /// A bit for each key.
+    key_bits: u64,
+    /// A bit for each pair of adjacent bytes of `fold`, by its hash: those of a part are among those of the whole.
+    pairs: u64,
 }
 
 impl FieldName {
@@ -16,7 +24,12 @@ impl FieldName {
     /// Takes a name apart into words, which dashes, underscores and capitals part.
     #[must_use]
     pub fn new(name: &str) -> FieldName {
-        FieldName { fold: fold(name), words: words(name) }
+        let (fold, words) = (fold(name), words(name));
+        let keys: Vec<u64> = words.iter().map(|word| key(word)).collect();
+        let bit = |pair: &[u8; 2]| 1 << (u16::from_le_bytes(*pair).wrapping_mul(0x9e37) >> 10);
+        let pairs = fold.as_bytes().array_windows().map(bit).fold(0, |all, bit: u64| all | bit);
+        let key_bits = keys.iter().fold(0, |all, key| all | 1 << (key >> 58));
+        FieldName { fold, words, keys, key_bits, pairs }
     }
 
     /// Returns the names of a shape's nodes, by id.
@@ -74,49 +87,58 @@ impl FieldName {
     /// Returns whether a word, or an abbreviation of it, is among the words.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
-        self.words.iter().any(|own| same_word(own, word))
+        self.keys.contains(&key(word))
     }
 
     /// Returns the similarity to another name, from 0 to 100. A name that contains the other counts more than one that is part of it.
     #[must_use]
     pub fn likeness(&self, other: &FieldName) -> u32 {
         let (a, b) = (self, other);
-        if a.fold == b.fold {
+        if a.pairs == b.pairs && a.fold == b.fold {
             return FieldName::EQUAL;
         }
         let (short, long) = if a.fold.len() < b.fold.len() { (a, b) } else { (b, a) };
-        if short.fold.len() >= 4 && long.fold.contains(short.fold.as_str()) {
+        let may_contain = short.fold.len() >= 4 && short.pairs & !long.pairs == 0;
+        if may_contain && long.fold.contains(short.fold.as_str()) {
             // `Item description` is a description; a `given name` is more than a name.
             let more = u32::try_from(long.words.len().saturating_sub(short.words.len())).unwrap_or(u32::MAX);
             let most = if core::ptr::eq(long, a) { 85 } else { 60 };
             return most - 5 * more.min(6);
         }
-        let common = a.words.iter().filter(|word| b.has(word)).count();
+        if a.key_bits & b.key_bits == 0 {
+            return 0;
+        }
+        let common = a.keys.iter().filter(|key| b.keys.contains(key)).count();
         let all = a.words.len().max(b.words.len());
         u32::try_from(80 * common / all.max(1)).unwrap_or(0)
     }
 }
 
-/// Abbreviations of one word.
-fn same_word(a: &str, b: &str) -> bool {
-    const SAME: [&[&str]; 15] = [
-        &["number", "no", "nr", "num", "id"],
-        &["patient", "subscriber"],
-        &["charge", "charged"],
-        &["po", "purchase"],
-        &["quantity", "qty"],
-        &["amount", "amt"],
-        &["customer", "cust"],
-        &["address", "addr", "street"],
-        &["name", "nm"],
-        &["date", "dt", "day"],
-        &["description", "desc", "text"],
-        &["code", "cd"],
-        &["postal", "zip", "postcode"],
-        &["lines", "line", "items", "item"],
-        &["telephone", "phone", "tel"],
-    ];
-    a == b || SAME.iter().any(|group| group.contains(&a) && group.contains(&b))
+/// Abbreviations of one word; each word is in one group.
+const SAME: [&[&str]; 15] = [
+    &["number", "no", "nr", "num", "id"],
+    &["patient", "subscriber"],
+    &["charge", "charged"],
+    &["po", "purchase"],
+    &["quantity", "qty"],
+    &["amount", "amt"],
+    &["customer", "cust"],
+    &["address", "addr", "street"],
+    &["name", "nm"],
+    &["date", "dt", "day"],
+    &["description", "desc", "text"],
+    &["code", "cd"],
+    &["postal", "zip", "postcode"],
+    &["lines", "line", "items", "item"],
+    &["telephone", "phone", "tel"],
+];
+
+/// Returns the hash of a word, or of the word that it abbreviates.
+fn key(word: &str) -> u64 {
+    let whole = SAME.iter().find(|group| group.contains(&word)).map_or(word, |group| group[0]);
+    let mut hasher = DefaultHasher::new();
+    whole.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Words of a name: parted by dashes, underscores, and capitals.

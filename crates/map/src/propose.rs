@@ -2,7 +2,8 @@
 
 use core::fmt::Write as _;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use quayline_core::{FieldName, NodeId, Occurs, Scalar, Shape};
 
@@ -81,12 +82,15 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
         meanings: (named(ends.source_meanings), named(ends.target_meanings)),
         aside: (ends.source_aside, ends.target_aside),
         rules: ends.rules,
-        used: Vec::new(),
+        twins: (HashSet::new(), HashSet::new()),
+        used: HashSet::new(),
         chain: vec![NodeId::ROOT],
+        reached: HashMap::new(),
         out: String::new(),
         cuts: 0,
         counts: [0; 4],
     };
+    proposal.twins = (twins(ends.source, &proposal.source_names), twins(ends.target, &proposal.target_names));
     let title = format!("{} to {}", ends.source.node(NodeId::ROOT).name, ends.target.node(NodeId::ROOT).name);
     proposal.line(0, &format!("map {}", quoted(&title)));
     proposal.line(0, &format!("source {}", quoted(ends.source_file)));
@@ -120,15 +124,27 @@ struct Proposal<'a> {
     /// Groups of the envelopes of source and target.
     aside: (&'a [&'a str], &'a [&'a str]),
     rules: &'a dyn LeafRules,
+    /// Fields of source and target that have a twin: another field of their group with the same letters.
+    twins: (HashSet<NodeId>, HashSet<NodeId>),
     /// Source fields that a guess has taken: another guess of the same field is hardly right.
-    used: Vec<NodeId>,
+    used: HashSet<NodeId>,
     /// Groups of the source whose fields can be named, innermost last.
     chain: Vec<NodeId>,
+    /// What [`Self::reachable`] returned, by group and number of groups in `chain`.
+    reached: HashMap<(NodeId, usize), Rc<[Reached]>>,
     out: String,
     /// Assignments with the mark `# cuts`.
     cuts: usize,
     /// Set for sure, guessed, open though mandatory, open.
     counts: [usize; 4],
+}
+
+/// A leaf that can be addressed from a group.
+struct Reached {
+    path: String,
+    node: NodeId,
+    /// Lists on the path of which the first occurrence is taken.
+    lists: u32,
 }
 
 /// A field of the source that may be meant.
@@ -176,7 +192,11 @@ impl Proposal<'_> {
             let held = found.iter().filter(|(_, lists)| row.starts_with(lists)).map(|(target, _)| *target);
             held.collect::<BTreeSet<NodeId>>().len()
         };
-        let row = found.iter().map(|(_, lists)| lists).rev();
+        // Many fields are in the same lists.
+        let mut seen = HashSet::new();
+        let rows: Vec<&Vec<NodeId>> =
+            found.iter().map(|(_, lists)| lists).filter(|lists| seen.insert(*lists)).collect();
+        let row = rows.into_iter().rev();
         let row = row.max_by_key(|row| (count(row), core::cmp::Reverse(row.len())))?;
         (count(row) > 1 + count(&[])).then(|| row.clone())
     }
@@ -217,7 +237,7 @@ impl Proposal<'_> {
                 });
                 let Some(value) = value else { return self.open(node, path, scalar, mandatory, depth) };
                 if best.score < SURE {
-                    self.used.push(best.node);
+                    self.used.insert(best.node);
                 }
                 let guess = match (self.mark(best.score >= SURE), from.is_some_and(|from| cuts(&from, scalar))) {
                     ("", true) => self.cut(),
@@ -283,8 +303,10 @@ impl Proposal<'_> {
             (None, None) => {
                 self.line(depth, &format!("for {over} make {path} {{{guess}"));
                 self.chain.push(from);
+                self.reached.clear();
                 self.group(node, "", depth + 1);
                 self.chain.pop();
+                self.reached.clear();
                 self.line(depth, "}");
             }
             _ => {}
@@ -292,18 +314,22 @@ impl Proposal<'_> {
     }
 
     /// Returns the source field that resembles a target field most.
-    fn best(&self, node: NodeId, scalar: &Scalar) -> Option<Candidate> {
+    fn best(&mut self, node: NodeId, scalar: &Scalar) -> Option<Candidate> {
         let mut best: Option<Candidate> = None;
         // Fields within the innermost loop are preferred.
         let is_row = self.target.node(node).parent == Some(NodeId::ROOT);
         let outer = if self.chain.len() > 1 && !is_row { 25 } else { 5 };
-        for (distance, context) in (0u32..).zip(self.chain.iter().rev()) {
-            for (path, leaf, lists) in self.reachable(*context) {
+        for (distance, context) in (0u32..).zip(self.chain.clone().into_iter().rev()) {
+            for reached in &*self.reachable(context) {
+                let (leaf, lists) = (reached.node, reached.lists);
+                let likeness = self.likeness(leaf, node);
+                if likeness < LEAST {
+                    continue;
+                }
                 let Some(from) = self.source.node(leaf).scalar() else { continue };
                 if converted("x", from, scalar).is_none() {
                     continue;
                 }
-                let likeness = self.likeness(leaf, node);
                 // Prefer no proposal to a wrong one: a field outside of the loop needs an equal name, and so does a text that
                 // would have to be converted to a number.
                 let is_number = matches!(scalar, Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64);
@@ -326,7 +352,7 @@ impl Proposal<'_> {
                         || score == best.score && self.is_same_name(leaf, node) && !self.is_same_name(best.node, node)
                 };
                 if score >= LEAST && best.as_ref().is_none_or(is_better) {
-                    best = Some(Candidate { path, node: leaf, score, lists });
+                    best = Some(Candidate { path: reached.path.clone(), node: leaf, score, lists });
                 }
             }
         }
@@ -350,13 +376,7 @@ impl Proposal<'_> {
     /// Returns true if the names differ in case or separators, and another field of one of the two groups has the same letters: `order_id` beside
     /// `order-id`.
     fn is_ambiguous(&self, source: NodeId, target: NodeId) -> bool {
-        let has_twin = |shape: &Shape, names: &Names, node: NodeId| {
-            let group = shape.node(node).parent.unwrap_or(NodeId::ROOT);
-            let fold = names[node.index()].fold();
-            shape.children(group).any(|other| other != node && names[other.index()].fold() == fold)
-        };
-        !self.is_same_name(source, target)
-            && (has_twin(self.source, &self.source_names, source) || has_twin(self.target, &self.target_names, target))
+        !self.is_same_name(source, target) && (self.twins.0.contains(&source) || self.twins.1.contains(&target))
     }
 
     /// Returns true if exactly one of the two is a code or qualifier of another field: `Item description type, coded`.
@@ -400,8 +420,18 @@ impl Proposal<'_> {
         self.aside.0.contains(&top(self.source, leaf))
     }
 
-    /// Returns the leaves that can be addressed from a group: path, leaf, and the number of lists on the path of which the first occurrence is taken.
-    fn reachable(&self, group: NodeId) -> Vec<(String, NodeId, u32)> {
+    /// Returns the leaves that can be addressed from a group.
+    fn reachable(&mut self, group: NodeId) -> Rc<[Reached]> {
+        let key = (group, self.chain.len());
+        if let Some(known) = self.reached.get(&key) {
+            return Rc::clone(known);
+        }
+        let found: Rc<[Reached]> = self.leaves_of(group).into();
+        self.reached.insert(key, Rc::clone(&found));
+        found
+    }
+
+    fn leaves_of(&self, group: NodeId) -> Vec<Reached> {
         let mut found = Vec::new();
         let mut todo = vec![(String::new(), group, 0)];
         while let Some((prefix, group, lists)) = todo.pop() {
@@ -417,13 +447,13 @@ impl Proposal<'_> {
                 let (first, lists) = if node.is_list() { ("[first]", lists + 1) } else { ("", lists) };
                 let path = format!("{prefix}{}{first}", name(&node.name));
                 if node.scalar().is_some() {
-                    found.push((path, child, lists));
+                    found.push(Reached { path, node: child, lists });
                 } else {
                     todo.push((format!("{path}."), child, lists));
                 }
             }
         }
-        found.sort_by_key(|(_, node, _)| *node);
+        found.sort_by_key(|reached| reached.node);
         found
     }
 
@@ -464,51 +494,47 @@ impl Proposal<'_> {
         let (a, b) = (&from[source.index()], &to[target.index()]);
         let own = a.likeness(b);
         let parents = (self.source.node(source).parent, self.target.node(target).parent);
+        if own == 0 {
+            // `buyer.name` and `buyer-name`.
+            let joins = |names: &Names, parent: Option<NodeId>, own: &FieldName, whole: &str| {
+                let own = whole.strip_suffix(own.fold());
+                own.zip(parent).is_some_and(|(rest, parent)| rest == names[parent.index()].fold())
+            };
+            let one = joins(from, parents.0, a, b.fold()) || joins(to, parents.1, b, a.fold());
+            return if one { 90 } else { 0 };
+        }
         let around = match parents {
             (Some(a), Some(b)) => from[a.index()].likeness(&to[b.index()]),
             _ => 0,
         };
-        if own == 0 {
-            // `buyer.name` and `buyer-name`.
-            let joined = |names: &Names, parent: Option<NodeId>, own: &FieldName| {
-                parent.map_or(String::new(), |parent| format!("{}{}", names[parent.index()].fold(), own.fold()))
-            };
-            let one = joined(from, parents.0, a) == b.fold() || joined(to, parents.1, b) == a.fold();
-            return if one { 90 } else { 0 };
-        }
         own + if own >= SURE { around / 20 } else { around / 10 }
     }
 
-    fn best_list(&self, target: NodeId, leaf: bool) -> Option<(String, NodeId)> {
+    fn best_list(&mut self, target: NodeId, leaf: bool) -> Option<(String, NodeId)> {
         let mut best: Option<(u32, String, NodeId)> = None;
-        for context in self.chain.iter().rev() {
-            let end = self.source.node(*context).subtree_end;
-            let lists = self
-                .source
+        let source = self.source;
+        for context in self.chain.clone().into_iter().rev() {
+            let end = source.node(context).subtree_end;
+            let lists = source
                 .iter()
-                .filter(|(id, node)| *id > *context && *id < end && node.is_list() && node.scalar().is_some() == leaf)
-                .filter(|(id, _)| is_nameable(&self.source.path(*id)));
+                .filter(|(id, node)| *id > context && *id < end && node.is_list() && node.scalar().is_some() == leaf)
+                .filter(|(id, _)| is_nameable(&source.path(*id)));
             for (list, _) in lists {
                 let by_name = self.likeness(list, target);
-                let by_fields: u32 = self
-                    .target
-                    .children(target)
-                    .map(|child| {
-                        let all = self
-                            .reachable(list)
-                            .into_iter()
-                            .filter(|(_, _, lists)| *lists == 0)
-                            .map(|(_, leaf, _)| self.likeness(leaf, child));
-                        u32::from(all.max().unwrap_or(0) >= LEAST) * 30
-                    })
-                    .sum();
+                let fields = self.reachable(list);
+                let is_like = |child: &NodeId| {
+                    let mut own = fields.iter().filter(|field| field.lists == 0);
+                    own.any(|field| self.likeness(field.node, *child) >= LEAST)
+                };
+                let alike = self.target.children(target).filter(is_like).count();
+                let by_fields = u32::try_from(alike * 30).unwrap_or(u32::MAX / 2);
                 // A list with different fields whose name is only similar does not qualify.
                 if !leaf && by_fields == 0 && by_name < EQUAL {
                     continue;
                 }
                 let score = by_name + by_fields;
                 if score >= LEAST && best.as_ref().is_none_or(|(known, ..)| score > *known) {
-                    best = Some((score, self.relative(*context, list), list));
+                    best = Some((score, self.relative(context, list), list));
                 }
             }
             if best.is_some() {
@@ -576,6 +602,16 @@ type Names = Vec<FieldName>;
 fn top(shape: &Shape, node: NodeId) -> &str {
     let around = core::iter::successors(Some(node), |at| shape.node(*at).parent);
     around.take_while(|at| *at != NodeId::ROOT).last().map_or("", |at| shape.node(at).name.as_str())
+}
+
+/// Returns the nodes whose name has the same letters as that of another node of their group, such as `order_id` and `order-id`.
+fn twins(shape: &Shape, names: &Names) -> HashSet<NodeId> {
+    let key = |node: NodeId| (shape.node(node).parent, names[node.index()].fold());
+    let mut counts: HashMap<(Option<NodeId>, &str), u32> = HashMap::new();
+    for (node, _) in shape.iter() {
+        *counts.entry(key(node)).or_default() += 1;
+    }
+    shape.iter().map(|(node, _)| node).filter(|node| counts[&key(*node)] > 1).collect()
 }
 
 fn named(meanings: &[(NodeId, &str)]) -> HashMap<NodeId, FieldName> {
