@@ -19,9 +19,17 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
         }
         let start = reader.at;
         let mut whole = Seen::default();
-        reader.value(&mut whole).ok_or_else(|| {
-            wrong(name, text, reader.at, "this is not JSON", "a sample is a file of JSON, or of one document a line")
-        })?;
+        if reader.value(&mut whole).is_none() {
+            let (what, hint) = if reader.depth > DEPTH_MAX {
+                (
+                    "this is nested deeper than 128 levels",
+                    "Quayline reads no deeper documents: remove levels from the sample",
+                )
+            } else {
+                ("this is not JSON", "a sample is a file of JSON, or of one document a line")
+            };
+            return Err(wrong(name, text, reader.at, what, hint));
+        }
         reader.at = start;
         // An array at the outside holds documents.
         if reader.peek() == Some(b'[') {
@@ -91,7 +99,7 @@ impl Reader<'_> {
                 match &self.text[start..self.at] {
                     "null" => seen.null(),
                     "true" | "false" => seen.truth(),
-                    number if number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => seen.number(number),
+                    number if is_number(number) => seen.number(number),
                     _ => return None,
                 }
                 Some(())
@@ -179,4 +187,9 @@ impl Reader<'_> {
         }
         None
     }
+}
+
+fn is_number(text: &str) -> bool {
+    let has_digits = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    has_digits && !text.starts_with('+') && text.parse::<f64>().is_ok()
 }

@@ -8,6 +8,8 @@ mod stats;
 mod summary;
 mod unused;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -188,7 +190,13 @@ fn left_behind(output: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
 /// Returns the note that an output keeps its partial name.
 pub(crate) fn partial_note(partial: &Path) -> Finding {
     let is_empty = partial.metadata().is_ok_and(|meta| meta.len() == 0);
-    let state = if is_empty { "is still empty" } else { "holds what was done" };
+    let mut magic = [0; 4];
+    let is_parquet = File::open(partial).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"PAR1";
+    let state = match (is_empty, is_parquet) {
+        (true, _) => "is still empty",
+        (false, true) => "lacks the footer of Parquet, so readers refuse it",
+        (false, false) => "holds what was done",
+    };
     let message = format!("the output is not complete: {} {state}", shown(partial));
     Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) }
 }

@@ -255,6 +255,9 @@ fn a_copybook_that_does_not_fit_the_file() {
 
         note[CLI-004]: the output is not complete: items.jsonl.partial holds what was done
     "#]]);
+    let said =
+        world.run("convert items.dat -c items.cpy -e cp037 -o items.parquet --rejects bad.dat --max-rejects 10").err();
+    assert!(said.contains("items.parquet.partial lacks the footer of Parquet, so readers refuse it"), "{said}");
 }
 
 fn inspect(copybook: &str) -> crate::world::Ran {

@@ -225,3 +225,15 @@ fn many_members_keep_their_order_and_their_counts() {
         })
     });
 }
+
+/// A sample below 129 arrays was "not JSON", and `12-34` was a number.
+#[test]
+fn a_sample_that_is_nested_too_deeply_is_named_as_such() {
+    let found = |sample: &str| Samples::new().add("sample", sample).err().map(|findings| findings.to_string());
+    let deep = |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
+    assert_eq!(found(&deep(127)), None);
+    assert!(found(&deep(128)).is_some_and(|found| found.contains("nested deeper than 128 levels")));
+    for wrong in ["{\"a\":12-34}", "{\"a\":-inf}", "{\"a\":1e}", "{\"a\":[1}"] {
+        assert!(found(wrong).is_some_and(|found| found.contains("this is not JSON")), "{wrong}");
+    }
+}
