@@ -12,7 +12,7 @@ use crate::gate::{Gate, GateState, INEXACT, Numbers};
 use crate::parameter::{ParameterPlace, set_parameter};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing, ProviderSpec};
-use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
+use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall, RecordCheck};
 use crate::service::{RequestSide, Service};
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
@@ -99,7 +99,10 @@ impl OperationLane {
     pub fn new(operation: &Operation) -> Self {
         let request = &operation.service.request;
         OperationLane {
-            encoder: RecordEncoder::new(&request.plan),
+            encoder: match &operation.file {
+                Some(file) if file.changes_a_part() => RecordEncoder::of_parts(&request.plan),
+                _ => RecordEncoder::new(&request.plan),
+            },
             reader: match operation.gate.numbers {
                 Numbers::Json => JsonReader::new(&request.shape, ReaderOptions::default()).strict(),
                 Numbers::Lenient => JsonReader::new(&request.shape, ReaderOptions::default()),
@@ -280,6 +283,18 @@ impl OperationLane {
                 return Err(Box::new(refused(errors)));
             }
         }
+        let check = (file.has_views && file.action.takes_body()).then(|| {
+            let nodes = operation.service.request.shape.iter().map(|(node, _)| node);
+            let answers = operation.responses.iter().map(|response| &response.body);
+            RecordCheck {
+                request: operation.service.request.plan.clone(),
+                given: nodes.filter(|node| self.gate.seen[node.index()]).collect(),
+                answer: answers.into_iter().find_map(|body| match body {
+                    ResponseBody::Answer(projection) => Some(projection.plan.clone()),
+                    _ => None,
+                }),
+            }
+        });
         if !file.action.takes_body() {
             record.clear();
         }
@@ -291,6 +306,7 @@ impl OperationLane {
             record,
             changed,
             measure: (file.action == FileAction::Replace).then(|| file.measure.clone()).flatten(),
+            check,
             conditions,
             count,
             after,
@@ -672,7 +688,7 @@ fn no_form(detail: &str) -> Problem {
     Problem::new(406, codes::NOT_ACCEPTABLE, detail)
 }
 
-fn refused(mut errors: Vec<FieldError>) -> Problem {
+pub(crate) fn refused(mut errors: Vec<FieldError>) -> Problem {
     errors.truncate(50);
     let parameters = errors.iter().all(|error| error.place != "body");
     let code = if parameters { codes::PARAMETER } else { codes::BODY };

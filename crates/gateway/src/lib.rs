@@ -85,7 +85,8 @@ pub use provider::{
 };
 pub use quayline_core::DatePattern;
 pub use record_call::{
-    Conditions, FileAction, FileIndex, FileKey, FileSpec, Matching, PAGE_BYTES_MAX, QueueSpec, RecordCall, record_tag,
+    Conditions, FileAction, FileIndex, FileKey, FileSpec, Matching, PAGE_BYTES_MAX, QueueSpec, RecordCall, RecordCheck,
+    record_tag,
 };
 pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};

@@ -12,10 +12,10 @@ use core::ops::Range;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use quayline_cobol::{RecordDecoder, RecordPlan};
+use quayline_cobol::{RecordDecoder, RecordFaults, RecordPlan};
 use quayline_core::NodeId;
 
-use crate::{Problem, codes, from_base64url, to_base64url};
+use crate::{FieldError, Problem, codes, from_base64url, to_base64url};
 
 /// A record file as a service names it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -192,6 +192,8 @@ pub(crate) struct FileOperation {
     pub(crate) counters: Vec<TableCounter>,
     /// True if positions depend on counters, so that a record must be replaced as a whole.
     pub(crate) slides: bool,
+    /// True if the record has views of the same bytes.
+    pub(crate) has_views: bool,
     /// The plan of the whole record, if its length depends on counters.
     pub(crate) measure: Option<RecordPlan>,
     /// Byte that text is padded with.
@@ -253,6 +255,8 @@ pub struct RecordCall {
     pub changed: Option<Vec<Range<usize>>>,
     /// The plan that tells where the fields of a record of varying length end: a replacement keeps the bytes after them.
     pub measure: Option<RecordPlan>,
+    /// The check of the record that a change makes, if views of the same bytes can make it unreadable.
+    pub check: Option<RecordCheck>,
     /// Conditions of the request.
     pub conditions: Conditions,
     /// Records of a page.
@@ -261,7 +265,43 @@ pub struct RecordCall {
     pub after: Option<Vec<u8>>,
 }
 
+/// A check of a whole record. Its selectors may be in the stored part and the views in the request, or the other way round.
+#[derive(Clone, Debug)]
+pub struct RecordCheck {
+    /// The plan of the request.
+    pub(crate) request: RecordPlan,
+    /// Members that the request has.
+    pub(crate) given: Vec<NodeId>,
+    /// The plan of answers, if they have the record.
+    pub(crate) answer: Option<RecordPlan>,
+}
+
 impl RecordCall {
+    /// Checks the record that the request makes of a stored one, if there was one: selectors choose the views in the request, and answers can have
+    /// the record unless they could not have the stored one.
+    ///
+    /// # Errors
+    /// 400 with the faults.
+    pub fn check(&self, old: Option<&[u8]>, new: &[u8]) -> Result<(), Box<Problem>> {
+        let Some(check) = &self.check else { return Ok(()) };
+        let refused = |faults: RecordFaults| {
+            let entries = faults.0.into_iter().map(|fault| FieldError {
+                place: "body",
+                field: if fault.path.starts_with('$') { fault.path } else { format!("$.{}", fault.path) },
+                rule: fault.kind.code().to_string(),
+                detail: fault.kind.to_string(),
+            });
+            Box::new(crate::lane::refused(entries.collect()))
+        };
+        check.request.check_views(new, &check.given).map_err(refused)?;
+        let Some(answer) = &check.answer else { return Ok(()) };
+        let mut decoder = RecordDecoder::new(answer);
+        match decoder.check(new) {
+            Err(faults) if old.is_none_or(|old| decoder.check(old).is_ok()) => Err(refused(faults)),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the record that an update makes of the stored one.
     #[must_use]
     pub fn merged(&self, old: &[u8]) -> Vec<u8> {
@@ -388,6 +428,11 @@ impl Conditions {
 const TOKEN_VERSION: u8 = 2;
 
 impl FileOperation {
+    /// Returns true if requests may have a part of the record, and the rest is the stored one.
+    pub(crate) fn changes_a_part(&self) -> bool {
+        matches!(self.action, FileAction::Replace | FileAction::Update) && !self.slides
+    }
+
     /// Returns a token that continues the browse of a key after a place. It is not a secret: it contains the key of the page's last record. Its digest
     /// binds it to the operation and to the key of the request.
     pub(crate) fn token(&self, key: &[u8], place: &[u8]) -> String {
@@ -605,6 +650,7 @@ mod tests {
             matching: Matching::Equal,
             record: record.to_vec(),
             changed,
+            check: None,
             conditions: Conditions::default(),
             measure: None,
             count: 0,

@@ -217,6 +217,7 @@ impl Records {
 fn made(unit: &mut Unit, file: &RecordFile, call: &RecordCall) -> Result<Returned, Failed> {
     if call.action == FileAction::Insert {
         call.conditions.check(None)?;
+        call.check(None, &call.record)?;
         file.insert(unit, &call.record)?;
         return Ok(Returned::Record(call.record.clone()));
     }
@@ -233,6 +234,7 @@ fn made(unit: &mut Unit, file: &RecordFile, call: &RecordCall) -> Result<Returne
         return Ok(Returned::Deleted);
     }
     let record = call.merged(&read.bytes);
+    call.check(Some(&read.bytes), &record)?;
     if *record != *read.bytes {
         file.rewrite(unit, &read, &record)?;
     }

@@ -105,6 +105,14 @@ impl RecordDecoder {
     /// Maximum number of notes kept of one record, enough for a table of some size, since every element is counted.
     pub const NOTES_MAX: usize = 1 << 20;
 
+    /// Checks that a record decodes.
+    ///
+    /// # Errors
+    /// All faults of the record.
+    pub fn check(&mut self, record: &[u8]) -> Result<(), RecordFaults> {
+        self.decode(record, &mut Validate)
+    }
+
     /// Decodes one record into one document.
     ///
     /// # Errors

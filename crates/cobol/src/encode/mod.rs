@@ -76,6 +76,8 @@ struct State {
     /// The documents lose the sign of a zero, so it is among the bytes to preserve.
     drops_zero_signs: bool,
     end: End,
+    /// True if the documents are parts of records, so that a selector outside of tables may be in another part.
+    is_part: bool,
     /// Unions outside of tables with a selector, each with a node in one of its views.
     choices: Vec<(u32, NodeId)>,
     /// Unions with a selector.
@@ -214,6 +216,7 @@ impl RecordEncoder {
             lenient: false,
             drops_zero_signs: false,
             end: End::Storage,
+            is_part: false,
             choices: views::choices(inner),
             is_selected_in_tables: selected.iter().any(Selected::is_in_table),
             selected,
@@ -251,6 +254,15 @@ impl RecordEncoder {
     pub fn of_files(plan: &RecordPlan) -> Self {
         let mut encoder = RecordEncoder::new(plan);
         encoder.state.end = End::View;
+        encoder
+    }
+
+    /// Creates an encoder of documents that change a part of a record. It does not check that selectors outside of tables choose the views of the
+    /// document: [`RecordPlan::check_views`] does, with the whole record.
+    #[must_use]
+    pub fn of_parts(plan: &RecordPlan) -> Self {
+        let mut encoder = RecordEncoder::new(plan);
+        encoder.state.is_part = true;
         encoder
     }
 

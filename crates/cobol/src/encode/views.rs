@@ -9,7 +9,7 @@ use super::{End, IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
 use crate::plan::{ItemIndex, Plan, TargetKind};
-use crate::{Absent, FaultKind, OtherView, RecordFaults};
+use crate::{Absent, FaultKind, OtherView, RecordFault, RecordFaults, RecordPlan};
 
 /// A union whose view a selector chooses.
 #[derive(Clone, Copy, Debug)]
@@ -145,11 +145,7 @@ impl State {
     }
 
     fn selector_text(&self, plan: &Plan, given: &Given) -> Option<String> {
-        let choice = plan.unions[given.union as usize].choice.as_ref()?;
-        let item = &plan.items[plan.captures[choice.slot as usize] as usize];
-        let at = item.offset + given.selector_base;
-        let bytes = loaded(plan, self.image.get(at..at + item.size)?);
-        read(plan, item, &bytes, 0, &mut Scratch::default()).ok().and_then(as_text)
+        selector_text(plan, given.union, &self.image, given.selector_base)
     }
 
     /// Settles null views. A null of a view that the record does not have says nothing: columns have a cell for each view. Otherwise it
@@ -393,8 +389,10 @@ impl State {
         let mut told: HashSet<(u32, usize)> = HashSet::new();
         let mut written: Option<HashSet<(u32, u32, usize)>> = None;
         for given in &views {
-            let union = &plan.unions[given.union as usize];
-            let Some(choice) = &union.choice else { continue };
+            let Some(choice) = &plan.unions[given.union as usize].choice else { continue };
+            if self.is_part && choice.depth == 0 {
+                continue;
+            }
             let chosen = self.chosen_view(plan, given);
             if chosen == Some(given.view) || told.contains(&(given.union, given.base)) {
                 continue;
@@ -408,19 +406,74 @@ impl State {
             if self.faults.len() >= RecordFaults::MAX {
                 break;
             }
-            let name = |view: u32| plan.layout.field(union.views[view as usize].field).name.clone();
-            let item = &plan.items[plan.captures[choice.slot as usize] as usize];
-            // A value that the interface lists is no payload.
-            let text = self.selector_text(plan, given);
-            let value = text.filter(|text| choice.cases.iter().any(|(case, _)| case == text));
-            let kind = FaultKind::OtherView(Box::new(OtherView {
-                given: name(given.view),
-                selector: plan.layout.field(item.field).name.clone(),
-                value,
-                chosen: chosen.map(name),
-            }));
+            let kind = other_view(plan, (given.union, given.view), chosen, self.selector_text(plan, given));
             self.count_fault(plan, kind, given.node, given.around);
         }
         self.views = views;
+    }
+}
+
+/// Returns the text of a union's selector in a record.
+fn selector_text(plan: &Plan, union: u32, record: &[u8], base: usize) -> Option<String> {
+    let choice = plan.unions[union as usize].choice.as_ref()?;
+    let item = &plan.items[plan.captures[choice.slot as usize] as usize];
+    let at = item.offset + base;
+    let bytes = loaded(plan, record.get(at..at + item.size)?);
+    read(plan, item, &bytes, 0, &mut Scratch::default()).ok().and_then(as_text)
+}
+
+/// Returns the fault of a document with a view that the selector does not choose.
+fn other_view(plan: &Plan, (union, given): (u32, u32), chosen: Option<u32>, text: Option<String>) -> FaultKind {
+    let union = &plan.unions[union as usize];
+    let name = |view: u32| plan.layout.field(union.views[view as usize].field).name.clone();
+    let selector = union.choice.as_ref().map(|choice| {
+        let item = &plan.items[plan.captures[choice.slot as usize] as usize];
+        plan.layout.field(item.field).name.clone()
+    });
+    // A value that the interface lists is no payload.
+    let is_listed = |text: &String| union.choice.iter().flat_map(|choice| &choice.cases).any(|(case, _)| case == text);
+    FaultKind::OtherView(Box::new(OtherView {
+        given: name(given),
+        selector: selector.unwrap_or_default(),
+        value: text.filter(is_listed),
+        chosen: chosen.map(name),
+    }))
+}
+
+impl RecordPlan {
+    /// Checks that the selectors of a record choose the views that these nodes are in. Selectors in tables are not looked at.
+    ///
+    /// # Errors
+    /// A fault for each storage of which another view is chosen, at the first of its nodes.
+    pub fn check_views(&self, record: &[u8], nodes: &[NodeId]) -> Result<(), RecordFaults> {
+        let plan = &*self.0;
+        let mut given: Vec<(u32, u32, NodeId)> = Vec::new();
+        for node in nodes {
+            let mut next = plan.targets[node.index()].view;
+            while let Some((union, view)) = next {
+                if !given.iter().any(|known| (known.0, known.1) == (union, view)) {
+                    given.push((union, view, *node));
+                }
+                next = plan.unions[union as usize].inside;
+            }
+        }
+        let mut faults: Vec<RecordFault> = Vec::new();
+        let mut told = HashSet::new();
+        for (union, view, node) in &given {
+            let Some(choice) = plan.unions[*union as usize].choice.as_ref().filter(|choice| choice.depth == 0) else {
+                continue;
+            };
+            let text = selector_text(plan, *union, record, 0);
+            let chosen = choice.view(text.as_deref()).and_then(|view| u32::try_from(view).ok());
+            // The values of two views agree on their bytes.
+            let has_chosen = given.iter().any(|known| known.0 == *union && Some(known.1) == chosen);
+            if !has_chosen && told.insert(*union) && faults.len() < RecordFaults::MAX {
+                let kind = other_view(plan, (*union, *view), chosen, text);
+                let field = self.field_of(*node);
+                let offset = field.map_or(0, |field| plan.layout.field(field).offset);
+                faults.push(RecordFault { kind, field, offset, path: format!("$.{}", plan.shape.path(*node)) });
+            }
+        }
+        if faults.is_empty() { Ok(()) } else { Err(RecordFaults(faults)) }
     }
 }

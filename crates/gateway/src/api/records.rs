@@ -108,6 +108,7 @@ impl Compiler<'_> {
             places,
             parted,
             slides: slides(&service.layout),
+            has_views: service.layout.fields.iter().any(|field| field.redefines.is_some()),
             measure: self.measure(service),
             pad: service.request.plan.pad_byte(),
             page,

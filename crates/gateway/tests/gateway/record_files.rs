@@ -299,9 +299,61 @@ fn merged(definitions: &Definitions, body: &str, old: &str) -> String {
         body: body.as_bytes(),
         media_type: Some("application/json"),
     };
-    match OperationLane::new(operation).record_call(operation, &request, Conditions::default()) {
-        Ok(call) => String::from_utf8(call.merged(old.as_bytes())).unwrap(),
+    let call = OperationLane::new(operation).record_call(operation, &request, Conditions::default());
+    let made = call.and_then(|call| {
+        let new = call.merged(old.as_bytes());
+        call.check(Some(old.as_bytes()), &new).map(|()| new)
+    });
+    match made {
+        Ok(record) => String::from_utf8(record).unwrap(),
         Err(problem) => format!("{} {}", problem.errors[0].field, problem.errors[0].rule),
+    }
+}
+
+/// The selector of a view was that of the request alone: an update without it was refused, or made a record that nobody could read.
+#[test]
+fn views_of_an_update_are_chosen_by_the_selector_of_the_record() {
+    const PAY: &str = "
+       01 PAY.
+          05 K PIC X(4).
+          05 KIND PIC X.
+          05 RAW PIC X(8).
+          05 CARD REDEFINES RAW.
+             10 C-NO PIC 9(6).
+             10 C-EXP PIC 9(2).
+          05 TBL REDEFINES RAW.
+             10 T PIC 9 OCCURS 4 TIMES.
+          05 NOTE PIC X(2).
+";
+    let choose = |side: &str, otherwise: &str| {
+        format!(
+            "[[{side}.choose]]\nstorage = \"RAW\"\nby = \"KIND\"\nwhen = {{ C = \"CARD\", T = \"TBL\" }}\n{otherwise}"
+        )
+    };
+    let (raw, none) = ("otherwise = \"RAW\"\n", "");
+    let (card, text) = ("K   C12345629no", "K   RABCDEFGHno");
+    for (old, otherwise, method, body, expected) in [
+        (card, raw, "PATCH", r#"{"CARD":{"C-EXP":30}}"#, "K   C12345630no"),
+        (card, none, "PATCH", r#"{"CARD":{"C-EXP":30}}"#, "K   C12345630no"),
+        (card, raw, "PATCH", r#"{"NOTE":"x"}"#, "K   C12345629x "),
+        (card, raw, "PATCH", r#"{"RAW":"free"}"#, "$.RAW REC-037"),
+        (card, raw, "PATCH", r#"{"RAW":"12345678"}"#, "$.RAW REC-037"),
+        (card, raw, "PATCH", r#"{"TBL":{"T":[1]}}"#, "$.TBL REC-037"),
+        (card, raw, "PATCH", r#"{"KIND":"R"}"#, "K   R12345629no"),
+        (card, raw, "PATCH", r#"{"KIND":"R","RAW":"free"}"#, "K   Rfree    no"),
+        (card, none, "PATCH", r#"{"KIND":"R"}"#, "$.RAW REC-013"),
+        (text, raw, "PATCH", r#"{"KIND":"C"}"#, "$.CARD.C-NO REC-001"),
+        (text, raw, "PATCH", r#"{"KIND":"C","CARD":{"C-NO":7,"C-EXP":1}}"#, "K   C00000701no"),
+        // What could not be read before may be changed, and corrected.
+        ("K   CABCDEFGHno", raw, "PATCH", r#"{"NOTE":"x"}"#, "K   CABCDEFGHx "),
+        ("K   CABCDEFGHno", raw, "PATCH", r#"{"CARD":{"C-NO":7,"C-EXP":1}}"#, "K   C00000701no"),
+        (card, raw, "PUT", r#"{"KIND":"R","RAW":"free","NOTE":"x"}"#, "K   Rfree    x "),
+        (card, raw, "PUT", r#"{"KIND":"R","CARD":{"C-NO":7},"NOTE":"x"}"#, "$.CARD REC-037"),
+    ] {
+        let interfaces = format!("{}{}", choose("request", otherwise), choose("response", otherwise));
+        let service = format!("[options]\ninitialize = \"initial\"\n{interfaces}");
+        let definitions = operation_on(PAY, ("ibm", &service), method).unwrap_or_else(|found| panic!("{found}"));
+        assert_eq!(merged(&definitions, body, old), expected, "{method} {body} over `{old}` {otherwise}");
     }
 }
 
