@@ -90,6 +90,8 @@ struct State {
     given_views: Vec<FilledView>,
     /// Whether absent members of a view may have other bytes than those of the template.
     fills: bool,
+    /// The decoder that finds elements of tables whose selector chooses no view, if there may be any.
+    reader: Option<Box<RecordDecoder>>,
     /// By union, whether the document has one of its views.
     has_view: Vec<bool>,
     /// Views that the document has.
@@ -223,6 +225,7 @@ impl RecordEncoder {
             elements: Vec::new(),
             given_views: Vec::new(),
             fills: inner.unions.iter().flat_map(|union| &union.views).any(|view| view.initial.is_some()),
+            reader: None,
             has_view: Vec::new(),
             views: Vec::new(),
             null_views: Vec::new(),
@@ -234,7 +237,8 @@ impl RecordEncoder {
 
     /// Creates an encoder that leaves out values without canonical bytes.
     pub(crate) fn lenient(plan: &RecordPlan) -> Self {
-        let mut encoder = RecordEncoder::of_files(plan);
+        let mut encoder = RecordEncoder::new(plan);
+        encoder.state.end = End::View;
         encoder.state.lenient = true;
         if plan.0.preserve_node.is_some() {
             encoder.state.puts = core::mem::take(&mut encoder.state.tracked_puts);
@@ -254,7 +258,16 @@ impl RecordEncoder {
     pub fn of_files(plan: &RecordPlan) -> Self {
         let mut encoder = RecordEncoder::new(plan);
         encoder.state.end = End::View;
-        encoder
+        encoder.checks_elements()
+    }
+
+    /// Checks that the selectors in elements of tables choose views, also in elements that a document does not have.
+    fn checks_elements(mut self) -> Self {
+        let is_open = |of: &Selected| of.is_in_table() && of.is_open(&self.plan.0);
+        if self.state.selected.iter().any(is_open) {
+            self.state.reader = Some(Box::new(RecordDecoder::new(&self.plan)));
+        }
+        self
     }
 
     /// Creates an encoder of documents that change a part of a record. It does not check that selectors outside of tables choose the views of the
@@ -341,6 +354,9 @@ impl State {
         }
         if !self.deferred.is_empty() && !self.lenient {
             self.settle(plan);
+        }
+        if let Some(reader) = self.reader.as_mut().filter(|_| self.faults.is_empty() && !self.lenient) {
+            views::check_elements(reader, &self.record, &mut self.faults);
         }
     }
 

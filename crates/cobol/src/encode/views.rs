@@ -9,7 +9,7 @@ use super::{End, IsNull, State};
 use crate::item::{Scratch, as_text, encode_item, loaded, read};
 use crate::layout::Encoding;
 use crate::plan::{ItemIndex, Plan, TargetKind};
-use crate::{Absent, FaultKind, OtherView, RecordFault, RecordFaults, RecordPlan};
+use crate::{Absent, FaultKind, OtherView, RecordDecoder, RecordFault, RecordFaults, RecordPlan};
 
 /// A union whose view a selector chooses.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,11 @@ pub(super) struct Selected {
 impl Selected {
     pub(super) fn is_in_table(&self) -> bool {
         self.list.is_some()
+    }
+
+    /// Returns whether values of the selector choose no view.
+    pub(super) fn is_open(&self, plan: &Plan) -> bool {
+        plan.unions[self.union as usize].choice.as_ref().is_some_and(|choice| choice.view(None).is_none())
     }
 }
 
@@ -476,4 +481,12 @@ impl RecordPlan {
         }
         if faults.is_empty() { Ok(()) } else { Err(RecordFaults(faults)) }
     }
+}
+
+/// Adds the faults of elements of tables for which no view is chosen: nobody could read the record of a file.
+#[cold]
+pub(super) fn check_elements(reader: &mut RecordDecoder, record: &[u8], faults: &mut Vec<RecordFault>) {
+    let Err(found) = reader.check(record) else { return };
+    let unread = found.0.into_iter().filter(|fault| matches!(fault.kind, FaultKind::NoView));
+    faults.extend(unread.map(|fault| RecordFault { path: format!("$.{}", fault.path), ..fault }));
 }

@@ -227,6 +227,36 @@ fn only_the_last_storage_ends_a_record() {
     assert!(encode_file(&plan, r#"{"T":"2","A":"AAAAAAAA"}"#).expect_err("the view B").contains("REC-037"));
 }
 
+/// Elements of tables were written although their selectors chose no view, so that nobody could read the record.
+#[test]
+fn selectors_in_tables_choose_a_view_or_are_refused() {
+    let table =
+        "01 R.\n 05 N PIC 9.\n 05 LN OCCURS 2.\n  10 TYP PIC X.\n  10 ART PIC X(4).\n  10 NUM REDEFINES ART PIC 9(4).";
+    let cases = || vec![choose("ART", "TYP", &[("A", "ART"), ("N", "NUM")])];
+    let (open, sliding) =
+        (chosen(table, cases()), chosen(&table.replace("OCCURS 2", "OCCURS 0 TO 2 DEPENDING ON N"), cases()));
+    let otherwise = chosen(table, vec![RedefinesChoice { otherwise: Some("ART".into()), ..cases().remove(0) }]);
+    let whole = r#"{"N":2,"LN":[{"TYP":"A","ART":"AAAA"},{"TYP":"N","NUM":12}]}"#;
+    for plan in [&open, &sliding, &otherwise] {
+        assert_eq!(encode_file(plan, whole), Ok(ebcdic("2AAAAAN0012")));
+    }
+    for (document, place) in
+        [(r#"{"N":2,"LN":[{"TYP":"Q"},{"TYP":"N","NUM":1}]}"#, "LN[0]"), (r#"{"N":2,"LN":[{"TYP":"A"},{}]}"#, "LN[1]")]
+    {
+        for plan in [&open, &sliding] {
+            let found = encode_file(plan, document).expect_err("no view");
+            assert!(found.contains("REC-013") && found.contains(place), "{document}: {found}");
+        }
+        let json = encode_file(&otherwise, document).and_then(|record| decode(&otherwise, &record));
+        assert!(json.is_ok(), "{json:?}");
+    }
+    // An element that the document does not have is in the record of a table of fixed length, and nobody can read it.
+    let one = r#"{"N":1,"LN":[{"TYP":"A"}]}"#;
+    assert!(encode_file(&open, one).expect_err("no view").contains("LN[1]"));
+    assert_eq!(encode_file(&sliding, one), Ok(ebcdic("1A    ")));
+    assert_eq!(encode_file(&otherwise, one), Ok(ebcdic("1A         ")));
+}
+
 const ODO: &str = "01 R.
  05 K PIC X.
  05 N PIC 9.
