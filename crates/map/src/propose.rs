@@ -546,14 +546,7 @@ impl Proposal<'_> {
 
     /// Returns the path of a node relative to an enclosing group.
     fn relative(&self, from: NodeId, to: NodeId) -> String {
-        let mut names = Vec::new();
-        let mut at = Some(to).filter(|at| *at != from);
-        while let Some(node) = at {
-            names.push(name(&self.source.node(node).name));
-            at = self.source.node(node).parent.filter(|parent| *parent != from);
-        }
-        names.reverse();
-        names.join(".")
+        quoted_path(self.source, from, to)
     }
 }
 
@@ -618,13 +611,22 @@ fn named(meanings: &[(NodeId, &str)]) -> HashMap<NodeId, FieldName> {
     meanings.iter().map(|(node, meaning)| (*node, FieldName::new(meaning))).collect()
 }
 
+/// Returns a name as a map writes it.
 fn name(name: &str) -> String {
     if is_plain_name(name) && !RESERVED.contains(&name) { name.to_owned() } else { format!("'{name}'") }
 }
 
 /// Returns true if a map can write the name, in quotes if necessary.
-fn is_nameable(name: &str) -> bool {
+pub(crate) fn is_nameable(name: &str) -> bool {
     !name.chars().any(|c| c == '\'' || c.is_control())
+}
+
+/// Returns the path of a node below another one, as a map writes it.
+pub(crate) fn quoted_path(shape: &Shape, from: NodeId, to: NodeId) -> String {
+    let around = core::iter::successors(Some(to), |at| shape.node(*at).parent);
+    let mut names: Vec<String> = around.take_while(|at| *at != from).map(|at| name(&shape.node(at).name)).collect();
+    names.reverse();
+    names.join(".")
 }
 
 /// Returns a path as an operand. A name of digits would be a number there, unless a name that begins with a letter follows.

@@ -53,6 +53,27 @@ fn a_map_is_proposed_and_checked() {
     "#]]);
 }
 
+/// The hint wrote names without their quotes, so that the map with it did not compile.
+#[test]
+fn the_hint_of_fields_that_are_never_set_compiles() {
+    let world = World::new();
+    world.write("in.shape", "s\n  id decimal(5,0)\n");
+    world.write("o.json", "{\"id\":1,\"ship to\":{\"name\":\"A\",\"city.x\":\"B\"},\"for\":2}\n");
+    world.run("infer o.json -o out.shape").code(0);
+    let map = "source \"in.shape\"\ntarget t \"out.shape\"\nid = id\n";
+    world.write("m.qmap", map);
+    let said = world.run("map check m.qmap").code(2).err();
+    let omit = said.split('`').find(|part| part.starts_with("omit ")).unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(omit, "omit 'ship to'.name, 'ship to'.'city.x', 'for'");
+    world.write("m.qmap", format!("{map}{omit}\n"));
+    world.run("map check m.qmap").code(0);
+    world.write("o.json", "{\"id\":1,\"it's\":2}\n");
+    world.run("infer o.json -o quote.shape").code(0);
+    world.write("m.qmap", map.replace("out.shape", "quote.shape"));
+    let said = world.run("map check m.qmap").code(2).err();
+    assert!(said.contains("a map cannot quote the name `it's`: rename the field"), "{said}");
+}
+
 #[test]
 fn cases_pass_fail_and_are_updated() {
     let world = world();

@@ -9,6 +9,7 @@ use super::types::{Digits, Kind};
 use super::{Absent, Lower, Typed};
 use crate::codes;
 use crate::plan::{BITS, Expr, Fit, TargetPlan};
+use crate::propose::{is_nameable, quoted_path};
 use crate::syntax::ast::TargetPath;
 use crate::syntax::text::Span;
 use crate::value::Val;
@@ -490,19 +491,19 @@ impl Lower<'_> {
             let is_filled = self.outputs[made.output].absent == Absent::Filled;
             let mut missing = Vec::new();
             self.missing(&made, made.node, &made.address, &mut missing);
-            let never: Vec<&str> =
-                missing.iter().filter(|(_, some)| some.is_none()).map(|(path, _)| path.as_str()).collect();
+            let never: Vec<NodeId> = missing.iter().filter(|(_, some)| some.is_none()).map(|(node, _)| *node).collect();
             if !never.is_empty() {
                 self.never_set(&made, &never, is_filled);
             }
             if is_filled {
                 continue;
             }
-            for (path, some) in missing.iter().filter(|(_, some)| some.is_some()) {
+            for (node, some) in missing {
                 let Some(span) = some else { continue };
+                let path = self.outputs[made.output].shape.path(node);
                 self.warning(
                     codes::SOMETIMES_SET,
-                    *span,
+                    span,
                     format!("`{path}` is mandatory, and set under a condition only"),
                 )
                 .hint = Some("set it in every branch: if … { … } else { … }".to_owned());
@@ -510,15 +511,20 @@ impl Lower<'_> {
         }
     }
 
-    fn never_set(&mut self, made: &Made, never: &[&str], is_filled: bool) {
-        let names = &never[..never.len().min(NAMES_SHOWN)];
+    fn never_set(&mut self, made: &Made, never: &[NodeId], is_filled: bool) {
+        let shape = self.outputs[made.output].shape;
+        let nodes = &never[..never.len().min(NAMES_SHOWN)];
         let more =
-            if never.len() > names.len() { format!(" and {} more", never.len() - names.len()) } else { String::new() };
-        let listed = names.join(", ");
+            if never.len() > nodes.len() { format!(" and {} more", never.len() - nodes.len()) } else { String::new() };
+        let listed = nodes.iter().map(|node| shape.path(*node)).collect::<Vec<_>>().join(", ");
         // `omit` is relative to the occurrence that the statement makes.
-        let around = format!("{}.", self.outputs[made.output].shape.path(made.node));
-        let relative: Vec<&str> = names.iter().map(|name| name.strip_prefix(&around).unwrap_or(name)).collect();
+        let relative: Vec<String> = nodes.iter().map(|node| quoted_path(shape, made.node, *node)).collect();
         let omit = format!("omit {}{}", relative.join(", "), if more.is_empty() { "" } else { ", …" });
+        let names = |node: &NodeId| {
+            let around = core::iter::successors(Some(*node), |at| shape.node(*at).parent);
+            around.take_while(|at| *at != made.node).map(|at| &shape.node(at).name)
+        };
+        let unnameable = never.iter().flat_map(names).find(|name| !is_nameable(name)).cloned();
         let it = if never.len() == 1 { "it" } else { "them" };
         let finding = if is_filled {
             let message = format!("never set, so written as spaces or zeros: {listed}{more}");
@@ -527,10 +533,15 @@ impl Lower<'_> {
             self.error(codes::NEVER_SET, made.span, format!("mandatory, but never set: {listed}{more}"))
         };
         let reason = if is_filled { "that is intended".to_owned() } else { format!("something else provides {it}") };
-        finding.hint = Some(format!("set {it}, or write `{omit}` if {reason}"));
+        finding.hint = Some(match unnameable {
+            None => format!("set {it}, or write `{omit}` if {reason}"),
+            Some(name) => {
+                format!("a map cannot quote the name `{name}`: rename the field in the description of the target")
+            }
+        });
     }
 
-    fn missing(&self, made: &Made, group: NodeId, address: &[Step], out: &mut Vec<(String, Option<Span>)>) {
+    fn missing(&self, made: &Made, group: NodeId, address: &[Step], out: &mut Vec<(NodeId, Option<Span>)>) {
         let shape = self.outputs[made.output].shape;
         let all = &self.written[made.output];
         for child in shape.children(group) {
@@ -558,7 +569,7 @@ impl Lower<'_> {
                     let needs = |leaf: NodeId| shape.node(leaf).scalar().is_some() && self.needs_value(made, leaf);
                     let mut inner = (child.0..node.subtree_end.0).map(NodeId);
                     if !touched(child, node.subtree_end, Step::List(child)) && inner.any(needs) {
-                        out.push((shape.path(child), None));
+                        out.push((child, None));
                     }
                 }
                 (NodeKind::Scalar(_), Occurs::Once) => {
@@ -566,7 +577,7 @@ impl Lower<'_> {
                         all.get(&child).into_iter().flatten().filter(|written| written.address == address).collect();
                     if here.is_empty() {
                         if self.needs_value(made, child) {
-                            out.push((shape.path(child), None));
+                            out.push((child, None));
                         }
                         continue;
                     }
@@ -582,7 +593,7 @@ impl Lower<'_> {
                         .map(|guards| guards.iter().filter(|guard| !made.guards.contains(guard)).copied().collect())
                         .collect();
                     if !self.covers(&lists) {
-                        out.push((shape.path(child), Some(here[0].span)));
+                        out.push((child, Some(here[0].span)));
                     }
                 }
                 (NodeKind::Group, occurs) => {
