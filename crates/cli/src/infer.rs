@@ -1,10 +1,10 @@
 //! `quayline infer`: a shape guessed from samples.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Cursor, Read as _};
 use std::path::Path;
 
-use quayline_convert::{Destination, write_whole};
+use quayline_convert::{Compression, Destination, write_whole};
 use quayline_core::{Fault, Finding, Limits, system_error_text};
 use quayline_infer::{EdiSamples, Samples, json_schema, layout, outline};
 
@@ -102,8 +102,12 @@ fn refused(name: &str, reason: impl std::fmt::Display) -> Finding {
 fn read(path: &Path) -> Result<Vec<u8>, Stop> {
     let max = Limits::default().guide_bytes_max;
     let mut bytes = Vec::new();
-    let opened = fs::File::open(path).and_then(|file| file.take(max as u64 + 1).read_to_end(&mut bytes));
-    opened.map_err(|error| refused(&shown(path), system_error_text(&error)))?;
+    let mut read = fs::File::open(path).and_then(|file| file.take(max as u64 + 1).read_to_end(&mut bytes));
+    if let Some(compression) = Compression::of_head(&bytes) {
+        let packed = Box::new(Cursor::new(std::mem::take(&mut bytes)));
+        read = compression.reader(packed).and_then(|content| content.take(max as u64 + 1).read_to_end(&mut bytes));
+    }
+    read.map_err(|error| refused(&shown(path), system_error_text(&error)))?;
     if bytes.len() > max {
         let reason = format!("it has more than {max} bytes; some documents of it are sample enough");
         return Err(refused(&shown(path), reason).into());

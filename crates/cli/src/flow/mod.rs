@@ -336,6 +336,10 @@ fn summary(state: &FlowState) -> String {
             let last = stats.last_error().map(|last| format!(", last {}: {}", last.finding.code, last.finding.message));
             text.push_str(&last.unwrap_or_default());
         }
+        if stats.dropped.load(Ordering::Relaxed) > 0 {
+            let dropped = count(&stats.dropped, "message", "messages");
+            let _ = write!(text, "\n  node {}: {dropped} dropped", node.name);
+        }
     }
     text
 }

@@ -158,6 +158,12 @@ fn compressed_files_are_read_and_written_by_their_names() {
     let world = world();
     for (compressed, how) in [("order.jsonl.gz", "gzip"), ("order.jsonl.zst", "zstd")] {
         world.run(&format!("convert order.dat {RECORDS} -i order.toml -o {compressed}")).code(0);
+        // `inspect` names this command.
+        let shape = world.run(&format!("infer {compressed}")).code(0).out();
+        world.write("plain.jsonl", DOCUMENTS);
+        let fields = |shape: &str| shape.lines().filter(|line| line.starts_with(' ')).collect::<Vec<_>>().join("\n");
+        let plain = world.run("infer plain.jsonl").code(0).out();
+        assert!(fields(&shape).contains(' ') && fields(&shape) == fields(&plain), "{shape}");
         assert!(world.read(compressed).len() < DOCUMENTS.len());
         world.run(&format!("convert {compressed} {RECORDS} -i order.toml -o back.dat")).code(0);
         assert!(world.read("back.dat") == world.read("order.dat"), "{compressed}");

@@ -11,6 +11,24 @@ use crate::world::World;
 
 const COPY: &str = "title = \"Copies\"\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n";
 
+/// Dropped messages were in the statistics of a server only: a run consumed them without a word.
+#[test]
+fn a_run_names_the_messages_that_it_dropped() {
+    let flow = COPY.replace("out = \"put\"", "out = \"choose\"")
+        + "[node.choose]\ntype = \"filter\"\nwhen = 'envelope.property_keep = \"yes\"'\nout = \"put\"\nno_match = []\n";
+    let world = World::with([("flows/copy.toml", flow.as_bytes()), ("m", b"hello")]);
+    world.run("flow define").code(0);
+    for _ in 0..2 {
+        assert_eq!(world.run("queue put IN m").code, Some(0));
+    }
+    world.run("flow run --until-idle 300ms").check(expect![[r#"
+        exit 0
+        --- stderr
+        copy: 2 messages received, 2 units of work committed, 0 rolled back
+          node choose: 2 messages dropped
+    "#]]);
+}
+
 #[test]
 fn a_flow_is_checked_listed_shown_and_its_queues_are_defined() {
     let world = World::with([("flows/copy.toml", COPY.as_bytes()), ("m", b"hello")]);
