@@ -14,6 +14,8 @@ pub(super) enum Looks {
     Json,
     Xml,
     Csv,
+    /// CSV that is not in UTF-8: one byte a character.
+    CsvOfOtherPage,
     /// XML or other text in UTF-16.
     XmlUtf16,
     Pdf,
@@ -39,7 +41,11 @@ impl Looks {
         match source_format(Path::new("-"), &bytes[..bytes.len().min(HEAD_BYTES)]) {
             FromFormat::Json => Some(Looks::Json),
             FromFormat::Xml => Some(Looks::Xml),
-            FromFormat::Record => sample.text().filter(|text| is_csv(text)).map(|_| Looks::Csv),
+            FromFormat::Record => match sample.text() {
+                Some(text) => is_csv(text).then_some(Looks::Csv),
+                // Separators, quotation marks and line ends are the same bytes in all pages of ASCII.
+                None => is_csv(&single_bytes(bytes)?).then_some(Looks::CsvOfOtherPage),
+            },
             _ => None,
         }
     }
@@ -50,6 +56,7 @@ impl Looks {
             Looks::Json => "JSON",
             Looks::Xml => "XML",
             Looks::Csv => "CSV",
+            Looks::CsvOfOtherPage => "CSV that is not in UTF-8",
             Looks::XmlUtf16 => "XML in UTF-16",
             Looks::Pdf => "PDF",
         }
@@ -60,6 +67,11 @@ impl Looks {
         match self {
             Looks::Json | Looks::Xml | Looks::Csv => {
                 format!("`quayline infer {file}` shows its shape; the proposals below are for files of records")
+            }
+            Looks::CsvOfOtherPage => {
+                format!(
+                    "`iconv -f PAGE -t UTF-8 {file} > NEW.csv` with its code page, such as WINDOWS-1252, makes a file that `quayline infer` reads"
+                )
             }
             Looks::XmlUtf16 => {
                 format!("`iconv -f UTF-16 -t UTF-8 {file} > NEW.xml` makes a file that `quayline infer` reads")
@@ -72,7 +84,7 @@ impl Looks {
     pub(super) fn command(self, file: String) -> Vec<String> {
         match self {
             Looks::Json | Looks::Xml | Looks::Csv => vec!["quayline".to_owned(), "infer".to_owned(), file],
-            Looks::XmlUtf16 | Looks::Pdf => Vec::new(),
+            Looks::CsvOfOtherPage | Looks::XmlUtf16 | Looks::Pdf => Vec::new(),
         }
     }
 }
@@ -92,6 +104,12 @@ fn is_csv(text: &str) -> bool {
         && [',', ';', '\t', '|'].into_iter().any(alike)
 }
 
+/// Returns the text of bytes in a page of ASCII, with another letter for each byte above 0x7F; `None` if they have control characters.
+fn single_bytes(bytes: &[u8]) -> Option<String> {
+    let is_text = |byte: &u8| *byte >= b' ' && *byte != 0x7f || matches!(byte, b'\t' | b'\r' | b'\n' | 0x1a);
+    bytes.iter().all(is_text).then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
+}
+
 /// Separators outside of quotation marks.
 fn separators(line: &str, separator: char) -> usize {
     line.split('"').step_by(2).map(|part| part.matches(separator).count()).sum()
@@ -109,5 +127,12 @@ mod tests {
         assert!(!is_csv("000001 ADA, GRACE\n000002 JOHN\n"));
         assert!(!is_csv("000001,ADA  \n000002,GRACE\n"), "records of one length");
         assert!(!is_csv("a,b"));
+    }
+
+    #[test]
+    fn csv_of_another_page_is_csv() {
+        let text = single_bytes(b"id;name\r\n1;M\xfcller\r\n2;J\xf6rg A\r\n").expect("a text");
+        assert!(is_csv(&text));
+        assert_eq!(single_bytes(b"1;M\xfcller\x00\n"), None);
     }
 }

@@ -799,11 +799,13 @@ fn a_file_that_has_no_records_is_named() {
     let utf16: Vec<u8> = "\u{feff}<a><b>1</b></a>".encode_utf16().flat_map(u16::to_le_bytes).collect();
     world.write("utf16.dat", utf16);
     world.write("c.dat", "id;name\n1;ADA\n2;GRACE\n");
+    world.write("l.dat", b"id;name\n1;M\xfcller\n2;J\xf6rg A\n");
     world.write("x.dat", "<?xml version=\"1.0\"?>\n<a><b>1</b></a>\n");
     world.write("j.dat", "{\"a\":1}\n{\"a\":2}\n");
     world.write("p.dat", "%PDF-1.4\n1 0 obj\n");
     for (name, says, ends) in [
         ("c.dat", "this looks like CSV: `quayline infer c.dat`", "  quayline infer c.dat\n"),
+        ("l.dat", "this looks like CSV that is not in UTF-8: `iconv -f PAGE -t UTF-8 l.dat > NEW.csv`", "\n"),
         ("x.dat", "this looks like XML: `quayline infer x.dat`", "  quayline infer x.dat\n"),
         ("j.dat", "this looks like JSON: `quayline infer j.dat`", "  quayline infer j.dat\n"),
         ("utf16.dat", "this looks like XML in UTF-16: `iconv -f UTF-16 -t UTF-8 utf16.dat > NEW.xml`", "\n"),
