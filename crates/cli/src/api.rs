@@ -120,7 +120,7 @@ fn say_next(root: &Path, written: &NewFiles, console: &Console) {
         )
     } else {
         format!(
-            "next: quayline serve {root_shown}; clients need the keys that [serve.authentication] of quayline.toml names"
+            "next: quayline serve {root_shown}; [serve.authentication] of quayline.toml says how clients authenticate"
         )
     });
 }

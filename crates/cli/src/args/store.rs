@@ -552,16 +552,16 @@ pub(crate) struct PutMessageArgs {
     /// Milliseconds after which the message expires
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) expiry: Option<u64>,
-    /// Correlation id as up to 48 hexadecimal digits
+    /// Correlation id: an even number of hexadecimal digits, at most 48
     #[arg(long, value_name = "HEX")]
     pub(crate) correlation: Option<String>,
-    /// Group id as up to 48 hexadecimal digits
+    /// Group id: an even number of hexadecimal digits, at most 48
     #[arg(long, value_name = "HEX", requires = "sequence")]
     pub(crate) group: Option<String>,
     /// Number in the group, from 1
     #[arg(long, value_name = "NUMBER", requires = "group", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) sequence: Option<u32>,
-    /// Message id as up to 48 hexadecimal digits [default: a new one]
+    /// Message id: an even number of hexadecimal digits, at most 48 [default: a new one]
     #[arg(long, value_name = "HEX")]
     pub(crate) id: Option<String>,
     /// Queue for the reply
@@ -590,10 +590,10 @@ pub(crate) struct GetMessageArgs {
     /// Message id as 48 hexadecimal digits
     #[arg(long, value_name = "HEX", conflicts_with = "correlation")]
     pub(crate) id: Option<String>,
-    /// Correlation id as up to 48 hexadecimal digits
+    /// Correlation id: an even number of hexadecimal digits, at most 48
     #[arg(long, value_name = "HEX")]
     pub(crate) correlation: Option<String>,
-    /// Group id as up to 48 hexadecimal digits; the lowest number in the group is first
+    /// Group id: an even number of hexadecimal digits, at most 48; the lowest number in the group is first
     #[arg(long, value_name = "HEX", conflicts_with_all = ["id", "correlation"])]
     pub(crate) group: Option<String>,
     /// Seconds to wait for a message

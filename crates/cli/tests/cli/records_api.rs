@@ -65,7 +65,7 @@ fn one_command_makes_an_api_of_a_copybook() {
         --- stderr
         the record file CUSTOMER is defined in ./data, empty
 
-        next: quayline serve .; clients need the keys that [serve.authentication] of quayline.toml names
+        next: quayline serve .; [serve.authentication] of quayline.toml says how clients authenticate
     "#]]);
     world.run("serve --check").check(expect![[r#"
         exit 0
@@ -152,7 +152,7 @@ fn one_command_makes_an_api_of_a_program() {
         ./services/prices.toml
         ./apis/prices.toml
         --- stderr
-        next: quayline serve .; clients need the keys that [serve.authentication] of quayline.toml names
+        next: quayline serve .; [serve.authentication] of quayline.toml says how clients authenticate
     "#]]);
     world.run("api new elsewhere/PRICES.cbl --name lookup --operation").code(2);
     let get = ["api", "new", "elsewhere/PRICES.cbl", "--name", "lookup", "--operation", "GET /{article}"];
