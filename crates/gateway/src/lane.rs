@@ -177,7 +177,7 @@ impl OperationLane {
             Some(fault) if errors.is_empty() => fault.alone(),
             fault => {
                 errors.extend(fault.map(SelectionFault::entry));
-                refused(errors)
+                Problem::of_errors(errors)
             }
         }))
     }
@@ -225,7 +225,7 @@ impl OperationLane {
             Err(mut problem) => {
                 if !problem.errors.is_empty() && !errors.is_empty() {
                     problem.errors.append(&mut errors);
-                    *problem = refused(problem.errors);
+                    *problem = Problem::of_errors(problem.errors);
                 }
                 return Err(problem);
             }
@@ -245,14 +245,14 @@ impl OperationLane {
             place
         });
         if !errors.is_empty() {
-            return Err(Box::new(refused(errors)));
+            return Err(Box::new(Problem::of_errors(errors)));
         }
         if file.action == FileAction::Update {
             let removed = file.places.iter().filter(|(node, _)| self.gate.removed[node.index()]);
             let faults = removed.filter_map(|(node, place)| not_removed(operation, *node, &record[place.clone()]));
             errors.extend(faults.take(50));
             if !errors.is_empty() {
-                return Err(Box::new(refused(errors)));
+                return Err(Box::new(Problem::of_errors(errors)));
             }
         }
         let sets = |node: NodeId| {
@@ -280,7 +280,7 @@ impl OperationLane {
                 }
             }
             if !errors.is_empty() {
-                return Err(Box::new(refused(errors)));
+                return Err(Box::new(Problem::of_errors(errors)));
             }
         }
         let check = (file.has_views && file.action.takes_body()).then(|| {
@@ -686,16 +686,6 @@ pub fn check_form(operation: &Operation, media: Media) -> Result<(), Box<Problem
 
 fn no_form(detail: &str) -> Problem {
     Problem::new(406, codes::NOT_ACCEPTABLE, detail)
-}
-
-pub(crate) fn refused(mut errors: Vec<FieldError>) -> Problem {
-    errors.truncate(50);
-    let parameters = errors.iter().all(|error| error.place != "body");
-    let code = if parameters { codes::PARAMETER } else { codes::BODY };
-    let mut problem =
-        Problem::new(400, code, if errors.len() == 1 { "a value breaks a rule" } else { "some values break rules" });
-    problem.errors = errors;
-    problem
 }
 
 /// Sets the fields of the parameters.

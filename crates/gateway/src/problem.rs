@@ -50,6 +50,15 @@ impl Problem {
         }
     }
 
+    /// Refuses a request for the first 50 of these fields.
+    pub(crate) fn of_errors(mut errors: Vec<FieldError>) -> Problem {
+        errors.truncate(50);
+        let is_parameter = errors.iter().all(|error| error.place != "body");
+        let code = if is_parameter { codes::PARAMETER } else { codes::BODY };
+        let detail = if errors.len() == 1 { "a value breaks a rule" } else { "some values break rules" };
+        Problem { errors, ..Problem::new(400, code, detail) }
+    }
+
     /// Returns the problem with a note for the log.
     #[must_use]
     pub fn logged(mut self, note: impl Into<String>) -> Problem {

@@ -291,7 +291,7 @@ impl RecordCall {
                 rule: fault.kind.code().to_string(),
                 detail: fault.kind.to_string(),
             });
-            Box::new(crate::lane::refused(entries.collect()))
+            Box::new(Problem::of_errors(entries.collect()))
         };
         check.request.check_views(new, &check.given).map_err(refused)?;
         let Some(answer) = &check.answer else { return Ok(()) };

@@ -10,7 +10,7 @@ use quayline_core::{FieldName, NodeId, Occurs, Scalar, Shape};
 use crate::LeafRules;
 use crate::check::dates::read_date;
 use crate::check::types::Kind;
-use crate::syntax::token::is_plain_name;
+use crate::syntax::name::{is_nameable, quoted_name as name, quoted_path};
 
 /// Source and target of a proposed map.
 #[derive(Clone, Copy, Debug)]
@@ -611,24 +611,6 @@ fn named(meanings: &[(NodeId, &str)]) -> HashMap<NodeId, FieldName> {
     meanings.iter().map(|(node, meaning)| (*node, FieldName::new(meaning))).collect()
 }
 
-/// Returns a name as a map writes it.
-fn name(name: &str) -> String {
-    if is_plain_name(name) && !RESERVED.contains(&name) { name.to_owned() } else { format!("'{name}'") }
-}
-
-/// Returns true if a map can write the name, in quotes if necessary.
-pub(crate) fn is_nameable(name: &str) -> bool {
-    !name.chars().any(|c| c == '\'' || c.is_control())
-}
-
-/// Returns the path of a node below another one, as a map writes it.
-pub(crate) fn quoted_path(shape: &Shape, from: NodeId, to: NodeId) -> String {
-    let around = core::iter::successors(Some(to), |at| shape.node(*at).parent);
-    let mut names: Vec<String> = around.take_while(|at| *at != from).map(|at| name(&shape.node(at).name)).collect();
-    names.reverse();
-    names.join(".")
-}
-
 /// Returns a path as an operand. A name of digits would be a number there, unless a name that begins with a letter follows.
 fn operand(path: &str) -> String {
     let digits = path.bytes().take_while(u8::is_ascii_digit).count();
@@ -640,10 +622,6 @@ fn operand(path: &str) -> String {
     };
     if digits > 0 && is_number { format!("'{first}'{rest}") } else { path.to_owned() }
 }
-
-/// Words with another meaning at the position of a path.
-const RESERVED: [&str; 14] =
-    ["if", "match", "true", "false", "absent", "not", "then", "else", "where", "make", "and", "or", "in", "for"];
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))

@@ -129,7 +129,9 @@ fn messages_stay_in_order_if_the_flow_ends_in_a_retry_pause() {
         check_stopped(&World::new(), order, is_replaced);
     }
     let Some(postgres) = Postgres::start() else {
-        eprintln!("skipped: the part over PostgreSQL: its server is not installed");
+        eprintln!(
+            "skipped in part: messages_stay_in_order_if_the_flow_ends_in_a_retry_pause: PostgreSQL's server is not installed"
+        );
         return;
     };
     for (order, is_replaced) in orders.into_iter().zip([false, true, false]) {

@@ -9,8 +9,8 @@ use super::types::{Digits, Kind};
 use super::{Absent, Lower, Typed};
 use crate::codes;
 use crate::plan::{BITS, Expr, Fit, TargetPlan};
-use crate::propose::{is_nameable, quoted_path};
 use crate::syntax::ast::TargetPath;
+use crate::syntax::name::{is_nameable, quoted_path};
 use crate::syntax::text::Span;
 use crate::value::Val;
 
