@@ -3,6 +3,7 @@
 mod audited;
 mod binary;
 mod crash;
+mod cut_interchanges;
 mod edi;
 mod ends;
 mod families;

@@ -13,7 +13,7 @@ pub struct EnvelopeStep<'a> {
     pub(super) group: &'a Header,
     /// The transaction that began last.
     pub(super) transaction: &'a Header,
-    /// Line breaks, and whether there is a UNA; `None` for an event after which the reader may already have those of the next interchange.
+    /// Line breaks, and whether there is a UNA; `None` for an event outside of interchanges.
     pub(super) style: Option<(LineBreak, bool)>,
     pub(super) content: Content<'a>,
 }
@@ -90,16 +90,9 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Returns true if the reader has the style of the interchange of the event. When a level ends without a trailer, it may have that of the next one.
+/// Returns true if the reader has the style of the last interchange that began: between two, it may have that of the next one.
 fn has_style(event: Event) -> bool {
-    !matches!(
-        event,
-        Event::InterchangeEnd(Closed::Unclosed)
-            | Event::GroupEnd(Closed::Unclosed)
-            | Event::TransactionEnd(Closed::Unclosed)
-            | Event::NeedMore
-            | Event::Done
-    )
+    !matches!(event, Event::NeedMore | Event::Done)
 }
 
 /// Returns the count in the last trailer.

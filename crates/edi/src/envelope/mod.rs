@@ -18,7 +18,7 @@ use crate::level::{Level, Side};
 use crate::position::EndOfInput;
 use crate::position::Position;
 use crate::segment::Segment;
-use crate::splitter::{LineBreak, Pass, Rules, SegmentSplitter, Step};
+use crate::splitter::{LineBreak, Pass, Rules, SegmentSplitter, Step, Style};
 use open::Open;
 
 /// Reads the envelopes of a stream of interchanges.
@@ -278,21 +278,32 @@ impl EnvelopePass<'_> {
         &self.envelope.group.header
     }
 
-    /// Returns the delimiters, including those of ISX.
+    /// Returns the delimiters, including those of ISX. At the end of a level, they are those of its interchange, even if another one ended it.
     #[must_use]
     pub fn delimiters(&self) -> &Delimiters {
-        self.pass.delimiters()
+        if self.is_cut_by_another() { &self.pass.style_before().delimiters } else { self.pass.delimiters() }
     }
 
-    /// Returns the line breaks between segments, and whether there is a UNA.
+    /// Returns the line breaks between segments, and whether there is a UNA, of the interchange that [`EnvelopePass::delimiters`] describes.
     #[must_use]
     pub fn style(&self) -> (LineBreak, bool) {
-        self.pass.style()
+        let Style { line_break, una, .. } = self.own_style();
+        (line_break, una)
     }
 
     /// Returns the fifth service character of UNA if the syntax gives it no meaning; a blank without UNA.
     pub(crate) fn reserved(&self) -> u8 {
-        if self.pass.delimiters().repetition.is_some() { b' ' } else { self.pass.reserved() }
+        let Style { delimiters, reserved, .. } = self.own_style();
+        if delimiters.repetition.is_some() { b' ' } else { reserved }
+    }
+
+    fn own_style(&self) -> Style {
+        if self.is_cut_by_another() { *self.pass.style_before() } else { self.pass.style() }
+    }
+
+    /// Returns true while the levels of an interchange are closed because another one begins: the splitter has read the delimiters of that one.
+    fn is_cut_by_another(&self) -> bool {
+        self.envelope.held == Held::Interchange
     }
 
     /// Removes the fault of line breaks that end `bytes` after the beginning of the last found segment, because they separate two segments.

@@ -160,6 +160,7 @@ impl Pass<'_> {
 
     fn begin(&mut self, delimiters: Delimiters, skip: usize, extended: bool, leniencies: Vec<EdiError>) -> Verdict {
         let splitter = &mut *self.splitter;
+        splitter.before = splitter.style();
         splitter.interchange += 1;
         splitter.segment = 0;
         splitter.told = Told::default();

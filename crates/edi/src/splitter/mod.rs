@@ -48,6 +48,7 @@ mod package;
 mod scan;
 mod special;
 mod state;
+mod style;
 
 use crate::position::EndOfInput;
 use quayline_charset::{DelimiterIndex, SegmentSpan};
@@ -59,6 +60,7 @@ use crate::position::Position;
 use crate::segment::Segment;
 use between::NoiseTags;
 use extended::Extended;
+pub(crate) use style::Style;
 
 /// Finds interchanges, segments and elements in a byte stream, of both standards, with any number of consecutive interchanges.
 ///
@@ -106,6 +108,8 @@ pub struct SegmentSplitter {
     una_bytes: usize,
     /// Fifth service character of UNA. It has a meaning only from syntax 4 on.
     pub(crate) reserved: u8,
+    /// Style of the interchange before, whose levels may be closed only when the next one begins.
+    before: Style,
     /// Bytes after the last segment that are known not to contain a terminator.
     looked: usize,
     /// Number of the segment after which the splitter dropped a gap of white space.
@@ -230,6 +234,7 @@ impl SegmentSplitter {
             una: false,
             una_bytes: 0,
             reserved: b' ',
+            before: Style::NONE,
             looked: 0,
             gap_behind: None,
             told: Told::default(),
@@ -582,14 +587,6 @@ impl Pass<'_> {
 
     pub(crate) fn delimiters(&self) -> &Delimiters {
         &self.splitter.delimiters
-    }
-
-    pub(crate) fn style(&self) -> (LineBreak, bool) {
-        (self.splitter.line_break, self.splitter.una)
-    }
-
-    pub(crate) fn reserved(&self) -> u8 {
-        self.splitter.reserved
     }
 
     /// Returns the input from a position on.

@@ -3,8 +3,7 @@
 use quayline_core::{ByteOffset, Limits};
 
 use super::extended::Extended;
-use super::{LineBreak, Mode, NoiseTags, Rules, SegmentSplitter, Told};
-use crate::delimiters::Delimiters;
+use super::{Mode, NoiseTags, Rules, SegmentSplitter, Style, Told};
 use crate::state::{StateReader, StateWriter};
 
 impl SegmentSplitter {
@@ -36,16 +35,10 @@ impl SegmentSplitter {
         };
         out.number(mode);
         numbers.iter().for_each(|number| out.number(*number));
-        out.number(self.delimiters.to_bits());
+        self.style().put_state(out);
+        self.before.put_state(out);
         out.number(self.interchange.into());
         out.number(self.segment);
-        out.number(match self.line_break {
-            LineBreak::None => 0,
-            LineBreak::Lf => 1,
-            LineBreak::CrLf => 2,
-        });
-        out.flag(self.una);
-        out.number(self.reserved.into());
         let Told { break_inside, release, nesting, break_behind, empty, package } = self.told;
         [break_inside, release, nesting, break_behind, empty, self.cut].iter().for_each(|flag| out.flag(*flag));
         out.number(package);
@@ -76,17 +69,10 @@ impl SegmentSplitter {
             8 => Mode::Object { declared: a },
             _ => return None,
         };
-        splitter.delimiters = Delimiters::from_bits(from.number()?);
+        splitter.set_style(Style::from_state(from)?);
+        splitter.before = Style::from_state(from)?;
         splitter.interchange = from.small()?;
         splitter.segment = from.number()?;
-        splitter.line_break = match from.number()? {
-            0 => LineBreak::None,
-            1 => LineBreak::Lf,
-            2 => LineBreak::CrLf,
-            _ => return None,
-        };
-        splitter.una = from.flag()?;
-        splitter.reserved = u8::try_from(from.number()?).ok()?;
         let [break_inside, release, nesting] = [from.flag()?, from.flag()?, from.flag()?];
         let [break_behind, empty] = [from.flag()?, from.flag()?];
         splitter.cut = from.flag()?;
