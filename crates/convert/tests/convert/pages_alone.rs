@@ -99,6 +99,28 @@ fn a_lane_alone_writes_what_several_write() {
     }
 }
 
+/// Several lanes lost the line break at the end of each page of a rejected transaction.
+#[test]
+fn line_breaks_between_pages_are_in_the_rejects_of_any_number_of_lanes() {
+    let data = interchange();
+    for line_break in ["\n", "\r\n"] {
+        let end = format!("~{line_break}");
+        let lines = String::from_utf8(data.clone()).expect("ASCII").replace('~', &end);
+        for page in [300, 4 << 10] {
+            for lanes in [1, 3] {
+                let kit = kit(lines.as_bytes(), page, jsonl(), lanes);
+                assert!(kit.ok().tally.records_rejected > 8);
+                let rejects = kit.text("rejects");
+                assert_eq!(
+                    rejects.matches('~').count(),
+                    rejects.matches(&end).count(),
+                    "pages of {page}, {lanes} lanes"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn pages_of_a_lane_alone_become_the_same_interchange() {
     let data = interchange();

@@ -187,7 +187,9 @@ impl EdiSource {
                     lot.payload.names.push(name_of(&pass, is_transaction));
                 }
                 let (documents, around) = (u64::from(!refused), pass.surroundings());
-                let next = piece.start + pass.consumed();
+                // A page that its block ends has the line break behind its last segment, which the cutter passed to find the segment that begins
+                // the next page, but this pass did not.
+                let next = if ended && is_last { part.len } else { piece.start + pass.consumed() };
                 let ended = EndedPage {
                     page,
                     more: more.then_some(next),
