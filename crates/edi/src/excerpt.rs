@@ -120,8 +120,9 @@ impl ExcerptWriter {
         !header || is_transaction
     }
 
-    /// Appends the line break after the document, and counts it. If its last segment is cut off, so that it has no terminator, the terminator comes first:
-    /// otherwise the trailers would become data.
+    /// Appends the line break after the document, instead of white space that is already there, and counts the document. If its last segment is cut
+    /// off, so that it has no terminator, the terminator comes first: otherwise the trailers would become data. `out` ends with the document, or at
+    /// least with its last bytes.
     pub fn end(&mut self, around: &Surroundings, is_transaction: bool, out: &mut Vec<u8>) {
         end_segment(&around.delimiters, out);
         out.extend_from_slice(around.line_break.bytes());
@@ -196,13 +197,15 @@ impl ExcerptWriter {
     }
 }
 
-/// Appends the terminator, unless the text ends with it.
+/// Ends the text with the terminator.
 fn end_segment(delimiters: &Delimiters, text: &mut Vec<u8>) {
     let terminator = delimiters.terminator;
     let ended = text.trim_ascii_end().len();
-    if ended > 0 && text[ended - 1] != terminator && !terminator.is_ascii_whitespace() {
+    if ended > 0 && !terminator.is_ascii_whitespace() {
         text.truncate(ended);
-        text.push(terminator);
+        if text[ended - 1] != terminator {
+            text.push(terminator);
+        }
     }
 }
 

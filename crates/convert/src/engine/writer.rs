@@ -26,6 +26,9 @@ use crate::sync::{SyncHook, SyncPoint};
 /// Bytes that are not in the character set of their interchange.
 const CHARACTERS: Code = quayline_edi::EdiError::Characters.code();
 
+/// Last bytes of a long transaction that [`ExcerptWriter::end`] sees: its last terminator, and some white space behind it.
+const TAIL_BYTES: u64 = 256;
+
 /// Writes lots and tracks the progress of the run.
 pub(crate) struct Writer<'r> {
     /// The outputs; for a map with several, all in its order.
@@ -149,9 +152,16 @@ impl RejectFiles {
             return Ok(());
         }
         let records = &mut self.records;
-        let done = records.write_all(rejects).and_then(|()| front.read(0, |part| records.write_all(part)));
+        let tail = front.len().saturating_sub(TAIL_BYTES);
+        let done = records.write_all(rejects).and_then(|()| front.read_range(0, tail, |part| records.write_all(part)));
         done.map_err(ConvertError::io("write", &path))?;
         rejects.clear();
+        front
+            .read(tail, |part| {
+                rejects.extend_from_slice(part);
+                Ok(())
+            })
+            .map_err(ConvertError::io("read a temporary file of", &path))?;
         rejects.extend_from_slice(bytes);
         self.excerpt.end(around, is_transaction, rejects);
         Ok(())
