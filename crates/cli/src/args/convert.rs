@@ -82,7 +82,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) names: Option<NamesArg>,
     /// Make one document for each segment instead of each transaction
     ///
-    /// This is the default for tables (CSV, Parquet, Arrow) without a guide.
+    /// This is the default for tables (CSV, Parquet, Arrow) without a guide. No guide checks rows; `quayline validate` checks their source.
     #[arg(long, help_heading = "EDI")]
     pub(crate) rows: bool,
     /// Size above which a transaction is converted in pages [default: 512K]

@@ -59,6 +59,12 @@ pub(super) fn refuse(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
         (args.parent_number.is_some(), "--parent-number", !edi, both),
         (args.source_file.is_some(), "--source-file", !edi, both),
     ];
+    if args.rows && edi && !args.guide.is_empty() {
+        let finding = argument("--guide has no effect with --rows, because no guide checks or names segments in rows");
+        let hint =
+            "`quayline validate` checks by guide: leave out --guide, --level and --names here, or leave out --rows";
+        return Err(finding.hint(hint).into());
+    }
     let found = options.iter().find(|(given, _, has_effect, _)| *given && !has_effect);
     found.map_or(Ok(()), |(_, name, _, what)| {
         let finding = argument(format!("{name} has no effect on this run, because it applies to {what}"));

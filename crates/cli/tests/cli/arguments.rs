@@ -147,6 +147,24 @@ fn options_without_an_effect_are_refused() {
     }
 }
 
+/// The guide was ignored, so invalid data became rows without a finding.
+#[test]
+fn a_guide_for_rows_is_refused() {
+    let world = World::new();
+    world.write("o.x12", crate::edi::po());
+    for options in ["--rows -o o.csv", "--level rules --rows -o o.csv", "--names name --rows --to jsonl"] {
+        world.run(&format!("convert o.x12 --guide builtin:850-005010 {options}")).check(expect![[r#"
+            exit 2
+            --- stderr
+            error[CLI-003]: --guide has no effect with --rows, because no guide checks or names segments in rows
+
+            hint: `quayline validate` checks by guide: leave out --guide, --level and --names here, or leave out --rows
+        "#]]);
+    }
+    assert!(!world.path("o.csv").exists());
+    world.run("convert o.x12 --rows -o o.csv --rejects bad.x12").code(1);
+}
+
 /// The last value of a name won, and the others were lost.
 #[test]
 fn a_name_with_two_values_is_refused() {
