@@ -300,12 +300,13 @@ fn large_shapes_are_compared_in_seconds() {
         };
         format!("       01 {record}.\n{}", (0..count).map(field).collect::<String>())
     };
-    let count = 2_000;
+    let count = 3_000;
     let (from, to) = (copybook("SRC", 1, count), copybook("DST", 5, count));
     let world = World::with([("src.cpy", from.as_bytes()), ("dst.cpy", to.as_bytes())]);
     let started = Instant::now();
     let map = world.run("map new --from src.cpy --to dst.cpy").code(0).out();
     let took = started.elapsed();
     assert!(map.contains("# guess") && map.lines().count() > count, "{}", &map[..1_000.min(map.len())]);
-    assert!(took < Duration::from_secs(30), "{took:?}");
+    // A second where nothing is optimized. The 2,000 fields took ten where everything is.
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }

@@ -95,12 +95,16 @@ fn store() -> Store {
 
 /// A server over a project of one service and one API, with this hidden in requests and answers.
 fn served(store: &Store, provider: &str, interface: &str, api: &str) -> World {
+    served_of(COPYBOOK, store, provider, interface, api)
+}
+
+fn served_of(copybook: &str, store: &Store, provider: &str, interface: &str, api: &str) -> World {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_owned();
     for sub in ["services", "apis"] {
         std::fs::create_dir_all(root.join(sub)).unwrap();
     }
-    std::fs::write(root.join("customer.cpy"), COPYBOOK).unwrap();
+    std::fs::write(root.join("customer.cpy"), copybook).unwrap();
     let side = |name: &str| format!("[{name}]\nkey-style = \"camel\"\n{interface}");
     let service =
         format!("copybook = \"customer.cpy\"\nencoding = \"ascii\"\n{provider}{}{}", side("request"), side("response"));
@@ -249,6 +253,47 @@ fn what_an_api_hides_is_kept() {
     assert_eq!(world.stored(b"B10007"), b"B10007BOB     0002KEEPand more");
     assert_eq!(world.call("PATCH", "/v1/c/B1/7", "", r#"{"taxNumber":3}"#).status, 200);
     assert_eq!(world.stored(b"B10007"), b"B10007BOB     0003KEEPand more");
+}
+
+/// A change was stored that made the record unreadable; each later request for it got 502. The selector of the request chose the view.
+#[test]
+fn a_change_that_no_answer_could_show_is_not_stored() {
+    let views = COPYBOOK.replace(
+        "05 SECRET     PIC X(4).",
+        "05 KIND PIC X.\n          05 RAW PIC X(3).\n          05 NUM REDEFINES RAW PIC 9(3).",
+    );
+    let choose = "choose = [{ storage = \"RAW\", by = \"KIND\", when = { N = \"NUM\", R = \"RAW\" } }]\n";
+    let world = served_of(&views, &store(), PROVIDER, choose, &api());
+    let body = |id: u32, more: &str| {
+        format!("{{\"custKey\":{{\"branch\":\"B1\",\"custId\":{id}}},\"taxNumber\":{id},{more}}}")
+    };
+    let shown = |id: u32, more: &str| {
+        body(id, &format!("\"name\":\"\",{more}"))
+            .replace(&format!("\"taxNumber\":{id},\"name\":\"\","), &format!("\"name\":\"\",\"taxNumber\":{id},"))
+    };
+    let number = r#""kind":"N","num":12"#;
+    assert_eq!(world.told("POST", "/v1/c", "", &body(7, number)), format!("201 {}", shown(7, number)));
+    // No view for the selector.
+    assert_eq!(world.told("POST", "/v1/c", "", &body(8, r#""kind":"Q""#)), "400 GTW-103");
+    assert_eq!(world.told("GET", "/v1/c/B1/8", "", ""), "404 GTW-128");
+    for change in [r#"{"raw":"abc"}"#, r#"{"raw":"123"}"#, r#"{"kind":"Q"}"#] {
+        assert_eq!(world.told("PATCH", "/v1/c/B1/7", "", change), "400 GTW-103", "{change}");
+        assert_eq!(world.stored(b"B10007"), b"B10007        0007N012", "{change}");
+    }
+    let changed = shown(7, r#""kind":"N","num":13"#);
+    assert_eq!(world.told("PATCH", "/v1/c/B1/7", "", r#"{"num":13}"#), format!("200 {changed}"));
+    assert_eq!(world.told("PUT", "/v1/c/B1/7", "", r#"{"kind":"N","raw":"abc"}"#), "400 GTW-103");
+    assert_eq!(world.told("GET", "/v1/c/B1/7", "", ""), format!("200 {changed}"));
+    // The same with bytes after the record of the copybook.
+    let mut unit = world.store.begin().unwrap();
+    world.store.file(&unit, "CUSTOMER").unwrap().insert(&mut unit, b"B10009        0009N007more").unwrap();
+    unit.commit().unwrap();
+    assert_eq!(world.told("PATCH", "/v1/c/B1/9", "", r#"{"kind":"Q"}"#), "400 GTW-103");
+    assert_eq!(
+        world.told("PATCH", "/v1/c/B1/9", "", r#"{"num":8}"#),
+        format!("200 {}", shown(9, r#""kind":"N","num":8"#))
+    );
+    assert_eq!(world.stored(b"B10009"), b"B10009        0009N008more");
 }
 
 #[test]
