@@ -4,13 +4,14 @@ use std::fs;
 use std::io::{Cursor, Read as _};
 use std::path::Path;
 
-use quayline_convert::{Compression, Destination, write_whole};
+use quayline_convert::Compression;
 use quayline_core::{Fault, Finding, Limits, system_error_text};
 use quayline_infer::{EdiSamples, Samples, json_schema, layout, outline};
 
 use crate::args::{InferArgs, InferForm};
-use crate::console::{Console, shown, write_stdout};
+use crate::console::{Console, shown};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
+use crate::new_text::write_new;
 
 /// Reads all samples, and writes a description of their common structure.
 pub(crate) fn run(args: &InferArgs, console: &Console) -> Result<Exit, Stop> {
@@ -59,17 +60,7 @@ fn guide(args: &InferArgs, files: &[(String, Vec<u8>)], console: &Console) -> Re
 }
 
 fn write(args: &InferArgs, text: &str) -> Result<Exit, Stop> {
-    match &args.output {
-        None => write_stdout(text.as_bytes())?,
-        Some(path)
-            if path.exists() && Destination::of(path).map_err(|error| error.findings())? != Destination::Stream =>
-        {
-            return Err(argument(format!("{} already exists", shown(path)))
-                .hint("name another file, or remove it")
-                .into());
-        }
-        Some(path) => write_whole(path, text.as_bytes()).map_err(|error| error.findings())?,
-    }
+    write_new(args.output.as_deref(), text)?;
     Ok(Exit::Done)
 }
 

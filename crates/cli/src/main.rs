@@ -28,6 +28,7 @@ mod job;
 mod map;
 mod memory;
 mod named;
+mod new_text;
 mod operator;
 mod partner;
 mod progress;

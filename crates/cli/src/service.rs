@@ -4,12 +4,12 @@ use std::io::Write as _;
 
 use quayline_charset::CodePage;
 use quayline_cobol::layout::Dialect;
-use quayline_convert::{Destination, write_whole};
 use quayline_gateway::{ProgramRecords, Proposal, Proposed, service_table};
 
 use crate::args::{LimitArg, ServiceArgs, ServiceCommand};
-use crate::console::Console;
+use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
+use crate::new_text::{file_of, write_new};
 
 /// Returns the given dialect, or that of the compiler that matches a code page.
 pub(crate) fn dialect_of<'a>(given: Option<&'a str>, encoding: &str) -> Result<(&'a str, Dialect), Stop> {
@@ -37,23 +37,14 @@ pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> 
     };
     let Proposal { file: text, rows } = Proposal::new(&layout, from)?;
     let table = service_table(&rows);
-    match &args.output {
-        None => {
-            // The table is for people; the file is the data.
-            let _ = std::io::stderr().write_all(table.as_bytes());
-            crate::console::write_stdout(text.as_bytes())?;
-        }
-        Some(path)
-            if path.exists() && Destination::of(path).map_err(|error| error.findings())? != Destination::Stream =>
-        {
-            return Err(argument(format!("{} already exists", path.display()))
-                .hint("name another file, or remove it")
-                .into());
-        }
-        Some(path) => {
-            write_whole(path, text.as_bytes()).map_err(|error| error.findings())?;
-            crate::console::write_stdout(table.as_bytes())?;
-        }
+    // The table is for people; the file is the data.
+    let file = file_of(args.output.as_deref());
+    if file.is_none() {
+        let _ = std::io::stderr().write_all(table.as_bytes());
+    }
+    write_new(file, &text)?;
+    if file.is_some() {
+        write_stdout(table.as_bytes())?;
     }
     Ok(Exit::Done)
 }

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use quayline_convert::{Destination, write_whole};
 use quayline_edi::NodeNames;
 use quayline_edi::guide::BUILT_IN;
 use quayline_map::{Ends, format_map, propose};
@@ -11,8 +10,9 @@ use quayline_project::{Form, MapTarget, ShapeFile, ShapeOptions, ShapeRules};
 
 use crate::args::MapNewArgs;
 use crate::cache::cache;
-use crate::console::{Console, shown, write_stdout};
-use crate::exit::{Exit, Stop, argument};
+use crate::console::Console;
+use crate::exit::{Exit, Stop};
+use crate::new_text::write_new;
 use crate::render::count_of;
 
 /// Proposes the map, and prints on standard error the number of fields left open.
@@ -49,17 +49,7 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
     });
     // Names may need quotes, which the formatter adds.
     let text = format_map("the proposed map", &proposed.text).unwrap_or(proposed.text);
-    match &args.output {
-        None => write_stdout(text.as_bytes())?,
-        Some(path)
-            if path.exists() && Destination::of(path).map_err(|error| error.findings())? != Destination::Stream =>
-        {
-            return Err(argument(format!("{} already exists", shown(path)))
-                .hint("name another file, or remove it")
-                .into());
-        }
-        Some(path) => write_whole(path, text.as_bytes()).map_err(|error| error.findings())?,
-    }
+    write_new(args.output.as_deref(), &text)?;
     let count = |number: usize, what: &str| count_of(number as u64, what);
     let mut told = format!("{} set by name, {} guessed", count(proposed.sure, "field"), proposed.guessed);
     if proposed.cuts > 0 {

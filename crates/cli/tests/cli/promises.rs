@@ -21,6 +21,12 @@ fn proposals_overwrite_no_file() {
         let told = world.run(&format!("{command} {output}")).code(2).err();
         assert!(told.contains(output), "{command}: {told}");
         assert_eq!(world.read(output), b"of the user", "{command}");
+        // `-` was a file of this name.
+        let to_stdout = command.trim_end_matches(" -o");
+        let printed = world.run(to_stdout).code(0).out();
+        assert!(!printed.is_empty(), "{command}");
+        assert_eq!(world.run(&format!("{command} -")).code(0).out(), printed, "{command}");
+        assert!(!world.files().contains(&"-".to_owned()), "{command}");
     }
     assert!(!world.files().iter().any(|name| name.ends_with(".partial")), "{:?}", world.files());
 }
