@@ -623,9 +623,16 @@ impl EdiWriter {
                     let number: Vec<u8> = text.iter().map(|byte| if *byte == b'.' { mark } else { *byte }).collect();
                     page.text(&number, &mut self.encoded, &mut self.out)?;
                 }
-                // Only these two segments contain the length of their data.
-                Part::Binary(span) if matches!(tag, b"BIN" | b"BDS") => self.out.extend_from_slice(draft.bytes(*span)),
-                Part::Binary(span) => page.release(draft.bytes(*span), &mut self.out)?,
+                Part::Binary(span) => {
+                    if !core::mem::replace(&mut first_component, false) {
+                        self.out.push(page.delimiters.component);
+                    }
+                    // Only these two segments contain the length of their data.
+                    match tag {
+                        b"BIN" | b"BDS" => self.out.extend_from_slice(draft.bytes(*span)),
+                        _ => page.release(draft.bytes(*span), &mut self.out)?,
+                    }
+                }
             }
         }
         Ok(())

@@ -230,6 +230,36 @@ structure
     assert_eq!(write_json(&documents, &line), Ok(text));
 }
 
+/// The writer left out the separator before a component of binary data, so `100:7e` became `1007e`.
+#[test]
+fn binary_components() {
+    let guide = r#"guide G
+standard X12
+version 005010
+transaction 275 group PI
+element 1 AN 1..9
+element 2 B 1..9
+composite C001
+  1 M
+  2 O
+  2 O
+segment OOI
+  C001 M repeat 3
+  2 O
+structure
+  segment OOI M *
+"#;
+    let guide =
+        quayline_edi::guide::parse_guide("g", guide, &NoGuides, &quayline_core::Limits::default()).expect("right");
+    let documents = documents_of(vec![guide], NodeNames::References);
+    let isa = CLAIM.split("ST*").next().expect("there").replace("GS*HC", "GS*PI");
+    let body = "OOI*100:7e^a::b^c:d*e~OOI*:x~OOI**y~";
+    let text = format!("{isa}ST*275*0001~{body}SE*5*0001~GE*1*1~IEA*1*000000001~");
+    let line = json(&documents, None, text.as_bytes());
+    assert_eq!(rewrite(&documents, None, text.as_bytes()), text);
+    assert_eq!(write_json(&documents, &line), Ok(text));
+}
+
 #[test]
 fn siblings_in_any_order_are_put_together() {
     let repeated = CLAIM.replace("REF*D9*1~REF*EA*2~", "DTP*454*D8*20260401~DTP*431*D8*20260402~REF*EA*2~REF*D9*1~");
