@@ -126,6 +126,13 @@ fn what_no_shape_holds_is_refused() {
         Error SHP-003 order.schema.json:1:35: expected a member's name (the file is not JSON)
     "#]],
     );
+    // The shape had two members of one name, and its outline could not be read.
+    check(
+        r#"{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}, "a": {"type": "integer"}}}"#,
+        expect![[r#"
+            Error SHP-003 order.schema.json:1:90: the member's name occurs twice in its object (programs differ in which they use: keep one)
+        "#]],
+    );
 }
 
 /// `required` beside `allOf` and `$ref` was ignored unless the same part described the member.

@@ -8,7 +8,7 @@ use quayline_core::{DistinctFindings, Finding, Findings, Scalar, Severity, Value
 
 use super::beside;
 use super::limits;
-use super::tree::{Json, JsonKind};
+use super::tree::{DOUBLED, Json, JsonKind};
 use super::types::{is_decimal, narrower, number_of, text_of, types_of, wider};
 use crate::shape::codes;
 use crate::shape::notes::{Notes, Unchecked};
@@ -98,8 +98,10 @@ impl Documents {
 }
 
 fn parse(path: &Path, file: SourceFile) -> Result<Document, Findings> {
-    let root = Json::parse(&file.text.text)
-        .map_err(|(at, what)| file.error(codes::SYNTAX, at, what).hint("the file is not JSON"))?;
+    let root = Json::parse(&file.text.text).map_err(|(at, what)| {
+        let hint = if what == DOUBLED { "programs differ in which they use: keep one" } else { "the file is not JSON" };
+        file.error(codes::SYNTAX, at, what).hint(hint)
+    })?;
     Ok(Document { path: path.to_owned(), file, root })
 }
 

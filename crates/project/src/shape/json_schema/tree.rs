@@ -20,6 +20,9 @@ pub(crate) enum JsonKind {
     Null,
 }
 
+/// The fault of an object whose members have the same name.
+pub(crate) const DOUBLED: &str = "the member's name occurs twice in its object";
+
 /// Deepest nesting.
 const DEPTH_MAX: usize = 256;
 
@@ -170,7 +173,10 @@ impl Parser<'_> {
             }
         }
         self.at += 1;
-        Ok(JsonKind::Object(members))
+        match doubled(&members) {
+            Some(at) => Err((at, DOUBLED)),
+            None => Ok(JsonKind::Object(members)),
+        }
     }
 
     fn array(&mut self) -> Result<JsonKind, Fault> {
@@ -247,4 +253,11 @@ impl Parser<'_> {
         self.at += 4;
         Some(code)
     }
+}
+
+/// Returns the place of the first value whose member has the name of an earlier one. Programs differ in which of the two they use (RFC 8259, section 4).
+fn doubled(members: &[(String, Json)]) -> Option<usize> {
+    let mut sorted: Vec<(&str, usize)> = members.iter().map(|(name, value)| (name.as_str(), value.at)).collect();
+    sorted.sort_unstable();
+    sorted.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1).min()
 }
