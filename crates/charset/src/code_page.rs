@@ -47,12 +47,12 @@ impl CodePage {
     /// IBM037: USA, Canada, Australia, New Zealand, Netherlands, Portugal, Brazil.
     pub const IBM037: &'static CodePage = &PAGES[0];
     /// US-ASCII.
-    pub const ASCII: &'static CodePage = &PAGES[PAGES.len() - 12];
+    pub const ASCII: &'static CodePage = &PAGES[EBCDIC_PAGES];
     /// ISO-8859-1.
-    pub const LATIN1: &'static CodePage = &PAGES[PAGES.len() - 11];
+    pub const LATIN1: &'static CodePage = &PAGES[EBCDIC_PAGES + 1];
     /// ISO-8859-2 to ISO-8859-9.
     pub const ISO_8859: [&'static CodePage; 8] = {
-        let first = PAGES.len() - 10;
+        let first = EBCDIC_PAGES + 2;
         [
             &PAGES[first],
             &PAGES[first + 1],
@@ -65,9 +65,9 @@ impl CodePage {
         ]
     };
     /// ISO-8859-15.
-    pub const LATIN9: &'static CodePage = &PAGES[PAGES.len() - 2];
+    pub const LATIN9: &'static CodePage = &PAGES[EBCDIC_PAGES + 10];
     /// Windows-1252.
-    pub const WINDOWS_1252: &'static CodePage = &PAGES[PAGES.len() - 1];
+    pub const WINDOWS_1252: &'static CodePage = &PAGES[EBCDIC_PAGES + 11];
 
     /// Returns all pages: EBCDIC by CCSID, followed by ASCII and its extensions.
     #[must_use]
@@ -240,8 +240,8 @@ struct FromUnicode {
     blocks: [[u8; 256]; BLOCKS_MAX],
 }
 
-/// Windows-1252 needs the most: U+00xx, U+01xx, U+02xx, U+20xx, U+21xx.
-const BLOCKS_MAX: usize = 5;
+/// IBM437 needs the most: U+00xx, U+01xx, U+03xx, U+20xx to U+23xx, U+25xx.
+const BLOCKS_MAX: usize = 8;
 
 impl FromUnicode {
     const fn of(to_unicode: &[u16; 256]) -> Self {
@@ -276,7 +276,10 @@ impl FromUnicode {
     }
 }
 
-static PAGES: [CodePage; 37] = {
+/// Number of EBCDIC pages, which come first.
+const EBCDIC_PAGES: usize = 34;
+
+static PAGES: [CodePage; EBCDIC_PAGES + 25] = {
     use Family::{Ascii, Ebcdic};
     [
         CodePage::new("IBM037", 37, Ebcdic, "USA, Canada, Netherlands, Portugal, Brazil, Australia", tables::CP037),
@@ -294,6 +297,9 @@ static PAGES: [CodePage; 37] = {
         CodePage::new("IBM1025", 1025, Ebcdic, "Cyrillic", tables::CP1025),
         CodePage::new("IBM1026", 1026, Ebcdic, "Turkey", tables::CP1026),
         CodePage::new("IBM1047", 1047, Ebcdic, "Latin-1 of open systems: z/OS UNIX, C", tables::CP1047),
+        CodePage::new("IBM1112", 1112, Ebcdic, "Latvia, Lithuania", tables::CP1112),
+        CodePage::new("IBM1122", 1122, Ebcdic, "Estonia", tables::CP1122),
+        CodePage::new("IBM1123", 1123, Ebcdic, "Ukraine", tables::CP1123),
         CodePage::new("IBM1140", 1140, Ebcdic, "037 with the euro sign", tables::CP1140),
         CodePage::new("IBM1141", 1141, Ebcdic, "273 with the euro sign", tables::CP1141),
         CodePage::new("IBM1142", 1142, Ebcdic, "277 with the euro sign", tables::CP1142),
@@ -304,6 +310,12 @@ static PAGES: [CodePage; 37] = {
         CodePage::new("IBM1147", 1147, Ebcdic, "297 with the euro sign", tables::CP1147),
         CodePage::new("IBM1148", 1148, Ebcdic, "500 with the euro sign", tables::CP1148),
         CodePage::new("IBM1149", 1149, Ebcdic, "871 with the euro sign", tables::CP1149),
+        CodePage::new("IBM1153", 1153, Ebcdic, "870 with the euro sign", tables::CP1153),
+        CodePage::new("IBM1154", 1154, Ebcdic, "1025 with the euro sign", tables::CP1154),
+        CodePage::new("IBM1155", 1155, Ebcdic, "1026 with the euro sign", tables::CP1155),
+        CodePage::new("IBM1156", 1156, Ebcdic, "1112 with the euro sign", tables::CP1156),
+        CodePage::new("IBM1157", 1157, Ebcdic, "1122 with the euro sign", tables::CP1157),
+        CodePage::new("IBM1158", 1158, Ebcdic, "1123 with the euro sign", tables::CP1158),
         CodePage::new("US-ASCII", 367, Ascii, "ASCII, 7 bits", tables::ASCII),
         CodePage::new("ISO-8859-1", 819, Ascii, "Latin-1", tables::LATIN1),
         CodePage::new("ISO-8859-2", 912, Ascii, "Latin-2: central Europe", tables::ISO8859_2),
@@ -316,6 +328,19 @@ static PAGES: [CodePage; 37] = {
         CodePage::new("ISO-8859-9", 920, Ascii, "Latin-5: Turkey", tables::ISO8859_9),
         CodePage::new("ISO-8859-15", 923, Ascii, "Latin-9: Latin-1 with the euro sign", tables::ISO8859_15),
         CodePage::new("windows-1252", 1252, Ascii, "Latin-1 of Windows, with the euro sign", tables::CP1252),
+        CodePage::new("windows-1250", 1250, Ascii, "Latin-2 of Windows, with the euro sign", tables::CP1250),
+        CodePage::new("windows-1251", 1251, Ascii, "Cyrillic of Windows, with the euro sign", tables::CP1251),
+        CodePage::new("windows-1253", 1253, Ascii, "Greek of Windows, with the euro sign", tables::CP1253),
+        CodePage::new("windows-1254", 1254, Ascii, "Turkish of Windows, with the euro sign", tables::CP1254),
+        CodePage::new("windows-1255", 1255, Ascii, "Hebrew of Windows, with the euro sign", tables::CP1255),
+        CodePage::new("windows-1257", 1257, Ascii, "Baltic of Windows, with the euro sign", tables::CP1257),
+        CodePage::new("IBM437", 437, Ascii, "DOS: USA", tables::CP437),
+        CodePage::new("IBM850", 850, Ascii, "DOS: Latin-1", tables::CP850),
+        CodePage::new("IBM852", 852, Ascii, "DOS: Latin-2", tables::CP852),
+        CodePage::new("IBM855", 855, Ascii, "DOS: Cyrillic", tables::CP855),
+        CodePage::new("IBM858", 858, Ascii, "DOS: 850 with the euro sign", tables::CP858),
+        CodePage::new("IBM866", 866, Ascii, "DOS: Russia", tables::CP866),
+        CodePage::new("KOI8-R", 878, Ascii, "Cyrillic of UNIX: Russia", tables::KOI8_R),
     ]
 };
 
@@ -373,22 +398,29 @@ mod tests {
 
     #[test]
     fn euro_pages_differ_from_their_elders_by_the_currency_sign_only() {
-        for (old, new) in [
-            (37, 1140),
-            (273, 1141),
-            (277, 1142),
-            (278, 1143),
-            (280, 1144),
-            (284, 1145),
-            (285, 1146),
-            (297, 1147),
-            (500, 1148),
-            (871, 1149),
+        for (old, new, sign) in [
+            (37, 1140, '¤'),
+            (273, 1141, '¤'),
+            (277, 1142, '¤'),
+            (278, 1143, '¤'),
+            (280, 1144, '¤'),
+            (284, 1145, '¤'),
+            (285, 1146, '¤'),
+            (297, 1147, '¤'),
+            (500, 1148, '¤'),
+            (871, 1149, '¤'),
+            (870, 1153, '¤'),
+            (1025, 1154, '§'),
+            (1026, 1155, '¤'),
+            (1112, 1156, '¤'),
+            (1122, 1157, '¤'),
+            (1123, 1158, '§'),
+            (850, 858, 'ı'),
         ] {
             let (old, new) = (CodePage::by_ccsid(old).unwrap(), CodePage::by_ccsid(new).unwrap());
             let changes: Vec<_> = (0..=255).filter(|byte| old.to_char(*byte) != new.to_char(*byte)).collect();
             assert_eq!(changes.len(), 1, "{old} {new}");
-            assert_eq!((old.to_char(changes[0]), new.to_char(changes[0])), (Some('¤'), Some('€')));
+            assert_eq!((old.to_char(changes[0]), new.to_char(changes[0])), (Some(sign), Some('€')), "{old} {new}");
         }
     }
 }

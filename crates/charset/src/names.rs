@@ -91,12 +91,13 @@ fn by_ccsid(ccsid: u16) -> Option<Charset> {
         1208 | 65001 => Some(Charset::Utf8),
         1200 | 1201 | 13488 => Some(Charset::Utf16(Utf16Order::BigEndian)),
         1202 => Some(Charset::Utf16(Utf16Order::LittleEndian)),
-        // ASCII and Latin-1 as Windows numbers them, and Windows-1252 with the euro sign as IBM does.
+        // ASCII, the parts of ISO 8859 and KOI8-R as Windows numbers them, and the pages of Windows with the euro sign as IBM does.
         20127 => Some(Charset::SingleByte(CodePage::ASCII)),
         28591 => Some(Charset::SingleByte(CodePage::LATIN1)),
         28592..=28599 => Some(Charset::SingleByte(CodePage::ISO_8859[usize::from(ccsid - 28592)])),
         28605 => Some(Charset::SingleByte(CodePage::LATIN9)),
-        5348 => Some(Charset::SingleByte(CodePage::WINDOWS_1252)),
+        5346..=5351 | 5353 => CodePage::by_ccsid(ccsid - 4096).map(Charset::SingleByte),
+        20866 => CodePage::by_ccsid(878).map(Charset::SingleByte),
         // 1047, 1140 to 1149 and the old pages as Windows and .NET number some of them.
         20924 => CodePage::by_ccsid(1047).map(Charset::SingleByte),
         20273 | 20277 | 20278 | 20280 | 20284 | 20285 | 20297 | 20871 => {
@@ -155,7 +156,7 @@ fn distance(a: &str, b: &str) -> usize {
 const PREFIXES: [&str; 8] = ["CCSID", "CSIBM", "XIBM", "IBM", "CP", "EBCDICCP", "CODEPAGE", "WINDOWS"];
 
 /// Names that neither are Quayline's nor hold a CCSID in a regular way: those of IANA's register, Java, Python and glibc.
-const ALIASES: [(&str, u16); 92] = [
+const ALIASES: [(&str, u16); 101] = [
     ("ebcdic-cp-us", 37),
     ("ebcdic-cp-ca", 37),
     ("ebcdic-cp-nl", 37),
@@ -240,6 +241,15 @@ const ALIASES: [(&str, u16); 92] = [
     ("ansi", 1252),
     ("win-1252", 1252),
     ("cswindows1252", 1252),
+    ("cswindows1250", 1250),
+    ("cswindows1251", 1251),
+    ("cswindows1253", 1253),
+    ("cswindows1254", 1254),
+    ("cswindows1255", 1255),
+    ("cswindows1257", 1257),
+    ("csPC8CodePage437", 437),
+    ("csKOI8R", 878),
+    ("koi8", 878),
     ("csUTF8", 1208),
     ("unicode-1-1-utf-8", 1208),
     ("utf-16", 1200),
@@ -287,6 +297,11 @@ mod tests {
             ("UTF_16LE", "UTF-16LE"),
             ("utf-16", "UTF-16BE"),
             ("1208", "UTF-8"),
+            ("5346", "windows-1250"),
+            ("20866", "KOI8-R"),
+            ("28605", "ISO-8859-15"),
+            ("cp437", "IBM437"),
+            ("windows-1251", "windows-1251"),
             ("ibm1047", "IBM1047"),
         ] {
             assert_eq!(name(alias), Ok(expected), "{alias}");
@@ -306,11 +321,11 @@ mod tests {
         let show = |name| Charset::by_name(name).map_err(|error| format!("{error}\n{}", error.hint())).unwrap_err();
         expect![[r#"
             code page 'ebcdic' is not known
-            did you mean IBM037 or IBM1047 or IBM500? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, ISO-8859-2, ISO-8859-3, ISO-8859-4, ISO-8859-5, ISO-8859-6, ISO-8859-7, ISO-8859-8, ISO-8859-9, ISO-8859-15, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data"#]]
+            did you mean IBM037 or IBM1047 or IBM500? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1112, IBM1122, IBM1123, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, IBM1153, IBM1154, IBM1155, IBM1156, IBM1157, IBM1158, US-ASCII, ISO-8859-1, ISO-8859-2, ISO-8859-3, ISO-8859-4, ISO-8859-5, ISO-8859-6, ISO-8859-7, ISO-8859-8, ISO-8859-9, ISO-8859-15, windows-1252, windows-1250, windows-1251, windows-1253, windows-1254, windows-1255, windows-1257, IBM437, IBM850, IBM852, IBM855, IBM858, IBM866, KOI8-R, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data"#]]
         .assert_eq(&show("ebcdic"));
         assert_eq!(Charset::by_name("IBM38").unwrap_err().nearest, ["IBM037"]);
         assert_eq!(Charset::by_name("cp1147x").unwrap_err().nearest, [""; 0]);
-        assert_eq!(Charset::by_name("cp1150").unwrap_err().nearest, ["IBM1140"]);
+        assert_eq!(Charset::by_name("cp1150").unwrap_err().nearest, ["IBM1140", "IBM1153", "IBM1154"]);
         assert_eq!(Charset::by_name("latin-11").unwrap_err().nearest[0], "latin1");
         assert_eq!(Charset::by_name("").unwrap_err().nearest, [""; 0]);
         for mixed in ["cp930", "IBM-939", "1399"] {

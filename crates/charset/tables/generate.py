@@ -22,10 +22,13 @@ RUST = HERE.parent / "src" / "tables.rs"
 REPORT = HERE / "DISAGREEMENTS.md"
 
 EBCDIC = (
-    "037 273 277 278 280 284 285 297 500 870 871 875 1025 1026 1047 "
-    "1140 1141 1142 1143 1144 1145 1146 1147 1148 1149"
+    "037 273 277 278 280 284 285 297 500 870 871 875 1025 1026 1047 1112 1122 1123 "
+    "1140 1141 1142 1143 1144 1145 1146 1147 1148 1149 1153 1154 1155 1156 1157 1158"
 ).split()
-WINDOWS = ["1252"]
+WINDOWS = "1250 1251 1252 1253 1254 1255 1257".split()
+# Pages of DOS, and of Cyrillic in UNIX.
+DOS = "437 850 852 855 858 866".split()
+KOI8 = ["KOI8-R"]
 # Parts of ISO 8859 beside part 1, those that EDIFACT's character sets UNOD to UNOL are.
 ISO = ["8859-2", "8859-3", "8859-4", "8859-5", "8859-6", "8859-7", "8859-8", "8859-9", "8859-15"]
 
@@ -52,18 +55,36 @@ DECISIONS = {
     ("1026", 0x9A): (0x00AA, "ICU has the lira sign of 2012 here; the page as registered has the feminine ordinal"),
     ("1026", 0x9D): (0x00B8, "cedilla; glibc has the ogonek, which Turkish does not use"),
     ("1026", 0xBC): (0x00AF, "macron; glibc has the em dash"),
+    ("1122", 0xBC): (0x00AF, "as 273: the macron, which 1157 has in all sources"),
+    ("1155", 0x9A): (0x00AA, "as 1026, from which the page differs by the euro sign only"),
+    ("437", 0xE6): (0x00B5, "the micro sign of Latin-1 in three sources; ICU has the Greek letter"),
+    ("852", 0xAA): (0x00AC, "the not sign in three sources; ICU leaves it undefined"),
 }
 UNASSIGNED_875 = "Python writes its substitute U+001A for bytes that the page does not assign; they stay undefined"
 for byte in (0xDC, 0xE1, 0xEC, 0xED, 0xFC, 0xFD):
     DECISIONS[("875", byte)] = (UNDEFINED, UNASSIGNED_875)
-UNASSIGNED_1252 = "unassigned: in record data it is a sign of another code page, so it is an error rather than a control character"
-for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D):
-    DECISIONS[("1252", byte)] = (UNDEFINED, UNASSIGNED_1252)
+UNASSIGNED = "unassigned: in record data it is a sign of another code page, so it is an error rather than a control character"
+UNASSIGNED_OF = {
+    "1250": (0x81, 0x83, 0x88, 0x90, 0x98),
+    "1251": (0x98,),
+    "1252": (0x81, 0x8D, 0x8F, 0x90, 0x9D),
+    "1253": (0x81, 0x88, 0x8A, 0x8C, 0x8D, 0x8E, 0x8F, 0x90, 0x98, 0x9A, 0x9C, 0x9D, 0x9E, 0x9F, 0xAA),
+    "1254": (0x81, 0x8D, 0x8E, 0x8F, 0x90, 0x9D, 0x9E),
+    "1255": (0x81, 0x8A, 0x8C, 0x8D, 0x8E, 0x8F, 0x90, 0x9A, 0x9C, 0x9D, 0x9E, 0x9F),
+    "1257": (0x81, 0x83, 0x88, 0x8A, 0x8C, 0x90, 0x98, 0x9A, 0x9C, 0x9F),
+}
+for page, bytes_of in UNASSIGNED_OF.items():
+    for byte in bytes_of:
+        DECISIONS[(page, byte)] = (UNDEFINED, UNASSIGNED)
+CONTROLS = "the control character of ASCII; ICU exchanges three of them as IBM's tools for PCs did"
+for page in DOS:
+    for byte in (0x1A, 0x1C, 0x7F):
+        DECISIONS[(page, byte)] = (byte, CONTROLS)
 
 
 def from_python(page):
     try:
-        codec = codecs.lookup("iso" + page if page in ISO else "cp" + page)
+        codec = codecs.lookup("iso" + page if page in ISO else page if page in KOI8 else "cp" + page)
     except LookupError:
         return None
     table = []
@@ -89,7 +110,7 @@ def from_filter(command):
 def from_glibc(page):
     if not shutil.which("iconv"):
         return None
-    for name in ("ISO-" + page,) if page in ISO else ("IBM" + page, "IBM-" + page, "CP" + page):
+    for name in ("ISO-" + page,) if page in ISO else (page,) if page in KOI8 else ("IBM" + page, "IBM-" + page, "CP" + page):
         table = from_filter(["iconv", "-f", name, "-t", "UTF-16BE"])
         if table:
             return table
@@ -99,7 +120,10 @@ def from_glibc(page):
 def from_icu(page):
     if not shutil.which("uconv"):
         return None
-    name = "windows-1252" if page in WINDOWS else "ISO-" + page if page in ISO else "ibm-" + page.lstrip("0")
+    if page in KOI8:
+        name = page
+    else:
+        name = "windows-" + page if page in WINDOWS else "ISO-" + page if page in ISO else "ibm-" + page.lstrip("0")
     return from_filter(["uconv", "-f", name, "-t", "UTF-16BE"])
 
 
@@ -107,7 +131,7 @@ JAVA = """
 class Tables {
     public static void main(String[] pages) throws Exception {
         for (String page : pages)
-            for (String name : new String[] {"ISO-" + page, "windows-" + page, "IBM" + page, "x-IBM" + page, "Cp" + page})
+            for (String name : new String[] {"ISO-" + page, "IBM" + page, "windows-" + page, "x-IBM" + page, "Cp" + page, page})
                 if (java.nio.charset.Charset.isSupported(name)) {
                     StringBuilder line = new StringBuilder(page);
                     for (int b = 0; b < 256; b++)
@@ -207,7 +231,7 @@ const fn through(last: usize) -> [u16; 256] {
 
 
 def main():
-    pages = EBCDIC + WINDOWS + ISO
+    pages = EBCDIC + WINDOWS + ISO + DOS + KOI8
     java = all_from_java(pages)
     report, tables = [], {}
     for page in pages:
@@ -219,13 +243,16 @@ def main():
 
     rust = [HEAD]
     # The pages of 1999 with the euro sign, and the older pages that they renew.
-    bases = dict(zip(EBCDIC[-10:], "037 273 277 278 280 284 285 297 500 871".split()))
+    news = [str(page) for page in (*range(1140, 1150), *range(1153, 1159))]
+    bases = dict(zip(news, "037 273 277 278 280 284 285 297 500 871 870 1025 1026 1112 1122 1123".split()))
     for page in pages:
-        base = "LATIN1" if page in WINDOWS + ISO else "CP" + bases.get(page, "037")
+        base = "CP" + bases.get(page, "037") if page in EBCDIC else "LATIN1"
         base_table = list(range(256)) if base == "LATIN1" else tables[base[2:]]
         name, doc = f"CP{page}", f"Code page {page}."
         if page in ISO:
             name, doc = "ISO" + page.replace("-", "_"), f"ISO {page}."
+        if page in KOI8:
+            name, doc = page.replace("-", "_"), f"{page}, RFC 1489."
         differing = sum(a != b for a, b in zip(tables[page], base_table))
         if page == "037" or differing > 64 and page not in ISO:
             rust += full(name, doc, tables[page])

@@ -66,6 +66,24 @@ fn iconv(page: &CodePage, bytes: &[u8]) -> Option<String> {
 }
 
 #[test]
+fn the_reference_names_every_character_set() {
+    let reference = include_str!("../../../docs/reference/records.md");
+    let section = reference.split_once("## Code pages").expect("a section").1;
+    let is_in = |name: &str, from: u16, to: u16, before: &str| {
+        name.strip_prefix(before)
+            .and_then(|number| number.parse().ok())
+            .is_some_and(|number| (from..=to).contains(&number))
+    };
+    for charset in Charset::all() {
+        let name = charset.name();
+        let is_named = section.contains(&format!("{name},")) || section.contains(&format!("{name} |"));
+        let is_in_a_range =
+            is_in(name, 1140, 1149, "IBM") || is_in(name, 1153, 1158, "IBM") || is_in(name, 1, 9, "ISO-8859-");
+        assert!(is_named || is_in_a_range, "{name} is not in docs/reference/records.md");
+    }
+}
+
+#[test]
 fn real_record_files_are_recognised() {
     let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let corpus = std::env::var_os("QUAYLINE_CORPUS").map_or(default, PathBuf::from);

@@ -4,16 +4,15 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::plausible::{Language, Place, prior};
-use super::{Candidate, RUN_MIN, Shares, percent, score, share};
+use super::{Candidate, RUN_MIN, Shares, WEIGHT_MAX, percent, score, share};
 use crate::{Charset, CodePage};
 
 /// Returns one candidate for each set of pages that read the text of the sample the same.
 pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     let text = Text::of(sample);
     let words = words(sample);
-    let pages = BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid));
     let mut groups: Vec<Reading> = Vec::new();
-    for page in pages {
+    for page in proposed() {
         match groups.iter_mut().find(|other| text.means_the_same(other.pages[0], page)) {
             Some(group) => group.pages.push(page),
             None => groups.push(Reading::of(&text, page)),
@@ -143,11 +142,16 @@ impl Class {
 }
 
 /// Pages by how common they are, to order those that a sample cannot distinguish: first those of the USA and of open systems, then
-/// those of large countries and the euro pages, then the rest.
+/// those of large countries and the euro pages, then the rest. Pages that are not among them are hardly used.
 const BY_USE: [u16; 25] = [
     37, 1047, 500, 273, 285, 297, 284, 280, 1140, 1141, 1146, 1147, 1145, 1144, 1148, 278, 277, 871, 1143, 1142, 1149,
     870, 1026, 1025, 875,
 ];
+
+/// Returns the pages that detection proposes.
+pub(super) fn proposed() -> impl Iterator<Item = &'static CodePage> {
+    BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid))
+}
 
 /// An EBCDIC blank.
 const BLANK: u8 = 0x40;
@@ -273,9 +277,7 @@ impl<'s> Text<'s> {
             all.clone()
         } else {
             let mut places = variants_in_text(sample, &variant);
-            for page in
-                BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid)).filter(|page| has_other_script(page))
-            {
+            for page in proposed().filter(|page| has_other_script(page)) {
                 places.extend(variants_in_script(sample, page, &variant));
             }
             places.sort_unstable();
@@ -360,7 +362,7 @@ fn is_control(byte: u8) -> bool {
     byte == 0xff || byte < BLANK && !matches!(byte, 0x05 | 0x0c | 0x0d | 0x15 | 0x25)
 }
 
-fn use_of(page: &CodePage, byte: u8, count: usize) -> String {
+pub(super) fn use_of(page: &CodePage, byte: u8, count: usize) -> String {
     let meaning = match page.to_char(byte) {
         None => "unassigned".to_owned(),
         Some(char) if char.is_control() => format!("the control U+{:04X}", u32::from(char)),
@@ -437,9 +439,6 @@ fn pair(open: usize, close: usize) -> f64 {
     }
 }
 
-/// Weight of all places together.
-const WEIGHT_MAX: f64 = 40.0;
-
 /// The sample's words of the letters that all pages share, in small letters.
 fn words(sample: &[u8]) -> Vec<Vec<u8>> {
     let letter = |byte: &u8| CodePage::IBM037.to_char(*byte).filter(char::is_ascii_alphabetic);
@@ -468,7 +467,7 @@ fn family_evidence(sample: &[u8], shares: &Shares, share_of_page: f64) -> Vec<St
 /// Bytes that mean different things in the EBCDIC pages.
 fn variant() -> [bool; 256] {
     let mut variant = [false; 256];
-    for page in CodePage::all().iter().filter(|page| page.is_ebcdic()) {
+    for page in proposed() {
         for (byte, variant) in (0..=255).zip(&mut variant) {
             *variant |= page.to_char(byte) != CodePage::IBM037.to_char(byte);
         }

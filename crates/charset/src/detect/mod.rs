@@ -11,6 +11,7 @@
 
 use crate::{Charset, CodePage, Utf16Order, scan};
 
+mod ascii;
 mod ebcdic;
 mod plausible;
 
@@ -26,6 +27,9 @@ pub struct Candidate {
     /// Evidence for and against it, as sentences without a final period. It names byte values and shares, no content.
     pub evidence: Vec<String>,
 }
+
+/// Weight of all places of a sample together, from which more of them make no page more certain.
+const WEIGHT_MAX: f64 = 40.0;
 
 /// Shortest run of common characters that counts as text.
 const RUN_MIN: usize = 5;
@@ -63,8 +67,7 @@ struct Shares {
 
 impl Shares {
     fn of(sample: &[u8]) -> Self {
-        let ebcdic = CodePage::all().iter().filter(|page| page.is_ebcdic());
-        let ebcdic = ebcdic.map(|page| share(ebcdic::run_bytes(sample, page), sample)).fold(0.0, f64::max);
+        let ebcdic = ebcdic::proposed().map(|page| share(ebcdic::run_bytes(sample, page), sample)).fold(0.0, f64::max);
         let common = common_ascii();
         let utf16 = [0, 1].map(|at| share(utf16_run_bytes(sample, &common, at), sample));
         Shares { ebcdic, ascii: share(run_bytes(sample, &common), sample), utf16 }
@@ -154,8 +157,18 @@ fn ascii_candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     } else {
         (windows, vec![latin1], "no byte from 0x80 to 0x9F, so the sample cannot distinguish these sets".to_owned())
     };
-    let mut candidates =
-        vec![with(Charset::Utf8, &[], if bom { 1.0 } else { sequences }, utf8), with(page, &alike, other, note)];
+    let mut candidates = vec![with(Charset::Utf8, &[], if bom { 1.0 } else { sequences }, utf8)];
+    let rivals = ascii::rivals(sample).filter(|_| !bom);
+    let windows_part = rivals.as_ref().map_or(1.0, |rivals| 0.5 + 0.5 * rivals.of_windows);
+    for rival in rivals.unwrap_or_default().pages {
+        let alike: Vec<Charset> = rival.alike.iter().copied().map(Charset::SingleByte).collect();
+        let mut candidate = with(single(rival.page), &alike, 0.0, rival.evidence);
+        // Letters of other scripts look like those of EBCDIC, so a byte counts as text of one of them only.
+        let own = rival.share.max(shares.ascii);
+        candidate.score = score(own / (own + shares.ebcdic.min(1.0 - own) + 0.01) * other * (0.5 + 0.5 * rival.part));
+        candidates.push(candidate);
+    }
+    candidates.push(with(page, &alike, other * windows_part, note));
     // Text bytes in ASCII, and numbers in binary.
     let note = format!("{} bytes above 0x7F are not ASCII; in binary or packed fields they may be right", high.bytes);
     candidates.push(with(ascii, &[], 0.6 * (1.0 - sequences), note));

@@ -155,10 +155,10 @@ impl Language {
             278 | 1143 => &WEST[7..8],
             871 | 1149 => &WEST[8..9],
             285 | 1146 => &WEST[..1],
-            870 => &EAST,
-            1026 => &TURKISH,
-            875 => &GREEK,
-            1025 => &CYRILLIC,
+            870 | 1153 | 1250 | 912 | 852 => &EAST,
+            1026 | 1155 | 1254 | 920 => &TURKISH,
+            875 | 1253 | 813 => &GREEK,
+            1025 | 1154 | 1251 | 878 | 866 | 915 => &CYRILLIC,
             // The general pages are made for all of western Europe.
             _ => &WEST[..8],
         }
@@ -231,7 +231,10 @@ static CYRILLIC: [Language; 1] =
 /// The logarithm of how common a page is: an estimate of the number of sites that use it, of those that use any.
 pub(super) fn prior(page: &CodePage) -> f64 {
     let sites: u16 = match page.ccsid() {
-        37 => 300,
+        37 | 1252 => 300,
+        819 => 200,
+        850 | 437 | 1250 | 1251 => 30,
+        1253 | 1254 | 912 | 852 | 878 | 866 => 15,
         1047 | 500 => 90,
         1140 => 60,
         273 => 60,
