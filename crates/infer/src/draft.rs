@@ -103,21 +103,25 @@ impl Drafting {
                 (false, true) => Occurs::Once,
                 (false, false) => Occurs::Optional,
             };
-            if list {
+            if list && seen.longest == 0 && seen.times == seen.lists {
+                notes.push("always empty".to_owned());
+            } else if list {
                 notes.push(format!("up to {}", seen.longest.max(1)));
             } else if always && group.groups < FEW {
                 notes.push("always there? few samples".to_owned());
             }
             self.null_items.push(list && seen.item.as_ref().is_some_and(|item| item.nulls > 0));
             let merged;
-            let item = match (&seen.item, list) {
-                (Some(item), true) => {
-                    // Observations without a list around them.
-                    let alone = Seen { lists: 0, item: None, ..seen.clone() };
-                    merged = merge(item, &alone);
-                    &merged
-                }
-                _ => seen,
+            let item = if list {
+                // Observations without a list around them.
+                let alone = Seen { lists: 0, item: None, ..seen.clone() };
+                merged = match &seen.item {
+                    Some(item) => merge(item, &alone),
+                    None => alone,
+                };
+                &merged
+            } else {
+                seen
             };
             let with_text;
             let item = if self.is_xml && item.groups > 0 && item.leaf.texts + item.leaf.empty > 0 {

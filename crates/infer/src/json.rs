@@ -172,21 +172,45 @@ impl Reader<'_> {
                     self.at += i + 1;
                     return Some(text);
                 }
-                '\\' => match chars.next()?.1 {
-                    // The character itself does not matter here, only that it is one.
-                    'u' => {
-                        for _ in 0..4 {
-                            chars.next()?;
-                        }
-                        text.push('\u{fffd}');
-                    }
-                    c => text.push(c),
-                },
+                '\\' => text.push(match chars.next()?.1 {
+                    'u' => escaped(&mut chars)?,
+                    'b' => '\u{8}',
+                    'f' => '\u{c}',
+                    'n' => '\n',
+                    'r' => '\r',
+                    't' => '\t',
+                    c @ ('"' | '\\' | '/') => c,
+                    _ => return None,
+                }),
                 c => text.push(c),
             }
         }
         None
     }
+}
+
+/// Reads the digits of `\u`, and the second half of a pair if they are the first one. A half alone is U+FFFD.
+///
+/// Source: RFC 8259, section 7.
+fn escaped(chars: &mut core::str::CharIndices<'_>) -> Option<char> {
+    let unit = digits(chars)?;
+    if !(0xd800..0xdc00).contains(&unit) {
+        return Some(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
+    }
+    let mut after = chars.clone();
+    if after.next().map(|(_, c)| c) != Some('\\') || after.next().map(|(_, c)| c) != Some('u') {
+        return Some(char::REPLACEMENT_CHARACTER);
+    }
+    let second = digits(&mut after)?;
+    if !(0xdc00..0xe000).contains(&second) {
+        return Some(char::REPLACEMENT_CHARACTER);
+    }
+    *chars = after;
+    char::from_u32(0x1_0000 + ((unit - 0xd800) << 10) + (second - 0xdc00))
+}
+
+fn digits(chars: &mut core::str::CharIndices<'_>) -> Option<u32> {
+    (0..4).try_fold(0, |unit, _| Some(unit << 4 | chars.next()?.1.to_digit(16)?))
 }
 
 fn is_number(text: &str) -> bool {

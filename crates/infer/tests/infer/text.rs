@@ -226,6 +226,31 @@ fn many_members_keep_their_order_and_their_counts() {
     });
 }
 
+/// `\u00e9` in a name became U+FFFD, and `\n` the letter n, so that the shape had no member of the sample's name.
+#[test]
+fn escapes_in_names_are_read() {
+    let sample = r#"{"stra\u00dfe": 1, "a\nb": 2, "\ud83d\ude00": 3, "q\"\\\/": 4, "tab\t\u0001": 5}"#;
+    for form in ["shape", "json"] {
+        accepts(sample, form, json);
+    }
+    let mut samples = Samples::new();
+    samples.add("sample", sample).expect("a sample");
+    let shape = samples.draft("doc").shape;
+    let names: Vec<&str> = shape.iter().skip(1).map(|(_, node)| node.name.as_str()).collect();
+    assert_eq!(names, ["straße", "a\nb", "\u{1f600}", "q\"\\/", "tab\t\u{1}"]);
+    assert!(Samples::new().add("sample", r#"{"a": "\x"}"#).is_err());
+}
+
+/// The note of a list without elements was "up to 1".
+#[test]
+fn a_list_that_is_always_empty_is_named_as_such() {
+    let mut samples = Samples::new();
+    samples.add("sample", r#"{"a": [], "b": [1]} {"a": [], "b": []}"#).expect("a sample");
+    let text = outline(&samples.draft("doc"));
+    assert!(text.contains("a* text  # always empty, never a value"), "{text}");
+    assert!(text.contains("# up to 1, never negative"), "{text}");
+}
+
 /// A sample below 129 arrays was "not JSON", and `12-34` was a number.
 #[test]
 fn a_sample_that_is_nested_too_deeply_is_named_as_such() {
