@@ -573,10 +573,15 @@ impl Input {
                 let mut keys = queue.keys.lock();
                 keys.inputs -= 1;
                 // Other threads may still process messages, whose keys must stay busy until then.
-                if keys.inputs == 0 {
+                let is_last = keys.inputs == 0;
+                if is_last {
                     *keys = Keys::default();
                 }
                 drop(keys);
+                if is_last && queue.order != Order::None {
+                    // Another process may take over, and it cannot see the messages that wait here in their pauses.
+                    queue.queue.end_pauses().map_err(Failure::from)?;
+                }
                 // This task no longer looks for messages, so another one has to.
                 let _ = queue.queue.wake_all();
             }

@@ -143,6 +143,37 @@ fn messages_stay_in_order_if_the_flow_ends_in_a_retry_pause() {
     }
 }
 
+/// A message in its pause was hidden from other processes as long as the process of its pause lived, so that the next owner took later messages of its key.
+#[test]
+fn messages_stay_in_order_if_another_process_takes_over_in_a_retry_pause() {
+    let Some(postgres) = Postgres::start() else {
+        eprintln!(
+            "skipped: messages_stay_in_order_if_another_process_takes_over_in_a_retry_pause: PostgreSQL's server is not installed"
+        );
+        return;
+    };
+    for order in
+        ["order = \"by_key\"\norder_key = \"envelope.property_key\"", "order = \"by_user\"", "order = \"by_queue\""]
+    {
+        let (world, other) = (process(&postgres), process(&postgres));
+        let retries = QueueDefinition { retry_ms: 600_000, retry_ms_max: 600_000, ..QueueDefinition::local("IN") };
+        let (input, out) = (world.queue_with(retries), world.queue("OUT"));
+        for number in 0..6 {
+            world.put(&input, &message(0, number, number == 0));
+        }
+        let first = world.engine(&flow(order, 3));
+        until("the first message fails", || ended(&first).1 == 1);
+        let second = other.engine(&flow(order, 3));
+        assert!(first.stop("test"), "{order}");
+        let texts: Vec<String> = (0..6).map(|_| world.get_text(&out)).collect();
+        assert_eq!(texts, ["0 0", "0 1", "0 2", "0 3", "0 4", "0 5"], "{order}");
+        drop((first, second, other, input, out));
+        for queue in ["IN", "OUT"] {
+            world.store.delete_queue(queue).expect("a queue that nobody uses");
+        }
+    }
+}
+
 /// The order by user id of IBM's MQInput node: messages of one user one after another, those of others at the same time.
 #[test]
 fn messages_of_one_user_stay_in_order_under_many_instances() {
