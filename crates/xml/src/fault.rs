@@ -156,6 +156,8 @@ pub enum Syntax {
     AttributeForm,
     /// `]]>` in text.
     SectionEnd,
+    /// `--` in a comment.
+    Comment,
 }
 
 impl XmlFault {
@@ -284,6 +286,7 @@ impl fmt::Display for XmlFault {
                 Syntax::Character => "a character that XML 1.0 does not allow",
                 Syntax::Reference => "`&` begins no reference",
                 Syntax::SectionEnd => "`]]>` in text, which only ends a CDATA section",
+                Syntax::Comment => "`--` in a comment, which only ends it, as `-->`",
                 Syntax::AttributeForm => "an attribute is not of the form name=\"value\", or occurs twice",
             }),
             XmlFaultKind::Doctype => f.write_str("the file has a document type definition with declarations"),

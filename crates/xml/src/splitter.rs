@@ -1,5 +1,6 @@
 //! Start and end of a record's element.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use memchr::{memchr, memchr3, memmem};
@@ -241,6 +242,7 @@ impl RecordSplitter {
                 }
                 self.root = Arc::from(*name);
                 self.unread = unread_attributes(text)
+                    .map_err(|Malformed| self.fault(fault(Syntax::AttributeForm), &[]))?
                     .map(|names| Arc::new(self.fault(XmlFaultKind::RootAttributes { names }, &[])));
                 self.phase = if *empty { Phase::Epilog } else { Phase::Records };
                 Ok(Between::Skip)
@@ -342,7 +344,13 @@ impl RecordSplitter {
             }
             [b'<', b'!', ..] => {
                 if rest.starts_with(b"<!--") {
-                    delimited(Token::Misc, 4, b"-->")
+                    // XML 1.0, production 15: two hyphens only end a comment.
+                    let Some(hyphens) = memmem::find(&rest[4..], b"--").map(|at| at + 4) else { return Ok(None) };
+                    match rest.get(hyphens + 2) {
+                        None => Ok(None),
+                        Some(b'>') => Ok(Some((Token::Misc, hyphens + 3))),
+                        Some(_) => Err(self.fault(XmlFaultKind::Syntax(Syntax::Comment), &input[..from + hyphens])),
+                    }
                 } else if rest.starts_with(b"<![CDATA[") {
                     delimited(Token::CData, 9, b"]]>")
                 } else if rest.starts_with(b"<!DOCTYPE") {
@@ -390,17 +398,28 @@ fn has_undeclared_entity(tag: &[u8]) -> bool {
     attributes.flatten().any(|attribute| attribute.normalized_value(XmlVersion::Implicit1_0).is_err())
 }
 
+/// An attribute is not of the form name="value", or has the name of another one.
+struct Malformed;
+
 /// Returns the names of the attributes in a start tag of a root element, except declarations of namespaces and those prefixed `xml:` or
-/// `xsi:`; `None` if it has none.
-fn unread_attributes(tag: &[u8]) -> Option<String> {
-    let content = core::str::from_utf8(tag.strip_prefix(b"<")?).ok()?.trim_end_matches(['>', '/']);
+/// `xsi:`; `None` if it has none or is not in UTF-8.
+///
+/// Source: XML 1.0, productions 40 and 41, and the constraint Unique Att Spec.
+fn unread_attributes(tag: &[u8]) -> Result<Option<String>, Malformed> {
+    let Ok(content) = core::str::from_utf8(tag.strip_prefix(b"<").unwrap_or(tag)) else { return Ok(None) };
+    let content = content.strip_suffix('>').unwrap_or(content);
+    let content = content.strip_suffix('/').unwrap_or(content);
     let mut names: Vec<String> = Vec::new();
     let mut others = 0;
     let mut attributes = Attributes::new(content, name(content.as_bytes()).len());
-    // The search for duplicates takes the square of their number.
+    // Its own search for duplicates takes the square of their number.
     attributes.with_checks(false);
-    for attribute in attributes.flatten() {
-        let name = attribute.key.as_ref();
+    let mut known = BTreeSet::new();
+    for attribute in attributes {
+        let name = attribute.map_err(|_| Malformed)?.key.into_inner();
+        if !known.insert(name) {
+            return Err(Malformed);
+        }
         if name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|prefix| name.starts_with(prefix)) {
             continue;
         }
@@ -411,7 +430,7 @@ fn unread_attributes(tag: &[u8]) -> Option<String> {
         }
     }
     names.extend((others > 0).then(|| format!("{others} more")));
-    (!names.is_empty()).then(|| names.join(", "))
+    Ok((!names.is_empty()).then(|| names.join(", ")))
 }
 
 enum Between {

@@ -350,6 +350,42 @@ fn what_is_not_well_formed_is_refused() {
     "#]],
     );
     check(
+        "<records><record><ID>1<!-- a -- b --></ID></record></records>",
+        expect![[r#"
+        error[XML-010]: `--` in a comment, which only ends it, as `-->`
+          at line 1, column 30
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records><!-- a ---><record/></records>",
+        expect![[r#"
+        error[XML-010]: `--` in a comment, which only ends it, as `-->`
+          at line 1, column 17
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records a='1' b='2' a='3'><record/></records>",
+        expect![[r#"
+        error[XML-010]: an attribute is not of the form name="value", or occurs twice
+          at line 1, column 1
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records a=1><record/></records>",
+        expect![[r#"
+        error[XML-010]: an attribute is not of the form name="value", or occurs twice
+          at line 1, column 1
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
         "<records><record a=b a=c/></records>",
         expect![[r#"
         error[XML-010]: an attribute is not of the form name="value", or occurs twice
