@@ -20,6 +20,8 @@ pub(crate) struct States {
     pub(crate) source: Vec<u8>,
     pub(crate) output: Vec<u8>,
     pub(crate) rejects: Vec<u8>,
+    /// Length of the findings file. With rejects, it comes before their state, in eight bytes.
+    pub(crate) findings_bytes: u64,
     pub(crate) named_interchange: Vec<u8>,
     /// For a map with several outputs: bytes and state of the second and further outputs. If there are any, they form one more part: eight bytes for
     /// the length of the output, four for that of the state, and the state.
@@ -30,7 +32,11 @@ pub(crate) struct States {
 
 impl States {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let parts = [&self.source, &self.output, &self.rejects, &self.named_interchange];
+        let rejects = match (self.findings_bytes, &self.rejects[..]) {
+            (0, []) => Vec::new(),
+            (bytes, rejects) => [&bytes.to_le_bytes(), rejects].concat(),
+        };
+        let parts = [&self.source, &self.output, &rejects, &self.named_interchange];
         if parts.iter().all(|part| part.is_empty()) && self.more.is_empty() && self.run.is_empty() {
             return Vec::new();
         }
@@ -73,7 +79,13 @@ impl States {
                 more.push((u64::from_le_bytes(*bytes), state.to_vec()));
                 rest = behind.to_vec();
             }
-            Some(States { source, output, rejects, named_interchange, more, run })
+            let (findings_bytes, rejects) = match &rejects[..] {
+                [] => (0, Vec::new()),
+                rejects => rejects
+                    .split_first_chunk::<8>()
+                    .map(|(bytes, state)| (u64::from_le_bytes(*bytes), state.to_vec()))?,
+            };
+            Some(States { source, output, rejects, findings_bytes, named_interchange, more, run })
         };
         states().ok_or_else(bad_state)
     }

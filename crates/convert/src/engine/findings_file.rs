@@ -1,14 +1,13 @@
 //! The side file of a rejects file: why each record was rejected, one JSON object a line.
 
-use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use quayline_core::{Code, Fault, Finding, Place, PlacePart, RecordNumber, Severity};
 use quayline_pipeline::write_json_string;
 
-use crate::destination::partial_path;
 use crate::engine::partial::PartialFile;
+use crate::engine::resume;
 use crate::error::ConvertError;
 
 /// Findings as JSON lines: record, byte, code, severity, message, place, path, detail, hint. Never the payload: findings hold none.
@@ -23,22 +22,10 @@ impl FindingsFile {
         Ok(FindingsFile { file: PartialFile::create(path)?, line: Vec::new() })
     }
 
-    /// Resumes with the findings of records before `next`. A checkpoint has no length of this file, but each line has its record.
-    pub(crate) fn resume(path: &Path, next: RecordNumber) -> io::Result<Self> {
-        let mut reader = BufReader::new(fs::File::open(partial_path(path))?);
-        let (mut len, mut line) = (0u64, Vec::new());
-        loop {
-            line.clear();
-            let n = reader.read_until(b'\n', &mut line)?;
-            if n == 0 || !line.ends_with(b"\n") || record_of(&line).is_none_or(|record| record >= next.0) {
-                break;
-            }
-            len += n as u64;
-        }
-        match PartialFile::resume(path, len)? {
-            Ok(file) => Ok(FindingsFile { file, line: Vec::new() }),
-            Err(_) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read")),
-        }
+    /// Resumes after the `len` bytes that were durable at the checkpoint. The number of the record does not tell what is durable: the header of an
+    /// interchange has findings before its first transaction is a record.
+    pub(crate) fn resume(path: &Path, len: u64) -> Result<Self, ConvertError> {
+        Ok(FindingsFile { file: resume::reopen(path, len)?, line: Vec::new() })
     }
 
     /// Appends all findings. The maximum number of findings applies to the displayed ones only; the file has the reason for each rejected record.
@@ -75,12 +62,6 @@ impl FindingsFile {
 const PART_BYTES: usize = 64 << 10;
 
 const RECORD: &[u8] = b"{\"record\":";
-
-fn record_of(line: &[u8]) -> Option<u64> {
-    let rest = line.strip_prefix(RECORD)?;
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    core::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
-}
 
 fn json(finding: &Finding, out: &mut Vec<u8>) {
     let place = &finding.place;

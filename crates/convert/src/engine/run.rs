@@ -247,7 +247,6 @@ impl Run {
     fn open_rejects(&mut self) -> Result<(), ConvertError> {
         let Rejects::File { path, .. } = &self.conversion.rejects else { return Ok(()) };
         let findings_path = findings_path(path);
-        let io = |path: &Path| ConvertError::io("open", partial_path(path));
         if self.done {
             return Ok(());
         }
@@ -258,7 +257,7 @@ impl Run {
             Some(checkpoint) => RejectFiles {
                 records: resume::reopen(path, checkpoint.rejects_bytes)?,
                 prologue: if is_lazy && checkpoint.rejects_bytes == 0 { form.prologue() } else { Vec::new() },
-                findings: FindingsFile::resume(&findings_path, checkpoint.next).map_err(io(&findings_path))?,
+                findings: FindingsFile::resume(&findings_path, self.states.findings_bytes)?,
                 epilogue,
                 trailers,
                 excerpt: match &self.states.rejects[..] {
@@ -446,13 +445,7 @@ impl Run {
         };
         if let Some(path) = &rejects {
             let findings = findings_path(path);
-            // Its lock is kept until it has its name.
-            let _locked = if partial_path(&findings).exists() {
-                Some(FindingsFile::resume(&findings, checkpoint.next).map_err(ConvertError::io("open", &findings))?)
-            } else {
-                None
-            };
-            resume::take_name(hook, SyncPoint::FindingsRename, &findings, None)?;
+            resume::take_name(hook, SyncPoint::FindingsRename, &findings, Some(self.states.findings_bytes))?;
             resume::take_name(hook, SyncPoint::RejectsRename, path, Some(checkpoint.rejects_bytes))?;
         }
         for (output, bytes) in &outputs {

@@ -317,6 +317,7 @@ impl Writer<'_> {
                     Some(files) if state.position.reader.is_some() => files.excerpt.state(),
                     _ => Vec::new(),
                 },
+                findings_bytes: self.rejects.as_ref().map_or(0, |files| files.findings.file.len()),
                 named_interchange: state.named_interchange.clone().into_bytes(),
                 run: checkpoints.spec.run.clone(),
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quayline_project::csv::CsvStyle;
 use quayline_project::{EdiDocuments, EdiRead, Schema, SourceFormat, TargetFormat};
 
+use crate::crash::{Unsynced, check};
 use crate::kit::*;
 
 const UNB: &str = "UNB+UNOC:3+S:14+R:14+260401:1200+26'";
@@ -55,20 +56,36 @@ fn kit(data: &str, documents: EdiDocuments, page_bytes: usize, lanes: usize) -> 
     Kit { lanes, ..Kit::new(Arc::new(schema), data.as_bytes(), from, to) }
 }
 
-/// The rejects had the trailers of the next interchange, and a UNA only if that one had it. Without its own UNA, `5!+5` is two elements.
-#[test]
-fn rejects_of_an_interchange_that_another_cuts_off_keep_its_delimiters() {
+/// Returns a file in which each kind of [`cut`] stands before each kind, some times, then the rejects of the file and their number.
+fn each_before_each(times: usize) -> (String, String, usize) {
     let (mut data, mut rejects) = (String::new(), String::new());
     let cut = cut();
     let kinds = cut.len();
-    // Each kind stands before each kind.
-    let number = 72 * kinds * kinds;
+    let number = times * kinds * kinds;
     for at in 0..number {
         let (text, trailers) = &cut[if at % 2 == 0 { at / 2 / kinds % kinds } else { at / 2 % kinds }];
         data.push_str(text);
         rejects.push_str(&format!("{text}{trailers}"));
     }
-    data.push_str(&good());
+    (data + &good(), rejects, number)
+}
+
+/// The state of a checkpoint has the delimiters of the interchange that another cuts off. The findings of a header were lost if the run stopped
+/// between it and its first transaction.
+#[test]
+fn a_run_resumes_inside_an_interchange_that_another_cuts_off() {
+    let (data, rejects, _) = each_before_each(100);
+    for lanes in [1, 2] {
+        let kit = kit(&data, EdiDocuments::Transactions, 1 << 20, lanes);
+        check(&kit, Unsynced::Garbage);
+        assert!(kit.text("rejects") == rejects, "{lanes} lanes");
+    }
+}
+
+/// The rejects had the trailers of the next interchange, and a UNA only if that one had it. Without its own UNA, `5!+5` is two elements.
+#[test]
+fn rejects_of_an_interchange_that_another_cuts_off_keep_its_delimiters() {
+    let (data, rejects, number) = each_before_each(72);
     assert!(data.len() > 200 << 10, "several blocks");
     for documents in [EdiDocuments::Transactions, EdiDocuments::Rows] {
         for (page_bytes, lanes) in [(1 << 20, 1), (1 << 20, 2), (1 << 20, 5), (30, 1), (30, 2)] {
