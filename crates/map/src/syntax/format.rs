@@ -33,6 +33,8 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
     let mut open: Vec<&'static str> = Vec::new();
     let mut before: Option<Token> = None;
     let mut operand = false;
+    // The same before the last token.
+    let mut operand_before = false;
     // Number of `if` values without their `else` so far.
     let mut thens = 0usize;
     for token in all {
@@ -55,7 +57,7 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
                 out.extend(core::iter::repeat_n("  ", level));
             }
             Some(_) if token.kind == Kind::Comment => out.push_str("  "),
-            Some(last) if blank(source, last, *token, operand) => out.push(' '),
+            Some(last) if blank(source, last, *token, operand, operand_before) => out.push(' '),
             Some(_) => {}
         }
         out.push_str(source.slice(token.span).trim_end());
@@ -72,6 +74,7 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
         }
         // True if a following sign would be a binary operator.
         let unary = token.kind == Kind::Sign("-") && !operand;
+        operand_before = operand;
         operand = match token.kind {
             Kind::Sign(")" | "]") | Kind::Number | Kind::Text | Kind::Date | Kind::Quoted => true,
             Kind::Word => !is_operator_word(source.slice(token.span)),
@@ -146,15 +149,17 @@ fn continues(source: &SourceText, token: Token, last: Token, operand: bool, then
 }
 
 /// Returns true if a space separates two tokens of one line.
-fn blank(source: &SourceText, last: Token, token: Token, operand: bool) -> bool {
+fn blank(source: &SourceText, last: Token, token: Token, operand: bool, operand_before: bool) -> bool {
     let touching = last.span.end == token.span.start;
     match (last.kind, token.kind) {
         // After a unary sign.
         (Kind::Open, _) => false,
         (Kind::Sign("(" | "[" | "."), _) | (_, Kind::Sign(")" | "]" | "," | "." | ":")) => false,
         (Kind::Word | Kind::Quoted | Kind::Sign("]"), Kind::Sign("(" | "[")) => {
-            // Only the parenthesis of a call and the bracket of a selection directly follow a name.
-            !(touching && (operand || source.slice(last.span) == "not"))
+            // Only the parenthesis of a call and the bracket of a selection directly follow a name. A function may have the name of an operator.
+            let word = source.slice(last.span);
+            let is_call = operand || !operand_before && !matches!(word, "if" | "match");
+            !(touching && (is_call || word == "not"))
         }
         _ => true,
     }
@@ -164,6 +169,20 @@ fn blank(source: &SourceText, last: Token, token: Token, operand: bool) -> bool 
 mod tests {
     use super::*;
     use expect_test::expect;
+
+    /// `for(…)` in a value became `for (…)`, which is no call.
+    #[test]
+    fn a_function_with_the_name_of_an_operator_is_still_called() {
+        let text = "x = by(1)+for(2)\ny = sum(a for b where(c=1))\nif(x in(\"1\",\"2\")and(y=1)){drop}\n";
+        let laid_out = format_map("m", text).expect("a map");
+        expect![[r#"
+            x = by(1) + for(2)
+            y = sum(a for b where (c = 1))
+            if (x in ("1", "2") and (y = 1)) { drop }
+        "#]]
+        .assert_eq(&laid_out);
+        assert_eq!(format_map("m", &laid_out).as_ref(), Ok(&laid_out));
+    }
 
     #[test]
     fn a_layout_for_all() {

@@ -304,24 +304,26 @@ fn scalar(kind: &str) -> Option<Scalar> {
         None => (kind, Vec::new()),
         Some((name, rest)) => {
             let inside = rest.strip_suffix(')')?;
-            (name.trim(), inside.split(',').map(|n| n.trim().parse::<u32>().ok()).collect::<Option<Vec<u32>>>()?)
+            (name.trim(), inside.split(',').map(|n| n.trim().parse::<i64>().ok()).collect::<Option<Vec<i64>>>()?)
         }
     };
+    let size = |number: &i64| u32::try_from(*number).ok();
     let decimal = |signed| {
         let digits = u16::try_from(*numbers.first().unwrap_or(&18)).ok().filter(|digits| (1..=38).contains(digits))?;
-        let scale = i16::try_from(*numbers.get(1).unwrap_or(&0)).ok().filter(|scale| *scale <= 38)?;
+        // Below zero, digits to the left of the decimal point are zeros, as those of `P` in a picture.
+        let scale = i16::try_from(*numbers.get(1).unwrap_or(&0)).ok().filter(|scale| (-38..=38).contains(scale))?;
         Some(Scalar::Decimal { digits, scale, signed })
     };
     match (name, numbers.as_slice()) {
         ("text", []) => Some(Scalar::Text { chars_max: None }),
-        ("text", [max]) => Some(Scalar::Text { chars_max: Some(*max) }),
+        ("text", [max]) => Some(Scalar::Text { chars_max: Some(size(max)?) }),
         ("decimal", [] | [_] | [_, _]) => decimal(true),
         ("unsigned", [] | [_] | [_, _]) => decimal(false),
         ("float", []) => Some(Scalar::Float64),
         ("float32", []) => Some(Scalar::Float32),
         ("bool", []) => Some(Scalar::Bool),
         ("bytes", []) => Some(Scalar::Bytes { len_max: None }),
-        ("bytes", [max]) => Some(Scalar::Bytes { len_max: Some(*max) }),
+        ("bytes", [max]) => Some(Scalar::Bytes { len_max: Some(size(max)?) }),
         _ => None,
     }
 }

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use quayline_project::{ShapeFile, ShapeOptions, outline_of, parse_outline};
 
 use crate::loading::load;
 
@@ -169,6 +170,29 @@ fn what_is_wrong_with_a_layout() {
         Error SHP-001 gone.cpy: the copybook cannot be read: no such file or directory (check the path)
     "#]],
     );
+}
+
+/// The outline of a picture with `P` could not be read again.
+#[test]
+fn the_outline_of_a_copybook_is_read_again() {
+    let copybook =
+        "       01 R.\n           05 A PIC 9(4)P.\n           05 B PIC SPP9 COMP-3.\n           05 C PIC X(3).\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("r.cpy"), copybook).expect("a file");
+    let loaded = ShapeFile::load(folder.path(), "r.cpy", &ShapeOptions::default()).expect("a shape");
+    let outline = outline_of(loaded.shape());
+    expect![[r#"
+        R
+          A unsigned(4,-1)
+          B decimal(1,3)
+          C text(3)
+    "#]]
+    .assert_eq(&outline);
+    let again = parse_outline("r.shape", &outline).unwrap_or_else(|findings| panic!("{findings}"));
+    assert_eq!(outline_of(&again), outline);
+    for wrong in ["text(-1)", "bytes(-1)", "decimal(-1)", "decimal(4,-39)", "decimal(4,39)"] {
+        assert!(parse_outline("r.shape", &format!("r\n  a {wrong}\n")).is_err(), "{wrong}");
+    }
 }
 
 #[test]
