@@ -735,6 +735,9 @@ fn findings_path(rejects: &Path) -> PathBuf {
     with_suffix(rejects, ".findings.jsonl")
 }
 
+/// Number of the layout of [`States`], which changes with it: 2 since it has the length of the findings file.
+const STATES_LAYOUT: u8 = 2;
+
 /// Computes the digest of everything that shapes output, rejects and their order. The maximum number of rejects is not included, because it may be raised
 /// for a resume.
 fn plan_hash(conversion: &Conversion, definitions: u64) -> u64 {
@@ -744,7 +747,7 @@ fn plan_hash(conversion: &Conversion, definitions: u64) -> u64 {
         other => other.clone(),
     };
     let settings = format!(
-        "{} {:?} {:?} {rejects} {:?} {:?}",
+        "{} {STATES_LAYOUT} {:?} {:?} {rejects} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         conversion.source.format,
         target,
