@@ -139,7 +139,13 @@ impl Drafting {
                 self.members(item);
                 self.shape.close();
             } else {
-                let (scalar, told) = scalar(&item.leaf, item.lists > 0, self.may_be_empty(name, &item.leaf));
+                let leaf = if name == TEXT && group.blank > 0 {
+                    let Leaf { empty, longest, .. } = item.leaf;
+                    &Leaf { empty: empty + 1, longest: longest.max(group.blank), ..item.leaf.clone() }
+                } else {
+                    &item.leaf
+                };
+                let (scalar, told) = scalar(leaf, item.lists > 0, self.may_be_empty(name, leaf));
                 notes.extend(told);
                 self.shape.scalar(name, scalar, occurs);
                 self.notes.push(notes.join(", "));
@@ -185,6 +191,7 @@ fn merge(item: &Seen, alone: &Seen) -> Seen {
     all.nulls += alone.nulls;
     all.lists += alone.lists;
     all.longest = all.longest.max(alone.longest);
+    all.blank = all.blank.max(alone.blank);
     all.item = match (all.item.take(), &alone.item) {
         (Some(mine), Some(theirs)) => Some(Box::new(merge(&mine, theirs))),
         (mine, theirs) => mine.or_else(|| theirs.clone()),

@@ -17,6 +17,9 @@ pub(crate) struct Seen {
     pub(crate) lists: u64,
     pub(crate) longest: u64,
     pub(crate) item: Option<Box<Seen>>,
+    /// Characters of the longest text of only white space, in an XML element with attributes and without elements. It counts if such an element has text
+    /// elsewhere.
+    pub(crate) blank: u32,
 }
 
 /// Members of a group in the order of first occurrence. A search through all of them for each occurrence takes quadratic time, so

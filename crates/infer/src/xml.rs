@@ -95,6 +95,8 @@ fn add(element: Element, seen: &mut Seen) {
     }
     if !element.text.trim().is_empty() {
         seen.member("$text").element_text(&element.text);
+    } else if element.children.is_empty() {
+        seen.blank = seen.blank.max(u32::try_from(element.text.chars().count()).unwrap_or(u32::MAX));
     }
     let mut by_name: Vec<(String, Vec<Element>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
