@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use quayline_store::queue::Queue;
 use quayline_store::{
-    Clock, Direction, KeyRange, LockWait, Page, PageLimit, RollBack, Space, Store, Ticket, Unit, UnitMark, Value,
+    Clock, Direction, KeyRange, LockWait, PageLimit, RollBack, Space, Store, Ticket, Unit, UnitMark, Value,
 };
 
 use crate::error::BatchError;
@@ -214,8 +214,7 @@ fn page(unit: &mut Unit, of: PageOf<'_>) -> Result<Vec<Entry>, BatchError> {
         let from = of.after.map_or(Bound::Included(of.prefix), Bound::Excluded);
         (KeyRange { from, to }, Direction::Forward)
     };
-    let mut page = Page::default();
     let limit = PageLimit { entries: of.count.max(1), bytes: 16 << 20 };
-    unit.page(Space::JOBS, range, direction, limit, &mut page)?;
-    Ok(page.iter().take(of.count).map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
+    let found = unit.first_entries(Space::JOBS, range, direction, limit)?;
+    Ok(found.into_iter().take(of.count).map(|(key, value)| (key, value.to_vec())).collect())
 }

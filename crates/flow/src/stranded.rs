@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::path::Path;
 
 use quayline_core::{Fault, Finding, Place};
-use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store, StoreError};
+use quayline_store::{Direction, KeyRange, PageLimit, Space, Store, StoreError};
 
 use crate::codes;
 use crate::compile::{Flow, flow_files};
@@ -47,15 +47,14 @@ fn stranded_groups<'f>(
     // The node whose groups are counted, its groups and their messages.
     let mut counted: Option<((String, String), u64, u64)> = None;
     let mut from = crate::aggregate::HEADS.as_bytes().to_vec();
-    let mut page = Page::default();
     loop {
         let to = after(crate::aggregate::HEADS.trim_end_matches('/'));
         let range = KeyRange { from: Bound::Included(&from), to: Bound::Excluded(&to) };
         let limit = PageLimit { entries: 1, ..PageLimit::default() };
-        unit.page(Space::CHECKPOINTS, range, Direction::Forward, limit, &mut page)?;
-        let Some((key, head)) = page.iter().next() else { break };
+        let first = unit.first_entries(Space::CHECKPOINTS, range, Direction::Forward, limit)?;
+        let Some((key, head)) = first.first() else { break };
         let Some((flow, node, messages)) = crate::aggregate::head_of(key, head) else {
-            from = [key, &[0]].concat();
+            from = [key, &[0][..]].concat();
             continue;
         };
         let owner = format!("{}{flow}/{node}", crate::aggregate::HEADS);
@@ -72,7 +71,7 @@ fn stranded_groups<'f>(
         // The parts of a group follow its head.
         from = match *groups {
             COUNTED_MAX.. => after(&owner),
-            _ => [key, b"0"].concat(),
+            _ => [key, &b"0"[..]].concat(),
         };
     }
     found.extend(counted.take().map(warning));

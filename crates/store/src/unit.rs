@@ -320,6 +320,34 @@ impl Unit {
         Ok(())
     }
 
+    /// Returns the first entries of a range, this unit's own changes included: as many as `limit` allows, and at least one if the range has any. A
+    /// [page](Self::page) may have fewer entries than its limit, or none, although more follow: it skips entries that are deleted but not applied yet.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn first_entries(
+        &self,
+        space: Space,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: PageLimit,
+    ) -> Result<Vec<(Vec<u8>, Value)>, StoreError> {
+        let count = limit.entries.max(1);
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        let mut page = Page::default();
+        let mut next: Option<Bound<Vec<u8>>> = None;
+        loop {
+            let range = next.as_ref().map_or(range, |bound| range.after(direction, bound));
+            self.page(space, range, direction, limit, &mut page)?;
+            bytes += page.byte_len();
+            found.extend(page.iter().take(count - found.len()).map(|(key, value)| (key.to_vec(), Value::from(value))));
+            next = page.next.take();
+            if found.len() == count || next.is_none() || (bytes >= limit.bytes && !found.is_empty()) {
+                return Ok(found);
+            }
+        }
+    }
+
     /// Returns the next number of a sequence: 1, 2 and so on. Numbers have no gaps: a unit that rolls back returns its number, and other
     /// units wait for the outcome.
     ///

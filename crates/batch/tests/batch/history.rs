@@ -165,3 +165,28 @@ fn a_start_costs_the_same_after_a_long_history() {
     }
     embedded.close().unwrap();
 }
+
+/// A list ended at the first record that was deleted and not applied yet, so jobs and executions after it were missing.
+#[test]
+fn what_follows_a_removed_job_is_still_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let medium = Arc::new(Folder::create(folder.path()).unwrap());
+    let clock: Arc<dyn quayline_store::Clock> = Arc::new(SystemClock);
+    let embedded = Arc::new(EmbeddedEngine::open(medium, &clock, Settings::default()).unwrap());
+    let process = process(&Watched::new(Arc::clone(&embedded) as _));
+    let named = |name: &str| {
+        format!(
+            "<job id=\"{name}\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><batchlet ref=\"saying\"/></step></job>"
+        )
+    };
+    let started: Vec<_> = ["a", "b", "c", "d"].map(|name| process.start(&named(name), &[])).into();
+    let repository = &process.engine.repository;
+    assert_eq!(repository.jobs().unwrap(), ["a", "b", "c", "d"]);
+    for (removed, left) in [(0, &["b", "c", "d"][..]), (1, &["c", "d"]), (2, &["d"])] {
+        repository.purge(started[removed].instance).unwrap();
+        assert_eq!(repository.jobs().unwrap(), left);
+    }
+    assert_eq!(repository.execution(started[3].id).unwrap().id, started[3].id);
+    drop(process);
+    embedded.close().unwrap();
+}

@@ -264,7 +264,8 @@ impl RecordFile {
         }
         let range = KeyRange { from: Bound::Included(&target.key), to: Bound::Unbounded };
         let count = if target.index.is_some() { 2 } else { 1 };
-        let look = || first_entries(unit, target.space, range, Direction::Forward, count);
+        let limit = PageLimit { entries: count, bytes: usize::MAX };
+        let look = || unit.first_entries(target.space, range, Direction::Forward, limit);
         let found = self.used.lookup(|_| 0, look)?;
         let Some((key, value)) = found.first() else { return Err(self.not_found()) };
         // Every key begins with an empty one, which a program gives by mistake, such as a variable without a value.
@@ -361,7 +362,7 @@ impl RecordFile {
     fn has_alternate(&self, unit: &Unit, space: Space, key: &[u8]) -> Result<bool, StoreError> {
         let end = [key, &[0xff; 9]].concat();
         let range = KeyRange { from: Bound::Included(key), to: Bound::Included(&end) };
-        Ok(!first_entries(unit, space, range, Direction::Forward, 1)?.is_empty())
+        Ok(!unit.first_entries(space, range, Direction::Forward, ONE)?.is_empty())
     }
 
     /// Allocates the next address or number. Units of work that append at the same time get different ones.
@@ -425,28 +426,4 @@ pub(super) fn address_step(record: &[u8]) -> u64 {
 /// Builds a stored value: the stamps followed by the record.
 pub(super) fn joined(stamps: &[u8], record: &[u8]) -> Value {
     if stamps.is_empty() { record.into() } else { [stamps, record].concat().into() }
-}
-
-/// Reads the first `count` entries of a range, or all of them if there are fewer. A page may contain fewer entries than its limit, so it reads
-/// further pages as needed.
-pub(crate) fn first_entries(
-    unit: &Unit,
-    space: Space,
-    range: KeyRange<'_>,
-    direction: Direction,
-    count: usize,
-) -> Result<Vec<(Vec<u8>, Value)>, StoreError> {
-    let mut found = Vec::new();
-    let mut page = Page::default();
-    let mut next: Option<Bound<Vec<u8>>> = None;
-    loop {
-        let range = next.as_ref().map_or(range, |bound| range.after(direction, bound));
-        let limit = PageLimit { entries: count, bytes: usize::MAX };
-        unit.page(space, range, direction, limit, &mut page)?;
-        found.extend(page.iter().take(count - found.len()).map(|(key, value)| (key.to_vec(), Value::from(value))));
-        next = page.next.take();
-        if found.len() == count || next.is_none() {
-            return Ok(found);
-        }
-    }
 }
