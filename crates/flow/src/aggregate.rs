@@ -13,6 +13,7 @@
 use std::ops::Bound;
 use std::rc::Rc;
 
+use quayline_store::queue::MessageId;
 use quayline_store::{Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, StoreError, Unit};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -29,6 +30,8 @@ const PARTS_MAX: u64 = 900_000;
 const BYTES_MAX: u64 = 100 << 20;
 /// Groups that one unit of work brings forward.
 const FORWARD_AT_ONCE: usize = 256;
+/// Entries of groups that a search reads at once.
+const DUES_AT_ONCE: usize = 64;
 /// Prefix of the keys of all groups.
 pub(crate) const HEADS: &str = "flow-group/";
 /// Version of the head of a group.
@@ -93,16 +96,16 @@ pub(crate) struct Complete {
     /// Key of the group, and the number of its parts.
     pub(crate) group: Rc<(String, u64)>,
     /// Message id, the same for every attempt to send the group.
-    pub(crate) id: [u8; 24],
+    pub(crate) id: MessageId,
 }
 
 /// Result of a search for groups whose time limit has passed.
 #[derive(Debug)]
 pub(crate) enum Overdue {
     Group(Complete),
-    /// No group is overdue; the next one is due at this time.
+    /// No group is overdue, except those that wait after a failure; the next one is due at this time.
     Next(Option<u64>),
-    /// A unit of work is adding to the group.
+    /// A unit of work is adding to an overdue group, or sends it.
     Locked,
 }
 
@@ -176,9 +179,7 @@ impl Groups {
         if head.due_ms > 0 {
             unit.delete(Space::CHECKPOINTS, &self.due_key(head.due_ms, digest))?;
         }
-        let mut id = [0; 24];
-        id[..16].copy_from_slice(&xxh3_128(head.key.as_bytes()).to_be_bytes());
-        id[16..].copy_from_slice(&head.due_ms.to_be_bytes());
+        let id = message_id(xxh3_128(head.key.as_bytes()), head.due_ms);
         Ok(Complete { content, group: Rc::new((head.key.clone(), head.count)), id })
     }
 
@@ -187,14 +188,12 @@ impl Groups {
         let (from, to) = (self.due_key(latest_ms.saturating_add(1), ""), self.due_key(u64::MAX, "~"));
         let range = KeyRange { from: Bound::Included(&from), to: Bound::Excluded(&to) };
         let mut unit = store.begin()?;
-        let mut page = Page::default();
         let limit = PageLimit { entries: FORWARD_AT_ONCE, ..PageLimit::default() };
-        unit.page(Space::CHECKPOINTS, range, Direction::Forward, limit, &mut page)?;
-        let late: Vec<Vec<u8>> = page.iter().map(|(key, _)| key.to_vec()).collect();
+        let late = unit.first_entries(Space::CHECKPOINTS, range, Direction::Forward, limit)?;
         if late.is_empty() {
             return Ok(true);
         }
-        for key in &late {
+        for (key, _) in &late {
             let place = key.get(self.dues.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
             let digest = std::str::from_utf8(place.1).map_err(|_| damaged())?;
             let head_key = self.head_key(digest);
@@ -215,35 +214,58 @@ impl Groups {
         Ok(false)
     }
 
-    /// Returns the first overdue group, as a part of a unit of work.
-    pub(crate) fn overdue(&self, unit: &mut Unit, now_ms: u64) -> Result<Overdue, Failure> {
-        let from = self.dues.as_bytes();
+    /// Returns the first overdue group that is not in use and does not wait after a failure, as a part of a unit of work. `waits` receives the message id
+    /// of a group.
+    pub(crate) fn overdue(
+        &self,
+        unit: &mut Unit,
+        now_ms: u64,
+        waits: impl Fn(&MessageId) -> bool,
+    ) -> Result<Overdue, Failure> {
         let to = self.due_key(u64::MAX, "~");
-        let range = KeyRange { from: Bound::Included(from), to: Bound::Excluded(&to) };
         let mut page = Page::default();
-        let limit = PageLimit { entries: 1, ..PageLimit::default() };
-        unit.page(Space::CHECKPOINTS, range, Direction::Forward, limit, &mut page)?;
-        let Some((key, _)) = page.iter().next() else { return Ok(Overdue::Next(None)) };
-        let (due, digest) = key.get(from.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
-        let due_ms = u64::from_be_bytes(*due);
-        if due_ms > now_ms {
-            return Ok(Overdue::Next(Some(due_ms)));
-        }
-        let digest = std::str::from_utf8(digest).map_err(|_| damaged())?.to_owned();
-        match unit.read_for_update(Space::CHECKPOINTS, &self.head_key(&digest), LockWait::No) {
-            // The group became complete after the page was read.
-            Ok(None) => Ok(Overdue::Locked),
-            Ok(Some(head)) => {
-                let head = Head::decode(&head).ok_or_else(damaged)?;
-                if head.due_ms != due_ms {
-                    return Ok(Overdue::Locked);
+        let mut next = Some(Bound::Included(self.dues.clone().into_bytes()));
+        let mut is_locked = false;
+        while let Some(from) = next.take() {
+            let range = KeyRange { to: Bound::Excluded(&to), ..KeyRange::ALL.after(Direction::Forward, &from) };
+            let limit = PageLimit { entries: DUES_AT_ONCE, ..PageLimit::default() };
+            unit.page(Space::CHECKPOINTS, range, Direction::Forward, limit, &mut page)?;
+            for (key, _) in page.iter() {
+                let place = key.get(self.dues.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
+                let due_ms = u64::from_be_bytes(*place.0);
+                if due_ms > now_ms {
+                    return Ok(if is_locked { Overdue::Locked } else { Overdue::Next(Some(due_ms)) });
                 }
-                self.take(unit, &digest, &head).map(Overdue::Group)
+                let digest = std::str::from_utf8(place.1).map_err(|_| damaged())?;
+                let hash = u128::from_str_radix(digest, 16).map_err(|_| damaged())?;
+                if waits(&message_id(hash, due_ms)) {
+                    continue;
+                }
+                match unit.read_for_update(Space::CHECKPOINTS, &self.head_key(digest), LockWait::No) {
+                    Ok(Some(head)) => {
+                        let head = Head::decode(&head).ok_or_else(damaged)?;
+                        if head.due_ms == due_ms {
+                            return self.take(unit, digest, &head).map(Overdue::Group);
+                        }
+                        is_locked = true;
+                    }
+                    // The group became complete after the page was read, or a unit of work is adding to it.
+                    Ok(None) | Err(StoreError::LockTimeout { .. }) => is_locked = true,
+                    Err(error) => return Err(error.into()),
+                }
             }
-            Err(StoreError::LockTimeout { .. }) => Ok(Overdue::Locked),
-            Err(error) => Err(error.into()),
+            next = page.next.take();
         }
+        Ok(if is_locked { Overdue::Locked } else { Overdue::Next(None) })
     }
+}
+
+/// Returns the message id of a group, the same for every attempt to send it.
+fn message_id(hash: u128, due_ms: u64) -> MessageId {
+    let mut id = [0; 24];
+    id[..16].copy_from_slice(&hash.to_be_bytes());
+    id[16..].copy_from_slice(&due_ms.to_be_bytes());
+    id
 }
 
 impl Run<'_> {

@@ -237,7 +237,7 @@ pub fn missing_definitions<'f>(
                     "queue",
                     "define it with `quayline queue define NAME` or `quayline flow define`",
                 ),
-                "nats_input" | "amqp_input" | "kafka_input" | "sql_input" => (
+                "nats_input" | "amqp_input" | "kafka_input" | "sql_input" | "aggregate" => (
                     "backout",
                     &queues,
                     "queue",

@@ -28,7 +28,7 @@ use crate::nats::Subscription;
 use crate::owner::Ownership;
 use crate::run::{After, Run};
 use crate::sql_input::SqlInput;
-use crate::taken::Taken;
+use crate::taken::{Failures, Taken};
 
 /// Messages and bytes that wait for others of their key, above which an input takes no more from its queue. Default 1,024 and 16 MiB.
 const WAITING_MAX: (usize, usize) = (1_024, 16 << 20);
@@ -111,6 +111,9 @@ enum Origin {
         terminal: &'static str,
         /// Time at which groups of earlier runs are due at the latest, until all are.
         latest_ms: Option<u64>,
+        failures: Failures<MessageId>,
+        /// End of the pause of each group that failed.
+        pauses: HashMap<MessageId, Instant>,
     },
 }
 
@@ -274,6 +277,8 @@ impl Input {
                         run.even_ms().saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
                     ),
                     terminal: if counts { "incomplete" } else { "out" },
+                    failures: Failures::new(&run.name, node),
+                    pauses: HashMap::new(),
                 };
                 (from, Some(Duration::ZERO))
             }
@@ -421,7 +426,7 @@ impl Input {
                 claimed.outgoing = Some((claim, message));
                 Poll::Ready(Ok(claimed))
             }
-            Origin::Groups { groups, timeout, terminal, latest_ms } => {
+            Origin::Groups { groups, timeout, terminal, latest_ms, failures, pauses } => {
                 while *used < *slots && due(timer, context) {
                     // What this run adds is due within the timeout, too, so a later pass would find nothing new.
                     if let Some(latest) = *latest_ms {
@@ -435,12 +440,17 @@ impl Input {
                     }
                     let mut unit = run.store.begin()?;
                     let now_ms = run.even_ms();
-                    let pause = match groups.overdue(&mut unit, now_ms)? {
+                    let now = Instant::now();
+                    let waits = |id: &MessageId| pauses.get(id).is_some_and(|until| *until > now);
+                    let pause = match groups.overdue(&mut unit, now_ms, waits)? {
                         Overdue::Group(complete) => {
                             *used += 1;
                             set(timer, Duration::ZERO);
-                            let header = Message { put_ms: now_ms, id: complete.id, ..Message::default() };
+                            pauses.remove(&complete.id);
+                            let mut header = Message { put_ms: now_ms, id: complete.id, ..Message::default() };
+                            let backout = failures.count(&complete.id, &mut header);
                             let mut claimed = claimed(run, unit, header, complete.content.into(), "", None);
+                            claimed.backout = backout;
                             if let Some(received) = Rc::get_mut(&mut claimed.received) {
                                 (received.terminal, received.group) = (*terminal, Some(complete.group));
                             }
@@ -453,7 +463,9 @@ impl Input {
                             until.unwrap_or(*timeout).clamp(LOCKED_PAUSE, GROUP_LOOK)
                         }
                     };
-                    set(timer, pause);
+                    let again =
+                        pauses.values().min().map(|until| until.saturating_duration_since(now).max(LOCKED_PAUSE));
+                    set(timer, again.map_or(pause, |again| again.min(pause)));
                 }
                 Poll::Pending
             }
@@ -519,8 +531,14 @@ impl Input {
                 queue.ended(ended, self.used < self.slots);
                 Ok(())
             }
-            Origin::Groups { .. } if !ended.is_good => {
-                set(&mut self.timer, FAILED_PAUSE);
+            Origin::Groups { failures, .. } if ended.is_good => {
+                failures.forget(&ended.id);
+                Ok(())
+            }
+            Origin::Groups { failures, pauses, .. } => {
+                // Other groups do not wait for this one.
+                pauses.insert(ended.id, Instant::now() + failures.add(ended.id, ended.why.clone()));
+                set(&mut self.timer, Duration::ZERO);
                 Ok(())
             }
             Origin::Nats(subscription) => {
@@ -541,11 +559,7 @@ impl Input {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone()) };
                 input.ended(&run.store, &ended.id, outcome)
             }
-            Origin::Unowned(_)
-            | Origin::Timer { .. }
-            | Origin::Http(..)
-            | Origin::Outbox(_)
-            | Origin::Groups { .. } => Ok(()),
+            Origin::Unowned(_) | Origin::Timer { .. } | Origin::Http(..) | Origin::Outbox(_) => Ok(()),
             Origin::Folder { folder, .. } => {
                 let Some(file) = &ended.file else { return Ok(()) };
                 let done = folder.ended(file.path(), ended.is_good, ended.is_early);

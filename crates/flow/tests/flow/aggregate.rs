@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use quayline_store::queue::Message;
 use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store};
@@ -142,6 +143,52 @@ fn a_group_whose_time_is_over_leaves_by_its_own_terminal() {
     assert_eq!((ended(&engine).1, kept(&world.store)), (0, 0), "{}", world.errors());
 }
 
+/// A search found no group if the entry of the one before it was deleted and not applied yet, and then waited for the whole time: of many groups with the
+/// same time, one left in each `timeout`.
+#[test]
+fn groups_whose_time_is_over_leave_together() {
+    const COUNT: usize = 40;
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (store, embedded) = crate::crash::open(place.path());
+    let world = World::over(store);
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    let engine = world.engine(&flow(3, "timeout = \"2s\""));
+    (0..COUNT).for_each(|number| world.put(&input, &part(&number.to_string(), &number.to_string(), false)));
+    until("the messages are in their groups", || ended(&engine).0 == COUNT as u64);
+    let begun = Instant::now();
+    let texts: BTreeSet<String> = (0..COUNT).map(|_| world.get_text(&out)).collect();
+    assert_eq!(texts.len(), COUNT);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    until("the units of work end", || kept(&world.store) == 0);
+    drop((engine, world, input, out));
+    embedded.close().expect("closed");
+}
+
+/// A group that failed was taken again and again, each time before all others, and never moved to a backout queue.
+#[test]
+fn a_group_that_fails_moves_to_its_backout_queue_and_delays_no_other() {
+    let world = World::new();
+    let (input, out, bad) = (world.queue("IN"), world.queue("OUT"), world.queue("BAD"));
+    let text = flow(0, "timeout = \"300ms\"\nattempts = 4\nbackout = \"BAD\"").replace(
+        "[node.put]",
+        "[node.name_failure]\ntype = \"throw\"\ntext = \"no\"\n[node.choose]\ntype = \"filter\"\n\
+         when = 'envelope.group_key = \"a\"'\nout = \"name_failure\"\nno_match = \"put\"\n[node.put]",
+    );
+    let engine = world.engine(&text.replace("out = \"put\"\n", "out = \"choose\"\n"));
+    for key in ["a", "b", "c", "a"] {
+        world.put(&input, &part(key, key, false));
+    }
+    let texts: BTreeSet<String> = (0..2).map(|_| world.get_text(&out)).collect();
+    assert_eq!(texts, ["b\n", "c\n"].map(str::to_owned).into());
+    let failed = world.get(&bad);
+    assert_eq!(failed.payload, b"a\na\n");
+    let property =
+        |name: &str| failed.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    assert_eq!(property("quayline.failure-text").as_deref(), Some(&b"no"[..]));
+    until("the units of work end", || kept(&world.store) == 0);
+    assert_eq!(ended(&engine).1, 4, "{}", world.errors());
+}
+
 /// Such a group left no trace: neither a message nor a number.
 #[test]
 fn a_dropped_incomplete_group_is_counted() {
@@ -181,6 +228,7 @@ fn what_completes_a_group_is_checked() {
     assert!(wrong("").contains("nothing completes a group"));
     assert!(wrong("count = \"2\"\ntimeout = \"1s\"").contains("`incomplete`, which is not wired"));
     // Messages that the flow file sends to `incomplete` were gone.
+    assert!(wrong("count = \"2\"\nattempts = 2").contains("without `timeout`, a group leaves in the unit of work of"));
     let found = wrong("timeout = \"1s\"\nincomplete = \"put\"");
     assert!(found.contains("without `count` or `last`, a group is complete when its time is over"), "{found}");
 }

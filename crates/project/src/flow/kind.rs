@@ -576,6 +576,12 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "longest time from the first message of a group until it leaves. Default unlimited",
             ),
             optional(
+                "attempts",
+                Form::Number(1, 1_000),
+                "failures after which a group whose time is over moves to `backout`. Default 3",
+            ),
+            optional("backout", Form::Constant, "queue for such groups that fail too often. Default DEAD.LETTER"),
+            optional(
                 "join",
                 Form::Choice(&["lines", "bytes", "json"]),
                 "form of the new message: `lines` (each content is one line), `bytes` (one after another) or `json` (an array). Default lines",

@@ -510,6 +510,10 @@ impl Reader<'_> {
             "aggregate" if !has("count") && !has("last") && !has("timeout") => {
                 Some(("nothing completes a group", "set `count`, `last` or `timeout`"))
             }
+            "aggregate" if !has("timeout") && (has("attempts") || has("backout")) => Some((
+                "without `timeout`, a group leaves in the unit of work of its last message, whose failures the input counts",
+                "set `timeout`, or leave out `attempts` and `backout`",
+            )),
             "aggregate"
                 if has("timeout")
                     && (has("count") || has("last"))
