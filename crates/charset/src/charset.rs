@@ -47,6 +47,16 @@ impl Charset {
         pages.chain([Charset::Utf8, Charset::Utf16(Utf16Order::BigEndian), Charset::Utf16(Utf16Order::LittleEndian)])
     }
 
+    /// Returns whether each ASCII character is the byte of its number, and no other character has such a byte.
+    #[must_use]
+    pub fn extends_ascii(self) -> bool {
+        match self {
+            Charset::SingleByte(page) => !page.is_ebcdic(),
+            Charset::Utf8 => true,
+            Charset::Utf16(_) => false,
+        }
+    }
+
     /// Returns the name that Quayline prints, such as `IBM037` or `UTF-8`.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -10,6 +10,16 @@ pub(crate) fn charset_named(name: &str) -> Result<Charset, Stop> {
     Charset::by_name(name).map_err(|unknown| argument(unknown.to_string()).hint(unknown.hint()).into())
 }
 
+/// Returns the character set with this name for EDI, whose delimiters are bytes of ASCII.
+pub(crate) fn edi_charset_named(name: &str) -> Result<Charset, Stop> {
+    let charset = charset_named(name)?;
+    if charset.extends_ascii() {
+        return Ok(charset);
+    }
+    let finding = argument(format!("Quayline does not read or write EDI in {}", charset.name()));
+    Err(finding.hint("name a set that extends ASCII; convert files in other sets first, for example with `iconv -f NAME -t UTF-8`").into())
+}
+
 /// Parses a framing; `fixed` alone uses the copybook's length.
 pub(crate) fn framing_named(text: &str, record_length: Option<usize>) -> Result<FramingSpec, Stop> {
     if text.trim() == "fixed"

@@ -28,7 +28,7 @@ use crate::convert::{Bar, check_interchanges};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
 use crate::memory;
-use crate::named::charset_named;
+use crate::named::edi_charset_named;
 use crate::render::{count_of, finding_json, finding_text, grouped};
 
 /// Checks each file in turn.
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> 
     let limits = Limits { findings_max: args.max_findings, ..LimitArg::limits(&args.limit) };
     let (guides, files) = guides(args, &limits)?;
     check(args, &files)?;
-    let charset = args.encoding.as_deref().map(charset_named).transpose()?;
+    let charset = args.encoding.as_deref().map(edi_charset_named).transpose()?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut acknowledgment = acknowledgment(args)?;
     let to_stdout = args.ack.is_some() && output(args).is_none();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use quayline_columnar::{ColumnOptions, ColumnReader, ColumnSink, RowSource, TextStore, UnknownColumn};
 use quayline_core::{ByteOffset, Fault, Finding, Findings, Limits, Shape};
 use quayline_edi::GuideDocuments;
-use quayline_edi::{DocumentReader, GenericOptions, ValidatorOptions};
+use quayline_edi::{CharacterRules, DocumentReader, GenericOptions, ValidatorOptions};
 use quayline_frame::{FramingSpec, SpecError};
 use quayline_json::Unknown;
 use quayline_map::{Coverage, MapPlan};
@@ -234,6 +234,7 @@ impl<'c> Ends<'c> {
             charset: read.charset,
             validation: read.guides.as_ref().map(|_| ValidatorOptions {
                 level: read.level,
+                characters: CharacterRules::Unchecked(read.charset),
                 findings_max: usize::MAX,
                 ..ValidatorOptions::default()
             }),

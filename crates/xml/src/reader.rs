@@ -57,6 +57,8 @@ struct Plan {
     text: Vec<Option<NodeId>>,
     /// For each node, true if it is an attribute in the namespace of XML itself, such as `xml:lang`.
     is_of_xml: Vec<bool>,
+    /// For each node, true if it is in a namespace.
+    is_in_a_namespace: Vec<bool>,
     leaves: LeafTexts,
     ignore_unknown: bool,
     is_described: bool,
@@ -127,6 +129,7 @@ impl XmlReader {
         let seen = vec![0; shape.len()];
         let of_node = style.namespaces.as_ref().map(|namespaces| namespaces.of_node.as_slice()).unwrap_or_default();
         let is_of_xml = (0..shape.len()).map(|at| of_node.get(at) == Some(&Namespaces::OF_XML)).collect();
+        let is_in_a_namespace = (0..shape.len()).map(|at| of_node.get(at).is_some_and(|of| *of != 0)).collect();
         let leaves = style.leaves.clone();
         let plan = Plan {
             shape: shape.clone(),
@@ -136,6 +139,7 @@ impl XmlReader {
             attributes,
             text,
             is_of_xml,
+            is_in_a_namespace,
             leaves,
             ignore_unknown: style.ignore_unknown,
             is_described: style.is_described,
@@ -465,7 +469,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let holds = |child: &NodeId| {
                 let is_of_xml = self.plan.is_of_xml[child.index()];
                 let is_plain = name.len() == key.len() && !is_of_xml;
-                is_plain || !(sent.contains(child) || is_hidden(attribute, &marks.own, is_of_xml))
+                // With a prefix, it is another attribute than one without a namespace (Namespaces in XML 1.0, clause 6.2).
+                let is_other = self.plan.is_described
+                    && name.len() < key.len()
+                    && !key.starts_with("xml:")
+                    && !self.plan.is_in_a_namespace[child.index()];
+                is_plain || !is_other && !(sent.contains(child) || is_hidden(attribute, &marks.own, is_of_xml))
             };
             let Some(child) = found.filter(holds) else {
                 self.ignored |= self.plan.ignore_unknown;

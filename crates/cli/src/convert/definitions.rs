@@ -24,7 +24,7 @@ use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::copybook::{self, unreadable};
 use crate::exit::{Stop, argument};
-use crate::named::{charset_named, framing_named};
+use crate::named::{charset_named, edi_charset_named, framing_named};
 
 /// Definitions of the records, for all jobs of a run.
 pub(crate) struct Definitions {
@@ -208,7 +208,7 @@ impl Definitions {
             let finding = argument("some inputs would become rows and others transactions");
             return Err(finding.hint("convert them in runs of their own").into());
         }
-        let charset = args.encoding.as_deref().map(charset_named).transpose()?;
+        let charset = args.encoding.as_deref().map(edi_charset_named).transpose()?;
         let (guides, files) = guides(args)?;
         let schema = match &guides {
             _ if jobs[0].rows => Schema::edi_rows(),

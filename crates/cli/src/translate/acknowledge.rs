@@ -83,7 +83,7 @@ pub(super) fn start(
         guides: read.guides.as_ref().map(|documents| Arc::new(documents.guides().clone())),
         level: read.level,
         // The translation reports faults of characters.
-        characters: CharacterRules::Unchecked,
+        characters: CharacterRules::Unchecked(read.charset),
         lanes: 1,
         limits: LimitArg::limits(&args.limit),
         cancel: Arc::clone(&cancel),

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use quayline_charset::Charset;
 use quayline_convert::{
     Checkpoints, ColumnsSurvey, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source,
     definition_digest, partial_path,
@@ -35,7 +34,7 @@ use crate::exit::{Exit, Stop, argument};
 use crate::input::with_suffix;
 use crate::input::{self, Opened};
 use crate::interrupt;
-use crate::named::charset_named;
+use crate::named::{charset_named, edi_charset_named};
 
 use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 
@@ -400,11 +399,10 @@ impl Shared<'_> {
 
     fn of_shape(&self, ignore_unknown: bool) -> Result<SourceFormat, Stop> {
         let args = self.args;
-        let charset: Option<Charset> = args.from_encoding.as_deref().map(charset_named).transpose()?;
         Ok(match self.map.source.source()? {
             SourceFormat::Edi(read) => SourceFormat::Edi(EdiRead {
                 rules: if args.strict { Rules::Strict } else { Rules::Lenient },
-                charset,
+                charset: args.from_encoding.as_deref().map(edi_charset_named).transpose()?,
                 level: args.level,
                 ..read
             }),

@@ -16,7 +16,7 @@ use crate::console::shown;
 use crate::convert::{check_compression, extension_of, no_folder, output_check, target_format};
 use crate::exit::{Stop, argument};
 use crate::input::uncompressed_name;
-use crate::named::charset_named;
+use crate::named::{charset_named, edi_charset_named};
 use crate::store::{Ends, record_file, record_file_framing};
 
 /// Options of the arguments for each target.
@@ -74,7 +74,9 @@ impl Wanted {
             Some(NumbersArg::Safe) => JsonNumbers::SafeStrings,
             Some(NumbersArg::String) => JsonNumbers::Strings,
         };
-        let charset = args.to_encoding.as_deref().map(charset_named).transpose()?;
+        let is_edi = targets.iter().any(|target| matches!(target.native, TargetFormat::Edi(_)));
+        let named = if is_edi { edi_charset_named } else { charset_named };
+        let charset = args.to_encoding.as_deref().map(named).transpose()?;
         let check = output_check(args.output_level, args.strict, LimitArg::limits(&args.limit));
         let wanted = Wanted { targets, numbers, charset, check };
         wanted.check_streams()?;

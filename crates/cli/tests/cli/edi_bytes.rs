@@ -77,3 +77,56 @@ fn tags_that_cannot_be_written_are_refused_on_reading() {
         assert!(ran.code(1).out().contains("error[EDI-019]"), "{tag}: {}", ran.out());
     }
 }
+
+const ENCODED_GUIDE: &str = "guide T \"t\"\nstandard EDIFACT\nversion D:96A:UN\ntransaction ORDERS\nelement 1001 an..3 \"a\"\n\
+    segment BGM\n  1001 M\nsegment FTX\n  1001 O\nstructure\n  segment BGM M 1\n  segment FTX O 5\n";
+
+/// `convert` and `translate` counted the characters of the set in UNB, so they refused documents that `validate` accepts, and the other way round.
+#[test]
+fn lengths_count_the_characters_of_the_named_set() {
+    let orders =
+        |text: &str| format!("UNB+UNOC:3+A+B+260401:1200+1'UNH+1+ORDERS:D:96A:UN'BGM+22'FTX+{text}'UNT+4+1'UNZ+1+1'");
+    let world = World::new();
+    world
+        .write("g.guide", ENCODED_GUIDE)
+        .write("two.guide", ENCODED_GUIDE.replace("an..3", "an2"))
+        .write("x.edi", orders("日本"))
+        .write("one.edi", orders("é"))
+        .write("o.shape", "o\n  t? text\n")
+        .write("m.qmap", "source \"g.guide\"\ntarget o \"o.shape\"\nt = FTX[0].FTX01\n");
+    world.run("validate x.edi -g g.guide -e utf-8").code(0);
+    let ran = world.run("convert x.edi -g g.guide -e utf-8 -o x.jsonl");
+    assert!(ran.code(0).err().is_empty(), "{}", ran.err());
+    world.run("convert x.jsonl -g g.guide -e utf-8 -o again.edi").code(0);
+    assert_eq!(world.read("again.edi"), world.read("x.edi"));
+    let ran = world.run("translate -m m.qmap x.edi --from-encoding utf-8 --to jsonl");
+    assert_eq!(core::str::from_utf8(&ran.code(0).stdout).expect("UTF-8"), "{\"t\":\"日本\"}\n");
+    for command in ["validate one.edi -g two.guide -e utf-8", "convert one.edi -g two.guide -e utf-8 --to jsonl"] {
+        let ran = world.run(command);
+        let out = core::str::from_utf8(&ran.code(1).stdout).expect("UTF-8");
+        assert!(format!("{out}{}", ran.err()).contains("EDI-112"), "{command}");
+    }
+}
+
+/// Delimiters are bytes of ASCII, and so were all texts of ASCII; only other bytes were in the named page.
+#[test]
+fn edi_in_ebcdic_or_utf_16_is_refused() {
+    let world = World::with([("x.edi", &interchange("UNOC", b"caf\xe9")[..])]);
+    world
+        .write("m.qmap", "source \"g.guide\"\ntarget o \"o.shape\"\nt = FTX[0].FTX01\n")
+        .write("g.guide", ENCODED_GUIDE)
+        .write("o.shape", "o\n  t? text\n");
+    for page in ["cp037", "utf-16le", "ibm1047"] {
+        for command in
+            ["convert x.edi --to jsonl -e", "validate x.edi -e", "translate -m m.qmap x.edi --to jsonl --from-encoding"]
+        {
+            let ran = world.run(&format!("{command} {page}"));
+            assert!(
+                ran.code(2).err().contains("error[CLI-003]: Quayline does not read or write EDI in "),
+                "{}",
+                ran.err()
+            );
+        }
+    }
+    world.run("convert x.edi --to jsonl -e windows-1252").code(0);
+}

@@ -10,13 +10,27 @@ use crate::position::Position;
 use crate::segment::Segment;
 
 /// Character checks of a validator.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub enum CharacterRules {
-    /// No checks: the code that decodes the characters reports their faults.
-    #[default]
-    Unchecked,
+    /// No checks: the code that decodes the characters reports their faults. Lengths count characters of the named set, otherwise of that of the
+    /// interchange.
+    Unchecked(Option<Charset>),
     /// Checks against the named set, otherwise that of the interchange. X12 names none, so its set is ASCII.
     Checked(Option<Charset>),
+}
+
+impl CharacterRules {
+    /// Returns the set that the user names.
+    pub(super) fn named(self) -> Option<Charset> {
+        let (CharacterRules::Unchecked(named) | CharacterRules::Checked(named)) = self;
+        named
+    }
+}
+
+impl Default for CharacterRules {
+    fn default() -> Self {
+        CharacterRules::Unchecked(None)
+    }
 }
 
 /// Checks that are still pending in the open transaction. Each fault is reported once, so that findings do not depend on the division of the work.

@@ -126,11 +126,7 @@ impl Validator {
         let is_either =
             delimiters.standard == Standard::Edifact && pass.interchange().field("syntax_version")[..] >= b"4"[..];
         let mark = if is_either { b',' } else { delimiters.decimal_mark };
-        let named = match self.options.characters {
-            CharacterRules::Checked(named) => named,
-            CharacterRules::Unchecked => None,
-        };
-        let single_byte = Characters::of(pass.interchange(), named).has_declared_bytes();
+        let single_byte = Characters::of(pass.interchange(), self.options.characters.named()).has_declared_bytes();
         self.settings = Settings { day, numbers: Numbers { mark, standard: delimiters.standard }, single_byte };
         self.standard = delimiters.standard;
         self.base = pass.transaction().position();

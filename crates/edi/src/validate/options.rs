@@ -25,7 +25,7 @@ impl Default for ValidatorOptions {
             level: ValidationLevel::Rules,
             day: None,
             findings_max: 1_000,
-            characters: CharacterRules::Unchecked,
+            characters: CharacterRules::Unchecked(None),
             rule_values_max: 100_000,
         }
     }

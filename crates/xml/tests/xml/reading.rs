@@ -803,3 +803,28 @@ fn an_attribute_without_a_prefix_goes_before_one_with_a_prefix() {
         }
     }
 }
+
+/// An attribute of another namespace was read as the attribute of the schema.
+#[test]
+fn attributes_of_other_namespaces_are_not_those_of_the_schema() {
+    let style = XmlStyle { root: None, is_described: true, ..XmlStyle::default() };
+    let found = |style: &XmlStyle, tag: &str| {
+        let mut reader = XmlReader::new(&shape(), style, &Limits::default()).unwrap();
+        let raw = format!("<record xmlns:q='urn:q' {tag}/>");
+        let mut events = Events::default();
+        let at = quayline_xml::TextPosition::START;
+        let read = reader.record(RawRecord { raw: raw.as_bytes(), at }, &mut events);
+        read.map_or_else(|faults| faults.faults[0].to_string(), |()| events.text.contains("16 \"7\"").to_string())
+    };
+    assert_eq!(found(&style, "seq='7'"), "true");
+    assert_eq!(found(&style, "q:seq='7'"), "the attribute q:seq is not known here");
+    assert_eq!(found(&style, "seq='7' xml:space='preserve'"), "true");
+    assert_eq!(
+        found(&XmlStyle { ignore_unknown: true, ..style.clone() }, "seq='7' xml:space='preserve' q:x=''"),
+        "true"
+    );
+    let mut of_node = vec![1; shape().len()];
+    of_node[0] = 1;
+    let namespaces = Some(quayline_xml::Namespaces { uris: vec!["urn:q".to_owned()], of_node });
+    assert_eq!(found(&XmlStyle { namespaces, ..style }, "q:seq='7'"), "true");
+}
