@@ -23,8 +23,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{CONTENT_ENCODING, HOST, HeaderName, TRANSFER_ENCODING};
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use quayline_project::FlowNode;
 use quayline_store::queue::USER_ID;
@@ -341,12 +342,43 @@ fn idempotency_key(value: &hyper::header::HeaderValue) -> Option<String> {
     is_good.then(|| text.to_owned())
 }
 
+/// Returns the answer to a request whose headers say twice what they may say once, or that its content is coded.
+fn refused_by_head(request: &Request<Incoming>) -> Option<Response<Once>> {
+    let count = |name: HeaderName| request.headers().get_all(name).iter().count();
+    // RFC 9112, section 3.2.
+    let hosts = count(HOST);
+    if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
+        return Some(problem(StatusCode::BAD_REQUEST, "the request does not have exactly one Host header"));
+    }
+    if count(HeaderName::from_static("idempotency-key")) > 1 {
+        return Some(problem(StatusCode::BAD_REQUEST, "the request has more than one Idempotency-Key"));
+    }
+    let is_other = |name: HeaderName, plain: &str| {
+        request
+            .headers()
+            .get_all(name)
+            .iter()
+            .any(|value| !value.as_bytes().trim_ascii().eq_ignore_ascii_case(plain.as_bytes()))
+    };
+    // RFC 9112, section 6.1, and RFC 9110, section 15.5.16: the node removes chunks, and decodes nothing.
+    if is_other(TRANSFER_ENCODING, "chunked") {
+        return Some(problem(StatusCode::NOT_IMPLEMENTED, "the only transfer coding that a flow accepts is chunked"));
+    }
+    if is_other(CONTENT_ENCODING, "identity") {
+        return Some(problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a flow takes content without a content coding"));
+    }
+    None
+}
+
 async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
     if request.uri().path() != door.path {
         return problem(StatusCode::NOT_FOUND, "no flow listens on this path");
     }
     if request.method() != Method::POST {
         return problem(StatusCode::METHOD_NOT_ALLOWED, "a flow takes POST requests");
+    }
+    if let Some(refused) = refused_by_head(&request) {
+        return refused;
     }
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let mut context = crate::trace::context(header("traceparent"), header("tracestate"));

@@ -227,13 +227,25 @@ fn a_repeated_request_gets_the_first_answer_and_has_no_second_effect() {
         assert!(post(listen, &[], "an order").starts_with("HTTP/1.1 201"));
     }
     assert_eq!(depth(), 4, "without a key each request is another one");
-    assert!(post(listen, &[("idempotency-key", "a b")], "x").starts_with("HTTP/1.1 400"));
+    for (headers, status) in [
+        (&[("idempotency-key", "a b")][..], 400),
+        (&[("idempotency-key", "k1"), ("idempotency-key", "k2")], 400),
+        (&[("host", "y")], 400),
+        (&[("content-encoding", "gzip")], 415),
+        (&[("transfer-encoding", "gzip, chunked")], 501),
+    ] {
+        let answer = post(listen, headers, "x");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{headers:?}: {answer}");
+    }
+    assert_eq!(depth(), 4);
+    assert!(post(listen, &[("content-encoding", "identity")], "x").starts_with("HTTP/1.1 201"));
+    assert_eq!(depth(), 5);
     // It is in the store.
     drop(engine);
     let listen = free_address();
     let engine = world.engine(&flow(listen, ""));
     assert!(post(listen, &key, "an order").starts_with("HTTP/1.1 201"));
-    assert_eq!(depth(), 4);
+    assert_eq!(depth(), 5);
     assert_eq!(engine.flows()[0].stats.committed.load(Ordering::Relaxed), 0);
     drop(engine);
     // And it ends.
@@ -243,7 +255,7 @@ fn a_repeated_request_gets_the_first_answer_and_has_no_second_effect() {
         assert!(post(listen, &[("idempotency-key", "order-3")], "x").starts_with("HTTP/1.1 201"));
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(depth(), 6);
+    assert_eq!(depth(), 7);
 }
 
 #[test]
