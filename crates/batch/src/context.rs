@@ -232,6 +232,13 @@ struct Notes {
     tallies: BTreeMap<[String; 3], Tally>,
 }
 
+/// Notes of a chunk at one time.
+pub(crate) struct NotesMark {
+    /// Number of notes and of their texts.
+    by_code: BTreeMap<String, (u64, usize)>,
+    tallies: BTreeMap<[String; 3], u64>,
+}
+
 /// A count for the end of the step.
 #[derive(Default)]
 struct Tally {
@@ -416,6 +423,29 @@ impl StepContext {
         }
         notes.tallies.values_mut().for_each(|tally| tally.told += std::mem::take(&mut tally.count));
         texts
+    }
+
+    /// Returns the notes of the chunk so far, for [`Self::back_to_notes`].
+    pub(crate) fn mark_notes(&self) -> NotesMark {
+        let notes = &self.state.lock().notes;
+        let of_code = |(code, note): (&String, &Note)| (code.clone(), (note.count, note.texts.len()));
+        NotesMark {
+            by_code: notes.by_code.iter().map(of_code).collect(),
+            tallies: notes.tallies.iter().map(|(key, tally)| (key.clone(), tally.count)).collect(),
+        }
+    }
+
+    /// Drops the notes since a mark: what they were about was undone, and will be written again in parts.
+    pub(crate) fn back_to_notes(&self, mark: &NotesMark) {
+        let notes = &mut self.state.lock().notes;
+        for (code, note) in &mut notes.by_code {
+            let (count, texts) = mark.by_code.get(code).copied().unwrap_or_default();
+            note.count = count;
+            note.texts.truncate(texts);
+        }
+        for (key, tally) in &mut notes.tallies {
+            tally.count = mark.tallies.get(key).copied().unwrap_or_default();
+        }
     }
 
     /// Drops the notes of a chunk that is rolled back; they are added again when it runs again.

@@ -423,6 +423,25 @@ fn losses_are_counted(server: &OwnServer, folder: &Path) {
         }
         assert_eq!(said.matches("JOB-0").count(), 5, "{said}");
     }
+    // A chunk with a refused row is written again in parts. Its items were counted each time.
+    sql(server, "CREATE TABLE refused (id int PRIMARY KEY)");
+    let items = "{\"id\":1}\n{\"id\":2,\"x\":1}\n{\"id\":1}\n{\"id\":3}\n";
+    std::fs::write(folder.join("refused.json"), items).unwrap();
+    let skip = "<skippable-exception-classes><include class=\"SQLSTATE-23505\"/></skippable-exception-classes>";
+    for (send, elsewhere) in [("set", false), ("rows", false), ("set", true), ("rows", true)] {
+        sql(server, "TRUNCATE refused");
+        log.0.lock().clear();
+        let mut list = vec![("table", "refused"), ("columns", "id"), ("send", send)];
+        if elsewhere {
+            list.push(("database", url.as_str()));
+        }
+        let process = &processes[usize::from(elsewhere)];
+        let xml = chunk(4, &in_file("refused.json"), &artifact("writer", "sqlWriter", &list), skip);
+        completed(process, &process.start(&xml, &[]));
+        let said = log.0.lock().clone();
+        assert_eq!(said.matches("refused: JOB-040: 1 item has a member x").count(), 1, "{send} {elsewhere}: {said}");
+        assert_eq!(value(server, "SELECT count(*) FROM refused"), "3");
+    }
 }
 
 /// Rows that the database refuses are found by halves of their chunk. No item is read or processed twice.

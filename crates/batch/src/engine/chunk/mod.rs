@@ -784,7 +784,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let confirms = self.confirms || !work.defers() || is_heard || self.is_tracking || self.can_retry;
         let mut is_repeated = false;
         loop {
-            let mark = confirms.then(|| work.mark());
+            let mark = confirms.then(|| (work.mark(), self.context.mark_notes()));
             if !std::mem::take(&mut is_repeated) {
                 self.listeners.each(|listener| listener.before_write(items))?;
             }
@@ -813,7 +813,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 return Err(Broken::Fail(thrown));
             }
             match mark {
-                Some(mark) => work.back_to(mark).map_err(Thrown::from)?,
+                Some((mark, notes)) => {
+                    work.back_to(mark).map_err(Thrown::from)?;
+                    self.context.back_to_notes(&notes);
+                }
                 // The chunk begins again, with marks, and its items one by one.
                 None => return Err(Broken::Fail(Thrown { kind: Kind::Deferred, ..thrown })),
             }
