@@ -217,6 +217,9 @@ fn merge(item: &Seen, alone: &Seen) -> Seen {
     all
 }
 
+/// Maximum number of digits of a decimal field.
+const DIGITS_MAX: u16 = 38;
+
 /// Returns the type of a field and the notes on it.
 fn scalar(leaf: &Leaf, lists: bool, may_be_empty: bool) -> (Scalar, Vec<String>) {
     let mut told = Vec::new();
@@ -229,10 +232,12 @@ fn scalar(leaf: &Leaf, lists: bool, may_be_empty: bool) -> (Scalar, Vec<String>)
         told.push("never a value".to_owned());
         return (Scalar::Text { chars_max: None }, told);
     }
+    let is_long = leaf.whole.saturating_add(leaf.scale) > DIGITS_MAX;
     let decimal = || {
         // Two more digits before the point than were seen, and the same number after it.
-        let digits = (leaf.whole + 2 + leaf.scale).min(38);
-        Scalar::Decimal { digits, scale: i16::try_from(leaf.scale.min(38)).unwrap_or(0), signed: leaf.negative }
+        let digits = leaf.whole.saturating_add(leaf.scale).saturating_add(2).min(DIGITS_MAX);
+        let scale = i16::try_from(leaf.scale.min(DIGITS_MAX)).unwrap_or(0);
+        Scalar::Decimal { digits, scale, signed: leaf.negative }
     };
     if leaf.numbers == all {
         if leaf.odd > 0 {
@@ -241,12 +246,15 @@ fn scalar(leaf: &Leaf, lists: bool, may_be_empty: bool) -> (Scalar, Vec<String>)
         if !leaf.negative {
             told.push("never negative".to_owned());
         }
+        if is_long {
+            told.push(format!("a number has more than the {DIGITS_MAX} digits of a field"));
+        }
         return (decimal(), told);
     }
     if leaf.bools == all || (leaf.texts == all && leaf.like_bools == all && !may_be_empty) {
         return (Scalar::Bool, told);
     }
-    if leaf.texts == all && leaf.like_numbers == all {
+    if leaf.texts == all && leaf.like_numbers == all && !is_long {
         told.push("a number? written as text".to_owned());
         return (decimal(), told);
     }

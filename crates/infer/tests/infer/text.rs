@@ -251,6 +251,21 @@ fn a_list_that_is_always_empty_is_named_as_such() {
     assert!(text.contains("# up to 1, never negative"), "{text}");
 }
 
+/// The layout had 38 digits for a longer number of the sample, so the sample did not fit it.
+#[test]
+fn numbers_of_more_than_38_digits_are_text_or_named() {
+    let long = "9".repeat(41);
+    let sample = format!("a,b\n1,1\n{long},2\n");
+    accepts(&sample, "toml", |form| match form {
+        Form::Csv(style) => SourceFormat::Csv(*style),
+        _ => SourceFormat::Csv(quayline_project::csv::CsvStyle::default()),
+    });
+    let mut samples = Samples::new();
+    samples.add("sample", &format!("{{\"c\": {long}}}")).expect("a sample");
+    let text = outline(&samples.draft("doc"));
+    assert!(text.contains("a number has more than the 38 digits of a field"), "{text}");
+}
+
 /// A sample below 129 arrays was "not JSON", and `12-34` was a number.
 #[test]
 fn a_sample_that_is_nested_too_deeply_is_named_as_such() {
