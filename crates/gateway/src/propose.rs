@@ -8,6 +8,7 @@ use quayline_cobol::{FieldRule, Interface, KeyStyle, Policies, RecordPlan, Redef
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 
 use crate::codes;
+use crate::record_call::PAGE_PARAMETERS;
 use crate::service::{PROGRAM_PLACEHOLDER, gnucobol_options, named_field, single_values, slides};
 
 /// Input of a proposal.
@@ -516,7 +517,7 @@ impl Api<'_> {
         ));
         let (place, fields) = parameters;
         for field in fields {
-            let name = parameter(field);
+            let name = key_parameter(field);
             self.text.push_str(&format!(
                 "[[operation.parameter]]\nname = \"{name}\"\nin = \"{place}\"\nfield = \"{field}\"\n"
             ));
@@ -568,7 +569,13 @@ fn parameter(field: &str) -> String {
 }
 
 fn path_of(fields: &[String]) -> String {
-    fields.iter().map(|field| format!("/{{{}}}", parameter(field))).collect()
+    fields.iter().map(|field| format!("/{{{}}}", key_parameter(field))).collect()
+}
+
+/// Returns the name of the parameter for a field of a key, which is not one of the parameters of every browse.
+fn key_parameter(field: &str) -> String {
+    let name = parameter(field);
+    if PAGE_PARAMETERS.contains(&name.as_str()) { format!("{name}Key") } else { name }
 }
 
 /// Reads the layout of a copybook's only or named record, as a service would, within `limits`.

@@ -474,7 +474,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                     && name.len() < key.len()
                     && !key.starts_with("xml:")
                     && !self.plan.is_in_a_namespace[child.index()];
-                is_plain || !is_other && !(sent.contains(child) || is_hidden(attribute, &marks.own, is_of_xml))
+                is_plain || !(is_other || sent.contains(child) || is_hidden(attribute, &marks.own, is_of_xml))
             };
             let Some(child) = found.filter(holds) else {
                 self.ignored |= self.plan.ignore_unknown;

@@ -341,3 +341,20 @@ fn a_check_says_that_the_settings_are_missing_and_warns_of_a_detail_that_names_a
         hint: the project has no quayline.toml: write this file in the project's folder, with the table [serve.authentication] and in it `api-keys`, `jwt` or client certificates; for tests on this machine, `required = false`
     "#]]);
 }
+
+/// The proposal was refused for a parameter that every browse has, and the remedy named a file that was not written.
+#[test]
+fn a_key_with_the_name_of_a_parameter_of_pages_gets_another_parameter() {
+    let world = World::with([(
+        "lim.cpy",
+        "       01  R1.\n           05  LIMIT     PIC 9(4).\n           05  AFTER     PIC X(4).\n".as_bytes(),
+    )]);
+    world
+        .run("api new lim.cpy --file LIM --key LIMIT --index A=AFTER:duplicates --encoding cp037 --project lim")
+        .code(0);
+    let api = String::from_utf8(world.read("lim/apis/lim.toml")).expect("UTF-8");
+    assert!(api.contains("path = \"/records/{limitKey}\"") && api.contains("name = \"afterKey\""), "{api}");
+    // Only the authentication is missing.
+    let checked = world.run("serve --check lim").err();
+    assert!(checked.contains("SRV-007") && !checked.contains("GTW-"), "{checked}");
+}
