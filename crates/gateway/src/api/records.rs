@@ -16,10 +16,30 @@ use crate::parameter::Parameter;
 use crate::provider::ProviderSpec;
 use crate::record_call::{FileAction, FileOperation, FileSpec, Matching, PAGE_PARAMETERS, TableCounter};
 use crate::service::{Service, slides};
+use crate::typed::Typed;
 
 /// Records of a page by default, and the most that an API may allow.
 const PAGE_DEFAULT: u64 = 50;
 const PAGE_MOST: u64 = 10_000;
+
+/// Returns the message that a field of a key has a name for several codes: a key is the bytes of one of them.
+fn half_named(service: &Service, place: &Range<usize>) -> Option<String> {
+    let is_here = |index: FieldIndex| {
+        let field = service.layout.field(index);
+        field.offset == place.start && field.size == place.len()
+    };
+    let (index, codes) = service.types.iter().find_map(|(index, typed)| match typed {
+        Typed::Codes(codes) if is_here(*index) => Some((*index, codes)),
+        _ => None,
+    })?;
+    let first = |name: &str| codes.iter().position(|(_, known)| known == name);
+    let (_, (_, name)) = codes.iter().enumerate().find(|(at, (_, name))| first(name) != Some(*at))?;
+    let (code, _) = &codes[first(name)?];
+    let field = &service.layout.field(index).name;
+    Some(format!(
+        "`{name}` names several codes of {field}, and the operation would find only the records with `{code}`"
+    ))
+}
 
 /// Describes the answer, for documents.
 pub(super) fn description(action: FileAction) -> &'static str {
@@ -225,6 +245,13 @@ impl Compiler<'_> {
             let message =
                 format!("requests do not set all of the key {}: {covered} of {} bytes", key.field, key.length);
             let hint = "show its fields in the service's `[request]`";
+            self.file.find(codes::RULES, message, at, hint);
+            return;
+        }
+        if operation.action != FileAction::Insert
+            && let Some(message) = operation.key_nodes.iter().find_map(|(_, place)| half_named(service, place))
+        {
+            let hint = "give each code of the field a name of its own in the service, or leave the operation out";
             self.file.find(codes::RULES, message, at, hint);
             return;
         }

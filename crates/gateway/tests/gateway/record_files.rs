@@ -129,6 +129,35 @@ fn operations() {
     finds(&other, &["GTW-012", "`action` belongs to operations of a record file"]);
 }
 
+/// A browse for a name found the records of one of its codes, and left the others out with 200.
+#[test]
+fn a_key_with_one_name_for_several_codes_is_refused() {
+    let copybook = "
+       01 O.
+          05 ID    PIC X(2).
+          05 STATE PIC X.
+             88 DONE VALUE 'D' 'E'.
+             88 OPEN VALUE 'O'.
+";
+    let provider = |write: &str| {
+        format!(
+            "kind = \"file\"\nfile = \"F\"\nkey = \"ID\"\n[[provider.index]]\nname = \"S\"\nfield = \"STATE\"\n\
+             [[type]]\nfield = \"STATE\"\nis = \"codes\"\n{write}"
+        )
+    };
+    let browse = format!("method = \"GET\"\npath = \"/c/{{k}}\"\nby = \"S\"\n{}", parameter("k", "path", "STATE"));
+    let write = "write = { done = \"E\" }";
+    let found = findings(copybook, &provider(write), "key-style = \"camel\"", &browse);
+    finds(
+        &found,
+        &["GTW-012", "`done` names several codes of STATE, and the operation would find only the records with `E`"],
+    );
+    let read = format!("method = \"GET\"\npath = \"/c/{{k}}\"\n{}", parameter("k", "path", "ID"));
+    assert_eq!(findings(copybook, &provider(write), "key-style = \"camel\"", &read), "");
+    let one = copybook.replace("'D' 'E'", "'D'");
+    assert_eq!(findings(&one, &provider(""), "key-style = \"camel\"", &browse), "");
+}
+
 /// A field after a table of varying length has no fixed position, so it cannot be kept.
 #[test]
 fn records_of_varying_length_are_replaced_whole_or_not_at_all() {
