@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quayline_postgres::Endpoint;
 use quayline_store::shared::Shared;
@@ -34,6 +34,10 @@ const IN_FLIGHT_BYTES_MAX: usize = 64 << 20;
 const IN_FLIGHT_UNITS_MAX: usize = 16_384;
 /// Interval at which a waiting thread checks that the engine still works.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Time for which a database that is in use is asked again, and the pause between. The server frees the lock of a process a moment after its end. Default
+/// 2 s and 50 ms.
+const ENDED_PATIENCE: Duration = Duration::from_secs(2);
+const ENDED_PAUSE: Duration = Duration::from_millis(50);
 
 /// The engine over one database. Dropping it finishes the submitted work and ends its thread.
 pub struct PostgresEngine {
@@ -222,7 +226,6 @@ async fn register(writes: &Session) -> Result<(i32, u16, u64), StoreError> {
     }
 }
 
-/// Opens the three connections: one for commits, one for reads, one for locks and claims.
 /// Reason to open the database.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Purpose {
@@ -232,6 +235,7 @@ enum Purpose {
     Restore,
 }
 
+/// Opens the three connections: one for commits, one for reads, one for locks and claims.
 async fn sessions(
     database: Endpoint,
     name: Arc<str>,
@@ -241,8 +245,12 @@ async fn sessions(
     let lost = || Some(Arc::clone(shared));
     let writes = connect(&database, &name, None, lost()).await?;
     let lock = if purpose == Purpose::Restore { sql::LOCK_ALONE } else { sql::LOCK };
-    if !truth(&writes.query(lock, &[]).await?) {
-        return Err(StoreError::InUse { folder: name.to_string() });
+    let begun = Instant::now();
+    while !truth(&writes.query(lock, &[]).await?) {
+        if begun.elapsed() >= ENDED_PATIENCE {
+            return Err(StoreError::InUse { folder: name.to_string() });
+        }
+        tokio::time::sleep(ENDED_PAUSE).await;
     }
     writes.run("BEGIN").await?;
     migrate(&writes, &name).await?;
