@@ -13,11 +13,11 @@ use quayline_store::queue::{Claim, Claimed as Outgoing, Message, MessageId, Pers
 use quayline_store::{Cause, Store, Unit};
 use tokio::time::{Instant, Sleep};
 
-use crate::aggregate::{Groups, Overdue};
 use crate::amqp::BrokerInput;
 use crate::answers::{Answers, Known};
 use crate::codes;
 use crate::deliver::DELIVERED;
+use crate::expired::{Expired, Look};
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::folder::{Folder, Processed, SETTLE_MS};
@@ -28,17 +28,12 @@ use crate::nats::Subscription;
 use crate::owner::Ownership;
 use crate::run::{After, Run};
 use crate::sql_input::SqlInput;
-use crate::taken::{Failures, Taken};
+use crate::taken::Taken;
 
 /// Messages and bytes that wait for others of their key, above which an input takes no more from its queue. Default 1,024 and 16 MiB.
 const WAITING_MAX: (usize, usize) = (1_024, 16 << 20);
 /// Pause after an input failed, such as a folder that is missing.
 const FAILED_PAUSE: Duration = Duration::from_secs(5);
-
-/// Pause while a unit of work adds to a group whose time is over.
-const LOCKED_PAUSE: Duration = Duration::from_millis(10);
-/// Longest pause between two looks for such groups.
-const GROUP_LOOK: Duration = Duration::from_secs(60);
 
 /// A message that was claimed, with the unit of work that claims it.
 pub(crate) struct Claimed {
@@ -105,16 +100,7 @@ enum Origin {
     Amqp(Box<BrokerInput>),
     Kafka(Box<KafkaInput>),
     Sql(Box<SqlInput>),
-    Groups {
-        groups: Groups,
-        timeout: Duration,
-        terminal: &'static str,
-        /// Time at which groups of earlier runs are due at the latest, until all are.
-        latest_ms: Option<u64>,
-        failures: Failures<MessageId>,
-        /// End of the pause of each group that failed.
-        pauses: HashMap<MessageId, Instant>,
-    },
+    Groups(Box<Expired>),
 }
 
 struct QueueFrom {
@@ -267,21 +253,7 @@ impl Input {
                 listener.forgets(answers.clone().forget(run.store.clone(), Arc::clone(&run.clock)));
                 (Origin::Http(listener, answers), None)
             }
-            "aggregate" => {
-                let counts = node.property("count").is_some() || node.property("last").is_some();
-                let timeout = time("timeout", 1_000);
-                let from = Origin::Groups {
-                    groups: Groups::new(&run.name, &node.name, node.text("join")),
-                    timeout,
-                    latest_ms: Some(
-                        run.even_ms().saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
-                    ),
-                    terminal: if counts { "incomplete" } else { "out" },
-                    failures: Failures::new(&run.name, node),
-                    pauses: HashMap::new(),
-                };
-                (from, Some(Duration::ZERO))
-            }
+            "aggregate" => (Origin::Groups(Box::new(Expired::new(run, node))), Some(Duration::ZERO)),
             "nats_input" => (Origin::Nats(Box::new(Subscription::start(run, at)?)), None),
             "amqp_input" => (Origin::Amqp(Box::new(BrokerInput::start(run, at)?)), None),
             "kafka_input" => (Origin::Kafka(Box::new(KafkaInput::start(run, at)?)), None),
@@ -426,46 +398,23 @@ impl Input {
                 claimed.outgoing = Some((claim, message));
                 Poll::Ready(Ok(claimed))
             }
-            Origin::Groups { groups, timeout, terminal, latest_ms, failures, pauses } => {
+            Origin::Groups(expired) => {
                 while *used < *slots && due(timer, context) {
-                    // What this run adds is due within the timeout, too, so a later pass would find nothing new.
-                    if let Some(latest) = *latest_ms {
-                        let now_ms =
-                            run.even_ms().saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-                        if !groups.bring_forward(&run.store, latest.max(now_ms))? {
-                            set(timer, LOCKED_PAUSE);
+                    let found = match expired.look(run)? {
+                        Look::Group(found) => *found,
+                        Look::After(pause) => {
+                            set(timer, pause);
                             continue;
                         }
-                        *latest_ms = None;
-                    }
-                    let mut unit = run.store.begin()?;
-                    let now_ms = run.even_ms();
-                    let now = Instant::now();
-                    let waits = |id: &MessageId| pauses.get(id).is_some_and(|until| *until > now);
-                    let pause = match groups.overdue(&mut unit, now_ms, waits)? {
-                        Overdue::Group(complete) => {
-                            *used += 1;
-                            set(timer, Duration::ZERO);
-                            pauses.remove(&complete.id);
-                            let mut header = Message { put_ms: now_ms, id: complete.id, ..Message::default() };
-                            let backout = failures.count(&complete.id, &mut header);
-                            let mut claimed = claimed(run, unit, header, complete.content.into(), "", None);
-                            claimed.backout = backout;
-                            if let Some(received) = Rc::get_mut(&mut claimed.received) {
-                                (received.terminal, received.group) = (*terminal, Some(complete.group));
-                            }
-                            return Poll::Ready(Ok(claimed));
-                        }
-                        Overdue::Locked => LOCKED_PAUSE,
-                        Overdue::Next(due_ms) => {
-                            let until = due_ms.map(|due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)));
-                            // A group that begins now is due after the whole time.
-                            until.unwrap_or(*timeout).clamp(LOCKED_PAUSE, GROUP_LOOK)
-                        }
                     };
-                    let again =
-                        pauses.values().min().map(|until| until.saturating_duration_since(now).max(LOCKED_PAUSE));
-                    set(timer, again.map_or(pause, |again| again.min(pause)));
+                    *used += 1;
+                    set(timer, Duration::ZERO);
+                    let mut claimed = claimed(run, found.unit, found.header, found.content.into(), "", None);
+                    claimed.backout = found.backout;
+                    if let Some(received) = Rc::get_mut(&mut claimed.received) {
+                        (received.terminal, received.group) = (expired.terminal, Some(found.group));
+                    }
+                    return Poll::Ready(Ok(claimed));
                 }
                 Poll::Pending
             }
@@ -531,13 +480,8 @@ impl Input {
                 queue.ended(ended, self.used < self.slots);
                 Ok(())
             }
-            Origin::Groups { failures, .. } if ended.is_good => {
-                failures.forget(&ended.id);
-                Ok(())
-            }
-            Origin::Groups { failures, pauses, .. } => {
-                // Other groups do not wait for this one.
-                pauses.insert(ended.id, Instant::now() + failures.add(ended.id, ended.why.clone()));
+            Origin::Groups(expired) => {
+                expired.ended(ended.id, ended.is_good, ended.why.clone());
                 set(&mut self.timer, Duration::ZERO);
                 Ok(())
             }

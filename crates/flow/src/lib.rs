@@ -31,6 +31,7 @@ mod compile;
 mod deliver;
 mod edges;
 mod engine;
+mod expired;
 mod expression;
 mod failure;
 mod folder;

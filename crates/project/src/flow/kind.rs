@@ -556,7 +556,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             ),
             optional("part", Form::Shape, "shape of a part, if it differs from the message's"),
         ],
-        help: "Makes several messages of one. Quayline leaves out blank lines. A message without a line or document, such as `[]`, has no parts. The warnings of the node count both (FLO-079).",
+        help: "Makes several messages of one. Quayline leaves out empty lines. A message without a line or document, such as `[]`, has no parts. The warnings of the node count both (FLO-079).",
     },
     NodeKind {
         name: "aggregate",
