@@ -596,6 +596,10 @@ impl EdiWriter {
     fn parts(&mut self, draft: &Draft, tag: &[u8], parts: &[Part], page: Page) -> Result<(), EdiWriteError> {
         let (mut first_repetition, mut first_component) = (true, true);
         for part in parts {
+            let is_component = !matches!(part, Part::Element | Part::Repetition);
+            if is_component && !core::mem::replace(&mut first_component, false) {
+                self.out.push(page.delimiters.component);
+            }
             match part {
                 Part::Element => {
                     self.out.push(page.delimiters.element);
@@ -607,32 +611,17 @@ impl EdiWriter {
                     }
                     first_component = true;
                 }
-                Part::Component(span) => {
-                    if !core::mem::replace(&mut first_component, false) {
-                        self.out.push(page.delimiters.component);
-                    }
-                    page.text(draft.bytes(*span), &mut self.encoded, &mut self.out)?;
-                }
+                Part::Component(span) => page.text(draft.bytes(*span), &mut self.encoded, &mut self.out)?,
                 Part::Number(span) => {
-                    if !core::mem::replace(&mut first_component, false) {
-                        self.out.push(page.delimiters.component);
-                    }
                     // A decimal mark is not a delimiter (ISO 9735-1, service characters).
                     let mark = page.delimiters.decimal_mark;
                     let text = draft.bytes(*span);
                     let number: Vec<u8> = text.iter().map(|byte| if *byte == b'.' { mark } else { *byte }).collect();
                     page.text(&number, &mut self.encoded, &mut self.out)?;
                 }
-                Part::Binary(span) => {
-                    if !core::mem::replace(&mut first_component, false) {
-                        self.out.push(page.delimiters.component);
-                    }
-                    // Only these two segments contain the length of their data.
-                    match tag {
-                        b"BIN" | b"BDS" => self.out.extend_from_slice(draft.bytes(*span)),
-                        _ => page.release(draft.bytes(*span), &mut self.out)?,
-                    }
-                }
+                // Only these two segments contain the length of their data.
+                Part::Binary(span) if matches!(tag, b"BIN" | b"BDS") => self.out.extend_from_slice(draft.bytes(*span)),
+                Part::Binary(span) => page.release(draft.bytes(*span), &mut self.out)?,
             }
         }
         Ok(())
