@@ -91,7 +91,7 @@ enum Origin {
         payload: Rc<[u8]>,
     },
     Folder {
-        folder: Folder,
+        folder: Box<Folder>,
         interval: Duration,
     },
     Http(Listener, Answers),
@@ -239,7 +239,10 @@ impl Input {
                     Folder::new(&run.flow.root, &run.name, &node.name, text("folder"), pattern, node.text("done"))
                         .settled_after(time("settle", SETTLE_MS));
                 (
-                    Origin::Folder { folder, interval: time("interval", 1_000).max(Duration::from_millis(1)) },
+                    Origin::Folder {
+                        folder: Box::new(folder),
+                        interval: time("interval", 1_000).max(Duration::from_millis(1)),
+                    },
                     Some(Duration::ZERO),
                 )
             }

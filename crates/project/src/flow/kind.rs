@@ -575,12 +575,8 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 Form::Time,
                 "longest time from the first message of a group until it leaves. Default unlimited",
             ),
-            optional(
-                "attempts",
-                Form::Number(1, 1_000),
-                "failures after which a group whose time is over moves to `backout`. Default 3",
-            ),
-            optional("backout", Form::Constant, "queue for such groups that fail too often. Default DEAD.LETTER"),
+            ATTEMPTS,
+            BACKOUT,
             optional(
                 "join",
                 Form::Choice(&["lines", "bytes", "json"]),
