@@ -198,11 +198,9 @@ const METHOD: PropertyKind =
 const CONTENT_TYPE: PropertyKind =
     optional("content_type", Form::Constant, "content type of the request. Default `application/octet-stream`");
 const WAIT_LIMIT: PropertyKind = optional("wait_limit", Form::Time, "longest wait for the answer. Default 30s");
-
 const REJECTED: Terminal = terminal("rejected", "the message, if a document is rejected; its entry has the reasons");
 const INTERCHANGE: Terminal = terminal("interchange", "each interchange sent at once, with `send-to = \"output\"`");
 const REPORT: Terminal = terminal("report", "the counts of the node as JSON");
-
 const SUCCESS: PropertyKind = optional(
     "success",
     Form::Constant,
