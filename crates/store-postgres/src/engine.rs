@@ -34,8 +34,8 @@ const IN_FLIGHT_BYTES_MAX: usize = 64 << 20;
 const IN_FLIGHT_UNITS_MAX: usize = 16_384;
 /// Interval at which a waiting thread checks that the engine still works.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Time for which a database that is in use is asked again, and the pause between. The server frees the lock of a process a moment after its end. Default
-/// 2 s and 50 ms.
+/// Time for which a restore asks again for a database that is in use, and the pause between. The server frees the lock of a process a moment after its end.
+/// Default 2 s and 50 ms.
 const ENDED_PATIENCE: Duration = Duration::from_secs(2);
 const ENDED_PAUSE: Duration = Duration::from_millis(50);
 
@@ -247,7 +247,7 @@ async fn sessions(
     let lock = if purpose == Purpose::Restore { sql::LOCK_ALONE } else { sql::LOCK };
     let begun = Instant::now();
     while !truth(&writes.query(lock, &[]).await?) {
-        if begun.elapsed() >= ENDED_PATIENCE {
+        if purpose == Purpose::Work || begun.elapsed() >= ENDED_PATIENCE {
             return Err(StoreError::InUse { folder: name.to_string() });
         }
         tokio::time::sleep(ENDED_PAUSE).await;
