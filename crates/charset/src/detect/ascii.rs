@@ -2,12 +2,11 @@
 //!
 //! Only a sample that is text as a whole is weighed: in a file with packed or binary numbers, most such bytes are parts of numbers.
 
-use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::ebcdic::{run_bytes, use_of};
+use super::ebcdic::{meanings, run_bytes};
 use super::plausible::{Language, Place, prior};
-use super::{WEIGHT_MAX, share};
+use super::{CONTROLS_OF_THOUSAND, WEIGHT_MAX, share};
 use crate::CodePage;
 
 /// The pages that read a sample better than windows-1252, if any do.
@@ -39,9 +38,6 @@ const PAGES: [u16; 15] = [1252, 819, 850, 437, 1250, 1251, 1253, 1254, 912, 852,
 
 /// Probability of windows-1252 from which no other page is proposed.
 const ENOUGH: f64 = 0.2;
-
-/// Controls, of a thousand bytes, up to which a sample is text as a whole.
-const CONTROLS_OF_THOUSAND: usize = 1;
 
 /// Returns the pages that read the bytes above 0x7F best, if windows-1252 and ISO-8859-1 are unlikely.
 pub(super) fn rivals(sample: &[u8]) -> Option<Rivals> {
@@ -99,28 +95,17 @@ pub(super) fn rivals(sample: &[u8]) -> Option<Rivals> {
         alike: pages[1..].to_vec(),
         part: part(*likelihood),
         share: share(run_bytes(sample, pages[0]), sample),
-        evidence: evidence(pages[0], &uses),
+        evidence: format!("bytes above 0x7F: {}", meanings(pages[0], uses.clone())),
     };
     Some(Rivals { pages: groups.iter().take(RIVALS_MAX).map(rival).collect(), of_windows })
 }
 
-/// Returns the bytes above 0x7F and their numbers, the most frequent one first.
+/// Returns the bytes above 0x7F and their numbers.
 fn uses(sample: &[u8]) -> Vec<(u8, usize)> {
     let mut counts: BTreeMap<u8, usize> = BTreeMap::new();
     sample.iter().filter(|byte| **byte >= 0x80).for_each(|byte| *counts.entry(*byte).or_default() += 1);
-    let mut uses: Vec<(u8, usize)> = counts.into_iter().collect();
-    uses.sort_by_key(|(byte, count)| (Reverse(*count), *byte));
-    uses
+    counts.into_iter().collect()
 }
-
-fn evidence(page: &CodePage, uses: &[(u8, usize)]) -> String {
-    let shown: Vec<String> = uses.iter().take(SHOWN_MAX).map(|(byte, count)| use_of(page, *byte, *count)).collect();
-    let more = if uses.len() > SHOWN_MAX { format!(" and {} more", uses.len() - SHOWN_MAX) } else { String::new() };
-    format!("bytes above 0x7F: {}{more}", shown.join(", "))
-}
-
-/// Bytes named in the evidence.
-const SHOWN_MAX: usize = 6;
 
 fn likelihood(page: &CodePage, [a, b, byte, c, d]: [u8; 5], language: &Language) -> f64 {
     let char = |byte: u8| page.to_char(byte).unwrap_or('\0');

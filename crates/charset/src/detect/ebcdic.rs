@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::plausible::{Language, Place, prior};
-use super::{Candidate, RUN_MIN, Shares, WEIGHT_MAX, percent, score, share};
+use super::{CONTROLS_OF_THOUSAND, Candidate, RUN_MIN, Shares, WEIGHT_MAX, percent, score, share};
 use crate::{Charset, CodePage};
 
 /// Returns one candidate for each set of pages that read the text of the sample the same.
@@ -238,9 +238,6 @@ const FEW_IN_TEXT: usize = 500;
 /// numbers, some have text around them by chance.
 const FEW_OF_ALL: usize = 50;
 
-/// Controls, of a thousand bytes, up to which a sample is text as a whole.
-const CONTROLS_OF_THOUSAND: usize = 1;
-
 /// Evidence of the bytes on which pages differ.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Evidence {
@@ -327,13 +324,7 @@ impl<'s> Text<'s> {
                 "no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them";
             evidence.push(text.to_owned());
         } else {
-            let mut uses = self.uses.clone();
-            uses.sort_by_key(|(byte, count)| (core::cmp::Reverse(*count), *byte));
-            let shown: Vec<String> =
-                uses.iter().take(SHOWN_MAX).map(|(byte, count)| use_of(page, *byte, *count)).collect();
-            let more =
-                if uses.len() > SHOWN_MAX { format!(" and {} more", uses.len() - SHOWN_MAX) } else { String::new() };
-            evidence.push(format!("bytes on which EBCDIC pages differ: {}{more}", shown.join(", ")));
+            evidence.push(format!("bytes on which EBCDIC pages differ: {}", meanings(page, self.uses.clone())));
             if pages > 1 {
                 evidence.push(
                     "the pages named as alike read all of these the same, so the sample cannot tell them apart"
@@ -362,7 +353,15 @@ fn is_control(byte: u8) -> bool {
     byte == 0xff || byte < BLANK && !matches!(byte, 0x05 | 0x0c | 0x0d | 0x15 | 0x25)
 }
 
-pub(super) fn use_of(page: &CodePage, byte: u8, count: usize) -> String {
+/// Returns the most frequent bytes with their meanings.
+pub(super) fn meanings(page: &CodePage, mut uses: Vec<(u8, usize)>) -> String {
+    uses.sort_by_key(|(byte, count)| (core::cmp::Reverse(*count), *byte));
+    let shown: Vec<String> = uses.iter().take(SHOWN_MAX).map(|(byte, count)| use_of(page, *byte, *count)).collect();
+    let more = if uses.len() > SHOWN_MAX { format!(" and {} more", uses.len() - SHOWN_MAX) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn use_of(page: &CodePage, byte: u8, count: usize) -> String {
     let meaning = match page.to_char(byte) {
         None => "unassigned".to_owned(),
         Some(char) if char.is_control() => format!("the control U+{:04X}", u32::from(char)),

@@ -28,6 +28,9 @@ pub struct Candidate {
     pub evidence: Vec<String>,
 }
 
+/// Controls, of a thousand bytes, up to which a sample is text as a whole.
+const CONTROLS_OF_THOUSAND: usize = 1;
+
 /// Weight of all places of a sample together, from which more of them make no page more certain.
 const WEIGHT_MAX: f64 = 40.0;
 

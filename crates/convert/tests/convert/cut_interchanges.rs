@@ -56,7 +56,7 @@ fn kit(data: &str, documents: EdiDocuments, page_bytes: usize, lanes: usize) -> 
     Kit { lanes, ..Kit::new(Arc::new(schema), data.as_bytes(), from, to) }
 }
 
-/// Returns a file in which each kind of [`cut`] stands before each kind, some times, then the rejects of the file and their number.
+/// Returns a file in which each kind of [`cut`] precedes each kind `times` times, its rejects, and their number.
 fn each_before_each(times: usize) -> (String, String, usize) {
     let (mut data, mut rejects) = (String::new(), String::new());
     let cut = cut();

@@ -169,7 +169,7 @@ fn messages_stay_in_order_if_another_process_takes_over_in_a_retry_pause() {
         assert_eq!(texts, ["0 0", "0 1", "0 2", "0 3", "0 4", "0 5"], "{order}");
         drop((first, second, other, input, out));
         for queue in ["IN", "OUT"] {
-            world.store.delete_queue(queue).expect("a queue that nobody uses");
+            world.store.delete_queue(queue).expect("an unused queue");
         }
     }
 }

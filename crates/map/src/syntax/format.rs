@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
-    /// `for(…)` in a value became `for (…)`, which is no call.
+    /// `for(…)` in a value became `for (…)`, which is not a call.
     #[test]
     fn a_function_with_the_name_of_an_operator_is_still_called() {
         let text = "x = by(1)+for(2)\ny = sum(a for b where(c=1))\nif(x in(\"1\",\"2\")and(y=1)){drop}\n";
