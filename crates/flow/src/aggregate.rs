@@ -109,6 +109,14 @@ pub(crate) enum Overdue {
     Locked,
 }
 
+/// Search for the groups that were overdue when it began, in the order of their due times. A search that begins anew for each group would read all the
+/// groups that wait after a failure each time.
+#[derive(Debug)]
+pub(crate) struct Search {
+    from: Bound<Vec<u8>>,
+    until_ms: u64,
+}
+
 fn damaged() -> Failure {
     Failure::new(codes::GROUP, "the state of the group is of no known form", "restore the store from a save")
 }
@@ -214,17 +222,22 @@ impl Groups {
         Ok(false)
     }
 
-    /// Returns the first overdue group that is not in use and does not wait after a failure, as a part of a unit of work. `waits` receives the message id
-    /// of a group.
+    /// Begins a search for the groups that are overdue at a time.
+    pub(crate) fn search(&self, now_ms: u64) -> Search {
+        Search { from: Bound::Included(self.dues.clone().into_bytes()), until_ms: now_ms }
+    }
+
+    /// Returns the next group of the search that is not in use and does not wait after a failure, as a part of a unit of work. `waits` receives the
+    /// message id of a group. Without such a group, the search has ended.
     pub(crate) fn overdue(
         &self,
         unit: &mut Unit,
-        now_ms: u64,
+        search: &mut Search,
         waits: impl Fn(&MessageId) -> bool,
     ) -> Result<Overdue, Failure> {
         let to = self.due_key(u64::MAX, "~");
         let mut page = Page::default();
-        let mut next = Some(Bound::Included(self.dues.clone().into_bytes()));
+        let mut next = Some(search.from.clone());
         let mut is_locked = false;
         while let Some(from) = next.take() {
             let range = KeyRange { to: Bound::Excluded(&to), ..KeyRange::ALL.after(Direction::Forward, &from) };
@@ -233,7 +246,7 @@ impl Groups {
             for (key, _) in page.iter() {
                 let place = key.get(self.dues.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
                 let due_ms = u64::from_be_bytes(*place.0);
-                if due_ms > now_ms {
+                if due_ms > search.until_ms {
                     return Ok(if is_locked { Overdue::Locked } else { Overdue::Next(Some(due_ms)) });
                 }
                 let digest = std::str::from_utf8(place.1).map_err(|_| damaged())?;
@@ -245,6 +258,7 @@ impl Groups {
                     Ok(Some(head)) => {
                         let head = Head::decode(&head).ok_or_else(damaged)?;
                         if head.due_ms == due_ms {
+                            search.from = Bound::Excluded(key.to_vec());
                             return self.take(unit, digest, &head).map(Overdue::Group);
                         }
                         is_locked = true;
@@ -340,5 +354,58 @@ impl Run<'_> {
         unit.put(Space::CHECKPOINTS, &head_key, head.encode())?;
         self.part(work, CpuPart::Flow);
         Ok(Gives::Out(Vec::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
+
+    use std::cell::Cell;
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use quayline_store::{Access, MemoryEngine, StoreLimits, SystemClock};
+
+    use super::*;
+
+    /// Each group that fails stays in the store until it is sent again. The search for the next one read all of them each time.
+    #[test]
+    fn a_search_passes_each_group_that_failed_once() {
+        const COUNT: u64 = 1_000;
+        let store =
+            Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), StoreLimits::default(), Access::Write)
+                .unwrap();
+        let groups = Groups::new("orders", "group", None);
+        let mut unit = store.begin().unwrap();
+        for number in 0..COUNT {
+            let head = Head { count: 0, bytes: 0, due_ms: 10 + number / 3, key: number.to_string() };
+            let digest = format!("{:032x}", xxh3_128(head.key.as_bytes()));
+            unit.put(Space::CHECKPOINTS, &groups.head_key(&digest), head.encode()).unwrap();
+            unit.put(Space::CHECKPOINTS, &groups.due_key(head.due_ms, &digest), digest.as_bytes()).unwrap();
+        }
+        unit.commit().unwrap();
+        let (mut failed, passed) = (HashSet::new(), Cell::new(0));
+        let mut search = groups.search(10 + COUNT);
+        for _ in 0..2 {
+            loop {
+                let mut unit = store.begin().unwrap();
+                let waits = |id: &MessageId| {
+                    passed.set(passed.get() + 1);
+                    failed.contains(id)
+                };
+                match groups.overdue(&mut unit, &mut search, waits).unwrap() {
+                    Overdue::Group(group) => assert!(failed.insert(group.id), "a group that waits"),
+                    Overdue::Next(None) => break,
+                    other => panic!("{other:?}"),
+                }
+                unit.roll_back();
+            }
+            assert_eq!(failed.len() as u64, COUNT);
+            assert!(passed.get() <= COUNT, "{} looks at {COUNT} groups", passed.take());
+            passed.set(0);
+            // The next search finds none, and passes each of them again.
+            search = groups.search(10 + COUNT);
+        }
     }
 }

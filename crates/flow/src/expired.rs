@@ -9,7 +9,7 @@ use quayline_store::queue::{Message, MessageId};
 use quayline_store::{Cause, Unit};
 use tokio::time::Instant;
 
-use crate::aggregate::{Groups, Overdue};
+use crate::aggregate::{Groups, Overdue, Search};
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::taken::Failures;
@@ -30,6 +30,8 @@ pub(crate) struct Expired {
     failures: Failures<MessageId>,
     /// End of the pause of each group that failed.
     pauses: HashMap<MessageId, Instant>,
+    /// The present search, and whether it found a group.
+    search: Option<(Search, bool)>,
 }
 
 /// A group as a message, in the unit of work that removes it.
@@ -61,6 +63,7 @@ impl Expired {
             latest_ms: Some(after(run.even_ms(), timeout)),
             failures: Failures::new(&run.name, node),
             pauses: HashMap::new(),
+            search: None,
         }
     }
 
@@ -73,22 +76,31 @@ impl Expired {
             }
             self.latest_ms = None;
         }
-        let mut unit = run.store.begin()?;
         let (now_ms, now) = (run.even_ms(), Instant::now());
-        let waits = |id: &MessageId| self.pauses.get(id).is_some_and(|until| *until > now);
-        let pause = match self.groups.overdue(&mut unit, now_ms, waits)? {
-            Overdue::Group(complete) => {
-                self.pauses.remove(&complete.id);
-                let mut header = Message { put_ms: now_ms, id: complete.id, ..Message::default() };
-                let backout = self.failures.count(&complete.id, &mut header);
-                let (content, group) = (complete.content, complete.group);
-                return Ok(Look::Group(Box::new(ExpiredGroup { unit, header, content, group, backout })));
+        let pause = loop {
+            let mut unit = run.store.begin()?;
+            let (search, found) = self.search.get_or_insert_with(|| (self.groups.search(now_ms), false));
+            let waits = |id: &MessageId| self.pauses.get(id).is_some_and(|until| *until > now);
+            match self.groups.overdue(&mut unit, search, waits)? {
+                Overdue::Group(complete) => {
+                    *found = true;
+                    self.pauses.remove(&complete.id);
+                    let mut header = Message { put_ms: now_ms, id: complete.id, ..Message::default() };
+                    let backout = self.failures.count(&complete.id, &mut header);
+                    let (content, group) = (complete.content, complete.group);
+                    return Ok(Look::Group(Box::new(ExpiredGroup { unit, header, content, group, backout })));
+                }
+                // Others became due, and pauses ended, while this search sent its groups.
+                _ if self.search.take().is_some_and(|(_, found)| found) => {}
+                Overdue::Locked => break LOCKED_PAUSE,
+                // A group that begins now is due after the whole time.
+                Overdue::Next(due_ms) => {
+                    let pause = due_ms
+                        .map_or(self.timeout, |due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)))
+                        .clamp(LOCKED_PAUSE, GROUP_LOOK);
+                    break pause;
+                }
             }
-            Overdue::Locked => LOCKED_PAUSE,
-            // A group that begins now is due after the whole time.
-            Overdue::Next(due_ms) => due_ms
-                .map_or(self.timeout, |due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)))
-                .clamp(LOCKED_PAUSE, GROUP_LOOK),
         };
         let again = self.pauses.values().min().map(|until| until.saturating_duration_since(now).max(LOCKED_PAUSE));
         Ok(Look::After(again.map_or(pause, |again| again.min(pause))))
