@@ -18,6 +18,7 @@ pub(crate) const RULES: Code = Code("GTW-012");
 pub(crate) const COMPILER: Code = Code("GTW-013");
 pub(crate) const DETAIL: Code = Code("GTW-014");
 pub(crate) const LOW_VALUES: Code = Code("GTW-015");
+pub(crate) const BYTE_ORDER: Code = Code("GTW-016");
 
 pub(crate) const NO_ROUTE: &str = "GTW-100";
 pub(crate) const NO_METHOD: &str = "GTW-101";

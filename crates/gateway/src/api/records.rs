@@ -3,9 +3,9 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use quayline_cobol::layout::{Field, FieldIndex, FieldKind};
+use quayline_cobol::layout::{ByteOrder, Encoding, Field, FieldIndex, FieldKind, ZonedSign};
 use quayline_cobol::{Interface, RecordPlan};
-use quayline_core::{NodeId, NodeKind, Scalar};
+use quayline_core::{Fault, Finding, NodeId, NodeKind, Scalar};
 use toml::Spanned;
 
 use super::compile::Compiler;
@@ -39,6 +39,23 @@ fn half_named(service: &Service, place: &Range<usize>) -> Option<String> {
     Some(format!(
         "`{name}` names several codes of {field}, and the operation would find only the records with `{code}`"
     ))
+}
+
+/// Returns the kind of the number at a place of a key if the order of its bytes is not the order of its values.
+fn unordered(service: &Service, place: &Range<usize>) -> Option<(String, &'static str)> {
+    service.layout.fields.iter().find_map(|field| {
+        let FieldKind::Item(encoding) = &field.kind else { return None };
+        let kind = match encoding {
+            Encoding::Zoned { sign, .. } if *sign != ZonedSign::Unsigned => "a DISPLAY number with a sign",
+            Encoding::Packed { signed: true, .. } => "a packed number with a sign",
+            Encoding::Binary { order: ByteOrder::Little, .. } => "a binary number with the low byte first",
+            Encoding::Binary { signed: true, .. } => "a binary number with a sign",
+            Encoding::Float32(_) | Encoding::Float64(_) => "a floating-point number",
+            Encoding::Edited(_) => "a numeric-edited field",
+            _ => return None,
+        };
+        (field.offset == place.start && field.size == place.len()).then(|| (field.name.clone(), kind))
+    })
 }
 
 /// Describes the answer, for documents.
@@ -254,6 +271,15 @@ impl Compiler<'_> {
             let hint = "give each code of the field a name of its own in the service, or leave the operation out";
             self.file.find(codes::RULES, message, at, hint);
             return;
+        }
+        if operation.matching == Matching::From
+            && let Some((field, kind)) = operation.key_nodes.iter().find_map(|(_, place)| unordered(service, place))
+        {
+            let message =
+                format!("`from` follows the order of the bytes, and {field} is {kind}: values come in another order");
+            let hint = "make the key of text, unsigned DISPLAY or unsigned packed numbers, or leave `match` out";
+            let place = self.file.text.place(&at.get_ref().matching.as_ref().map_or_else(|| at.span(), Spanned::span));
+            self.file.findings.push(Finding::warning(codes::BYTE_ORDER, Fault::Config, message).at(place).hint(hint));
         }
         let given = |node: NodeId| {
             let parameter = parameters.iter().find(|parameter| parameter.node == node);

@@ -43,6 +43,46 @@ fn findings(copybook: &str, provider: &str, interface: &str, operation: &str) ->
     Definitions::load(folder.path()).err().map_or_else(String::new, |findings| findings.to_string())
 }
 
+/// Returns the warnings of a service of which `FIELD` is the key, with a browse of `matching`.
+fn warnings_of_a_browse(field: &str, matching: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for sub in ["services", "apis"] {
+        std::fs::create_dir_all(folder.path().join(sub)).unwrap();
+    }
+    let service =
+        "copybook = \"a.cpy\"\nencoding = \"cp037\"\n[provider]\nkind = \"file\"\nfile = \"F\"\nkey = \"K\"\n";
+    std::fs::write(folder.path().join("services/s.toml"), service).unwrap();
+    let copybook = format!("       01 R.\n          05 K {field}.\n          05 V PIC X(4).\n");
+    std::fs::write(folder.path().join("a.cpy"), copybook).unwrap();
+    let api = format!(
+        "base-path = \"/v\"\n[[operation]]\nservice = \"s\"\nmethod = \"GET\"\npath = \"/c\"\naction = \"browse\"\n{matching}\n{}",
+        parameter("k", "query", "K")
+    );
+    std::fs::write(folder.path().join("apis/a.toml"), api).unwrap();
+    let found = Definitions::load(folder.path()).unwrap();
+    found.apis[0].warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// A client that asked for the records from -5 on got those whose bytes are greater.
+#[test]
+fn a_browse_from_a_number_whose_bytes_have_another_order_is_a_warning() {
+    for (field, kind) in [
+        ("PIC S9(5) COMP-3", "K is a packed number with a sign"),
+        ("PIC S9(5)", "K is a DISPLAY number with a sign"),
+        ("PIC S9(5) SIGN LEADING SEPARATE", "K is a DISPLAY number with a sign"),
+        ("PIC S9(5) COMP", "K is a binary number with a sign"),
+        ("COMP-2", "K is a floating-point number"),
+        ("PIC ZZZ9", "K is a numeric-edited field"),
+    ] {
+        let found = warnings_of_a_browse(field, "match = \"from\"");
+        finds(&found, &["warning[GTW-016]", kind, "a.toml"]);
+        assert_eq!(warnings_of_a_browse(field, "match = \"equal\""), "", "{field}");
+    }
+    for field in ["PIC 9(5) COMP-3", "PIC 9(5)", "PIC 9(5) COMP", "PIC X(5)"] {
+        assert_eq!(warnings_of_a_browse(field, "match = \"from\""), "", "{field}");
+    }
+}
+
 fn parameter(name: &str, place: &str, field: &str) -> String {
     format!("[[operation.parameter]]\nname = \"{name}\"\nin = \"{place}\"\nfield = \"{field}\"\n")
 }
