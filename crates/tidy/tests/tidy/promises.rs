@@ -165,7 +165,10 @@ fn what_is_packaged_exists() {
     let (makefile, help) = (file(&files, "Makefile"), file(&files, "docs/reference/cli.md"));
     assert!(makefile.contains("$(DESTDIR)$(PREFIX)/bin/quayline"), "where `make install` copies the command");
     assert!(image.contains("make install PREFIX=target/image") && image.contains("COPY target/image/bin/quayline "));
-    assert!(unit.contains("ExecStart=/usr/bin/quayline serve "), "{unit}");
+    let after = |start: &str| unit.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default();
+    let checked = after("ExecStartPre=/usr/bin/quayline serve --check ");
+    assert!(checked.contains(" --store "), "{unit}");
+    assert_eq!(after("ExecStart=/usr/bin/quayline serve "), checked, "what is checked is what starts");
     let serve =
         help.split("\n## quayline serve\n").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
     for text in [image, unit] {
