@@ -103,20 +103,18 @@ impl BytesColumn {
         set(&mut self.ends, at, end as u32);
     }
 
-    /// Converts keys to values.
+    /// Converts keys to values. Values that do not fit leave the column as it is.
     #[cold]
     fn spread(&mut self, len: usize) -> Result<(), ColumnFull> {
+        let bytes: usize = self.keys[..len].iter().map(|key| value_of(&self.dictionary, *key).len()).sum();
+        if bytes > BYTES_MAX {
+            return Err(ColumnFull);
+        }
         let keys = core::mem::take(&mut self.keys);
         let mut dictionary = core::mem::take(&mut self.dictionary);
         self.store = TextStore::Plain;
         for (at, key) in keys[..len].iter().enumerate() {
-            // Only the place holder of a null may name no entry.
-            let value =
-                if usize::from(*key) < dictionary.len() { dictionary.get((*key).into()) } else { Run::from(&[][..]) };
-            if self.bytes.len() + value.len() > BYTES_MAX {
-                return Err(ColumnFull);
-            }
-            self.append(at, value);
+            self.append(at, value_of(&dictionary, *key));
         }
         dictionary.clear();
         self.keys = keys;
@@ -155,6 +153,11 @@ impl BytesColumn {
     }
 }
 
+/// Returns the value of a key. Only the place holder of a null may name no entry.
+fn value_of(dictionary: &Dictionary, key: u16) -> Run<'_> {
+    if usize::from(key) < dictionary.len() { dictionary.get(key.into()) } else { Run::from(&[][..]) }
+}
+
 /// Returns true if the first `len` values have too few repetitions for a dictionary to pay. Call it after each new distinct value, since the
 /// answer changes only when the number of distinct values doubles.
 #[inline(always)]
@@ -164,7 +167,7 @@ pub(crate) fn is_varied(dictionary: &Dictionary, len: usize) -> bool {
         1024 => 87,
         2048 => 75,
         4096 | 8192 | 16_384 => 50,
-        ENTRIES_MAX => 0,
+        ENTRIES_MAX.. => 0,
         _ => return dictionary.bytes() > DICTIONARY_BYTES_MAX,
     };
     distinct * 100 > len * percent

@@ -1,7 +1,7 @@
 //! Buffers of one leaf's values.
 
 use arrow_buffer::i256;
-use quayline_core::{Moment, Run, Value};
+use quayline_core::{Moment, NoFloat, Run, Value, read_float32, read_float64};
 
 use crate::bytes_column::{BytesColumn, set, set_null};
 use crate::error::Reason;
@@ -156,7 +156,7 @@ impl Leaf {
             Store::Float32(values) => {
                 let x = match value {
                     Value::Float32(x) => x,
-                    value => float_text(value)?.parse().map_err(|_| NOT_A_NUMBER)?,
+                    value => read_float32(float_text(value)?.as_bytes()).map_err(no_float)?,
                 };
                 set(values, at, x);
             }
@@ -164,7 +164,7 @@ impl Leaf {
                 let x = match value {
                     Value::Float64(x) => x,
                     Value::Float32(x) => x.into(),
-                    value => float_text(value)?.parse().map_err(|_| NOT_A_NUMBER)?,
+                    value => read_float64(float_text(value)?.as_bytes()).map_err(no_float)?,
                 };
                 set(values, at, x);
             }
@@ -218,6 +218,13 @@ impl Leaf {
 }
 
 const NOT_A_NUMBER: Reason = Reason::Mismatch("text that is not a number");
+
+fn no_float(no: NoFloat) -> Reason {
+    match no {
+        NoFloat::NotANumber => NOT_A_NUMBER,
+        NoFloat::OutOfRange => Reason::Mismatch("a number beyond the range of the float"),
+    }
+}
 
 /// The integer of a column of numbers.
 pub(crate) trait Unscaled: Copy + Default {

@@ -42,8 +42,8 @@ pub use limits::Limits;
 pub use moment::Moment;
 pub use named::{Choice, Named};
 pub use number::{
-    NumberScratch, RoundedLeaves, is_kept_by_float, is_rounded_float, nearest_float, read_bool, read_number,
-    write_number,
+    NoFloat, NumberScratch, RoundedLeaves, is_kept_by_float, is_rounded_float, nearest_float, read_bool, read_float32,
+    read_float64, read_number, write_number,
 };
 pub use position::{ByteOffset, RecordNumber};
 pub use preserve::{PRESERVE, PRESERVE_REMEDY};

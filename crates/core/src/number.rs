@@ -226,16 +226,37 @@ pub type NumberScratch = [u8; TEXT_MAX + 16];
 pub fn read_number<'a>(scalar: &Scalar, text: &[u8], scratch: &'a mut NumberScratch) -> Option<Value<'a>> {
     match scalar {
         Scalar::Decimal { .. } => read_digits(text, scratch).map(Value::Digits),
-        Scalar::Float32 => {
-            let is_there = |x: &f32| x.is_finite() && (*x != 0.0 || is_zero(text));
-            float_text(text)?.parse().ok().filter(is_there).map(Value::Float32)
-        }
-        Scalar::Float64 => {
-            let is_there = |x: &f64| x.is_finite() && (*x != 0.0 || is_zero(text));
-            float_text(text)?.parse().ok().filter(is_there).map(Value::Float64)
-        }
+        Scalar::Float32 => read_float32(text).ok().map(Value::Float32),
+        Scalar::Float64 => read_float64(text).ok().map(Value::Float64),
         Scalar::Text { .. } | Scalar::Bool | Scalar::Bytes { .. } => None,
     }
+}
+
+/// Reason for which a text is not a float.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NoFloat {
+    /// The text is not a number with an optional exponent: `NaN` and `inf` are not either.
+    NotANumber,
+    /// The number is greater than every float, or it is not zero and its nearest float is.
+    OutOfRange,
+}
+
+/// Returns the 32-bit float that is nearest to the number in a text.
+///
+/// # Errors
+/// [`NoFloat`].
+pub fn read_float32(text: &[u8]) -> Result<f32, NoFloat> {
+    let float: f32 = float_text(text).and_then(|text| text.parse().ok()).ok_or(NoFloat::NotANumber)?;
+    if float.is_finite() && (float != 0.0 || is_zero(text)) { Ok(float) } else { Err(NoFloat::OutOfRange) }
+}
+
+/// Returns the 64-bit float that is nearest to the number in a text.
+///
+/// # Errors
+/// [`NoFloat`].
+pub fn read_float64(text: &[u8]) -> Result<f64, NoFloat> {
+    let float: f64 = float_text(text).and_then(|text| text.parse().ok()).ok_or(NoFloat::NotANumber)?;
+    if float.is_finite() && (float != 0.0 || is_zero(text)) { Ok(float) } else { Err(NoFloat::OutOfRange) }
 }
 
 /// Reads `text` as a truth value: `true` or `1`, `false` or `0`. Returns `None` for any other text, `TRUE` and blanks included.

@@ -2,13 +2,15 @@
 //!
 //! In nanoseconds of 64 bits, as the library gives them, instants outside of the years 1677 to 2262 wrap to others without an error, and
 //! 0001-01-01 and 9999-12-31 are common. In microseconds all are right, but nanoseconds are lost. So both are read, and each batch of a
-//! column has the form in which its values are exact. Columns inside of structs and lists are read in microseconds.
+//! column has the form in which its values are exact. Columns inside of structs and lists are read in microseconds, and nanoseconds there are an error.
 
 use std::sync::Arc;
 
+use arrow_array::Array as _;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{TimestampMicrosecondType, TimestampNanosecondType};
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Type;
@@ -20,7 +22,7 @@ use super::input::{ColumnForm, ColumnInput, damaged};
 pub(super) struct Int96 {
     /// The file's schema with microseconds for them.
     pub(super) schema: SchemaRef,
-    /// Indices of those with nanoseconds.
+    /// Indices of the columns that are or contain some with nanoseconds.
     pub(super) columns: Vec<usize>,
 }
 
@@ -36,8 +38,9 @@ impl Int96 {
         let fields: Fields = schema.fields().iter().map(|field| in_microseconds(field, &mut is_int96)).collect();
         // If the Arrow schema in the file has another unit, its instants have no nanoseconds.
         let is_exact = |(new, old): (&FieldRef, &FieldRef)| {
-            matches!(old.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _))
-                && new.data_type() != old.data_type()
+            new.data_type() != old.data_type()
+                && (old.data_type().is_nested()
+                    || matches!(old.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _)))
         };
         let changed = fields.iter().zip(schema.fields()).map(is_exact).enumerate();
         let columns = changed.filter_map(|(column, is_exact)| is_exact.then_some(column)).collect();
@@ -77,19 +80,44 @@ pub(super) fn exact(
     let mut fields: Vec<FieldRef> = wide.schema().fields().iter().cloned().collect();
     let mut arrays: Vec<ArrayRef> = wide.columns().to_vec();
     for (column, nanos) in columns.iter().zip(nanos.columns()) {
+        if nanos.data_type().is_nested() {
+            if has_nanoseconds(&wide.column(*column).to_data(), &nanos.to_data()) {
+                let name = fields[*column].name();
+                return Err(bad(&format!(
+                    "the column {name} has INT96 timestamps with nanoseconds inside of a structure or list, where only microseconds are read"
+                )));
+            }
+            continue;
+        }
         let in_nanos = nanos.as_primitive::<TimestampNanosecondType>();
         let in_micros = wide.column(*column).as_primitive::<TimestampMicrosecondType>();
         let pairs = || in_nanos.iter().zip(in_micros.iter()).filter_map(|(nano, micro)| Some((nano?, micro?)));
         if pairs().all(|(nano, micro)| nano.div_euclid(1_000) == micro) {
             fields[*column] = Arc::new(Field::clone(&fields[*column]).with_data_type(nanos.data_type().clone()));
             arrays[*column] = Arc::clone(nanos);
-        } else if pairs().any(|(nano, micro)| nano.div_euclid(1_000) == micro && nano.rem_euclid(1_000) != 0) {
+        } else if pairs().any(|(nano, micro)| rest(nano, micro) != 0) {
             let name = fields[*column].name();
             return Err(bad(&format!(
-                "the column {name} has INT96 timestamps outside of the years 1677 to 2262 beside others with nanoseconds, and these \
+                "the column {name} has INT96 timestamps outside of the years 1677 to 2262, and these or others with nanoseconds, which \
                  cannot be read exactly together"
             )));
         }
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| bad(&error))
+}
+
+/// Returns the nanoseconds of an instant beyond its microseconds. Both wrap in the same way.
+fn rest(nano: i64, micro: i64) -> i64 {
+    nano.wrapping_sub(micro.wrapping_mul(1_000))
+}
+
+/// Returns true if an instant inside of a column has nanoseconds. Both have the same rows.
+fn has_nanoseconds(wide: &ArrayData, nanos: &ArrayData) -> bool {
+    let is_in_nanos = matches!(nanos.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _));
+    if is_in_nanos && wide.data_type() != nanos.data_type() {
+        let values = wide.buffer::<i64>(0).iter().zip(nanos.buffer::<i64>(0)).take(nanos.len());
+        let mut values = values.enumerate();
+        return values.any(|(row, (micro, nano))| nanos.is_valid(row) && rest(*nano, *micro) != 0);
+    }
+    wide.child_data().iter().zip(nanos.child_data()).any(|(wide, nanos)| has_nanoseconds(wide, nanos))
 }

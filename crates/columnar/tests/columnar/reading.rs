@@ -463,8 +463,40 @@ fn int96_timestamps_are_exact_in_every_year() {
             r#" row={ T="1970-01-01T00:00:00.000005" N=2}"#
         ]
     );
-    let said = texts(int96_file(&[(day(2_932_896), 0), (day(0), 1)])).unwrap_err();
-    assert!(said.contains("INT96") && said.contains("1677"), "{said}");
+    for mixed in [[(day(2_932_896), 0), (day(0), 1)], [(day(2_932_896), 86_399_999_999_999), (day(0), 0)]] {
+        let said = texts(int96_file(&mixed)).unwrap_err();
+        assert!(said.contains("INT96") && said.contains("1677"), "{said}");
+    }
+}
+
+/// Nanoseconds inside of structures and lists were cut off.
+#[test]
+fn int96_timestamps_in_structures_lose_no_nanoseconds() {
+    use parquet::data_type::{Int96, Int96Type};
+    let file = |nanos: u32| {
+        let schema =
+            "message m { optional group G { optional group L (LIST) { repeated group list { optional int96 T; } } } }";
+        let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+        let properties = Arc::new(parquet::file::properties::WriterProperties::default());
+        let mut writer =
+            parquet::file::writer::SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let values = [0, nanos].map(|nanos| {
+            let mut value = Int96::new();
+            value.set_data(nanos, 0, 2_440_588);
+            value
+        });
+        // Two elements with a null between them.
+        column.typed::<Int96Type>().write_batch(&values, Some(&[4, 3, 4]), Some(&[0, 1, 1])).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.into_inner().unwrap()
+    };
+    let said = texts(file(7_000)).unwrap();
+    assert!(said[0].contains("1970-01-01T00:00:00.000007"), "{said:?}");
+    let said = texts(file(7_001)).unwrap_err();
+    assert!(said.contains("INT96") && said.contains("inside of a structure"), "{said}");
 }
 
 /// INT96 whose stored Arrow schema has seconds or milliseconds ended the program.

@@ -147,3 +147,28 @@ fn a_batch_within_a_document_is_an_error_and_a_second_start_voids_the_first() {
     good(&mut sink, 3);
     assert_eq!(dump::rows(sink.take_batch().unwrap()), ["{LINE:[{AMOUNT:0.03,NOTE:null}],DONE:null}"]);
 }
+
+/// `1e-400` became 0, `1e400` infinity, and the texts `inf` and `nan` became floats.
+#[test]
+fn a_text_that_no_float_keeps_is_refused() {
+    for (scalar, texts) in [
+        (Scalar::Float64, ["1e-400", "-1e400", "inf", "nan", "NaN", "infinity"]),
+        (Scalar::Float32, ["1e-60", "1e39", "-inf", "nan", "NaN", "infinity"]),
+    ] {
+        let mut shape = Shape::builder("R");
+        let leaf = shape.scalar("X", scalar, Occurs::Once);
+        let shape = shape.finish();
+        let mut sink = ColumnSink::new(&shape, &ColumnOptions::default()).unwrap();
+        for text in texts {
+            sink.enter(NodeId::ROOT);
+            sink.value(leaf, Value::Text(text.as_bytes().into()));
+            sink.leave(NodeId::ROOT);
+            let refusal = sink.take_refusal().unwrap_or_else(|| panic!("{text} is kept"));
+            assert!(refusal.findings(&Place::default()).to_string().contains("COL-012"), "{text}");
+        }
+        sink.enter(NodeId::ROOT);
+        sink.value(leaf, Value::Text(b"0e-400"[..].into()));
+        sink.leave(NodeId::ROOT);
+        assert!(sink.take_refusal().is_none());
+    }
+}

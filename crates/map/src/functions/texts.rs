@@ -30,10 +30,7 @@ pub(crate) fn trim_end(text: &[u8]) -> usize {
 }
 
 pub(crate) fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    if part.is_empty() {
-        return Some(0);
-    }
-    text.windows(part.len()).position(|window| window == part)
+    memchr::memmem::find(text, part)
 }
 
 /// Matches a pattern in which `?` is any character and `*` any number of characters.

@@ -317,7 +317,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Builtin::Abs | Builtin::Sign => {
                 let val = self.eval(parts[0]);
                 if let Val::Float32(_) | Val::Float64(_) = val {
-                    let x = self.float(val)?;
+                    let x = self.float_value(val, parts[0])?;
                     return Some(if function == Builtin::Abs {
                         Val::Float64(x.abs())
                     } else {
@@ -464,12 +464,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 if super::eval::is_blank(val) {
                     return None;
                 }
-                let float = self.float(val);
-                if float.is_none() {
-                    let source = self.source_of(parts[0]);
-                    self.fault(What::NotANumber, None, source);
+                if val.is_absent() {
+                    return None;
                 }
-                float.map(Val::Float64)
+                self.float_value(val, parts[0]).map(Val::Float64)
             }
             _ => {
                 let number = self.number(parts[0])?;

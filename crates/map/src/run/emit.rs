@@ -620,11 +620,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
             }
             (Fit::Float64, _) => {
-                let x = self.float(val).ok_or(What::NotANumber)?;
+                let x = self.float(val)?;
                 if x.is_finite() { Ok(Val::Float64(x)) } else { Err(What::Float) }
             }
             (Fit::ExactFloat64, _) => {
-                let x = self.float(val).ok_or(What::NotANumber)?;
+                let x = self.float(val)?;
                 self.gives_back(val, x.is_finite(), || format!("{x:e}")).map(|()| Val::Float64(x))
             }
             (Fit::ExactFloat32, _) => {
@@ -640,13 +640,13 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
             }
             (Fit::Float32, _) => {
-                let x = self.float(val).ok_or(What::NotANumber)?;
+                let x = self.float(val)?;
                 #[expect(
                     clippy::cast_possible_truncation,
                     reason = "the nearest 32-bit float is what is wanted, checked to be finite"
                 )]
                 let narrow = x as f32;
-                if !narrow.is_finite() {
+                if !narrow.is_finite() || narrow == 0.0 && x != 0.0 {
                     return Err(What::Float);
                 }
                 if !is_kept_by_float(Value::Float64(x), Value::Float32(narrow)) && !self.rounded.contains(&target) {

@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use quayline_core::{NodeId, Value, read_bool};
+use quayline_core::{NoFloat, NodeId, Value, read_bool, read_float64};
 
 use super::fault::What;
 use super::mapper::Mapper;
@@ -227,20 +227,35 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    pub(super) fn float(&self, val: Val) -> Option<f64> {
+    /// Returns the nearest float to a value. An absent value is not a number.
+    pub(super) fn float(&self, val: Val) -> Result<f64, What> {
+        let read = |text: &[u8]| {
+            read_float64(text).map_err(|no| match no {
+                NoFloat::NotANumber => What::NotANumber,
+                NoFloat::OutOfRange => What::Float,
+            })
+        };
         match val {
-            Val::Float64(x) => Some(x),
-            Val::Float32(x) => Some(x.into()),
-            Val::Text(bytes) | Val::Ascii(bytes) => {
-                let text = self.arena.get(bytes);
-                let plain = text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-                core::str::from_utf8(text).ok().filter(|_| plain)?.parse().ok()
-            }
-            Val::Absent => None,
+            Val::Float64(x) => Ok(x),
+            Val::Float32(x) => Ok(x.into()),
+            Val::Text(bytes) | Val::Ascii(bytes) => read(self.arena.get(bytes)),
+            Val::Absent => Err(What::NotANumber),
             _ => {
-                let (n, scale) = self.exact(val).ok()?;
+                let (n, scale) = self.exact(val)?;
                 // Conversion through text gives the nearest float; arithmetic would round twice.
-                format!("{n}e{}", -i32::from(scale)).parse().ok()
+                read(format!("{n}e{}", -i32::from(scale)).as_bytes())
+            }
+        }
+    }
+
+    /// Returns the nearest float to a value. Reports a value that has none.
+    pub(super) fn float_value(&mut self, val: Val, expr: ExprId) -> Option<f64> {
+        match self.float(val) {
+            Ok(float) => Some(float),
+            Err(what) => {
+                let source = self.source_of(expr);
+                self.fault(what, None, source);
+                None
             }
         }
     }
@@ -250,10 +265,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         if x.is_absent() || y.is_absent() {
             return Val::Absent;
         }
-        let (Some(x), Some(y)) = (self.float(x), self.float(y)) else {
-            self.fault(What::NotANumber, None, None);
-            return Val::Absent;
-        };
+        let (Some(x), Some(y)) = (self.float_value(x, a), self.float_value(y, b)) else { return Val::Absent };
         Val::Float64(match op {
             FloatOp::Add => x + y,
             FloatOp::Subtract => x - y,
@@ -300,7 +312,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let y = self.number_value(y, b)?;
                 Some(decimal::compare(x, y))
             }
-            Order::Float => self.float(x)?.partial_cmp(&self.float(y)?),
+            Order::Float => {
+                let x = self.float_value(x, a)?;
+                let y = self.float_value(y, b)?;
+                x.partial_cmp(&y)
+            }
             Order::Bool => match (x, y) {
                 (Val::Bool(x), Val::Bool(y)) => Some(x.cmp(&y)),
                 (Val::Bool(_), _) => {

@@ -286,7 +286,7 @@ impl RunFault {
             ),
             What::Float => (
                 codes::FLOAT_RANGE,
-                "the float is not a finite number, or too large for the target".to_owned(),
+                "the number is beyond the range of the float".to_owned(),
                 hint("correct how it is computed"),
             ),
         }

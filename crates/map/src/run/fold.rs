@@ -240,25 +240,21 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             (_, Val::Absent) => None,
             (Order::Number, val) => self.number_value(val, value).map(|(n, scale)| Val::Num(n, scale)),
             (Order::Float, Val::Float32(_) | Val::Float64(_)) => Some(val),
-            (Order::Float, val) => {
-                let float = self.float(val);
-                if float.is_none() {
-                    let source = self.source_of(value);
-                    self.fault(What::NotANumber, None, source);
-                }
-                float.map(Val::Float64)
-            }
+            (Order::Float, val) => self.float_value(val, value).map(Val::Float64),
             _ => Some(val),
         }
     }
 
     fn grow_sum(&mut self, value: ExprId, growing: &mut Growing) {
         let val = self.eval(value);
+        let is_float = |val: Val| matches!(val, Val::Float32(_) | Val::Float64(_));
         match (growing.val, val) {
             (_, Val::Absent) => {}
-            (sum, Val::Float32(_) | Val::Float64(_)) => {
-                let before = self.float(sum).unwrap_or(0.0);
-                growing.val = Val::Float64(before + self.float(val).unwrap_or(0.0));
+            // The smaller or greater of a float and a number can be either, so one sum may have both.
+            (sum, val) if is_float(sum) || is_float(val) => {
+                let Some(more) = self.float_value(val, value) else { return };
+                let before = if sum.is_absent() { Some(0.0) } else { self.float_value(sum, value) };
+                growing.val = before.map_or(sum, |before| Val::Float64(before + more));
             }
             (sum, _) => {
                 let Some(number) = self.number_value(val, value) else { return };

@@ -378,3 +378,37 @@ fn an_empty_text_is_a_code_of_a_table_that_has_it() {
     let lookup = "lookup customers(id: text) -> (name: text(9), days: decimal(3))\nx = customers(a).name ?? \"-\"\n";
     assert_eq!(case.run(lookup, &[r#"{"a":""}"#, "{}"]), "{\"x\":\"nobody\"}\n{\"x\":\"-\"}\n");
 }
+
+/// A sum forgot its floats at the first exact number, and a comparison with a text that is not a number was false.
+#[test]
+fn floats_and_texts_of_numbers_are_counted_or_reported() {
+    let case = Case::new(
+        "s\n  items*\n    rate float\n  r? float\n",
+        "t\n  total? float\n  flag? text(4)\n  least? float\n  small? float32\n",
+    );
+    let items = r#"{"items":[{"rate":1.5},{"rate":-1},{"rate":2.5}],"r":0.25}"#;
+    let said = case.run("total = sum(max(rate, 0) for items)\n", &[items]);
+    assert_eq!(said, "{\"total\":4}\n");
+    let text = r#"{"items":[],"r":"abc"}"#;
+    for map in [
+        "flag = if r > 10 then \"high\" else \"low\"",
+        "flag = if r != 10 then \"high\" else \"low\"",
+        "least = min(r, float(\"1\"))",
+        "total = sum(max(r, float(\"1\")) for items)\nleast = max(float(\"1\"), r)",
+    ] {
+        let said = case.run(map, &[text]);
+        assert!(said.contains("error[MAP-205]"), "{map}: {said}");
+    }
+    // The nearest float of both is zero, or none.
+    for (map, number) in [
+        ("total = r", "1e-400"),
+        ("total = r + 1", "1e-400"),
+        ("total = r", "1e400"),
+        ("flag = if r > 1 then \"high\" else \"low\"", "1e400"),
+    ] {
+        let said = case.run(map, &[&format!(r#"{{"items":[],"r":"{number}"}}"#)]);
+        assert!(said.contains("error[MAP-222]"), "{map} {number}: {said}");
+    }
+    let said = case.run("small = r", &[r#"{"items":[],"r":1e-60}"#]);
+    assert!(said.contains("error[MAP-222]"), "{said}");
+}
