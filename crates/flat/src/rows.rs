@@ -149,7 +149,11 @@ impl RowSplitter {
                     self.in_quotes = found == 0 || row[found - 1] == self.delimiter;
                     at = found + 1;
                 }
-                None if end == EndOfInput::Yes && !row.is_empty() => return Some((row.len(), 0)),
+                None if end == EndOfInput::Yes && !row.is_empty() => {
+                    // A CR at the end is a line break that was cut.
+                    let cr = usize::from(row.ends_with(b"\r"));
+                    return Some((row.len() - cr, cr));
+                }
                 None => {
                     self.scanned = row.len();
                     return None;

@@ -358,6 +358,10 @@ impl Index {
                     self.at.offset.0 += consumed as u64;
                     self.at.record.0 += 1;
                 }
+                Ok(Found::Skipped { consumed }) => {
+                    pos += consumed;
+                    self.at.offset.0 += consumed as u64;
+                }
                 Ok(Found::NeedMore { at_least }) => break Ok(Some(at_least)),
                 Ok(Found::Done { consumed }) => {
                     pos += consumed;

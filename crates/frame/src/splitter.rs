@@ -117,9 +117,11 @@ impl Splitter {
         self.joined.clear();
         let mut state = self.state;
         let mut joined = core::mem::take(&mut self.joined);
-        let step = {
-            let at = At { offset: self.offset, record: self.next };
-            match &self.reader {
+        let mut skipped = 0;
+        let step = loop {
+            let at = At { offset: ByteOffset(self.offset.0 + skipped as u64), record: self.next };
+            let input = &input[skipped..];
+            let step = match &self.reader {
                 Reader::Fixed(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
                 Reader::Rdw(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
                 Reader::Blocked(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
@@ -128,20 +130,28 @@ impl Splitter {
                 Reader::LengthField(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
                 Reader::MicroFocus(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
                 Reader::Layout(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+            };
+            match step {
+                Ok(Found::Skipped { consumed }) => skipped += consumed,
+                step => break step,
             }
         };
         self.joined = joined;
         match step? {
             Found::Record { consumed, body, in_joined } => {
+                let consumed = skipped + consumed;
                 self.state = state;
                 self.offset.0 += consumed as u64;
                 self.next.0 += 1;
-                let at = (!in_joined).then_some(body.start);
-                let body = if in_joined { &self.joined[body] } else { &input[body] };
+                let at = (!in_joined).then_some(skipped + body.start);
+                let body = if in_joined { &self.joined[body] } else { &input[skipped..][body] };
                 Ok(Step::Record { body, at, consumed })
             }
-            Found::NeedMore { at_least } => Ok(Step::NeedMore { at_least }),
+            // A step has no form for skipped bytes alone, so the next call skips them again.
+            Found::NeedMore { at_least } => Ok(Step::NeedMore { at_least: skipped + at_least }),
+            Found::Skipped { .. } => unreachable!("the loop above passes them"),
             Found::Done { consumed } => {
+                let consumed = skipped + consumed;
                 self.offset.0 += consumed as u64;
                 Ok(Step::Done { consumed })
             }
@@ -173,9 +183,21 @@ impl Splitter {
 
 /// Result of one framing at a record boundary.
 pub(crate) enum Found {
-    Record { consumed: usize, body: Range<usize>, in_joined: bool },
-    NeedMore { at_least: usize },
-    Done { consumed: usize },
+    Record {
+        consumed: usize,
+        body: Range<usize>,
+        in_joined: bool,
+    },
+    /// Bytes that belong to no record, with more input after them.
+    Skipped {
+        consumed: usize,
+    },
+    NeedMore {
+        at_least: usize,
+    },
+    Done {
+        consumed: usize,
+    },
 }
 
 /// A place at a record boundary, to complete faults with.
@@ -203,6 +225,10 @@ impl At {
                 Ok(Found::Record { consumed, body, in_joined: false })
             }
             Ok(Measure::Joined { consumed, body }) => Ok(Found::Record { consumed, body, in_joined: true }),
+            Ok(Measure::Skipped { consumed }) => {
+                *scanned = 0;
+                Ok(Found::Skipped { consumed })
+            }
             Ok(Measure::NeedMore { at_least, scanned: seen }) => {
                 *scanned = seen;
                 Ok(Found::NeedMore { at_least: at_least.max(input.len() + 1) })

@@ -178,9 +178,10 @@ impl<'r> BlockReader<'r> {
                     if cancel.load(Ordering::Relaxed) {
                         return Ok(BlockRead::Stopped);
                     }
-                    // One record fills the buffer: the cutter enforces its limit before this one applies. A cutter may scan the whole record again,
-                    // so the buffer grows by a share of its size.
-                    let more = (block.filled + block.filled / GROWTH).min(self.record_bytes_max);
+                    // One record fills the buffer: the cutter enforces its limit. A cutter may scan the whole record again, so the buffer grows by a
+                    // share of its size. Framing can make a record longer than its limit.
+                    let most = if block.filled < self.record_bytes_max { self.record_bytes_max } else { usize::MAX };
+                    let more = (block.filled + block.filled / GROWTH).min(most);
                     want = at_least.max(block.filled + self.block_bytes).max(more);
                     make_room(block, want);
                     continue;

@@ -324,6 +324,16 @@ fn numbers_that_a_float_rounds_are_counted() {
             assert_eq!(said.matches("CNV-042").count(), 2, "{input} to {target}: {said}");
         }
     }
+    // A document that is rejected is not in the output, and neither is its number.
+    world.write("bad.jsonl", "{\"A\":16777217,\"B\":\"x\"}\n");
+    world.write("bad.csv", "A,B\n16777217,x\n");
+    world.write("bad.xml", format!("<rows>{}</rows>", record("16777217", "x")));
+    for input in ["bad.jsonl", "bad.csv", "bad.xml"] {
+        let ran = world
+            .run(&format!("convert {input} -c r.cpy -e ascii --dialect gnucobol --to record --rejects bad -o out"));
+        let said = ran.code(1).err();
+        assert!(said.contains("1 of 1") && !said.contains("CNV-042"), "{input}: {said}");
+    }
     world.write("hex.jsonl", "{\"A\":0.12345675,\"B\":0.1}\n{\"A\":0.123456,\"B\":0.1}\n");
     let said = world.run("convert hex.jsonl -c r.cpy -e cp037 --dialect ibm --to record -o out").code(0).err();
     assert!(said.contains("warning[REC-049]: 1 value of A (COMP-1) with more digits than the float keeps"), "{said}");

@@ -62,3 +62,15 @@ fn an_endless_row_is_refused() {
             hint: look for a quote that opens in this row and is never closed, or allow more with `--limit line-bytes=N`"#]],
     );
 }
+
+/// The last cell kept the CR of a line break that was cut.
+#[test]
+fn a_cr_at_the_end_is_a_line_break() {
+    check(
+        "a,b\r\n1,2\r",
+        expect![[r#"
+        1: a,b
+        2: 1,2
+        done"#]],
+    );
+}

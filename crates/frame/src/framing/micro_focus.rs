@@ -49,6 +49,11 @@ impl Framing for MicroFocus {
             };
             at = FILE_HEADER;
         }
+        // The file can have any number of deleted records in a row. Those that were passed stay passed, whatever comes after them.
+        let mut skipped = |consumed| {
+            *state = width;
+            Measure::Skipped { consumed }
+        };
         loop {
             if at == input.len() && end == EndOfInput::Yes {
                 return Ok(Measure::Done { consumed: at });
@@ -60,8 +65,13 @@ impl Framing for MicroFocus {
                     let length = u32::from_be_bytes([a & 0x0f, b, c, d]);
                     (a >> 4, length as usize, 4)
                 }
+                _ if at > 0 => return Ok(skipped(at)),
                 _ => return short(input, end, at, if width == 2 { 2 } else { 4 }, Part::Rdw),
             };
+            let is_bad = !matches!(kind, 2..=5) || length > self.limit;
+            if is_bad && at > 0 {
+                return Ok(skipped(at));
+            }
             if !matches!(kind, 2..=5) {
                 return Err(Wrong { kind: FrameFaultKind::RecordType { found: kind }, at, cause: None });
             }
@@ -77,7 +87,7 @@ impl Framing for MicroFocus {
                 pad_to_4(start + length)
             };
             if rest.len() < padded {
-                return short(input, end, at, padded, Part::Record);
+                return if at > 0 { Ok(skipped(at)) } else { short(input, end, at, padded, Part::Record) };
             }
             let body = at + start..at + start + length;
             at += padded;

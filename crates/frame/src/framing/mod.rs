@@ -45,6 +45,8 @@ pub(crate) enum Measure {
     Record { consumed: usize, body: Range<usize> },
     /// A record whose body is a range of `joined`.
     Joined { consumed: usize, body: Range<usize> },
+    /// Bytes that belong to no record, with more input after them: the next call begins after them.
+    Skipped { consumed: usize },
     /// Too little input.
     NeedMore { at_least: usize, scanned: usize },
     /// The end, with bytes that belong to no record.

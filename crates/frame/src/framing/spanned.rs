@@ -59,7 +59,8 @@ impl Framing for Spanned {
                 *state = walk.left;
                 return Ok(Measure::Record { consumed: walk.at, body });
             }
-            let bytes = joined.len() - start + body.len();
+            // Segments may be empty, so their number has a limit too. Segments of one byte in blocks of their own still make a record of the limit.
+            let bytes = (joined.len() - start + body.len()).max(walk.at / 16);
             if bytes > self.limit {
                 let (found, most) = (bytes as u64, self.limit as u64);
                 let kind = FrameFaultKind::TooLarge { part: Part::Record, found, most, bound: "record_bytes_max" };

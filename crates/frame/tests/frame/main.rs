@@ -5,6 +5,8 @@ mod check;
 #[cfg(test)]
 mod columns;
 #[cfg(test)]
+mod deleted;
+#[cfg(test)]
 mod detection;
 #[cfg(test)]
 mod laws;

@@ -46,7 +46,7 @@ impl Source for CsvSource {
         let row = Row { raw: block.body(at), line: block.line(at) };
         target.begin(block.number(at), block.offset(at), block);
         let read = self.reader.row(row, target.sink());
-        lot.note_rounded(&self.shape, &self.reader.take_rounded(), || place_of(block, at, &facts.file));
+        let rounded = self.reader.take_rounded();
         let findings = match read {
             Ok(RowRead::Blank) => {
                 lot.skipped(1);
@@ -54,6 +54,7 @@ impl Source for CsvSource {
             }
             Ok(RowRead::Document) => match target.accept() {
                 Ok(()) => {
+                    lot.note_rounded(&self.shape, &rounded, || place_of(block, at, &facts.file));
                     lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
                     return at + 1;
                 }

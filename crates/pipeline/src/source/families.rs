@@ -43,7 +43,7 @@ impl Source for FamilySource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         target.begin(block.number(at), block.offset(at), block);
         let read = self.reader.document(block.body(at), block.line(at), target.sink());
-        lot.note_rounded(&self.shape, &self.reader.take_rounded(), || place_of(block, at, &facts.file));
+        let rounded = self.reader.take_rounded();
         let findings = match read {
             FamilyRead::Blank => {
                 lot.skipped(1);
@@ -51,6 +51,7 @@ impl Source for FamilySource {
             }
             FamilyRead::Document(faults) if faults.is_empty() => match target.accept() {
                 Ok(()) => {
+                    lot.note_rounded(&self.shape, &rounded, || place_of(block, at, &facts.file));
                     lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
                     return at + 1;
                 }

@@ -38,12 +38,10 @@ impl Source for XmlSource {
             lot.note_ignored(place);
         }
         let rounded = self.reader.take_rounded();
-        if read.is_ok() {
-            lot.note_rounded(&self.shape, &rounded, place);
-        }
         let findings = match read {
             Ok(()) => match target.accept() {
                 Ok(()) => {
+                    lot.note_rounded(&self.shape, &rounded, place);
                     lot.accepted(facts, block, core::iter::once(at), target, place);
                     return at + 1;
                 }
