@@ -22,7 +22,7 @@ use crate::splitter::RawRecord;
 use crate::style::{LeafTexts, Namespaces, WhiteSpace, XmlStyle};
 use crate::text::{self, local_name, short};
 use limits::Checks;
-use marks::{Declared, Marks, Prefixes, is_hidden};
+use marks::{Declared, Holders, Marks, Prefixes};
 
 /// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
 /// an element of bytes is hexadecimal. All other values are text, which the receiver judges.
@@ -461,6 +461,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         self.open.push(OpenGroup { node, occurrence, stamp, at, guess: 0, list: None, text, nil, escaped });
         self.sink.enter(node);
         let mut sent = Vec::new();
+        let holders = Holders::of(&marks.own);
         for attribute in &marks.own {
             let key = attribute.key.as_ref();
             let name = local_name(key);
@@ -474,7 +475,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                     && name.len() < key.len()
                     && !key.starts_with("xml:")
                     && !self.plan.is_in_a_namespace[child.index()];
-                is_plain || !(is_other || sent.contains(child) || is_hidden(attribute, &marks.own, is_of_xml))
+                is_plain || !(is_other || sent.contains(child) || holders.hide(attribute, is_of_xml))
             };
             let Some(child) = found.filter(holds) else {
                 self.ignored |= self.plan.ignore_unknown;

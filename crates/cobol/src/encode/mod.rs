@@ -6,6 +6,7 @@
 
 mod agree;
 mod fast;
+mod places;
 mod preserve;
 mod slide;
 mod views;
@@ -17,6 +18,7 @@ use crate::plan::{Item, ItemForm, ItemIndex, Plan, Target, TargetKind};
 use crate::{Absent, FaultKind, NoteKind, RecordDecoder, RecordFault, RecordFaults, RecordNote, RecordPlan};
 
 use fast::{Put, Way, put_text};
+use places::Places;
 use views::{FilledView, Given, NullView, Selected};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
@@ -51,7 +53,7 @@ struct State {
     /// For each item, true if it is a counter.
     counters: Vec<bool>,
     /// Places of the counters that the document contains.
-    given: Vec<usize>,
+    given: Places,
     /// Lists that have a counter, in order of their ends.
     counted: Vec<Counted>,
     /// Lists around the counted ones, each with the index it was at.
@@ -201,7 +203,7 @@ impl RecordEncoder {
             base: 0,
             beyond: 0,
             counters,
-            given: Vec::new(),
+            given: Places::default(),
             counted: Vec::new(),
             around: Vec::new(),
             written: if has_unions { vec![false; inner.template.len()] } else { Vec::new() },
@@ -432,14 +434,14 @@ impl State {
         for i in 0..self.counted.len() {
             let Counted { node, counter, at, count, around } = self.counted[i];
             let item = &plan.items[counter as usize];
-            if self.given.contains(&at) {
+            if self.given.has(at) {
                 let said = self.integer_at(plan, item, at);
                 if said != Some(i128::from(count)) {
                     self.count_fault(plan, FaultKind::CountMismatch { list: count, counter: said }, node, around);
                 }
                 continue;
             }
-            self.given.push(at);
+            self.given.add(at);
             if let Some(written) = self.written.get_mut(at..at + item.size) {
                 written.fill(true);
             }
@@ -753,7 +755,7 @@ impl State {
         // A null that has no bytes leaves the template, here as in the encoding that the patch is laid over.
         let done = if self.lenient && matches!(value, Value::Null) { Ok(()) } else { done };
         if counter && !matches!(value, Value::Null) {
-            self.given.push(at);
+            self.given.add(at);
         }
         if !self.seen.is_empty() {
             self.note_seen(node);

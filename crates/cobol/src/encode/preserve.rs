@@ -131,6 +131,14 @@ impl State {
             runs.push(range);
         }
         runs.sort_unstable_by_key(|run| run.start);
+        // The search below needs runs apart from each other. Those that we write are, but a user may have edited them.
+        runs.dedup_by(|later, run| {
+            let meets = later.start <= run.end;
+            if meets {
+                run.end = run.end.max(later.end);
+            }
+            meets
+        });
         kept(plan, &self.image, &mut restorer.kept);
         if self.keep_values(plan, &mut restorer) {
             self.notes.push(RecordNote { kind: NoteKind::NotRestored, field: None, offset: 0 });

@@ -229,27 +229,38 @@ fn text_edited(plan: &Plan, mask: &[Option<char>], value: Value<'_>, bytes: &mut
         bytes.fill(plan.text.space);
         return Ok(());
     }
-    let mut chars = text.chars();
+    let byte_of = |c: char, position: usize, out: &mut Vec<u8>| {
+        let mut utf8 = [0; 4];
+        plan.charset.encode_into(c.encode_utf8(&mut utf8), out).map_err(|_| FaultKind::Unmappable {
+            code: u32::from(c),
+            position,
+            page: plan.charset.name(),
+        })
+    };
+    // The picture has a byte for each position, and a character of UTF-8 can have several.
+    let mut encoded = Vec::with_capacity(mask.len());
+    for (i, c) in text.chars().enumerate() {
+        byte_of(c, i + 1, &mut encoded)?;
+    }
+    let mut insertion = Vec::with_capacity(1);
     for (i, (inserted, to)) in mask.iter().zip(bytes.iter_mut()).enumerate() {
         // Trailing blanks were cut on decode, so a text may end early.
-        let c = chars.next();
-        if let (Some(inserted), Some(c)) = (inserted, c)
-            && c != *inserted
-        {
-            return Err(FaultKind::BadInsertion { position: i + 1 });
+        let byte = encoded.get(i).copied();
+        let Some(inserted) = inserted else {
+            *to = byte.unwrap_or(plan.text.space);
+            continue;
+        };
+        insertion.clear();
+        byte_of(*inserted, i + 1, &mut insertion)?;
+        match (&insertion[..], byte) {
+            ([inserted], None) => *to = *inserted,
+            ([inserted], Some(byte)) if *inserted == byte => *to = byte,
+            _ => return Err(FaultKind::BadInsertion { position: i + 1 }),
         }
-        let c = c.or(*inserted).unwrap_or(' ');
-        let mut utf8 = [0; 4];
-        let mut byte = Vec::with_capacity(1);
-        plan.charset.encode_into(c.encode_utf8(&mut utf8), &mut byte).map_err(|_| FaultKind::Unmappable {
-            code: u32::from(c),
-            position: i + 1,
-            page: plan.charset.name(),
-        })?;
-        *to = byte[0];
     }
-    if chars.any(|c| c != ' ') {
-        return Err(FaultKind::TextTooLong { found: text.chars().count(), max: mask.len(), unit: "characters" });
+    if encoded.iter().skip(mask.len()).any(|byte| *byte != plan.text.space) {
+        let unit = if encoded.len() == text.chars().count() { "characters" } else { "bytes" };
+        return Err(FaultKind::TextTooLong { found: encoded.len(), max: mask.len(), unit });
     }
     Ok(())
 }

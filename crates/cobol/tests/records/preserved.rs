@@ -332,3 +332,14 @@ fn a_value_keeps_the_initial_bytes_that_it_agrees_with() {
         assert_eq!(encode(&plan, &text).map(|back| to_hex(&back)), Ok(to_hex(&record)), "{text}");
     }
 }
+
+/// Of runs that overlap, only one was compared with the places of values.
+#[test]
+fn runs_that_overlap_do_not_overwrite_values() {
+    let plan = keeping("01 R.\n 05 A PIC X(4).\n 05 B PIC X(4).\n 05 C PIC X(4).\n 05 N PIC 9(3) COMP-3.");
+    for patch in [format!(";0:{};1:c1", "c1".repeat(14)), format!(";0:{};1:c1;2:c1", "c1".repeat(13))] {
+        let document = json!({ "A": "AAAA", "B": "AAAA", "C": "new", "N": 7, "_preserve": patch });
+        let written = encode(&plan, &document.to_string()).map(|record| to_hex(&record));
+        assert_eq!(written, Ok(format!("{}{}007f", "c1".repeat(8), to_hex(&ebcdic("new ")))), "{patch}");
+    }
+}

@@ -160,3 +160,45 @@ fn text_that_tabs_push_past_column_72_is_refused() {
     assert!(said.contains("COB-004") && said.contains("column 72") && said.contains("--source-format free"), "{said}");
     assert!(parse(copybook::Format::Free).is_ok());
 }
+
+/// Of each character of several bytes, an edited text got the first byte only.
+#[test]
+fn edited_text_has_the_bytes_of_its_characters() {
+    let layout = layout("01 R.\n 05 A PIC XX/X.");
+    for (page, json, bytes) in [
+        ("utf-8", r#"{"A":"é/X"}"#, Ok("c3a92f58")),
+        ("utf-8", r#"{"A":"é"}"#, Ok("c3a92f20")),
+        ("utf-8", r#"{"A":"aé"}"#, Err("REC-028")),
+        ("utf-8", r#"{"A":"ab/é"}"#, Err("REC-021")),
+        ("ISO-8859-1", r#"{"A":"é"}"#, Ok("e9202f20")),
+        ("cp037", r#"{"A":"ab/c"}"#, Ok("81826183")),
+        ("utf-16be", r#"{"A":"a/b"}"#, Err("REC-028")),
+    ] {
+        let plan = plan_in(&layout, page, &Interface::default(), &Policies::default());
+        let written = encode(&plan, json).map(|record| to_hex(&record));
+        match bytes {
+            Ok(bytes) => {
+                assert_eq!(written.as_deref(), Ok(bytes), "{page} {json}");
+                let read = decode(&plan, &hex(bytes)).expect("it can be read");
+                assert!(read.starts_with(&json[..json.len() - 2]), "{page} {json} {read}");
+            }
+            Err(code) => {
+                assert!(written.as_ref().is_err_and(|faults| faults.contains(code)), "{page} {json} {written:?}")
+            }
+        }
+    }
+}
+
+/// The time of a document grew with the square of its tables that have a counter of their own.
+#[test]
+fn counters_of_many_tables_take_a_time_that_grows_with_their_number() {
+    const TABLES: usize = 300_000;
+    let plan = plain(
+        "01 R.\n 05 N PIC 9(6) COMP.\n 05 T OCCURS 1 TO 300000 DEPENDING ON N.\n  10 M PIC 9.\n  10 U PIC X OCCURS 0 TO 1 DEPENDING ON M.",
+    );
+    let elements = vec![r#"{"M":0,"U":[]}"#; TABLES].join(",");
+    let began = std::time::Instant::now();
+    let record = encode(&plan, &format!(r#"{{"N":{TABLES},"T":[{elements}]}}"#)).expect("it can be written");
+    assert_eq!(record.len(), 4 + TABLES);
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}

@@ -35,7 +35,7 @@ pub(crate) struct GuideDraft {
     last_level: u64,
     /// Element that is being sent.
     element: u8,
-    repetition: u16,
+    repetition: u32,
     in_list: bool,
 }
 
@@ -285,7 +285,7 @@ impl GuideDraft {
         if let Role::Leaf { element, .. } | Role::Composite { element, .. } = self.roles[node.index()] {
             self.element = element;
             // The first one makes it zero.
-            self.repetition = u16::MAX;
+            self.repetition = u32::MAX;
             self.in_list = true;
         }
     }

@@ -285,7 +285,10 @@ impl Sink for EdiDrafter {
             return;
         }
         let mut number = Vec::new();
+        let nodes = &self.nodes;
         let text: &[u8] = match value {
+            // A null in a list keeps the places of the components after it.
+            Value::Null if node == nodes.components || node == nodes.repetition_components => b"",
             Value::Null => return,
             Value::Text(run) | Value::Ascii(run) => run.bytes(),
             Value::Bytes(bytes) | Value::Raw(bytes) => bytes,
@@ -298,7 +301,6 @@ impl Sink for EdiDrafter {
                 &number
             }
         };
-        let nodes = &self.nodes;
         if node < nodes.segments {
             self.draft.set_field(node, text);
             return;
@@ -396,7 +398,7 @@ impl Default for Content {
 pub(crate) struct Slot {
     pub(crate) text: Span,
     /// Repetition, from 0.
-    pub(crate) repetition: u16,
+    pub(crate) repetition: u32,
     /// Element, from 1.
     pub(crate) element: u8,
     /// Component, from 1; 0 for a simple element.
@@ -507,7 +509,7 @@ impl Draft {
 
 /// Appends elements, repetitions and components up to the last non-empty one.
 fn put_parts(slots: &[Slot], parts: &mut Vec<Part>) {
-    let (mut element, mut repetition, mut component) = (0u8, 0u16, 0u8);
+    let (mut element, mut repetition, mut component) = (0u8, 0u32, 0u8);
     for (i, slot) in slots.iter().enumerate() {
         if slot.element != element {
             while element < slot.element {

@@ -673,17 +673,38 @@ fn text_of(tag: [u8; 3]) -> String {
     tag.iter().filter(|byte| **byte > b' ').map(|byte| char::from(*byte)).collect()
 }
 
-/// Parses `YYMMDD` or `CCYYMMDD` as an integer.
+/// Parses `YYMMDD` or `CCYYMMDD` as an integer. Years of two digits are those of interface files: 1950 to 2049.
 fn day_of(text: &[u8]) -> Option<u32> {
     if !element::is_date(text) {
         return None;
     }
     let number = element::number(text);
-    Some(if text.len() == 6 { 20_000_000 + number } else { number })
+    let century = if number < 500_000 { 20_000_000 } else { 19_000_000 };
+    Some(if text.len() == 6 { century + number } else { number })
 }
 
 /// Returns the day of a header, for callers that look up codes themselves.
 #[must_use]
 pub fn header_day(header: &Header) -> Option<u32> {
     day_of(&header.field("date"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::day_of;
+
+    /// A header of 1999 was one of 2099, so codes that ended in between were out of date.
+    #[test]
+    fn years_of_two_digits_are_those_from_1950_to_2049() {
+        for (text, day) in [
+            ("990101", Some(19_990_101)),
+            ("500101", Some(19_500_101)),
+            ("491231", Some(20_491_231)),
+            ("260401", Some(20_260_401)),
+            ("20260401", Some(20_260_401)),
+            ("261301", None),
+        ] {
+            assert_eq!(day_of(text.as_bytes()), day, "{text}");
+        }
+    }
 }

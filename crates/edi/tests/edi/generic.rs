@@ -168,6 +168,21 @@ fn users_documents_need_little() {
     expect![[r#"ISA|00|          |00|          |ZZ|A              |ZZ|B              |260401|1200|^|00501|000000001|0|P|:\nGS|PO|A|B|20260401|1200|1|X|005010\nST|850|0001\nBEG|00|A*B||A~:\nSE|3|0001\nST|850|0002\nBEG|00|A*B||A~:\nSE|3|0002\nGE|2|1\nIEA|1|000000001\n"#]].assert_eq(&write_json(lines.as_bytes()).expect("written"));
 }
 
+/// A null component moved the ones after it one place forward.
+#[test]
+fn a_null_component_keeps_the_places_after_it() {
+    let of = |elements: &str| {
+        let text = format!(
+            r#"{{"standard":"X12","interchange":{{"sender_qualifier":"ZZ","sender":"A","receiver_qualifier":"ZZ","receiver":"B","date":"260401","time":"1200","version":"00501"}},"group":{{"functional_id":"HC","sender":"A","receiver":"B","date":"20260401","time":"1200","agency":"X","version":"005010"}},"transaction":{{"type":"837"}},"segments":[{{"tag":"CLM","elements":[{elements}]}}]}}"#
+        );
+        let written = write_json(text.as_bytes()).expect("written");
+        written.split('~').find(|segment| segment.starts_with("CLM")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(of(r#"{"components":["11",null,"1"]},{"value":"Y"}"#), "CLM*11::1*Y");
+    assert_eq!(of(r#"{"components":[null,"B"]},{"value":null},{"value":"Y"}"#), "CLM*:B**Y");
+    assert_eq!(of(r#"{"repetitions":[{"value":"1"},{"components":["2",null,"3"]}]}"#), "CLM*1^2::3");
+}
+
 #[test]
 fn documents_that_cannot_be_written() {
     let errors = |body: &str| write_json(body.as_bytes()).expect_err("refused");

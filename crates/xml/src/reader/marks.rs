@@ -1,5 +1,7 @@
 //! The attributes of an element: values, and marks such as `xsi:nil`.
 
+use std::collections::HashSet;
+
 use quayline_core::{NodeId, Sink, read_bool};
 use quick_xml::XmlVersion;
 use quick_xml::events::BytesStart;
@@ -190,19 +192,45 @@ fn nil(attribute: &Attribute<'_>) -> Result<bool, XmlFaultKind> {
     read_bool(value.trim_ascii().as_bytes()).ok_or(XmlFaultKind::NotNil)
 }
 
-/// Returns whether another attribute of the element holds the field that this one has the local name of: the name without a prefix, or the name in
-/// the namespace of XML itself if the field `is_of_xml`.
-pub(super) fn is_hidden(attribute: &Attribute<'_>, own: &[Attribute<'_>], is_of_xml: bool) -> bool {
-    let parts = |attribute: &Attribute<'_>| {
-        let name = attribute.key.as_ref();
-        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
-        let rank = match prefix {
-            "xml" if is_of_xml => 0,
-            "" => 1,
-            _ => 2,
+/// Attributes from which the names of an element's attributes are collected instead of compared with each other.
+const MANY: usize = 16;
+
+/// The attributes of an element that hold a field although others have its local name too.
+pub(super) struct Holders<'a> {
+    own: &'a [Attribute<'a>],
+    /// Of many attributes: the local names of those without a prefix, and of those in the namespace of XML itself.
+    names: Option<(HashSet<&'a str>, HashSet<&'a str>)>,
+}
+
+impl<'a> Holders<'a> {
+    pub(super) fn of(own: &'a [Attribute<'a>]) -> Holders<'a> {
+        let names = (own.len() > MANY).then(|| {
+            let with = |prefix| own.iter().map(parts).filter(move |part| part.0 == prefix).map(|part| part.1).collect();
+            (with(""), with("xml"))
+        });
+        Holders { own, names }
+    }
+
+    /// Returns whether another attribute of the element holds the field that this one has the local name of: the name without a prefix, or the name in
+    /// the namespace of XML itself if the field `is_of_xml`.
+    pub(super) fn hide(&self, attribute: &Attribute<'_>, is_of_xml: bool) -> bool {
+        let (prefix, local) = parts(attribute);
+        let others: &[&str] = match prefix {
+            "xml" if is_of_xml => &[],
+            "" if is_of_xml => &["xml"],
+            "" => &[],
+            _ if is_of_xml => &["", "xml"],
+            _ => &[""],
         };
-        (rank, local.to_owned())
-    };
-    let (rank, local) = parts(attribute);
-    own.iter().map(parts).any(|(other, name)| name == local && other < rank)
+        others.iter().any(|other| match &self.names {
+            Some((plain, of_xml)) => (if other.is_empty() { plain } else { of_xml }).contains(local),
+            None => self.own.iter().map(parts).any(|part| part == (*other, local)),
+        })
+    }
+}
+
+/// Returns the prefix and the local name of an attribute.
+fn parts<'a>(attribute: &'a Attribute<'_>) -> (&'a str, &'a str) {
+    let name = attribute.key.as_ref();
+    name.split_once(':').unwrap_or(("", name))
 }

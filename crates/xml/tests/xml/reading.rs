@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
-use quayline_xml::{RawRecord, XmlReader, XmlStyle};
+use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
 
 use crate::documents::{Events, shape};
 use crate::laws::all_ways;
@@ -827,4 +827,19 @@ fn attributes_of_other_namespaces_are_not_those_of_the_schema() {
     of_node[0] = 1;
     let namespaces = Some(quayline_xml::Namespaces { uris: vec!["urn:q".to_owned()], of_node });
     assert_eq!(found(&XmlStyle { namespaces, ..style }, "q:seq='7'"), "true");
+}
+
+/// Each attribute with a prefix was compared with all others, which were copied for it.
+#[test]
+fn many_attributes_with_prefixes_take_a_time_that_grows_with_their_number() {
+    const COUNT: usize = 40_000;
+    let mut reader = XmlReader::new(&shape(), &XmlStyle::default(), &Limits::default()).unwrap();
+    let prefixed: String = (0..COUNT).map(|number| format!(r#" p{number}:seq="""#)).collect();
+    let raw = format!(r#"<record{prefixed} seq="x"/>"#);
+    let record = RawRecord { raw: raw.as_bytes(), at: TextPosition { line: 1, column: 1 } };
+    let mut events = Events::default();
+    let began = std::time::Instant::now();
+    let faults = reader.record(record, &mut events).unwrap_err();
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(faults.to_string().contains("the attribute p0:seq is not known here"), "{faults}");
 }

@@ -492,7 +492,7 @@ impl Readings<'_, '_> {
             let mut state = self.state.clone();
             state.open_mut()[level].assumed = 0;
             // Likelier than one that is missing in a loop of one segment.
-            state.cost -= 1;
+            state.cost = state.cost.saturating_sub(1);
             if let Some(fault) = state.faults.iter_mut().rfind(|fault| fault.kind == StructureKind::Missing(item)) {
                 *fault = StructureFault { kind: StructureKind::OutOfSequence(item), at: self.at };
             }
@@ -534,7 +534,7 @@ impl Readings<'_, '_> {
                 // The segment more likely belongs to the open loop than to a repetition whose trigger is missing, because more segments of such a
                 // repetition would follow. A segment of an outer loop would have moved past the beginning of another loop.
                 if step.level + 1 == frames.len() && candidate.max > 0 && !full {
-                    state.cost -= 1;
+                    state.cost = state.cost.saturating_sub(1);
                 }
                 state.count_late(candidate.slot);
                 let occurrence = state.count(candidate.slot);
