@@ -25,6 +25,9 @@ use crate::source_text::SourceText;
 use crate::usage::used;
 use crate::xml_tree::XmlElement;
 
+/// Places that one element may have in a segment or composite. Directories have at most 99.
+const PLACES_MAX: u32 = 1_000;
+
 /// Imports the messages of a directory from its `EDIFACT-Messages` and `EDIFACT-Segments` schemas. `source` names their origin.
 ///
 /// # Errors
@@ -143,6 +146,10 @@ impl Directory<'_> {
             }
             let (min, max) = self.occurs(child)?;
             let max = max.unwrap_or(1);
+            if max > PLACES_MAX {
+                let message = format!("more than {PLACES_MAX} places for an element of a segment");
+                return Err(self.source.refused(codes::NOT_OF_THE_FORM, child.at, message));
+            }
             // The name may have a letter after it if one occurs twice; the type's name has none.
             let typed = child.attribute("type").map(local).and_then(split).map(|(id, _)| id);
             let id = typed.map_or_else(|| self.name(child), Ok)?;

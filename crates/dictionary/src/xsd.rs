@@ -29,6 +29,8 @@ const TEXT_MAX: u32 = 4096;
 const DIGITS_MAX: u32 = 18;
 /// Deepest nesting of elements: a type that holds itself ends there with a finding.
 const DEPTH_MAX: usize = 32;
+/// Segments and loops of a message. Types that lead to others twice multiply.
+const ITEMS_MAX: usize = 100_000;
 
 /// Returns whether a text is a schema with a guide's `appinfo`.
 pub(crate) fn is_schema(text: &str) -> bool {
@@ -41,7 +43,7 @@ pub(crate) fn is_schema(text: &str) -> bool {
 /// It is not XML, has no `guide` in an `appinfo`, or refers to types that it does not define.
 pub fn import(source: SourceText<'_>) -> Result<Imported, Findings> {
     let root = XmlElement::read(source)?;
-    Schema { source, root: &root, findings: Vec::new(), elements: Dictionary::default() }.read()
+    Schema { source, root: &root, findings: Vec::new(), elements: Dictionary::default(), count: 0 }.read()
 }
 
 struct Schema<'a> {
@@ -49,6 +51,8 @@ struct Schema<'a> {
     root: &'a XmlElement,
     findings: Vec<Finding>,
     elements: Dictionary,
+    /// Segments and loops so far, each as often as types lead to it.
+    count: usize,
 }
 
 /// An element of a content model.
@@ -114,6 +118,10 @@ impl<'a> Schema<'a> {
         }
         let mut items = Vec::new();
         for particle in self.particles(of)? {
+            self.count += 1;
+            if self.count > ITEMS_MAX {
+                return Err(self.refused(of, &format!("more than {ITEMS_MAX} segments and loops")));
+            }
             if self.is_leaf(particle.element)? {
                 let message = format!("{} is a data element outside of a segment, and left out", particle.name);
                 self.findings.push(self.source.warning(codes::NOT_CARRIED_OVER, particle.element.at, message));
@@ -212,9 +220,14 @@ impl<'a> Schema<'a> {
         let mut base = element.attribute("type");
         let mut simple = element.child("simpleType");
         loop {
-            if let Some(restriction) = simple.and_then(|simple| simple.child("restriction")) {
-                restrictions.push(restriction);
-                base = restriction.attribute("base");
+            match simple.map(|simple| simple.child("restriction")) {
+                Some(Some(restriction)) => {
+                    restrictions.push(restriction);
+                    base = restriction.attribute("base");
+                }
+                // A list or a union of types: a text.
+                Some(None) => base = None,
+                None => {}
             }
             let Some(name) = base.map(local).filter(|name| !is_built_in(name)) else { break };
             simple = Some(self.named("simpleType", name, element)?);

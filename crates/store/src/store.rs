@@ -81,12 +81,20 @@ impl Store {
         let shared = engine.shared();
         let usage = Arc::new(Usage::default());
         let locks = LockTable::new(&usage, shared.clone());
-        if access == Access::Write && shared.is_some() && number(&identity_key)?.is_none() {
-            // Several processes may open an empty store at once; exactly one of them writes its identity.
+        // A store that came from a folder has an identity, but no mark of the stamps that it gets from now on.
+        let has_both = || Ok::<_, StoreError>(number(&identity_key)?.is_some() && number(&by_time)?.is_some());
+        if access == Access::Write && shared.is_some() && !has_both()? {
+            // Several processes may open the store at once; exactly one of them writes its identity.
             let (wait, limits) = (limits.lock_wait_ms_max, limits.locks_max);
             locks.acquire(NO_UNIT, &identity_key, Reads::Nothing, wait, limits)?;
+            let mut batch = Vec::new();
             if number(&identity_key)?.is_none() {
-                let batch = vec![(identity_key.clone(), put(clock.random())), (by_time.clone(), put(1))];
+                batch.push((identity_key.clone(), put(clock.random())));
+            }
+            if number(&by_time)?.is_none() {
+                batch.push((by_time.clone(), put(1)));
+            }
+            if !batch.is_empty() {
                 engine.commit(batch, Box::new(|_| ()))?;
             }
             locks.release(NO_UNIT, [&identity_key], [identity_key.clone()]);

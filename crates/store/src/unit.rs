@@ -244,6 +244,20 @@ impl Unit {
         self.write(FullKey::new(space, key), change)
     }
 
+    /// Checks that the unit has room for more changes, with the bytes of their keys and values.
+    pub(crate) fn has_room(&self, changes: usize, bytes: usize) -> Result<(), StoreError> {
+        let limits = &self.store.limits;
+        let found = self.bytes.saturating_add(bytes);
+        if found > limits.unit_bytes_max {
+            return Err(StoreError::TooLong { what: "unit of work", found, max: limits.unit_bytes_max });
+        }
+        if self.writes.len().saturating_add(changes) > limits.unit_changes_max {
+            let value = limits.unit_changes_max as u64;
+            return Err(StoreError::LimitReached { limit: "unit_changes_max", value });
+        }
+        Ok(())
+    }
+
     fn write(&mut self, key: FullKey, change: Change) -> Result<(), StoreError> {
         if self.store.read_only {
             return Err(StoreError::ReadOnly);

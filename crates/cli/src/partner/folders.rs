@@ -468,10 +468,13 @@ fn claimed(one: &Watched, settle_seconds: u64) -> Result<ClaimedPaths, Findings>
     let (new, links) = files(&one.folder)?;
     odd.extend(links);
     for path in new {
-        if is_settled(&path, settle_seconds)
-            && let Some(path) = claim(&path, &one.folder)?
-        {
-            all.push(path);
+        if !is_settled(&path, settle_seconds) {
+            continue;
+        }
+        // A file that cannot be moved does not stop the others.
+        match claim(&path, &one.folder) {
+            Ok(path) => all.extend(path),
+            Err(findings) => odd.extend(findings.0),
         }
     }
     Ok((all, odd))
@@ -520,9 +523,13 @@ fn is_settled(path: &Path, seconds: u64) -> bool {
     age.is_some_and(|age| age.as_secs() >= seconds)
 }
 
+/// Bytes of a file's name that its name as a claimed file keeps: file systems allow 255, and the number and its hyphen need 17.
+const NAME_BYTES_MAX: usize = 238;
+
 /// Claims a file; `None` if another process was faster.
 fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Findings> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.truncate(name.floor_char_boundary(NAME_BYTES_MAX));
     let claimed = folder.join(CLAIMED).join(format!("{:016}-{name}", claim_number()));
     match fs::rename(path, &claimed) {
         Ok(()) => Ok(Some(claimed)),

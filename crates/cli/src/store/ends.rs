@@ -12,7 +12,7 @@ use quayline_convert::{Conversion, ConvertError, Input, Output, Source, Target};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, RdwSpec, Splitter, Step};
 use quayline_project::{InterfaceFile, JsonWrite, Schema, SourceFormat, TargetFormat};
-use quayline_store::record_file::{Inserter, RecordFile};
+use quayline_store::record_file::{Inserter, Organisation, RecordFile};
 use quayline_store::{Direction, Store, StoreError, Unit};
 
 use super::file::limits_of;
@@ -59,6 +59,8 @@ struct Written {
     /// Records of committed units of work, and the file.
     committed: u64,
     name: String,
+    /// True if a record has a key, by which a record that is there already is found.
+    is_keyed: bool,
     /// Records of the output so far, the one that failed included.
     records: u64,
     failed: Option<StoreError>,
@@ -110,8 +112,12 @@ impl<'a> Ends<'a> {
         let (store, _, file) = self.open(name)?;
         let splitter = Splitter::new(&framing(), &limits_of(longest(file.definition())));
         let splitter = splitter.map_err(|error| Stop::from(argument(error.to_string())))?;
-        name.clone_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).name);
         let state = Arc::clone(&self.state);
+        {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            name.clone_into(&mut state.name);
+            state.is_keyed = matches!(file.definition().organisation, Organisation::KeySequenced(_));
+        }
         Ok(Box::new(Writer { inserter: Inserter::new(store, file), splitter, pending: Vec::new(), state }))
     }
 
@@ -128,8 +134,13 @@ impl<'a> Ends<'a> {
             state.name, state.records
         );
         let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
-        let hint =
-            "after the fix, run the command again: records that are there already, byte for byte, stay as they are";
+        let hint = if state.is_keyed {
+            "after the fix, run the command again: records that are there already, byte for byte, stay as they are"
+        } else if state.committed == 0 {
+            "after the fix, run the command again"
+        } else {
+            "a run adds to the file: before you run the command again, delete and define the file, or leave the records that were written out of the input"
+        };
         let finding = match failed {
             StoreError::DuplicateKey { .. } => failed.finding().hint(
                 "leave the record out of the input or give it another key; to replace records, delete those of the file first",

@@ -577,6 +577,21 @@ fn a_watched_folder_takes_files_that_a_rule_can_take_and_no_links() {
     assert!(done.err().contains("3 documents"), "{}", done.err());
 }
 
+/// A name of more than 238 bytes has no room for the number of a claim, and no file of the folder was processed any more.
+#[test]
+fn a_file_with_a_long_name_stops_no_other() {
+    let world = examples();
+    let order = fs::read(world.path("edi/850.x12")).expect("an example");
+    let long = format!("{}.x12", "ä".repeat(120));
+    world.write(&format!("partners/inbox/{long}"), &order);
+    world.write("partners/inbox/b.x12", "no EDI");
+    let done = ran(&world, &format!("partner run {P} --inbox inbox --settle 0 --once"), 1);
+    assert!(done.err().contains("3 delivered"), "{}", done.err());
+    let left = fs::read_dir(world.path("partners/inbox")).expect("a folder").filter_map(Result::ok);
+    let left: Vec<_> = left.filter(|entry| entry.path().is_file()).map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// Content was lost if standard output was closed at the start: the write to it succeeded.
 #[test]
 fn content_waits_while_standard_output_is_closed() {

@@ -64,6 +64,26 @@ fn processes_share_a_store_in_a_database() {
     assert_eq!(run("queue get ORDERS").code(0).out(), "kept");
     run("store compact").code(0);
     run("store facts").code(0);
+
+    ["first", "second", "third"].iter().for_each(|text| drop(world.write(text, *text)));
+    // From a folder to the database and back: the messages of the database count, and come before later ones.
+    world.run("queue define LONG --store home").code(0);
+    world.run("queue put LONG first --store home").code(0);
+    world.run("store save home.save --store home").code(0);
+    Connection::open(&server.endpoint())
+        .and_then(|mut connection| connection.script("DROP SCHEMA quayline CASCADE"))
+        .expect("it is dropped");
+    run("store restore home.save").code(0);
+    run("queue put LONG second").code(0);
+    run("store save database.save").code(0);
+    world.run("store restore database.save --store back").code(0);
+    world.run("queue put LONG third --store back").code(0);
+    assert_eq!(world.run("queue depth LONG --store back").code(0).out(), "LONG  3\n");
+    let refused = world.run("queue delete LONG --store back");
+    assert!(refused.err().contains("--with-messages"), "{}", refused.err());
+    for text in ["first", "second", "third"] {
+        assert_eq!(world.run("queue get LONG --store back").code(0).out(), text);
+    }
 }
 
 /// `/ready` was 200 while the database of the store, or that of the jobs, was away.

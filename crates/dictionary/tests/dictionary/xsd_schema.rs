@@ -134,3 +134,39 @@ fn a_cut_off_schema_is_refused() {
         assert!(xsd::import(SourceText::new("mine.xsd", &ORDER[..end])).is_err(), "{end}");
     }
 }
+
+/// The search for the facets of a union had no end, and types that lead to others twice multiplied.
+#[test]
+fn types_without_a_restriction_are_texts_and_multiplied_ones_are_refused() {
+    let schema = |types: &str, first: &str| {
+        format!(
+            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:annotation><xs:appinfo><guide standard="X12" version="005010" transaction="850"/></xs:appinfo></xs:annotation>
+  <xs:element name="Order"><xs:complexType><xs:sequence>{first}</xs:sequence></xs:complexType></xs:element>{types}</xs:schema>"#
+        )
+    };
+    let segment = r#"<xs:element name="N1"><xs:complexType><xs:sequence><xs:element name="N101" type="U"/></xs:sequence></xs:complexType></xs:element>"#;
+    for of in [r#"<xs:union memberTypes="xs:string xs:int"/>"#, r#"<xs:list itemType="xs:int"/>"#] {
+        let text = schema(&format!(r#"<xs:simpleType name="U">{of}</xs:simpleType>"#), segment);
+        let imported = xsd::import(SourceText::new("mine.xsd", &text)).expect("imported");
+        assert!(crate::body(&imported.guides[0]).contains("N101"), "{of}");
+    }
+    let level = |number: usize| {
+        let inner = |name: &str| format!(r#"<xs:element name="{name}{number}" type="T{}"/>"#, number + 1);
+        format!(
+            r#"<xs:complexType name="T{number}"><xs:sequence>{}{}</xs:sequence></xs:complexType>"#,
+            inner("A"),
+            inner("B")
+        )
+    };
+    let last = format!(
+        r#"<xs:complexType name="T30"><xs:sequence>{}</xs:sequence></xs:complexType>"#,
+        segment.replace("U", "xs:string")
+    );
+    let types: String = (0..30).map(level).collect();
+    let text = schema(&format!("{types}{last}"), r#"<xs:element name="Root" type="T0"/>"#);
+    let began = std::time::Instant::now();
+    let refused = xsd::import(SourceText::new("mine.xsd", &text)).err().expect("too many");
+    assert!(refused.to_string().contains("more than 100000 segments and loops"), "{refused}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}

@@ -114,6 +114,21 @@ fn what_no_shape_holds_is_refused() {
             Error SHP-008 order.schema.json:8:50: the parts of `allOf` are of different types (no value fits them all: correct one)
         "#]],
     );
+    // Definitions that refer to the next one twice: 2 KB took more time than anybody has.
+    let two = |number: usize| {
+        let next = format!(r##"{{"$ref": "#/$defs/a{}"}}"##, number + 1);
+        format!(r#""a{number}": {{"type": "object", "properties": {{"x": {next}, "y": {next}}}}}"#)
+    };
+    let defs: Vec<String> = (0..28).map(two).collect();
+    check(
+        &format!(
+            r##"{{"type": "object", "properties": {{"a": {{"$ref": "#/$defs/a0"}}}}, "$defs": {{{}, "a28": {{"type": "string"}}}}}}"##,
+            defs.join(", ")
+        ),
+        expect![[r#"
+            Error SHP-007 order.schema.json:1:2938: the schema has more than 500000 parts (a part counts as often as references lead to it; refer to fewer)
+        "#]],
+    );
     check(
         r#"{"type": "string"}"#,
         expect![[r#"

@@ -12,6 +12,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "ebcdic_keys_keep_their_order", run: ebcdic },
     Check { name: "a_rewrite_needs_a_read_for_update", run: rewrite_needs_read },
     Check { name: "a_failed_insert_changes_no_index", run: failed_insert },
+    Check { name: "a_change_that_waits_for_an_index_changes_none", run: locked_index },
     Check { name: "a_browse_sees_the_units_own_changes", run: browse_own },
     Check { name: "a_sorted_load_and_a_load_in_any_order_agree", run: loads },
     Check { name: "a_deleted_file_is_gone_and_its_name_is_free", run: deleted },
@@ -259,6 +260,60 @@ fn failed_insert(store: &Store) -> Result<(), String> {
     same("verify", file.verify(&unit, 5).map_err(text)?, (Vec::new(), 0))?;
     let facts = file.facts(&unit).map_err(text)?;
     same("records and entries", (facts.records, facts.index_entries.iter().map(|entry| entry.1).sum()), (2, 4u64))
+}
+
+/// Regression: a rewrite or delete that found the lock of a unique key taken had changed the indexes before it, and left them so.
+fn locked_index(store: &Store) -> Result<(), String> {
+    let place = |offset| KeyPlace { offset, length: 1 };
+    let index =
+        |name: &str, offset, duplicates| AlternateIndex { name: name.to_owned(), place: place(offset), duplicates };
+    let alternates = vec![index("a", 2, Duplicates::Allowed), index("b", 3, Duplicates::Unique)];
+    let file = define(store, FileDefinition { alternates, ..keyed("LOCKED") })?;
+    let entries = || -> Result<(u64, u64), String> {
+        let unit = store.begin().map_err(text)?;
+        same("verify", file.verify(&unit, 5).map_err(text)?, (Vec::new(), 0))?;
+        let facts = file.facts(&unit).map_err(text)?;
+        Ok((facts.records, facts.index_entries.iter().map(|entry| entry.1).sum()))
+    };
+    let mut unit = store.begin().map_err(text)?;
+    file.insert(&mut unit, b"k1xy").map_err(text)?;
+    unit.commit().map_err(text)?;
+    // The unit that finds a unique key taken keeps its lock.
+    let holder = || -> Result<crate::Unit, String> {
+        let mut unit = store.begin().map_err(text)?;
+        let refused = file.insert(&mut unit, b"k2zy").err().ok_or("the unique index refuses")?;
+        same("status", refused.status().digits(), "22")?;
+        Ok(unit)
+    };
+    let waits = |outcome: Result<(), StoreError>| match outcome {
+        Err(StoreError::LockTimeout { .. }) => Ok(()),
+        other => Err(format!("expected a lock that is taken, found {other:?}")),
+    };
+    let mut unit = store.begin().map_err(text)?;
+    unit.wake_for_locks(std::task::Waker::noop());
+    let held = holder()?;
+    for _ in 0..2 {
+        waits(file.rewrite_by_key(&mut unit, b"k1wv").map(|_| ()))?;
+    }
+    let read = file.read_for_update(&mut unit, By::Key(b"k1"), Relation::Equal, LockWait::Default).map_err(text)?;
+    waits(file.delete(&mut unit, &read))?;
+    unit.commit().map_err(text)?;
+    same("after a failure", entries()?, (1, 2))?;
+    let mut unit = store.begin().map_err(text)?;
+    unit.wake_for_locks(std::task::Waker::noop());
+    waits(file.rewrite_by_key(&mut unit, b"k1wv").map(|_| ()))?;
+    held.roll_back();
+    let began = std::time::Instant::now();
+    loop {
+        match file.rewrite_by_key(&mut unit, b"k1wv") {
+            Err(StoreError::LockTimeout { .. }) if began.elapsed().as_secs() < 20 => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            done => break same("rewritten", digits(done), "00")?,
+        }
+    }
+    unit.commit().map_err(text)?;
+    same("after a wait", entries()?, (1, 2))
 }
 
 fn browse_own(store: &Store) -> Result<(), String> {

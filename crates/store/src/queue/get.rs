@@ -581,11 +581,14 @@ impl QueueState {
             state.volatile_left(held.as_ref());
             state.facts.expired += 1;
             state.expired(key);
-            state.window.backouts.remove(key);
+            let is_counted = state.window.backouts.remove(key).is_some() || self.shared.is_some();
             if *persistence == Persistence::Persistent && !store.read_only {
                 state.window.claimed.insert(*key);
                 keys.push(*key);
                 batch.push((FullKey::new(self.messages, key), Change::Delete));
+                if is_counted {
+                    batch.push((FullKey::new(self.counts, key), Change::Delete));
+                }
                 batch.extend(self.parts_of(*key, *parts).map(|part| (part, Change::Delete)));
             }
         }
@@ -674,6 +677,11 @@ impl QueueState {
     pub(super) fn make_available(&self, store: &Arc<Inner>, key: MessageKey, held: Held, pause_ms: u64) {
         let mut state = self.state.lock();
         state.window.claimed.remove(&key);
+        // The last look for expired messages of a full queue left this one out.
+        if let Some(expires_ms) = Head::of(&held.value).map(|head| head.expires_ms).filter(|expires_ms| *expires_ms > 0)
+        {
+            state.expires_ms = state.expires_ms.min(expires_ms);
+        }
         if let Some(shared) = &self.shared
             && held.persistence == Persistence::Persistent
         {

@@ -80,14 +80,20 @@ impl Queue {
         if origin_of(store, seen)?.is_none() {
             return Ok(false);
         }
-        let mut unit = store.begin()?;
-        let mut message = match self.get(&mut unit, Select::Id(seen.id), GetWait::No) {
-            Ok(message) => message,
-            // Another get took it in the meantime.
-            Err(StoreError::NoMessage { .. }) => return Ok(false),
-            Err(error) => return Err(error),
+        // With a topic, several messages with one id may be here, each from a different queue. The ones before wait in units of work of their own.
+        let mut others = Vec::new();
+        let found = loop {
+            let mut unit = store.begin()?;
+            match self.get(&mut unit, Select::Id(seen.id), GetWait::No) {
+                Ok(message) if failed_on(&message) == failed_on(seen) => break Ok(Some((unit, message))),
+                Ok(_) => others.push(unit),
+                // Another get took it in the meantime.
+                Err(StoreError::NoMessage { .. }) => break Ok(None),
+                Err(error) => break Err(error),
+            }
         };
-        // With a topic, several messages with one id may be here, each from a different queue.
+        others.into_iter().for_each(|unit| unit.roll_back_as(RollBack::Ended));
+        let Some((mut unit, mut message)) = found? else { return Ok(false) };
         let Some(target) = origin_of(store, &message)? else {
             unit.roll_back_as(RollBack::Ended);
             return Ok(false);
@@ -104,10 +110,14 @@ impl Queue {
     }
 }
 
+/// Returns the name of the queue on which a message failed.
+fn failed_on(message: &super::Message) -> Option<&[u8]> {
+    message.properties.iter().find(|(name, _)| name == FAILED_ON).map(|(_, name)| &name[..])
+}
+
 /// Returns the queue on which a message failed, if its properties name one that exists.
 fn origin_of(store: &Store, message: &super::Message) -> Result<Option<Queue>, StoreError> {
-    let origin = message.properties.iter().find(|(name, _)| name == FAILED_ON);
-    let Some(origin) = origin.and_then(|(_, name)| std::str::from_utf8(name).ok()) else { return Ok(None) };
+    let Some(origin) = failed_on(message).and_then(|name| std::str::from_utf8(name).ok()) else { return Ok(None) };
     match store.queue(origin) {
         Ok(target) => Ok(Some(target)),
         Err(StoreError::QueueMissing { .. }) => Ok(None),

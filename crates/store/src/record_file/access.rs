@@ -110,16 +110,28 @@ impl RecordFile {
     pub fn insert(&self, unit: &mut Unit, record: &[u8]) -> Result<Inserted, StoreError> {
         let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         self.check_length(record)?;
-        let key = match self.stored.definition.organisation {
-            Organisation::KeySequenced(place) => place.of(record).ok_or_else(|| self.too_short(record))?.to_vec(),
-            Organisation::EntrySequenced => self.next_address(unit, address_step(record))?.to_be_bytes().to_vec(),
-            Organisation::Relative => {
-                let number = self.next_address(unit, 1)?;
-                self.check_number(number)?;
-                number.to_be_bytes().to_vec()
+        let mut before = None;
+        loop {
+            let key = match self.stored.definition.organisation {
+                Organisation::KeySequenced(place) => place.of(record).ok_or_else(|| self.too_short(record))?.to_vec(),
+                Organisation::EntrySequenced => self.next_address(unit, address_step(record))?.to_be_bytes().to_vec(),
+                Organisation::Relative => {
+                    let number = self.next_address(unit, 1)?;
+                    self.check_number(number)?;
+                    number.to_be_bytes().to_vec()
+                }
+            };
+            match self.insert_under(unit, key.clone(), record) {
+                // Another unit of work gave the number to a record of its own after the end was read.
+                Err(StoreError::DuplicateKey { index: None, .. })
+                    if self.stored.definition.organisation == Organisation::Relative
+                        && before.as_ref() != Some(&key) =>
+                {
+                    before = Some(key);
+                }
+                done => return done,
             }
-        };
-        self.insert_under(unit, key, record)
+        }
     }
 
     /// Adds a record to a relative file under a number that no record has.
@@ -214,7 +226,7 @@ impl RecordFile {
             return Err(StoreError::NotReadForUpdate { file: self.name() });
         }
         let value = unit.read(self.stored.records, &read.key)?.ok_or_else(|| self.not_found())?;
-        self.leave_indexes(unit, &value)?;
+        self.leave_indexes(unit, &read.key, &value).map_err(self.names_file())?;
         unit.delete(self.stored.records, &read.key)?;
         unit.record_changed(&self.used, RecordChange::Deleted);
         Ok(())
@@ -285,7 +297,8 @@ impl RecordFile {
         Record { key, bytes, status }
     }
 
-    /// Enters a record into the alternate indexes; `old` is the stored value that it replaces. Everything is checked before anything changes.
+    /// Enters a record into the alternate indexes; `old` is the stored value that it replaces. Everything is checked and locked before anything changes:
+    /// a unit of work may go on after an error, and repeats a change that had to wait.
     fn enter_indexes(
         &self,
         unit: &mut Unit,
@@ -296,64 +309,89 @@ impl RecordFile {
         let alternates = &self.stored.definition.alternates;
         let old_record = old.map(|value| self.record_of(value));
         let unchanged = |place: &super::KeyPlace| old_record.is_some_and(|old| place.of(old) == place.of(record));
+        let mut changes = Vec::with_capacity(2 * alternates.len());
+        // The locks on unique keys first: other units of work can have them.
         for (index, space) in alternates.iter().zip(&self.stored.indexes) {
-            if index.duplicates == Duplicates::Unique
-                && !unchanged(&index.place)
-                && let Some(alternate) = index.place.of(record)
-                && unit.read_for_update(*space, alternate, LockWait::Default)?.is_some()
-            {
-                return Err(StoreError::DuplicateKey { file: self.name(), index: Some(index.name.clone()) });
+            if index.duplicates != Duplicates::Unique || unchanged(&index.place) {
+                continue;
+            }
+            if let Some(old_key) = old_record.and_then(|old| index.place.of(old)) {
+                unit.lock(*space, old_key, LockWait::Default)?;
+                changes.push(IndexChange { space: *space, entry: old_key.to_vec(), is_put: false });
+            }
+            if let Some(alternate) = index.place.of(record) {
+                if unit.read_for_update(*space, alternate, LockWait::Default)?.is_some() {
+                    return Err(StoreError::DuplicateKey { file: self.name(), index: Some(index.name.clone()) });
+                }
+                changes.push(IndexChange { space: *space, entry: alternate.to_vec(), is_put: true });
             }
         }
         let mut stamps = Vec::with_capacity(8 * self.stored.stamped());
         let mut status = FileStatus::Success;
         for (index, space) in alternates.iter().zip(&self.stored.indexes) {
-            let old_stamp = old.and_then(|value| value.get(stamps.len()..stamps.len() + 8)).map(<[u8]>::to_vec);
-            let old_key = old_record.and_then(|old| index.place.of(old));
-            let new_key = index.place.of(record);
-            match (index.duplicates, unchanged(&index.place)) {
-                (Duplicates::Unique, true) => {}
-                (Duplicates::Unique, false) => {
-                    if let Some(old_key) = old_key {
-                        unit.delete(*space, old_key)?;
-                    }
-                    if let Some(new_key) = new_key {
-                        unit.put(*space, new_key, key)?;
-                    }
-                }
-                (Duplicates::Allowed, true) => stamps.extend(old_stamp.unwrap_or_else(|| vec![0; 8])),
-                (Duplicates::Allowed, false) => {
-                    if let (Some(old_key), Some(old_stamp)) = (old_key, old_stamp) {
-                        unit.delete(*space, &[old_key, &old_stamp].concat())?;
-                    }
-                    let stamp = unit.inner().next_stamp().to_be_bytes();
-                    if let Some(new_key) = new_key {
-                        if self.has_alternate(unit, *space, new_key)? {
-                            status = FileStatus::DuplicateAlternate;
-                        }
-                        unit.put(*space, &[new_key, &stamp].concat(), key)?;
-                    }
-                    stamps.extend_from_slice(&stamp);
-                }
+            if index.duplicates == Duplicates::Unique {
+                continue;
             }
+            let old_stamp = old.and_then(|value| value.get(stamps.len()..stamps.len() + 8));
+            if unchanged(&index.place) {
+                stamps.extend_from_slice(old_stamp.unwrap_or(&[0; 8]));
+                continue;
+            }
+            if let (Some(old_key), Some(old_stamp)) = (old_record.and_then(|old| index.place.of(old)), old_stamp) {
+                changes.push(IndexChange { space: *space, entry: [old_key, old_stamp].concat(), is_put: false });
+            }
+            let stamp = unit.inner().next_stamp().to_be_bytes();
+            if let Some(new_key) = index.place.of(record) {
+                if self.has_alternate(unit, *space, new_key)? {
+                    status = FileStatus::DuplicateAlternate;
+                }
+                changes.push(IndexChange { space: *space, entry: [new_key, &stamp].concat(), is_put: true });
+            }
+            stamps.extend_from_slice(&stamp);
         }
+        let value_bytes = key.len() + stamps.len() + record.len();
+        self.change_indexes(unit, key, &changes, value_bytes)?;
         Ok((stamps, status))
     }
 
-    fn leave_indexes(&self, unit: &mut Unit, value: &Value) -> Result<(), StoreError> {
+    fn leave_indexes(&self, unit: &mut Unit, key: &[u8], value: &Value) -> Result<(), StoreError> {
         let record = self.record_of(value);
         let mut stamp_at = 0;
+        let mut changes = Vec::with_capacity(self.stored.indexes.len());
         for (index, space) in self.stored.definition.alternates.iter().zip(&self.stored.indexes) {
-            let alternate = index.place.of(record);
-            match (index.duplicates, alternate) {
-                (Duplicates::Unique, Some(alternate)) => unit.delete(*space, alternate)?,
-                (Duplicates::Allowed, Some(alternate)) => {
-                    unit.delete(*space, &[alternate, &value[stamp_at..stamp_at + 8]].concat())?;
-                }
-                (_, None) => {}
+            let stamp = match index.duplicates {
+                Duplicates::Unique => &[][..],
+                Duplicates::Allowed => &value[stamp_at..stamp_at + 8],
+            };
+            stamp_at += stamp.len();
+            if let Some(alternate) = index.place.of(record) {
+                changes.push(IndexChange { space: *space, entry: [alternate, stamp].concat(), is_put: false });
             }
-            if index.duplicates == Duplicates::Allowed {
-                stamp_at += 8;
+        }
+        self.change_indexes(unit, key, &changes, key.len())
+    }
+
+    /// Locks the entries, and changes them if the unit of work has room for all changes and for the record itself.
+    fn change_indexes(
+        &self,
+        unit: &mut Unit,
+        key: &[u8],
+        changes: &[IndexChange],
+        record_bytes: usize,
+    ) -> Result<(), StoreError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        for change in changes {
+            unit.lock(change.space, &change.entry, LockWait::Default)?;
+        }
+        let bytes = changes.iter().map(|change| change.entry.len() + if change.is_put { key.len() } else { 0 });
+        unit.has_room(changes.len() + 1, bytes.sum::<usize>() + record_bytes)?;
+        for change in changes {
+            if change.is_put {
+                unit.put(change.space, &change.entry, key)?;
+            } else {
+                unit.delete(change.space, &change.entry)?;
             }
         }
         Ok(())
@@ -416,6 +454,13 @@ impl RecordFile {
         let (min, max) = (bound(definition.record_bytes_min), bound(definition.record_bytes_max));
         StoreError::WrongLength { file: self.name(), found: record.len(), min, max }
     }
+}
+
+/// A change of an entry of an alternate index.
+struct IndexChange {
+    space: Space,
+    entry: Vec<u8>,
+    is_put: bool,
 }
 
 /// Returns the distance from the address of an entry-sequenced record to the next one. An empty record also has a distinct address.

@@ -148,6 +148,59 @@ fn messages_of_one_id_return_to_their_own_queues() {
     assert_eq!(depths, [1, 1]);
 }
 
+/// The message of a queue that is gone hid those after it that have its id.
+#[test]
+fn a_message_whose_queue_is_gone_hides_no_other_of_its_id() {
+    let (store, _) = opened();
+    let poison = |name: &str| QueueDefinition { backout_threshold: 1, ..QueueDefinition::local(name) };
+    let topic =
+        QueueDefinition { kind: QueueKind::Topic(vec!["A".into(), "B".into()]), ..QueueDefinition::local("NEWS") };
+    define(&store, [poison("A"), poison("B"), QueueDefinition::local("DEAD.LETTER"), topic]);
+    put(&store, "NEWS", &Message::new(*b"news"));
+    for name in ["A", "B"] {
+        let mut unit = store.begin().expect("a unit");
+        store.queue(name).expect("opened").get(&mut unit, Select::First, GetWait::No).expect("there");
+        unit.roll_back();
+    }
+    ["NEWS", "A"].iter().for_each(|name| store.delete_queue(name).expect("deleted"));
+    let dead = store.queue("DEAD.LETTER").expect("opened");
+    assert_eq!(dead.retry(&store, u64::MAX).expect("returned"), RetryOutcome { returned: 1, left: 1 });
+    let depth = |name: &str| store.queue(name).and_then(|queue| queue.facts()).expect("counted").depth;
+    assert_eq!((depth("B"), depth("DEAD.LETTER")), (1, 1));
+    // The one that was left did not fail again.
+    let unit = store.begin().expect("a unit");
+    let left = dead.browse(&unit, None, 9).expect("readable");
+    assert_eq!((left.len(), left[0].message.backout_count), (1, 0));
+}
+
+/// An expired message left its backout count in the store, and a later opening reported it as poison.
+#[test]
+fn an_expired_message_leaves_no_backout_count() {
+    let engine: Arc<Counting> = Arc::default();
+    let clock = Arc::new(ManualClock::new(1_000_000, 1));
+    let open = || {
+        let shared: Arc<Counting> = Arc::clone(&engine);
+        let clock: Arc<ManualClock> = Arc::clone(&clock);
+        Store::open(shared, clock, StoreLimits::default(), Access::Write).expect("a store")
+    };
+    let store = open();
+    let poison =
+        QueueDefinition { backout_threshold: 1, backout_queue: "NOWHERE".into(), ..QueueDefinition::local("A") };
+    define(&store, [poison]);
+    put(&store, "A", &Message { expires_ms: 1_001_000, ..Message::new(*b"news") });
+    let mut unit = store.begin().expect("a unit");
+    store.queue("A").expect("opened").get(&mut unit, Select::First, GetWait::No).expect("there");
+    unit.roll_back();
+    assert_eq!(store.queue("A").and_then(|queue| queue.facts()).expect("counted").poison, 1);
+    clock.set(9_000_000);
+    let mut unit = store.begin().expect("a unit");
+    assert!(store.queue("A").expect("opened").get(&mut unit, Select::First, GetWait::No).is_err(), "it has expired");
+    unit.roll_back();
+    drop(store);
+    let facts = open().queue("A").and_then(|queue| queue.facts()).expect("counted");
+    assert_eq!((facts.depth, facts.poison), (0, 0));
+}
+
 /// A retry or move is not a failed attempt, so a full queue does not increment the backout counts.
 #[test]
 fn a_full_queue_counts_no_rollback_of_a_retry_or_a_move() {

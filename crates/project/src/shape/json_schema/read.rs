@@ -16,6 +16,8 @@ use crate::shape::source_file::SourceFile;
 
 /// References and schemas inside each other.
 const DEPTH_MAX: usize = 64;
+/// Schemas that are read, with those that references lead to again: definitions that refer to others twice multiply.
+const SCHEMAS_MAX: usize = 500_000;
 /// Parts of one schema that only restrict its value.
 const PARTS_MAX: usize = 1000;
 
@@ -113,6 +115,8 @@ pub(crate) struct Reader<'d> {
     /// References that are being followed.
     open: Vec<(usize, String)>,
     depth: usize,
+    /// Schemas that were read, each as often as something refers to it.
+    count: usize,
 }
 
 /// Supported keywords, including those that have no effect on the structure of documents.
@@ -189,7 +193,7 @@ const REFUSED: &[&str] = &["patternProperties", "$dynamicRef", "$recursiveRef"];
 
 impl<'d> Reader<'d> {
     pub(crate) fn new(documents: &'d Documents) -> Self {
-        Reader { documents, findings: Vec::new(), notes: Vec::new(), open: Vec::new(), depth: 0 }
+        Reader { documents, findings: Vec::new(), notes: Vec::new(), open: Vec::new(), depth: 0, count: 0 }
     }
 
     /// Returns all findings.
@@ -256,6 +260,15 @@ impl<'d> Reader<'d> {
     }
 
     fn schema(&mut self, document: usize, schema: &Json) -> Option<Model> {
+        self.count += 1;
+        if self.count > SCHEMAS_MAX {
+            if self.count == SCHEMAS_MAX + 1 {
+                let message = format!("the schema has more than {SCHEMAS_MAX} parts");
+                let finding = self.documents.get(document).file.error(codes::ITSELF, schema.at, message);
+                self.findings.push(finding.hint("a part counts as often as references lead to it; refer to fewer"));
+            }
+            return None;
+        }
         if self.depth >= DEPTH_MAX {
             let finding = self.documents.get(document).file.error(codes::ITSELF, schema.at, "schemas lie too deep");
             self.findings.push(finding.hint(format!("at most {DEPTH_MAX}, references included")));
