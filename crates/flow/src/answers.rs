@@ -1,9 +1,13 @@
 //! The answers to requests with an `Idempotency-Key`, so that a repeated request has no second effect.
 //!
 //! ```text
-//! checkpoint "flow-answer/FLOW/NODE/" + digest of the key ─▶ version (1 byte), time of the end (8), digest of the content (16), status (2),
-//!                                                            length of the content type (2), content type, content of the answer
+//! checkpoint "flow-answer/FLOW/NODE/" + digest of the user, if the node has `user_header` + digest of the key
+//!     ─▶ version (1 byte), time of the end (8), digest of the content (16), status (2), length of the content type (2), content type, content of the
+//!        answer
 //! ```
+//!
+//! A key belongs to the user who chose it: a user who sends the key of another one learns neither the answer nor that the key is in use. Each digest is
+//! separate because the user is what the proxy says, while the key is any text of the client: no choice of a key reaches an entry of another user.
 //!
 //! The answer commits with what the flow makes of the request, so both are there or neither is. While the request is processed, its unit of work holds the
 //! lock of the entry, also among several processes on one store. A request that failed left nothing and may be repeated; its message has the same id then, so a
@@ -15,12 +19,13 @@ use std::ops::Bound;
 use std::rc::Rc;
 use std::time::Duration;
 
-use quayline_store::queue::MessageId;
+use quayline_project::FlowNode;
+use quayline_store::queue::{MessageId, USER_ID};
 use quayline_store::{Clock, Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, StoreError, Unit};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::failure::Failure;
-use crate::http::{Answer, Outcome};
+use crate::http::{Answer, Asked, Outcome};
 use crate::message::Received;
 use crate::run::{Run, Work};
 
@@ -72,16 +77,25 @@ impl Known {
 #[derive(Clone, Debug)]
 pub(crate) struct Answers {
     prefix: String,
+    has_users: bool,
 }
 
 impl Answers {
-    pub(crate) fn new(flow: &str, node: &str) -> Answers {
-        Answers { prefix: format!("flow-answer/{flow}/{node}/") }
+    pub(crate) fn new(flow: &str, node: &FlowNode) -> Answers {
+        Answers { prefix: format!("flow-answer/{flow}/{}/", node.name), has_users: node.text("user_header").is_some() }
     }
 
-    /// Looks for an earlier request with the same key.
-    pub(crate) fn look(&self, unit: &mut Unit, key: &str, content: &[u8], now_ms: u64) -> Result<Known, StoreError> {
-        let entry = format!("{}{:032x}", self.prefix, xxh3_128(key.as_bytes()));
+    /// Returns the name of the entry for a key of a user. Requests without a user share their keys.
+    fn entry(&self, user: &[u8], key: &str) -> String {
+        let user = if self.has_users { format!("{:032x}", xxh3_128(user)) } else { String::new() };
+        format!("{}{user}{:032x}", self.prefix, xxh3_128(key.as_bytes()))
+    }
+
+    /// Looks for an earlier request of the same user with the same key.
+    pub(crate) fn look(&self, unit: &mut Unit, key: &str, asked: &Asked, now_ms: u64) -> Result<Known, StoreError> {
+        let user = asked.context.iter().find(|(name, _)| name == USER_ID);
+        let entry = self.entry(user.map_or(&[], |(_, user)| user), key);
+        let content = &*asked.content;
         let digest = xxh3_128(content);
         match unit.lock(Space::CHECKPOINTS, entry.as_bytes(), LockWait::No) {
             Ok(()) => {}
