@@ -329,10 +329,13 @@ fn failure(error: &NatsError, of: &str) -> Failure {
         NatsError::NoResponder { .. } => "enable JetStream on the server, and make a stream that takes the subject",
         NatsError::TooLong { .. } => "raise `max_payload` of the server, or make the message shorter",
         NatsError::Refused { .. } => "see the error in the manual of NATS; the flow tries again",
+        NatsError::Unchanged { .. } => {
+            "delete the consumer, which the flow then creates with the properties of the node"
+        }
         _ => "check the server and the network; the flow tries again",
     };
     let code = match error {
-        NatsError::Refused { .. } | NatsError::TooLong { .. } => codes::NATS_REFUSED,
+        NatsError::Refused { .. } | NatsError::Unchanged { .. } | NatsError::TooLong { .. } => codes::NATS_REFUSED,
         _ => codes::NATS_UNREACHABLE,
     };
     Failure::new(code, format!("NATS, {of}: {error}"), hint)

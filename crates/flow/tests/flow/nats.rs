@@ -402,6 +402,48 @@ fn a_stream_that_is_made_again_while_its_messages_wait_begins_with_its_first_mes
     assert_eq!(world.get_text(&kept), "last");
 }
 
+/// A consumer that existed kept the subject and the limit of its creation, whatever the flow file said later.
+#[test]
+fn a_changed_subject_or_order_applies_to_the_consumer_that_exists() {
+    let Some(server) = Nats::start("a_changed_subject_or_order_applies_to_the_consumer_that_exists") else { return };
+    server.stream("IN", "in.*", "limits");
+    let world = World::new();
+    let kept = world.queue("KEPT");
+    world.queue(DEAD_LETTER);
+    let with = |more: &str| plain_flow(&server).replace("stream = \"IN\"\n", &format!("stream = \"IN\"\n{more}\n"));
+    let config = || server.api("$JS.API.CONSUMER.LIST.IN", "")["consumers"][0]["config"].clone();
+    let engine = world.engine(&with("subject = \"in.a\""));
+    server.publish("in.b", &["b1".to_owned()]);
+    server.publish("in.a", &["a1".to_owned()]);
+    assert_eq!(world.get_text(&kept), "a1");
+    let begun = std::time::Instant::now();
+    let wide = config()["max_ack_pending"].clone();
+    for (properties, subject, filter, pending) in [
+        ("subject = \"in.b\"\norder = \"by_stream\"", "in.b", Some("in.b"), 1.into()),
+        ("order = \"by_stream\"", "in.c", Some(">"), 1.into()),
+        ("", "in.d", Some(">"), wide),
+    ] {
+        engine.deploy(world.compile(&with(properties)).expect("a flow"));
+        until("the consumer is changed", || {
+            let config = config();
+            config["filter_subject"].as_str() == filter && config["max_ack_pending"] == pending
+        });
+        server.publish(subject, &[subject.to_owned()]);
+        assert_eq!(world.get_text(&kept), subject);
+    }
+    // Regression: messages came with the next pull, 20 seconds later.
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    drop(engine);
+    assert_eq!((world.errors().as_str(), kept.facts().expect("facts").depth), ("", 0));
+    // A consumer that cannot become what the node needs is an error.
+    let name = server.api("$JS.API.CONSUMER.NAMES.IN", "")["consumers"][0].as_str().expect("a name").to_owned();
+    server.api(&format!("$JS.API.CONSUMER.DELETE.IN.{name}"), "");
+    let request = r#"{"stream_name":"IN","config":{"durable_name":"own","ack_policy":"none"}}"#;
+    server.api("$JS.API.CONSUMER.DURABLE.CREATE.IN.own", request);
+    let _engine = world.engine(&with("consumer = \"own\""));
+    until("the node refuses the consumer", || world.errors().contains("FLO-059"));
+}
+
 #[test]
 fn numbers_that_earlier_versions_stored_are_known() {
     let Some(server) = Nats::start("numbers_that_earlier_versions_stored_are_known") else { return };
