@@ -95,6 +95,15 @@ impl Expired {
                 Overdue::Locked => break LOCKED_PAUSE,
                 // A group that begins now is due after the whole time.
                 Overdue::Next(due_ms) => {
+                    // This search would have found a group whose pause is over, so that group became complete in another way.
+                    let Expired { pauses, failures, .. } = self;
+                    pauses.retain(|id, until| {
+                        let waits = *until > now;
+                        if !waits {
+                            failures.forget(id);
+                        }
+                        waits
+                    });
                     let pause = due_ms
                         .map_or(self.timeout, |due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)))
                         .clamp(LOCKED_PAUSE, GROUP_LOOK);
