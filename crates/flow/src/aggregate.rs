@@ -26,7 +26,8 @@ use crate::stats::CpuPart;
 
 /// Maximum number of messages of one group: 900,000. One unit of work may make 1,000,000 changes by default.
 const PARTS_MAX: u64 = 900_000;
-/// Maximum number of bytes of content of one group: 100 MB, the default maximum of a message of a queue.
+/// Maximum number of bytes of the message that a group becomes: 100 MiB, the longest message that a queue may allow. The default of a queue is 4 MiB, and a
+/// queue that gets longer groups needs a higher limit.
 const BYTES_MAX: u64 = 100 << 20;
 /// Groups that one unit of work brings forward.
 const FORWARD_AT_ONCE: usize = 256;
@@ -169,6 +170,16 @@ impl Groups {
         Groups { heads: format!("{HEADS}{flow}/{node}/"), dues: format!("flow-due/{flow}/{node}/"), join }
     }
 
+    /// Returns the length of the message that a group becomes.
+    fn joined_bytes(&self, count: u64, bytes: u64) -> u64 {
+        match self.join {
+            Join::Lines => bytes + count,
+            Join::Bytes => bytes,
+            // The brackets and the commas between.
+            Join::Json => bytes + count.max(1) + 1,
+        }
+    }
+
     fn head_key(&self, digest: &str) -> Vec<u8> {
         format!("{}{digest}", self.heads).into_bytes()
     }
@@ -188,7 +199,8 @@ impl Groups {
 
     /// Takes a group out of the store and joins its parts.
     fn take(&self, unit: &mut Unit, digest: &str, head: &Head) -> Result<Complete, Failure> {
-        let mut content = Vec::with_capacity(usize::try_from(head.bytes + head.count + 2).unwrap_or_default());
+        let mut content =
+            Vec::with_capacity(usize::try_from(self.joined_bytes(head.count, head.bytes)).unwrap_or_default());
         if matches!(self.join, Join::Json) {
             content.push(b'[');
         }
@@ -334,15 +346,6 @@ impl Run<'_> {
             Some(known) => Head::decode(&known).filter(|head| head.key == key).ok_or_else(damaged)?,
             None => Head { key, ..Head::default() },
         };
-        let size = parcel.content.len() as u64;
-        if head.count >= PARTS_MAX || head.bytes + size > BYTES_MAX {
-            let message =
-                format!("the group has {} messages of {} bytes, and this one is too much", head.count, head.bytes);
-            let hint = format!(
-                "groups hold {PARTS_MAX} messages and {BYTES_MAX} bytes; complete them earlier with `count`, `last` or `timeout`"
-            );
-            return Err(Failure::new(codes::GROUP, message, hint));
-        }
         if matches!(groups.join, Join::Json)
             && serde_json::from_slice::<serde::de::IgnoredAny>(&parcel.content).is_err()
         {
@@ -357,6 +360,15 @@ impl Run<'_> {
             Join::Lines => as_line(&parcel.content)?,
             Join::Bytes | Join::Json => &parcel.content,
         };
+        let size = content.len() as u64;
+        if head.count >= PARTS_MAX || groups.joined_bytes(head.count + 1, head.bytes + size) > BYTES_MAX {
+            let message =
+                format!("the group has {} messages of {} bytes, and this one is too much", head.count, head.bytes);
+            let hint = format!(
+                "groups hold {PARTS_MAX} messages and, with what is between them, {BYTES_MAX} bytes; complete them earlier with `count`, `last` or `timeout`"
+            );
+            return Err(Failure::new(codes::GROUP, message, hint));
+        }
         let unit = &mut work.unit;
         unit.put(Space::CHECKPOINTS, &groups.part_key(&digest, head.count), content)?;
         head.count += 1;
@@ -390,6 +402,27 @@ mod tests {
     use quayline_store::{Access, MemoryEngine, StoreLimits, SystemClock};
 
     use super::*;
+
+    /// The limit of a group did not count the line breaks and commas between its messages, so its message could be longer than any queue allows.
+    #[test]
+    fn the_length_of_a_group_counts_what_is_between_its_messages() {
+        let store =
+            Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), StoreLimits::default(), Access::Write)
+                .unwrap();
+        for join in ["lines", "bytes", "json"] {
+            let groups = Groups::new("orders", "group", Some(join));
+            for count in [1, 2, 5] {
+                let head = Head { count, bytes: 3 * count, ..Head::default() };
+                let mut unit = store.begin().unwrap();
+                for number in 0..count {
+                    unit.put(Space::CHECKPOINTS, &groups.part_key("d", number), *b"123").unwrap();
+                }
+                let content = groups.take(&mut unit, "d", &head).unwrap().content;
+                assert_eq!(content.len() as u64, groups.joined_bytes(count, head.bytes), "{join}, {count}");
+                unit.roll_back();
+            }
+        }
+    }
 
     /// Each group that fails stays in the store until it is sent again. The search for the next one read all of them each time.
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quayline_store::queue::Message;
+use quayline_store::queue::{Message, QueueDefinition};
 use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store};
 
 use crate::bridge::{Bridge, KEPT, all, until_empty};
@@ -189,6 +189,24 @@ fn a_group_that_fails_moves_to_its_backout_queue_and_delays_no_other() {
     assert_eq!(property("quayline.failure-text").as_deref(), Some(&b"no"[..]));
     until("the units of work end", || kept(&world.store) == 0);
     assert_eq!(ended(&engine).1, 4, "{}", world.errors());
+}
+
+/// The finding said to split the message, which nobody can at that place.
+#[test]
+fn a_group_that_is_too_long_for_its_backout_queue_says_so_and_moves_when_it_fits() {
+    let world = World::new();
+    let input = world.queue("IN");
+    let short = |name: &str| QueueDefinition { message_bytes_max: 4, ..QueueDefinition::local(name) };
+    let (_out, bad) = (world.queue_with(short("OUT")), world.queue_with(short("BAD")));
+    let _engine = world.engine(&flow(0, "timeout = \"200ms\"\nattempts = 1\nbackout = \"BAD\""));
+    world.put(&input, &part("a", "12345", false));
+    until("the group does not fit", || world.errors().contains("backout queue"));
+    let errors = world.errors();
+    for part in ["does not fit on its backout queue: the message has 6 bytes", "queue alter BAD --message-max 6`"] {
+        assert!(errors.contains(part), "{errors}");
+    }
+    world.store.alter_queue(QueueDefinition { message_bytes_max: 6, ..short("BAD") }).expect("a change");
+    assert_eq!(world.get_text(&bad), "12345\n");
 }
 
 /// A group that grew after a failure was sent with the id of the smaller one: a server that remembers keys refused it or lost the last message.
