@@ -322,7 +322,8 @@ mod tests {
         let mut folder = Folder::new(root.path(), "f", "n", "in", "*", None).settled_after(Duration::ZERO);
         let mut next = || {
             // The first look finds it, and the second finds it unchanged.
-            (folder.look().unwrap(), folder.look().unwrap());
+            folder.look().unwrap();
+            folder.look().unwrap();
             let taken = folder.next(&store).unwrap().unwrap();
             folder.ended(taken.processed.path(), true, false).unwrap();
             taken

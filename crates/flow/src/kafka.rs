@@ -250,7 +250,6 @@ impl Session {
         let cluster = client.cluster(&self.topic).await.map_err(outside)?;
         let mut by_leader: HashMap<Leader, Vec<u32>> = HashMap::new();
         let end = Cell::new(Instant::now() + REFRESH);
-        let soon = || end.set(end.get().min(Instant::now() + TRY_AGAIN));
         let mut is_whole = true;
         let is_chosen = |partition: &u32| self.chosen.as_ref().is_none_or(|chosen| chosen.contains(partition));
         for (partition, leader) in (0..).zip(&cluster.leaders).filter(|(partition, _)| is_chosen(partition)) {
@@ -259,7 +258,7 @@ impl Session {
                 // 5: no leader is available.
                 self.report(failure(&KafkaError::Refused { code: 5, what }));
                 is_whole = false;
-                soon();
+                end.set(end.get().min(Instant::now() + TRY_AGAIN));
                 continue;
             };
             by_leader.entry(leader.clone()).or_default().push(partition);
@@ -278,7 +277,7 @@ impl Session {
                 Err(error) => {
                     self.report(failure(&error));
                     is_whole = false;
-                    soon();
+                    end.set(end.get().min(Instant::now() + TRY_AGAIN));
                     continue;
                 }
             };
@@ -286,10 +285,10 @@ impl Session {
             for partition in partitions {
                 let (first, last) = match client.offsets(&self.topic, partition).await {
                     Ok(found) => found,
-                    Err(error @ KafkaError::Refused { .. }) => {
+                    Err(error @ KafkaError::Refused { code, .. }) => {
                         self.report(failure(&error));
                         is_whole = false;
-                        soon();
+                        sooner(&end, code);
                         continue;
                     }
                     Err(error) => return Err(failure(&error)),
@@ -368,8 +367,7 @@ impl Session {
                     Err(error) => {
                         partitions.retain(|known| *known != number);
                         if let KafkaError::Refused { code, .. } = error {
-                            let pause = if MOVED.contains(&code) { MOVED_AGAIN } else { TRY_AGAIN };
-                            end.set(end.get().min(Instant::now() + pause));
+                            sooner(end, code);
                         }
                         self.report(match error {
                             KafkaError::OutOfRange { partition, offset } => {
@@ -393,6 +391,12 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Moves the end of all fetches to the time at which a partition that was refused with this error is tried again.
+fn sooner(end: &Cell<Instant>, code: i16) {
+    let pause = if MOVED.contains(&code) { MOVED_AGAIN } else { TRY_AGAIN };
+    end.set(end.get().min(Instant::now() + pause));
 }
 
 fn head(first: i64) -> Vec<u8> {
