@@ -26,7 +26,8 @@ use crate::stats::CpuPart;
 
 /// Maximum number of messages of one group: 900,000. One unit of work may make 1,000,000 changes by default.
 const PARTS_MAX: u64 = 900_000;
-/// Maximum number of bytes of content of one group: 100 MB, the default maximum of a message of a queue.
+/// Maximum number of bytes of the message that a group becomes: 100 MiB, the longest message that a queue may allow. The default of a queue is 4 MiB, and a
+/// queue that gets longer groups needs a higher limit.
 const BYTES_MAX: u64 = 100 << 20;
 /// Groups that one unit of work brings forward.
 const FORWARD_AT_ONCE: usize = 256;
@@ -95,8 +96,33 @@ pub(crate) struct Complete {
     pub(crate) content: Vec<u8>,
     /// Key of the group, and the number of its parts.
     pub(crate) group: Rc<(String, u64)>,
-    /// Message id, the same for every attempt to send the group.
+    /// Identity of the group, as long as it is in the store.
+    pub(crate) place: GroupPlace,
+    /// Message id, the same for every attempt to send these messages.
     pub(crate) id: MessageId,
+}
+
+/// Identity of a group with a time limit: digest of its key, and its due time.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct GroupPlace {
+    digest: u128,
+    due_ms: u64,
+}
+
+impl GroupPlace {
+    /// Returns the id of the message that a group of this number of messages becomes.
+    ///
+    /// The id is what receivers recognize a repetition by, so it has to change with the content, and a group that failed may grow in its pause: with the
+    /// number of its messages, the id is another one then. The alternative is a new group for messages that arrive when the time is over. It would send the
+    /// same content again, but needs any number of groups of one key at once, each with its parts. A failed group has left nothing but the effects of nodes
+    /// that act at least once, such as `http_request`, so the receiver of the larger group may get messages again, as documented, and loses none.
+    fn message_id(self, count: u64) -> MessageId {
+        let mut id = [0; 24];
+        let named = [&self.digest.to_be_bytes()[..], &count.to_be_bytes()].concat();
+        id[..16].copy_from_slice(&xxh3_128(&named).to_be_bytes());
+        id[16..].copy_from_slice(&self.due_ms.to_be_bytes());
+        id
+    }
 }
 
 /// Result of a search for groups whose time limit has passed.
@@ -144,6 +170,16 @@ impl Groups {
         Groups { heads: format!("{HEADS}{flow}/{node}/"), dues: format!("flow-due/{flow}/{node}/"), join }
     }
 
+    /// Returns the length of the message that a group becomes.
+    fn joined_bytes(&self, count: u64, bytes: u64) -> u64 {
+        match self.join {
+            Join::Lines => bytes + count,
+            Join::Bytes => bytes,
+            // The brackets and the commas between.
+            Join::Json => bytes + count.max(1) + 1,
+        }
+    }
+
     fn head_key(&self, digest: &str) -> Vec<u8> {
         format!("{}{digest}", self.heads).into_bytes()
     }
@@ -163,7 +199,8 @@ impl Groups {
 
     /// Takes a group out of the store and joins its parts.
     fn take(&self, unit: &mut Unit, digest: &str, head: &Head) -> Result<Complete, Failure> {
-        let mut content = Vec::with_capacity(usize::try_from(head.bytes + head.count + 2).unwrap_or_default());
+        let mut content =
+            Vec::with_capacity(usize::try_from(self.joined_bytes(head.count, head.bytes)).unwrap_or_default());
         if matches!(self.join, Join::Json) {
             content.push(b'[');
         }
@@ -187,8 +224,13 @@ impl Groups {
         if head.due_ms > 0 {
             unit.delete(Space::CHECKPOINTS, &self.due_key(head.due_ms, digest))?;
         }
-        let id = message_id(xxh3_128(head.key.as_bytes()), head.due_ms);
-        Ok(Complete { content, group: Rc::new((head.key.clone(), head.count)), id })
+        let place = GroupPlace { digest: xxh3_128(head.key.as_bytes()), due_ms: head.due_ms };
+        Ok(Complete {
+            content,
+            group: Rc::new((head.key.clone(), head.count)),
+            place,
+            id: place.message_id(head.count),
+        })
     }
 
     /// Makes groups that are due after `latest_ms` due at that time, after the clock was set back. Returns whether no such group remains.
@@ -228,12 +270,12 @@ impl Groups {
     }
 
     /// Returns the next group of the search that is not in use and does not wait after a failure, as a part of a unit of work. `waits` receives the
-    /// message id of a group. Without such a group, the search has ended.
+    /// identity of a group. Without such a group, the search has ended.
     pub(crate) fn overdue(
         &self,
         unit: &mut Unit,
         search: &mut Search,
-        waits: impl Fn(&MessageId) -> bool,
+        waits: impl Fn(&GroupPlace) -> bool,
     ) -> Result<Overdue, Failure> {
         let to = self.due_key(u64::MAX, "~");
         let mut page = Page::default();
@@ -244,14 +286,14 @@ impl Groups {
             let limit = PageLimit { entries: DUES_AT_ONCE, ..PageLimit::default() };
             unit.page(Space::CHECKPOINTS, range, Direction::Forward, limit, &mut page)?;
             for (key, _) in page.iter() {
-                let place = key.get(self.dues.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
-                let due_ms = u64::from_be_bytes(*place.0);
+                let entry = key.get(self.dues.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
+                let due_ms = u64::from_be_bytes(*entry.0);
                 if due_ms > search.until_ms {
                     return Ok(if is_locked { Overdue::Locked } else { Overdue::Next(Some(due_ms)) });
                 }
-                let digest = std::str::from_utf8(place.1).map_err(|_| damaged())?;
-                let hash = u128::from_str_radix(digest, 16).map_err(|_| damaged())?;
-                if waits(&message_id(hash, due_ms)) {
+                let digest = std::str::from_utf8(entry.1).map_err(|_| damaged())?;
+                let place = GroupPlace { digest: u128::from_str_radix(digest, 16).map_err(|_| damaged())?, due_ms };
+                if waits(&place) {
                     continue;
                 }
                 match unit.read_for_update(Space::CHECKPOINTS, &self.head_key(digest), LockWait::No) {
@@ -272,14 +314,6 @@ impl Groups {
         }
         Ok(if is_locked { Overdue::Locked } else { Overdue::Next(None) })
     }
-}
-
-/// Returns the message id of a group, the same for every attempt to send it.
-fn message_id(hash: u128, due_ms: u64) -> MessageId {
-    let mut id = [0; 24];
-    id[..16].copy_from_slice(&hash.to_be_bytes());
-    id[16..].copy_from_slice(&due_ms.to_be_bytes());
-    id
 }
 
 impl Run<'_> {
@@ -312,15 +346,6 @@ impl Run<'_> {
             Some(known) => Head::decode(&known).filter(|head| head.key == key).ok_or_else(damaged)?,
             None => Head { key, ..Head::default() },
         };
-        let size = parcel.content.len() as u64;
-        if head.count >= PARTS_MAX || head.bytes + size > BYTES_MAX {
-            let message =
-                format!("the group has {} messages of {} bytes, and this one is too much", head.count, head.bytes);
-            let hint = format!(
-                "groups hold {PARTS_MAX} messages and {BYTES_MAX} bytes; complete them earlier with `count`, `last` or `timeout`"
-            );
-            return Err(Failure::new(codes::GROUP, message, hint));
-        }
         if matches!(groups.join, Join::Json)
             && serde_json::from_slice::<serde::de::IgnoredAny>(&parcel.content).is_err()
         {
@@ -335,6 +360,15 @@ impl Run<'_> {
             Join::Lines => as_line(&parcel.content)?,
             Join::Bytes | Join::Json => &parcel.content,
         };
+        let size = content.len() as u64;
+        if head.count >= PARTS_MAX || groups.joined_bytes(head.count + 1, head.bytes + size) > BYTES_MAX {
+            let message =
+                format!("the group has {} messages of {} bytes, and this one is too much", head.count, head.bytes);
+            let hint = format!(
+                "groups hold {PARTS_MAX} messages and, with what is between them, {BYTES_MAX} bytes; complete them earlier with `count`, `last` or `timeout`"
+            );
+            return Err(Failure::new(codes::GROUP, message, hint));
+        }
         let unit = &mut work.unit;
         unit.put(Space::CHECKPOINTS, &groups.part_key(&digest, head.count), content)?;
         head.count += 1;
@@ -369,6 +403,27 @@ mod tests {
 
     use super::*;
 
+    /// The limit of a group did not count the line breaks and commas between its messages, so its message could be longer than any queue allows.
+    #[test]
+    fn the_length_of_a_group_counts_what_is_between_its_messages() {
+        let store =
+            Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), StoreLimits::default(), Access::Write)
+                .unwrap();
+        for join in ["lines", "bytes", "json"] {
+            let groups = Groups::new("orders", "group", Some(join));
+            for count in [1, 2, 5] {
+                let head = Head { count, bytes: 3 * count, ..Head::default() };
+                let mut unit = store.begin().unwrap();
+                for number in 0..count {
+                    unit.put(Space::CHECKPOINTS, &groups.part_key("d", number), *b"123").unwrap();
+                }
+                let content = groups.take(&mut unit, "d", &head).unwrap().content;
+                assert_eq!(content.len() as u64, groups.joined_bytes(count, head.bytes), "{join}, {count}");
+                unit.roll_back();
+            }
+        }
+    }
+
     /// Each group that fails stays in the store until it is sent again. The search for the next one read all of them each time.
     #[test]
     fn a_search_passes_each_group_that_failed_once() {
@@ -390,12 +445,12 @@ mod tests {
         for _ in 0..2 {
             loop {
                 let mut unit = store.begin().unwrap();
-                let waits = |id: &MessageId| {
+                let waits = |place: &GroupPlace| {
                     passed.set(passed.get() + 1);
-                    failed.contains(id)
+                    failed.contains(place)
                 };
                 match groups.overdue(&mut unit, &mut search, waits).unwrap() {
-                    Overdue::Group(group) => assert!(failed.insert(group.id), "a group that waits"),
+                    Overdue::Group(group) => assert!(failed.insert(group.place), "a group that waits"),
                     Overdue::Next(None) => break,
                     other => panic!("{other:?}"),
                 }

@@ -9,7 +9,7 @@ use quayline_store::queue::{Message, MessageId};
 use quayline_store::{Cause, Unit};
 use tokio::time::Instant;
 
-use crate::aggregate::{Groups, Overdue, Search};
+use crate::aggregate::{GroupPlace, Groups, Overdue, Search};
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::taken::Failures;
@@ -27,9 +27,11 @@ pub(crate) struct Expired {
     pub(crate) terminal: &'static str,
     /// Time at which groups of earlier runs are due at the latest, until all are.
     latest_ms: Option<u64>,
-    failures: Failures<MessageId>,
+    failures: Failures<GroupPlace>,
     /// End of the pause of each group that failed.
-    pauses: HashMap<MessageId, Instant>,
+    pauses: HashMap<GroupPlace, Instant>,
+    /// The group that is sent now, by its message id.
+    sent: HashMap<MessageId, GroupPlace>,
     /// The present search, and whether it found a group.
     search: Option<(Search, bool)>,
 }
@@ -63,6 +65,7 @@ impl Expired {
             latest_ms: Some(after(run.even_ms(), timeout)),
             failures: Failures::new(&run.name, node),
             pauses: HashMap::new(),
+            sent: HashMap::new(),
             search: None,
         }
     }
@@ -80,13 +83,14 @@ impl Expired {
         let pause = loop {
             let mut unit = run.store.begin()?;
             let (search, found) = self.search.get_or_insert_with(|| (self.groups.search(now_ms), false));
-            let waits = |id: &MessageId| self.pauses.get(id).is_some_and(|until| *until > now);
+            let waits = |place: &GroupPlace| self.pauses.get(place).is_some_and(|until| *until > now);
             match self.groups.overdue(&mut unit, search, waits)? {
                 Overdue::Group(complete) => {
                     *found = true;
-                    self.pauses.remove(&complete.id);
+                    self.pauses.remove(&complete.place);
+                    self.sent.insert(complete.id, complete.place);
                     let mut header = Message { put_ms: now_ms, id: complete.id, ..Message::default() };
-                    let backout = self.failures.count(&complete.id, &mut header);
+                    let backout = self.failures.count(&complete.place, &mut header);
                     let (content, group) = (complete.content, complete.group);
                     return Ok(Look::Group(Box::new(ExpiredGroup { unit, header, content, group, backout })));
                 }
@@ -95,6 +99,15 @@ impl Expired {
                 Overdue::Locked => break LOCKED_PAUSE,
                 // A group that begins now is due after the whole time.
                 Overdue::Next(due_ms) => {
+                    // This search would have found a group whose pause is over, so that group became complete in another way.
+                    let Expired { pauses, failures, .. } = self;
+                    pauses.retain(|place, until| {
+                        let waits = *until > now;
+                        if !waits {
+                            failures.forget(place);
+                        }
+                        waits
+                    });
                     let pause = due_ms
                         .map_or(self.timeout, |due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)))
                         .clamp(LOCKED_PAUSE, GROUP_LOOK);
@@ -108,10 +121,11 @@ impl Expired {
 
     /// Takes note of the end of the unit of work of a group. Other groups do not wait for one that failed.
     pub(crate) fn ended(&mut self, id: MessageId, is_good: bool, why: Option<Cause>) {
+        let Some(place) = self.sent.remove(&id) else { return };
         if is_good {
-            self.failures.forget(&id);
+            self.failures.forget(&place);
         } else {
-            self.pauses.insert(id, Instant::now() + self.failures.add(id, why));
+            self.pauses.insert(place, Instant::now() + self.failures.add(place, why));
         }
     }
 }

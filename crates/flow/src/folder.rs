@@ -7,7 +7,8 @@
 //! The checkpoint commits with what the flow makes of the file. Then the file moves to the folder of processed files, and the checkpoint is removed. A file
 //! whose checkpoint is there when a look finds it was processed before, and is only moved.
 //!
-//! A file is taken once it has been unchanged for a time. Its length and time are compared again after it was read, before the commit and before it moves.
+//! A file is taken once it has been unchanged for a time. Its length and time are compared again after it was read, before the commit, before it moves, and
+//! after it moved. The number of its inode would tell more, but some network file systems change it, and then no file could move.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -74,7 +75,17 @@ impl Processed {
             let from = self.from.display();
             return Err(format!("{from} changed after it was processed, so it stays and becomes another message"));
         }
-        move_file(&self.from, &self.to)?;
+        self.finish_unchanged(store)
+    }
+
+    /// Moves the file, and moves it back if another one has taken its place since it was compared.
+    fn finish_unchanged(&self, store: &Store) -> Result<(), String> {
+        let moved = move_file(&self.from, &self.to)?;
+        if fs::metadata(&moved).is_ok_and(|meta| fingerprint(&meta) != self.fingerprint) {
+            let back = move_file(&moved, &self.from)?;
+            let (from, back) = (self.from.display(), back.display());
+            return Err(format!("{from} was replaced while it moved: {back} stays and becomes another message"));
+        }
         let mut unit = store.begin().map_err(|error| error.to_string())?;
         unit.delete(Space::CHECKPOINTS, self.checkpoint.as_bytes()).map_err(|error| error.to_string())?;
         unit.submit_with(Box::new(|_| ()));
@@ -86,14 +97,17 @@ impl Processed {
     }
 }
 
-fn move_file(from: &Path, to: &Path) -> Result<(), String> {
+/// Moves a file and returns its path, which has a time at its end if there is a file of the name.
+fn move_file(from: &Path, to: &Path) -> Result<PathBuf, String> {
     let shown = |error: std::io::Error| {
         format!("{} cannot be moved: {}", from.display(), quayline_core::system_error_text(&error))
     };
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(shown)?;
     }
-    fs::rename(from, unused(to)).map_err(shown)
+    let to = unused(to);
+    fs::rename(from, &to).map_err(shown)?;
+    Ok(to)
 }
 
 /// Returns the path, or a path with the time added to its name if the file exists.
@@ -253,7 +267,7 @@ impl Folder {
     fn give_up(&mut self, path: &Path) -> Result<(), String> {
         self.attempts.remove(path);
         let name = path.file_name().unwrap_or_default();
-        move_file(path, &self.folder.join(FAILED).join(name))
+        move_file(path, &self.folder.join(FAILED).join(name)).map(drop)
     }
 }
 
@@ -287,7 +301,49 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
+
+    use std::sync::Arc;
+
+    use quayline_store::{Access, MemoryEngine, StoreLimits, SystemClock};
+
     use super::*;
+
+    /// A file that took the place of a processed one between the last comparison and the move went to the processed files unread.
+    #[test]
+    fn a_file_that_replaces_a_processed_one_while_it_moves_is_read() {
+        let store =
+            Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), StoreLimits::default(), Access::Write)
+                .unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let place = root.path().join("in");
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("a"), "first").unwrap();
+        let mut folder = Folder::new(root.path(), "f", "n", "in", "*", None).settled_after(Duration::ZERO);
+        let mut next = || {
+            // The first look finds it, and the second finds it unchanged.
+            folder.look().unwrap();
+            folder.look().unwrap();
+            let taken = folder.next(&store).unwrap().unwrap();
+            folder.ended(taken.processed.path(), true, false).unwrap();
+            taken
+        };
+        let taken = next();
+        assert_eq!(taken.content, b"first");
+        let mut unit = store.begin().unwrap();
+        unit.put_checkpoint(&taken.checkpoint, &taken.fingerprint).unwrap();
+        unit.commit().unwrap();
+        assert!(!taken.processed.is_changed());
+        fs::write(place.join("new"), "another").unwrap();
+        fs::rename(place.join("new"), place.join("a")).unwrap();
+        let why = taken.processed.finish_unchanged(&store).unwrap_err();
+        assert!(why.contains("was replaced while it moved"), "{why}");
+        assert_eq!(fs::read_dir(place.join("done")).unwrap().count(), 0);
+        let taken = next();
+        assert_eq!(taken.content, b"another");
+        taken.processed.finish(&store).unwrap();
+        assert_eq!(fs::read(place.join("done/a")).unwrap(), b"another");
+    }
 
     #[test]
     fn patterns_have_stars_and_question_marks() {

@@ -251,7 +251,7 @@ impl Input {
                 let failed = |why| {
                     Failure::new(codes::LISTEN, why, "name another address, or end the program that uses this one")
                 };
-                let answers = Answers::new(&run.name, &node.name);
+                let answers = Answers::new(&run.name, node);
                 let mut listener = listener.map_err(failed)?;
                 listener.forgets(answers.clone().forget(run.store.clone(), Arc::clone(&run.clock)));
                 (Origin::Http(listener, answers), None)
@@ -325,7 +325,7 @@ impl Input {
                 let Poll::Ready(Some(asked)) = listener.asked.poll_recv(context) else { return Poll::Pending };
                 let (mut unit, mut header, mut asking) = (run.store.begin()?, own_header(run), None);
                 if let Some(key) = &asked.key {
-                    match answers.look(&mut unit, key, &asked.content, header.put_ms)? {
+                    match answers.look(&mut unit, key, &asked, header.put_ms)? {
                         Known::New(new) => (header.id, asking) = (new.id, Some(new)),
                         known => {
                             asked.reply.end(known.outcome());

@@ -11,7 +11,7 @@
 //! There may be offsets without a message: transaction markers, and messages that compaction removed. Each entry therefore records the offset that
 //! its message follows, so that the first offset is known after a crash even if Kafka has removed messages since.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -46,8 +46,11 @@ const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration
 const RAISE: (usize, Duration) = (512, Duration::from_secs(2));
 /// Variable of the environment with the password, where the node names none.
 const PASSWORD: &str = "KAFKA_PASSWORD";
-/// Time after which a broker that cannot be reached is tried again while others are read.
+/// Time after which a broker that cannot be reached, or a partition that it refuses, is tried again while others are read.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
+/// Errors of Kafka for a partition that has another leader, or none for a moment, and the time after which its leader is looked up.
+const MOVED: [i16; 4] = [5, 6, 74, 75];
+const MOVED_AGAIN: Duration = Duration::from_millis(250);
 /// Version of the head.
 const VERSION: u8 = 1;
 /// Prefix of properties that describe a received message.
@@ -246,7 +249,7 @@ impl Session {
         let mut client = KafkaConnection::connect(&self.address, &self.login).await.map_err(outside)?;
         let cluster = client.cluster(&self.topic).await.map_err(outside)?;
         let mut by_leader: HashMap<Leader, Vec<u32>> = HashMap::new();
-        let mut end = Instant::now() + REFRESH;
+        let end = Cell::new(Instant::now() + REFRESH);
         let mut is_whole = true;
         let is_chosen = |partition: &u32| self.chosen.as_ref().is_none_or(|chosen| chosen.contains(partition));
         for (partition, leader) in (0..).zip(&cluster.leaders).filter(|(partition, _)| is_chosen(partition)) {
@@ -255,7 +258,7 @@ impl Session {
                 // 5: no leader is available.
                 self.report(failure(&KafkaError::Refused { code: 5, what }));
                 is_whole = false;
-                end = end.min(Instant::now() + TRY_AGAIN);
+                end.set(end.get().min(Instant::now() + TRY_AGAIN));
                 continue;
             };
             by_leader.entry(leader.clone()).or_default().push(partition);
@@ -274,14 +277,23 @@ impl Session {
                 Err(error) => {
                     self.report(failure(&error));
                     is_whole = false;
-                    end = end.min(Instant::now() + TRY_AGAIN);
+                    end.set(end.get().min(Instant::now() + TRY_AGAIN));
                     continue;
                 }
             };
             let mut good = Vec::new();
             for partition in partitions {
-                let (first, end) = client.offsets(&self.topic, partition).await.map_err(outside)?;
-                match self.place(partition, first, end).await {
+                let (first, last) = match client.offsets(&self.topic, partition).await {
+                    Ok(found) => found,
+                    Err(error @ KafkaError::Refused { code, .. }) => {
+                        self.report(failure(&error));
+                        is_whole = false;
+                        sooner(&end, code);
+                        continue;
+                    }
+                    Err(error) => return Err(failure(&error)),
+                };
+                match self.place(partition, first, last).await {
                     Ok(()) => good.push(partition),
                     Err(why) if why.finding.code == codes::KAFKA_LOST => {
                         is_whole = false;
@@ -301,8 +313,8 @@ impl Session {
             shared.wake();
         }
         let this = &*self;
-        try_join_all(loops.into_iter().map(|(client, partitions)| this.fetch(client, partitions, end))).await?;
-        tokio::time::sleep_until(end).await;
+        try_join_all(loops.into_iter().map(|(client, partitions)| this.fetch(client, partitions, &end))).await?;
+        tokio::time::sleep_until(end.get()).await;
         Ok(())
     }
 
@@ -329,12 +341,18 @@ impl Session {
         }
     }
 
-    /// Fetches from one broker until its time is over. Ends early if no partition is left.
-    async fn fetch(&self, mut client: KafkaConnection, mut partitions: Vec<u32>, end: Instant) -> Result<(), Failure> {
-        while Instant::now() < end && !partitions.is_empty() {
+    /// Fetches from one broker until its time is over. Ends early if no partition is left. A partition that the broker refuses ends the time of all brokers
+    /// sooner, because it may have another leader.
+    async fn fetch(
+        &self,
+        mut client: KafkaConnection,
+        mut partitions: Vec<u32>,
+        end: &Cell<Instant>,
+    ) -> Result<(), Failure> {
+        while Instant::now() < end.get() && !partitions.is_empty() {
             let (count, bytes) = self.shared.borrow().held;
             if count >= HELD_MAX.0 || bytes >= HELD_MAX.1 {
-                let _ = tokio::time::timeout_at(end, self.room.notified()).await;
+                let _ = tokio::time::timeout_at(end.get(), self.room.notified()).await;
                 continue;
             }
             let positions: Vec<(u32, i64)> = {
@@ -348,6 +366,9 @@ impl Session {
                     Ok(part) => part,
                     Err(error) => {
                         partitions.retain(|known| *known != number);
+                        if let KafkaError::Refused { code, .. } = error {
+                            sooner(end, code);
+                        }
                         self.report(match error {
                             KafkaError::OutOfRange { partition, offset } => {
                                 lost(format!("partition {partition} no longer has offset {offset}, which is next"))
@@ -370,6 +391,12 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Moves the end of all fetches to the time at which a partition that was refused with this error is tried again.
+fn sooner(end: &Cell<Instant>, code: i16) {
+    let pause = if MOVED.contains(&code) { MOVED_AGAIN } else { TRY_AGAIN };
+    end.set(end.get().min(Instant::now() + pause));
 }
 
 fn head(first: i64) -> Vec<u8> {

@@ -1,14 +1,17 @@
 //! NATS streams: messages received with exactly one effect each, and messages published after the commit.
 //!
 //! ```text
-//! checkpoint "flow-nats/FLOW/NODE"           ─▶ version, suffix of the consumer's name, floor, identity of the stream
-//! checkpoint "flow-nats/FLOW/NODE/" + number ─▶ empty: message `number` of the stream was processed
+//! checkpoint "flow-nats/FLOW/NODE"                          ─▶ version, suffix of the consumer's name, floor, identity of the stream
+//! checkpoint "flow-nats/FLOW/NODE/" + digest + "/" + number ─▶ empty: message `number` of the stream with this digest of its identity was processed
 //! ```
 //!
 //! The number of a message commits together with the effect of the message. The acknowledgment follows the commit and may be lost, so a message may
 //! arrive again; if its number is stored, or not above the floor, it is acknowledged without further processing. The floor is the number up to which
-//! the server reports every message as acknowledged; smaller numbers are removed. A stream that was deleted and recreated has another identity, and its
-//! numbers start again.
+//! the server reports every message as acknowledged; smaller numbers are removed.
+//!
+//! A stream that was deleted and recreated has another identity, and its numbers start again. Numbers, acknowledgments and floors of the earlier stream
+//! must not apply to it, also if they are on their way when the input learns of the new stream: entries name their stream, and what the connection and
+//! the input exchange has the epoch of the stream. Entries of earlier versions have no digest; they belong to the stream in the head.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -24,7 +27,7 @@ use quayline_connect::{
 };
 use quayline_core::hex;
 use quayline_project::FlowNode;
-use quayline_store::queue::{Message, OF_AMQP};
+use quayline_store::queue::{Message, MessageId, OF_AMQP};
 use quayline_store::{Clock, Space, Store, Unit};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -77,20 +80,25 @@ struct Seen {
     suffix: u32,
     floor: u64,
     identity: String,
+    /// Number of the stream since the start of the flow, which grows with each recreation.
+    epoch: u64,
     above: BTreeSet<u64>,
+    /// Entries that say nothing about this stream, to be removed with the next change.
+    stray: Vec<String>,
 }
 
 impl Seen {
     fn load(run: &Run<'_>, node: &str) -> Result<Seen, Failure> {
         let name = format!("flow-nats/{}/{node}", run.name);
-        let unit = run.store.begin()?;
+        let mut unit = run.store.begin()?;
         let damaged = || {
             let hint = "restore the store from a save";
             Failure::new(codes::NOT_READABLE, "the position in the stream is of no known form", hint)
         };
         let Some(head) = unit.checkpoint(&name)? else {
             let suffix = u32::try_from(run.clock.random() >> 32).unwrap_or_default();
-            return Ok(Seen { name, suffix, floor: 0, identity: String::new(), above: BTreeSet::new() });
+            let (identity, above) = (String::new(), BTreeSet::new());
+            return Ok(Seen { name, suffix, floor: 0, identity, epoch: 0, above, stray: Vec::new() });
         };
         let read = || {
             let (version, rest) = head.split_first()?;
@@ -101,15 +109,43 @@ impl Seen {
         };
         let (suffix, floor, identity) = read().ok_or_else(damaged)?;
         let prefix = format!("{name}/");
-        let mut above = BTreeSet::new();
+        let mut seen = Seen { name, suffix, floor, identity, epoch: 0, above: BTreeSet::new(), stray: Vec::new() };
+        let own = seen.prefix();
         for key in crate::outbox::keys(&unit, &prefix)? {
-            above.insert(u64::from_str_radix(&key[prefix.len()..], 16).map_err(|_| damaged())?);
+            let number = |text: &str| u64::from_str_radix(text, 16).map_err(|_| damaged());
+            if let Some(sequence) = key.strip_prefix(&own) {
+                seen.above.insert(number(sequence)?);
+            } else if key[prefix.len()..].contains('/') {
+                seen.stray.push(key);
+            } else {
+                let sequence = number(&key[prefix.len()..])?;
+                seen.above.insert(sequence);
+                unit.delete(Space::CHECKPOINTS, key.as_bytes())?;
+                unit.put_checkpoint(&seen.key(sequence), &[])?;
+            }
         }
-        Ok(Seen { name, suffix, floor, identity, above })
+        if !unit.is_empty() {
+            // Nobody waits: what comes back after a crash is read again.
+            unit.submit_with(Box::new(|_| ()));
+        }
+        Ok(seen)
+    }
+
+    /// Returns the first part of the keys of all messages of the stream.
+    fn prefix(&self) -> String {
+        format!("{}/{:032x}/", self.name, xxh3_128(self.identity.as_bytes()))
     }
 
     fn key(&self, sequence: u64) -> String {
-        format!("{}/{sequence:016x}", self.name)
+        format!("{}{sequence:016x}", self.prefix())
+    }
+
+    /// Returns the id of a message: no message of another stream has it.
+    fn id(&self, sequence: u64) -> MessageId {
+        let mut id = [0; 24];
+        id[..16].copy_from_slice(&xxh3_128(self.identity.as_bytes()).to_be_bytes());
+        id[16..].copy_from_slice(&sequence.to_be_bytes());
+        id
     }
 
     fn put_head(&self, unit: &mut Unit) -> Result<(), Failure> {
@@ -132,10 +168,13 @@ impl Seen {
     /// Begins again with a stream that the store does not know.
     fn begin(&mut self, store: &Store, identity: String) -> Result<Unit, Failure> {
         let mut unit = store.begin()?;
-        for sequence in std::mem::take(&mut self.above) {
-            unit.delete(Space::CHECKPOINTS, self.key(sequence).as_bytes())?;
+        for key in self.above.iter().map(|sequence| self.key(*sequence)).chain(self.stray.iter().cloned()) {
+            unit.delete(Space::CHECKPOINTS, key.as_bytes())?;
         }
+        self.above.clear();
+        self.stray.clear();
         (self.floor, self.identity) = (0, identity);
+        self.epoch += 1;
         self.put_head(&mut unit)?;
         Ok(unit)
     }
@@ -150,6 +189,9 @@ impl Seen {
         for sequence in std::mem::replace(&mut self.above, above) {
             unit.delete(Space::CHECKPOINTS, self.key(sequence).as_bytes())?;
         }
+        for key in std::mem::take(&mut self.stray) {
+            unit.delete(Space::CHECKPOINTS, key.as_bytes())?;
+        }
         self.floor = floor;
         self.put_head(&mut unit)?;
         // Nobody waits: what comes back after a crash is removed at the next look.
@@ -160,12 +202,18 @@ impl Seen {
 
 /// Event of a connection's task.
 enum Event {
+    /// A message of the stream of this epoch.
     Message {
+        epoch: u64,
         sequence: u64,
         reply: String,
         message: Box<NatsMessage>,
     },
-    Acknowledged(u64),
+    /// The stream of this epoch has acknowledgments up to this number.
+    Acknowledged {
+        epoch: u64,
+        floor: u64,
+    },
     Waits(Failure),
     /// The consumer is ready.
     Connected,
@@ -175,12 +223,30 @@ enum Event {
 pub(crate) struct Subscription {
     pub(crate) stream: String,
     events: Receiver<Event>,
-    settle: UnboundedSender<(String, Acknowledged)>,
+    settle: UnboundedSender<Settled>,
     task: JoinHandle<()>,
     seen: Rc<RefCell<Seen>>,
-    /// Subjects for the acknowledgments of messages that are processed, by number.
-    open: HashMap<u64, String>,
-    failed: Failures<u64>,
+    /// Messages that are processed.
+    open: HashMap<MessageId, Open>,
+    failed: Failures<MessageId>,
+    /// Epoch of the last event.
+    epoch: u64,
+}
+
+/// A message that is processed.
+struct Open {
+    epoch: u64,
+    /// Subject for the acknowledgment.
+    reply: String,
+    /// Entry of the message in the store.
+    key: String,
+}
+
+/// An acknowledgment for the stream of an epoch. Its subject does not distinguish the stream from a later one of the same name.
+struct Settled {
+    epoch: u64,
+    reply: String,
+    how: Acknowledged,
 }
 
 impl Drop for Subscription {
@@ -263,10 +329,13 @@ fn failure(error: &NatsError, of: &str) -> Failure {
         NatsError::NoResponder { .. } => "enable JetStream on the server, and make a stream that takes the subject",
         NatsError::TooLong { .. } => "raise `max_payload` of the server, or make the message shorter",
         NatsError::Refused { .. } => "see the error in the manual of NATS; the flow tries again",
+        NatsError::Unchanged { .. } => {
+            "delete the consumer, which the flow then creates with the properties of the node"
+        }
         _ => "check the server and the network; the flow tries again",
     };
     let code = match error {
-        NatsError::Refused { .. } | NatsError::TooLong { .. } => codes::NATS_REFUSED,
+        NatsError::Refused { .. } | NatsError::Unchanged { .. } | NatsError::TooLong { .. } => codes::NATS_REFUSED,
         _ => codes::NATS_UNREACHABLE,
     };
     Failure::new(code, format!("NATS, {of}: {error}"), hint)
@@ -297,7 +366,7 @@ struct Session {
     pending_max: u64,
     seen: Rc<RefCell<Seen>>,
     events: Sender<Event>,
-    settled: UnboundedReceiver<(String, Acknowledged)>,
+    settled: UnboundedReceiver<Settled>,
     is_connected: bool,
 }
 
@@ -351,8 +420,13 @@ impl Session {
         let is_known = self.seen.borrow().identity == identity;
         if !is_known {
             let unit = self.seen.borrow_mut().begin(&self.store, identity)?;
-            unit.submit().await.map_err(Failure::from)?;
+            if let Err(error) = unit.submit().await {
+                // The store does not have it, so the next connection begins again.
+                self.seen.borrow_mut().identity.clear();
+                return Err(Failure::from(error).into());
+            }
         }
+        let epoch = self.seen.borrow().epoch;
         let (floor, last) = (self.seen.borrow().floor, self.seen.borrow().last());
         if facts.last_sequence < last {
             let message = format!(
@@ -389,26 +463,28 @@ impl Session {
             }
             if acknowledged >= LOOK_ACKS {
                 acknowledged = 0;
-                self.look(&mut client, &consumer).await?;
+                self.look(&mut client, &consumer, epoch).await?;
             }
             tokio::select! {
                 settled = self.settled.recv() => {
                     let mut next = settled;
-                    while let Some((reply, how)) = next {
-                        client.acknowledge(&reply, how)?;
-                        acknowledged += 1;
+                    while let Some(settled) = next {
+                        if settled.epoch == epoch {
+                            client.acknowledge(&settled.reply, settled.how)?;
+                            acknowledged += 1;
+                        }
                         next = self.settled.try_recv().ok();
                     }
                     client.flush().await?;
                 }
                 message = client.next() => {
                     heard = Instant::now();
-                    pulled = self.delivered(message?, pulled, &pull)?;
+                    pulled = self.delivered(message?, pulled, &pull, epoch)?;
                 }
                 () = tokio::time::sleep(LOOK) => {
                     if acknowledged > 0 {
                         acknowledged = 0;
-                        self.look(&mut client, &consumer).await?;
+                        self.look(&mut client, &consumer, epoch).await?;
                     }
                     if pulled > 0 && heard.elapsed() > SILENCE_MAX {
                         return Err(NatsError::Closed.into());
@@ -419,12 +495,13 @@ impl Session {
     }
 
     /// Passes a message on; the messages of the pull that are still to come.
-    fn delivered(&self, message: NatsMessage, pulled: usize, pull: &str) -> Result<usize, Broken> {
+    fn delivered(&self, message: NatsMessage, pulled: usize, pull: &str, epoch: u64) -> Result<usize, Broken> {
         if let Some((reply, by)) =
             message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?)))
         {
             // The pull asked for no more than there is room for; what finds none comes again.
-            let _ = self.events.try_send(Event::Message { sequence: by.sequence, reply, message: Box::new(message) });
+            let (sequence, message) = (by.sequence, Box::new(message));
+            let _ = self.events.try_send(Event::Message { epoch, sequence, reply, message });
             return Ok(pulled.saturating_sub(1));
         }
         match message.status {
@@ -439,9 +516,9 @@ impl Session {
         }
     }
 
-    async fn look(&self, client: &mut NatsClient, consumer: &str) -> Result<(), NatsError> {
+    async fn look(&self, client: &mut NatsClient, consumer: &str, epoch: u64) -> Result<(), NatsError> {
         let facts = client.consumer_facts(&self.stream, consumer).await?;
-        let _ = self.events.try_send(Event::Acknowledged(facts.acknowledged));
+        let _ = self.events.try_send(Event::Acknowledged { epoch, floor: facts.acknowledged });
         Ok(())
     }
 }
@@ -480,34 +557,44 @@ impl Subscription {
             seen,
             open: HashMap::new(),
             failed: Failures::new(&run.name, node),
+            epoch: 0,
         })
     }
 
-    fn settle(&self, reply: String, how: Acknowledged) {
+    fn settle(&self, epoch: u64, reply: String, how: Acknowledged) {
         // A task that has ended ends with the flow; the message comes again and is known.
-        let _ = self.settle.send((reply, how));
+        let _ = self.settle.send(Settled { epoch, reply, how });
     }
 
     /// Returns the next message that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         loop {
             let Poll::Ready(Some(event)) = self.events.poll_recv(context) else { return Poll::Pending };
+            let now = self.seen.borrow().epoch;
+            if std::mem::replace(&mut self.epoch, now) != now {
+                self.failed.clear();
+            }
             match event {
                 Event::Waits(failure) => run.waits(at, &failure),
                 Event::Connected => run.stats.nodes[at].continues(),
-                Event::Acknowledged(floor) => self.seen.borrow_mut().raise(&run.store, floor)?,
-                Event::Message { sequence, reply, message } => {
-                    if let Some(known) = self.open.get_mut(&sequence) {
+                Event::Acknowledged { epoch, .. } | Event::Message { epoch, .. } if epoch != now => {}
+                Event::Acknowledged { floor, .. } => self.seen.borrow_mut().raise(&run.store, floor)?,
+                Event::Message { epoch, sequence, reply, message } => {
+                    let (id, key, is_done) = {
+                        let seen = self.seen.borrow();
+                        (seen.id(sequence), seen.key(sequence), seen.has(sequence))
+                    };
+                    if let Some(known) = self.open.get_mut(&id) {
                         // It comes again while it is processed.
-                        *known = reply;
-                    } else if self.seen.borrow().has(sequence) {
-                        self.settle(reply, Acknowledged::Done);
+                        known.reply = reply;
+                    } else if is_done {
+                        self.settle(epoch, reply, Acknowledged::Done);
                     } else {
-                        let taken = self.take(run, sequence, *message);
+                        let taken = self.take(run, id, &key, *message);
                         match taken {
-                            Ok(_) => drop(self.open.insert(sequence, reply)),
+                            Ok(_) => drop(self.open.insert(id, Open { epoch, reply, key })),
                             // The server keeps the message and its place, and delivers it after the pause.
-                            Err(_) => self.settle(reply, Acknowledged::Again(NOT_BEGUN)),
+                            Err(_) => self.settle(epoch, reply, Acknowledged::Again(NOT_BEGUN)),
                         }
                         return Poll::Ready(taken);
                     }
@@ -516,13 +603,10 @@ impl Subscription {
         }
     }
 
-    fn take(&mut self, run: &Run<'_>, sequence: u64, message: NatsMessage) -> Result<Taken, Failure> {
-        let seen = self.seen.borrow();
+    fn take(&mut self, run: &Run<'_>, id: MessageId, key: &str, message: NatsMessage) -> Result<Taken, Failure> {
         let mut unit = run.store.begin()?;
-        unit.put_checkpoint(&seen.key(sequence), &[])?;
-        let mut header = Message { put_ms: run.clock.now_ms(), ..Message::default() };
-        header.id[..16].copy_from_slice(&xxh3_128(seen.identity.as_bytes()).to_be_bytes());
-        header.id[16..].copy_from_slice(&sequence.to_be_bytes());
+        unit.put_checkpoint(key, &[])?;
+        let mut header = Message { id, put_ms: run.clock.now_ms(), ..Message::default() };
         header.properties.push((SUBJECT.to_owned(), message.subject.into_bytes()));
         // A name that occurs several times is one property with all values, as properties have one value each.
         for (name, value) in message.headers {
@@ -537,24 +621,29 @@ impl Subscription {
         }
         let backout = match message.fault {
             Some(fault) => Some(self.failed.to_backout(codes::NATS_BAD_HEADERS, fault.to_string())),
-            None => self.failed.count(&sequence, &mut header),
+            None => self.failed.count(&id, &mut header),
         };
         Ok(Taken { unit, header, content: message.payload.into(), backout })
     }
 
     /// Takes note of the end of a unit of work.
-    pub(crate) fn ended(&mut self, id: &[u8; 24], outcome: Outcome) {
-        let sequence = id.last_chunk::<8>().map_or(0, |number| u64::from_be_bytes(*number));
-        let Some(reply) = self.open.remove(&sequence) else { return };
+    pub(crate) fn ended(&mut self, id: &MessageId, outcome: Outcome) {
+        let Some(Open { epoch, reply, key }) = self.open.remove(id) else { return };
+        let mut seen = self.seen.borrow_mut();
+        if epoch != seen.epoch {
+            // The message had its effect, but its stream is gone, and so is whoever waits for an acknowledgment.
+            seen.stray.extend(outcome.is_ok().then_some(key));
+            return;
+        }
         match outcome {
             Ok(()) => {
-                self.failed.forget(&sequence);
-                self.seen.borrow_mut().above.insert(sequence);
-                self.settle(reply, Acknowledged::Done);
+                self.failed.forget(id);
+                seen.above.insert(id.last_chunk().map_or(0, |number| u64::from_be_bytes(*number)));
+                self.settle(epoch, reply, Acknowledged::Done);
             }
             Err(why) => {
-                let pause = self.failed.add(sequence, why);
-                self.settle(reply, Acknowledged::Again(pause));
+                let pause = self.failed.add(*id, why);
+                self.settle(epoch, reply, Acknowledged::Again(pause));
             }
         }
     }

@@ -14,6 +14,7 @@ use bytes::{BufMut as _, BytesMut};
 use quayline_core::hex;
 use quayline_project::{FlowNode, PropertyValue};
 use quayline_store::queue::Message;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
@@ -27,6 +28,12 @@ use crate::stats::Waiting;
 
 /// Rows of one query. Default 100,000: more are a pass over a table, which does not belong in one unit of work.
 const ROWS_MAX: i64 = 100_000;
+/// Longest time of a statement of a `sql_output` node, where the node says nothing. Default 60 s.
+const STATEMENT_MS: u64 = 60_000;
+/// Longest time of a statement that PostgreSQL knows.
+const STATEMENT_MS_MAX: u64 = 0x7fff_ffff;
+/// Time that a statement still has when the flow stops.
+const STOP_WAIT: Duration = Duration::from_secs(5);
 /// Longest wait for a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// First and longest pause while the database is not reachable.
@@ -141,8 +148,8 @@ fn parameters(node: &FlowNode, values: &[Evaluated], first: usize) -> Vec<Option
 }
 
 impl Run<'_> {
-    /// Returns the connection of a node, which is opened if necessary.
-    async fn session(&self, at: usize, text: &str) -> Result<Rc<Session>, tokio_postgres::Error> {
+    /// Returns the connection of a node, which is opened if necessary, with a limit for each statement. 0 is no limit.
+    async fn session(&self, at: usize, text: &str, limit_ms: u64) -> Result<Rc<Session>, tokio_postgres::Error> {
         if let Some(session) = self.sql.0.borrow().get(&at)
             && !session.client.is_closed()
         {
@@ -151,6 +158,10 @@ impl Run<'_> {
         // `flow check` has read the connection string.
         let config = config(&self.flow.file.nodes[at], &self.name).unwrap_or_default();
         let client = open(&config).await?;
+        if limit_ms > 0 {
+            // Otherwise a statement that waits for a lock, even for being prepared, would keep its connection and its locks after this side gave up.
+            client.batch_execute(&format!("SET statement_timeout = {limit_ms}")).await?;
+        }
         let statement = client.prepare(text).await?;
         let session = Rc::new(Session { client, statement, has_table: Cell::new(false) });
         self.sql.0.borrow_mut().insert(at, Rc::clone(&session));
@@ -176,7 +187,7 @@ impl Run<'_> {
         // Also if the time limit ends this wait.
         let mut _waiting = None;
         let rows = loop {
-            let done = match self.session(at, &text).await {
+            let done = match self.session(at, &text, 0).await {
                 Ok(session) => {
                     let all: Vec<&(dyn ToSql + Sync)> =
                         parameters.iter().map(|one| one as &(dyn ToSql + Sync)).collect();
@@ -233,8 +244,27 @@ impl Run<'_> {
         Ok(Gives::Same("out"))
     }
 
-    /// Executes the statement of a message of the outbox, once.
+    /// Executes the statement of a message of the outbox, once, within its time limit and that of a flow that stops.
     pub(crate) async fn deliver_sql(&self, at: usize, outbox: &str, message: &Message) -> Result<(), Outside> {
+        let limit_ms = self.flow.file.nodes[at].number("wait_limit").unwrap_or(STATEMENT_MS).clamp(1, STATEMENT_MS_MAX);
+        // The server's limit comes first, unless the connection or the server is silent.
+        let silent = Duration::from_millis(limit_ms) + CONNECT_WAIT;
+        let over = async {
+            if self.stopped_within(silent).await {
+                tokio::time::sleep(STOP_WAIT).await;
+            }
+        };
+        tokio::select! {
+            done = self.execute_once(at, outbox, message, limit_ms) => done,
+            () = over => {
+                // Its transaction may be open. The end of the connection ends it, or the next attempt waits for its end.
+                self.sql.0.borrow_mut().remove(&at);
+                Err(Outside::Waits(late(limit_ms)))
+            }
+        }
+    }
+
+    async fn execute_once(&self, at: usize, outbox: &str, message: &Message, limit_ms: u64) -> Result<(), Outside> {
         let node = &self.flow.file.nodes[at];
         let unknown = |_| {
             let hint = "only this node puts messages on its outbox; remove the message";
@@ -243,8 +273,15 @@ impl Run<'_> {
         let parameters: Vec<Option<String>> = serde_json::from_slice(&message.payload).map_err(unknown)?;
         let parameters: Vec<Parameter> = parameters.into_iter().map(Parameter).collect();
         let all: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|one| one as &(dyn ToSql + Sync)).collect();
-        let waits = |error: tokio_postgres::Error| Outside::Waits(failure(&error));
-        let session = self.session(at, node.text("statement").unwrap_or_default()).await.map_err(waits)?;
+        let waits = |error: tokio_postgres::Error| {
+            let is_late = error.code() == Some(&SqlState::QUERY_CANCELED);
+            Outside::Waits(if is_late { late(limit_ms) } else { failure(&error) })
+        };
+        // Also the commit may refuse the data: it checks what is deferred.
+        let fails = |error: tokio_postgres::Error| {
+            if is_of_data(&error) { Outside::Refuses(failure(&error)) } else { waits(error) }
+        };
+        let session = self.session(at, node.text("statement").unwrap_or_default(), limit_ms).await.map_err(waits)?;
         if all.len() != session.statement.params().len() {
             return Err(Outside::Waits(parameter_count(session.statement.params().len(), all.len())));
         }
@@ -265,14 +302,21 @@ impl Run<'_> {
             Err(error) => Err(error),
         };
         match done {
-            Ok(_) => client.batch_execute("COMMIT").await.map_err(waits),
+            Ok(_) => client.batch_execute("COMMIT").await.map_err(fails),
             Err(error) => {
                 // A connection that is lost rolls back by its end.
                 let _ = client.batch_execute("ROLLBACK").await;
-                Err(if is_of_data(&error) { Outside::Refuses(failure(&error)) } else { waits(error) })
+                Err(fails(error))
             }
         }
     }
+}
+
+/// Creates the failure of a statement whose time is over.
+fn late(limit_ms: u64) -> Failure {
+    let message = format!("the database did not execute the statement within {limit_ms} ms, or it was cancelled");
+    let hint = "look in pg_stat_activity for the lock that it waits for, or raise `wait_limit`; the flow tries again";
+    Failure::new(codes::SQL_UNREACHABLE, message, hint)
 }
 
 fn parameter_count(expected: usize, found: usize) -> Failure {

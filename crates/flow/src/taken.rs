@@ -116,6 +116,11 @@ impl<K: Eq + Hash> Failures<K> {
         self.failed.remove(key);
     }
 
+    /// Forgets all failures, because the messages are gone.
+    pub(crate) fn clear(&mut self) {
+        self.failed.clear();
+    }
+
     /// Writes the number of failures into the header. Returns queue and reason if the message has failed too often.
     pub(crate) fn count(&self, key: &K, header: &mut Message) -> Option<(String, Cause)> {
         let (failures, why) = self.failed.get(key)?;

@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use quayline_core::{Finding, Findings, Severity};
 use quayline_store::queue::{GetWait, Message, MessageId, Persistence, Select, set_cause};
-use quayline_store::{Cause, RollBack, StoreError};
+use quayline_store::{Cause, RollBack, STO_MESSAGE_LENGTH, StoreError};
 use quayline_workload::{Kind, Workload};
 
 use crate::codes;
@@ -360,7 +360,17 @@ async fn backed_out(
         payload: received.content.to_vec(),
         ..received.header.clone()
     };
-    run.put(work, &queue, &message).await
+    run.put(work, &queue, &message).await.map_err(|mut failure| {
+        if failure.finding.code == STO_MESSAGE_LENGTH {
+            let finding = &mut failure.finding;
+            finding.message = format!("a message that failed does not fit on its backout queue: {}", finding.message);
+            finding.hint = Some(format!(
+                "run `quayline queue alter {queue} --message-max {}`; the flow tries again",
+                message.payload.len()
+            ));
+        }
+        failure
+    })
 }
 
 /// Returns true if the get commits before the flow runs.

@@ -48,6 +48,10 @@ fn checked(code: i16, what: &str) -> Result<(), KafkaError> {
     if code == 0 { Ok(()) } else { Err(KafkaError::Refused { code, what: what.to_owned() }) }
 }
 
+fn named(topic: &str, partition: u32) -> String {
+    format!("partition {partition} of topic {topic}")
+}
+
 fn number(partition: u32) -> i32 {
     i32::try_from(partition).unwrap_or(i32::MAX)
 }
@@ -115,7 +119,7 @@ impl KafkaConnection {
                 input.name()?;
                 for _ in 0..input.count()? {
                     input.i32()?;
-                    checked(input.i16()?, "offsets")?;
+                    checked(input.i16()?, &named(topic, partition))?;
                     input.i64()?;
                     *found = input.i64()?;
                 }
@@ -125,10 +129,11 @@ impl KafkaConnection {
     }
 
     /// Waits up to `wait` for records of partitions, from an offset on each. Only committed ones come. A partition that does not have its offset
-    /// ([`KafkaError::OutOfRange`]) or is damaged there ([`KafkaError::Batch`]) does not keep the others from coming.
+    /// ([`KafkaError::OutOfRange`]), is damaged there ([`KafkaError::Batch`]) or is refused ([`KafkaError::Refused`]), such as one with another leader now,
+    /// does not keep the others from coming.
     ///
     /// # Errors
-    /// A broker that no longer leads a partition, an answer that cannot be read, or the end of the connection.
+    /// An answer that cannot be read, or the end of the connection.
     pub async fn fetch(
         &mut self,
         topic: &str,
@@ -159,13 +164,15 @@ impl KafkaConnection {
                 let bytes = input.sized()?;
                 let position = positions.iter().find(|(known, _)| *known == partition);
                 let Some((_, offset)) = position else { return Err(KafkaError::Answer("another partition")) };
-                if code == 1 {
-                    fetched.push((partition, Err(KafkaError::OutOfRange { partition, offset: *offset })));
-                    continue;
-                }
-                checked(code, &format!("partition {partition} of topic {topic}"))?;
-                let read = records::read(bytes, *offset, aborted);
-                let part = read.map(|(records, next)| Fetched { records, next, bytes: bytes.len() });
+                let part = match code {
+                    0 => records::read(bytes, *offset, aborted).map(|(records, next)| Fetched {
+                        records,
+                        next,
+                        bytes: bytes.len(),
+                    }),
+                    1 => Err(KafkaError::OutOfRange { partition, offset: *offset }),
+                    code => Err(KafkaError::Refused { code, what: named(topic, partition) }),
+                };
                 fetched.push((partition, part));
             }
         }
@@ -212,7 +219,7 @@ impl KafkaConnection {
                 let code = input.i16()?;
                 // 46: the broker had it already, too long ago to know its offset.
                 if code != 46 {
-                    checked(code, &format!("partition {partition} of topic {topic}"))?;
+                    checked(code, &named(topic, partition))?;
                 }
                 offset = Some(input.i64()?);
                 input.i64()?;

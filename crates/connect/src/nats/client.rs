@@ -70,6 +70,14 @@ pub enum NatsError {
         /// The server's text.
         text: String,
     },
+    /// The server answers to the change of a consumer, and leaves it as it was.
+    #[error(
+        "the server does not change the consumer {consumer}, whose subject or limits differ from those of the node"
+    )]
+    Unchanged {
+        /// Name of the consumer.
+        consumer: String,
+    },
     /// An answer that is not as documented.
     #[error("the server's answer to {subject} is of no known form")]
     Answer {

@@ -9,6 +9,8 @@ use super::parser::NatsMessage;
 
 /// Longest wait for an answer of the API.
 const API_WAIT: Duration = Duration::from_secs(10);
+/// All subjects.
+const ALL: &str = ">";
 /// Number of the error for a consumer that does not exist.
 const NO_CONSUMER: u64 = 10_014;
 
@@ -117,16 +119,28 @@ impl NatsClient {
         facts().ok_or(NatsError::Answer { subject })
     }
 
-    /// Returns the properties of a consumer, which is created if it does not exist.
+    /// Returns the properties of a consumer, which is created if it does not exist. A consumer that exists keeps its place in the stream and gets the
+    /// subject and the limits of the settings; what else an operator set there, such as `ack_wait`, stays.
     ///
     /// # Errors
-    /// The server refuses it, or the connection ends.
+    /// The server refuses it or ignores the change, or the connection ends.
     pub async fn consumer(&mut self, settings: &ConsumerSettings<'_>) -> Result<ConsumerFacts, NatsError> {
-        match self.consumer_facts(settings.stream, settings.name).await {
-            Err(NatsError::Refused { number: NO_CONSUMER, .. }) => {}
-            other => return other,
-        }
         let subject = format!("$JS.API.CONSUMER.DURABLE.CREATE.{}.{}", settings.stream, settings.name);
+        match self.consumer_info(settings.stream, settings.name).await {
+            Err(NatsError::Refused { number: NO_CONSUMER, .. }) => {}
+            Err(other) => return Err(other),
+            Ok(known) => {
+                let Some(config) = changed(&known["config"], settings) else {
+                    return facts(&known).ok_or(NatsError::Answer { subject });
+                };
+                let request = json!({ "stream_name": settings.stream, "config": config, "action": "update" });
+                let answer = self.api(&subject, &request).await?;
+                if changed(&answer["config"], settings).is_some() {
+                    return Err(NatsError::Unchanged { consumer: settings.name.to_owned() });
+                }
+                return facts(&answer).ok_or(NatsError::Answer { subject });
+            }
+        }
         let mut config = json!({
             "durable_name": settings.name, "ack_policy": "explicit", "deliver_policy": "all", "max_deliver": -1,
             "ack_wait": nanoseconds(settings.ack_wait), "max_ack_pending": settings.pending_max,
@@ -148,9 +162,12 @@ impl NatsClient {
     /// # Errors
     /// The consumer does not exist, or the connection ends.
     pub async fn consumer_facts(&mut self, stream: &str, name: &str) -> Result<ConsumerFacts, NatsError> {
-        let subject = format!("$JS.API.CONSUMER.INFO.{stream}.{name}");
-        let answer = self.api(&subject, &Value::Null).await?;
-        facts(&answer).ok_or(NatsError::Answer { subject })
+        let answer = self.consumer_info(stream, name).await?;
+        facts(&answer).ok_or_else(|| NatsError::Answer { subject: format!("$JS.API.CONSUMER.INFO.{stream}.{name}") })
+    }
+
+    async fn consumer_info(&mut self, stream: &str, name: &str) -> Result<Value, NatsError> {
+        self.api(&format!("$JS.API.CONSUMER.INFO.{stream}.{name}"), &Value::Null).await
     }
 
     /// Requests messages of a consumer; they come by [`NatsClient::next`]. A message with a status and this subject, which is the result, ends the pull.
@@ -206,6 +223,32 @@ impl NatsClient {
     }
 }
 
+/// Returns the configuration of a consumer with what the settings require, if it differs from them.
+fn changed(config: &Value, settings: &ConsumerSettings<'_>) -> Option<Value> {
+    let several = config["filter_subjects"].as_array().into_iter().flatten();
+    let subjects = std::iter::once(&config["filter_subject"]).chain(several);
+    let subjects: Vec<&str> =
+        subjects.filter_map(Value::as_str).filter(|subject| !["", ALL].contains(subject)).collect();
+    let is_same = subjects == settings.subject.filter(|subject| *subject != ALL).as_slice()
+        && config["ack_policy"] == "explicit"
+        && config["max_deliver"].as_i64().is_none_or(|max| max <= 0)
+        && config["max_ack_pending"].as_u64() == Some(settings.pending_max);
+    if is_same {
+        return None;
+    }
+    let mut config = config.clone();
+    if let Some(config) = config.as_object_mut() {
+        config.remove("filter_subject");
+        config.remove("filter_subjects");
+        // A server of version 2.15 that gets no subject delivers all, but not before the next pull.
+        config.insert("filter_subject".to_owned(), settings.subject.unwrap_or(ALL).into());
+        config.insert("ack_policy".to_owned(), "explicit".into());
+        config.insert("max_deliver".to_owned(), (-1).into());
+        config.insert("max_ack_pending".to_owned(), settings.pending_max.into());
+    }
+    Some(config)
+}
+
 fn facts(answer: &Value) -> Option<ConsumerFacts> {
     Some(ConsumerFacts { acknowledged: answer["ack_floor"]["stream_seq"].as_u64()? })
 }
@@ -227,6 +270,35 @@ fn read_answer(subject: &str, answer: &NatsMessage) -> Result<Value, NatsError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_consumer_that_differs_is_changed_where_the_settings_say_something() {
+        let settings = |subject, pending_max| ConsumerSettings {
+            stream: "S",
+            name: "c",
+            subject,
+            first_sequence: 7,
+            ack_wait: Duration::from_secs(5),
+            pending_max,
+        };
+        // The fields that a server of version 2.15 returns, and some of which it says nothing if they are empty.
+        let plain = json!({ "durable_name": "c", "ack_policy": "explicit", "max_deliver": -1, "max_ack_pending": 9, "ack_wait": 1 });
+        let with = |more: Value| {
+            let mut config = plain.clone();
+            config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            config
+        };
+        assert_eq!(changed(&plain, &settings(None, 9)), None);
+        assert_eq!(changed(&with(json!({ "filter_subject": "a" })), &settings(Some("a"), 9)), None);
+        assert_eq!(changed(&with(json!({ "filter_subjects": ["a"] })), &settings(Some("a"), 9)), None);
+        let all = with(json!({ "filter_subject": ">" }));
+        assert_eq!(changed(&with(json!({ "filter_subject": "a" })), &settings(None, 9)), Some(all.clone()));
+        assert_eq!((changed(&all, &settings(None, 9)), changed(&plain, &settings(Some(">"), 9))), (None, None));
+        assert_eq!(
+            changed(&with(json!({ "filter_subjects": ["a", "b"], "max_deliver": 3 })), &settings(Some("c"), 1)),
+            Some(with(json!({ "filter_subject": "c", "max_ack_pending": 1 })))
+        );
+    }
 
     #[test]
     fn the_subject_of_an_acknowledgment_has_two_forms() {

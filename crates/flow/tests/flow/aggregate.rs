@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use quayline_store::queue::Message;
+use quayline_store::queue::{Message, QueueDefinition};
 use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store};
 
 use crate::bridge::{Bridge, KEPT, all, until_empty};
+use crate::outside::server;
 use crate::support::{World, ended, kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_GROUPS_FOLDER";
@@ -187,6 +189,50 @@ fn a_group_that_fails_moves_to_its_backout_queue_and_delays_no_other() {
     assert_eq!(property("quayline.failure-text").as_deref(), Some(&b"no"[..]));
     until("the units of work end", || kept(&world.store) == 0);
     assert_eq!(ended(&engine).1, 4, "{}", world.errors());
+}
+
+/// The finding said to split the message, which nobody can at that place.
+#[test]
+fn a_group_that_is_too_long_for_its_backout_queue_says_so_and_moves_when_it_fits() {
+    let world = World::new();
+    let input = world.queue("IN");
+    let short = |name: &str| QueueDefinition { message_bytes_max: 4, ..QueueDefinition::local(name) };
+    let (_out, bad) = (world.queue_with(short("OUT")), world.queue_with(short("BAD")));
+    let _engine = world.engine(&flow(0, "timeout = \"200ms\"\nattempts = 1\nbackout = \"BAD\""));
+    world.put(&input, &part("a", "12345", false));
+    until("the group does not fit", || world.errors().contains("backout queue"));
+    let errors = world.errors();
+    for part in ["does not fit on its backout queue: the message has 6 bytes", "queue alter BAD --message-max 6`"] {
+        assert!(errors.contains(part), "{errors}");
+    }
+    world.store.alter_queue(QueueDefinition { message_bytes_max: 6, ..short("BAD") }).expect("a change");
+    assert_eq!(world.get_text(&bad), "12345\n");
+}
+
+/// A group that grew after a failure was sent with the id of the smaller one: a server that remembers keys refused it or lost the last message.
+#[test]
+fn a_group_that_grows_after_a_failure_has_another_key() {
+    let works = Arc::new(AtomicBool::new(false));
+    let is_up = Arc::clone(&works);
+    let (address, asked) = server(move |_| if is_up.load(Ordering::Relaxed) { 200 } else { 500 });
+    let world = World::new();
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    let ask = format!("[node.ask]\ntype = \"http_request\"\nurl = \"http://{address}/\"\nout = \"put\"\n[node.put]");
+    let text = flow(0, "timeout = \"200ms\"\nattempts = 1000").replace("out = \"put\"", "out = \"ask\"");
+    let _engine = world.engine(&text.replace("[node.put]", &ask));
+    let count = || asked.lock().expect("no panic").len();
+    world.put(&input, &part("a", "a1", false));
+    until("it fails twice", || count() >= 2);
+    world.put(&input, &part("a", "a2", false));
+    until("it has grown", || asked.lock().expect("no panic").last().is_some_and(|(_, _, text)| text == "a1\na2\n"));
+    let before = count();
+    until("it fails again", || count() > before);
+    works.store(true, Ordering::Relaxed);
+    assert_eq!(world.get_text(&out), "answer to a1\na2\n");
+    let asked = asked.lock().expect("no panic");
+    let pairs: BTreeSet<(&str, &str)> = asked.iter().map(|(_, key, text)| (key.as_str(), text.as_str())).collect();
+    let keys: BTreeSet<&str> = pairs.iter().map(|(key, _)| *key).collect();
+    assert_eq!((pairs.len(), keys.len()), (2, 2), "{pairs:?}");
 }
 
 /// Such a group left no trace: neither a message nor a number.

@@ -1,7 +1,7 @@
 //! Times of flows while somebody sets the clock of the machine.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quayline_flow::{Engine, EngineOptions, Observer};
@@ -98,6 +98,51 @@ fn a_group_of_an_earlier_run_waits_at_most_its_time_again() {
     engine.drain();
     let mut unit = world.store.begin().expect("a unit");
     assert!(out.get(&mut unit, Select::First, GetWait::No).is_err(), "one group");
+}
+
+/// A clock that counts the looks at it.
+#[derive(Debug, Default)]
+struct Counted(AtomicU64);
+
+impl Clock for Counted {
+    fn now_ms(&self) -> u64 {
+        SystemClock.now_ms()
+    }
+
+    fn steady_ms(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        SystemClock.steady_ms()
+    }
+
+    fn random(&self) -> u64 {
+        SystemClock.random()
+    }
+}
+
+/// The end of the pause of a group that failed, and became complete before it was sent again, was due for good: the node searched a hundred times a
+/// second until the next start.
+#[test]
+fn a_group_that_is_complete_after_it_failed_is_not_searched_for() {
+    let world = World::new();
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    let clock = Arc::new(Counted::default());
+    let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
+    let observer: Arc<dyn Observer> = Arc::clone(&world.said) as Arc<dyn Observer>;
+    let engine = Engine::start(&world.store, &shared, &observer, EngineOptions::default()).expect("threads");
+    let text = groups("200ms")
+        .replace("out = \"put\"", "count = \"2\"\nattempts = 1000\nincomplete = \"fail\"\nout = \"put\"")
+        + "[node.fail]\ntype = \"throw\"\ntext = \"no\"\n";
+    engine.deploy(world.compile(&text).unwrap_or_else(|findings| panic!("{findings}")));
+    world.put(&input, &Message::new(*b"1"));
+    // The pause is longer after each failure.
+    until("it fails", || ended(&engine).1 == 3);
+    world.put(&input, &Message::new(*b"2"));
+    assert_eq!(world.get_text(&out), "1\n2\n");
+    std::thread::sleep(Duration::from_secs(1));
+    let before = clock.0.load(Ordering::SeqCst);
+    std::thread::sleep(Duration::from_secs(1));
+    let looks = clock.0.load(Ordering::SeqCst) - before;
+    assert!(looks < 40, "{looks} looks");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod files;
 mod http_kills;
 mod ids;
 mod kafka;
+mod kafka_partitions;
 mod left_files;
 mod nats;
 mod nodes;

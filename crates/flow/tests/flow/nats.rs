@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use quayline_connect::{ClientTls, ConsumerSettings, NatsAddress, NatsClient, NatsCredentials, NatsError, NatsLogin};
-use quayline_store::queue::{DEAD_LETTER, Message};
-use quayline_store::{Clock as _, SystemClock};
+use quayline_store::queue::{DEAD_LETTER, Message, QueueDefinition};
+use quayline_store::{Clock as _, Direction, KeyRange, Page, PageLimit, Space, Store, SystemClock};
 
 use crate::bridge::{Bridge, number, until_empty};
 use crate::peers::{certificates, free_port};
@@ -343,6 +343,138 @@ fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
         server.api(&format!("$JS.API.CONSUMER.INFO.IN.{consumer}"), "")["ack_floor"]["stream_seq"] == 4
     });
     drop(engine);
+}
+
+/// Returns the names of the entries of NATS inputs in a store, and their content.
+fn entries(store: &Store) -> Vec<(String, Vec<u8>)> {
+    let unit = store.begin().expect("a unit");
+    let mut page = Page::default();
+    let limit = PageLimit { entries: 10_000, ..PageLimit::default() };
+    unit.page(Space::CHECKPOINTS, KeyRange::ALL, Direction::Forward, limit, &mut page).expect("a page");
+    let text = |key: &[u8]| String::from_utf8(key.to_vec()).unwrap_or_default();
+    page.iter()
+        .map(|(key, value)| (text(key), value.to_vec()))
+        .filter(|(key, _)| key.starts_with("flow-nats/"))
+        .collect()
+}
+
+fn plain_flow(server: &Nats) -> String {
+    let address = server.address();
+    format!(
+        "[node.get]\ntype = \"nats_input\"\nserver = \"{address}\"\nstream = \"IN\"\nout = \"keep\"\n\
+         [node.keep]\ntype = \"queue_output\"\nqueue = \"KEPT\"\n"
+    )
+}
+
+/// What a connection had received of a deleted stream applied to the new stream of the same name: its numbers were entered there, so messages of the
+/// new stream were acknowledged without processing.
+#[test]
+fn a_stream_that_is_made_again_while_its_messages_wait_begins_with_its_first_message() {
+    let test = "a_stream_that_is_made_again_while_its_messages_wait_begins_with_its_first_message";
+    let Some(server) = Nats::start(test) else { return };
+    let texts = |what: &str| (0..20).map(|number| format!("{what} {number}")).collect::<Vec<_>>();
+    let delivered = || {
+        let consumers = server.api("$JS.API.CONSUMER.LIST.IN", "")["consumers"].clone();
+        consumers[0]["num_ack_pending"] == 20
+    };
+    server.stream("IN", "in.*", "limits");
+    let world = World::new();
+    let kept = world.queue_with(QueueDefinition { depth_max: 1, ..QueueDefinition::local("KEPT") });
+    world.queue(DEAD_LETTER);
+    world.put(&kept, &Message::new("fills the queue"));
+    let engine = world.engine(&plain_flow(&server));
+    server.publish("in.a", &texts("old"));
+    // One is processed, and the others wait.
+    until("the messages are delivered", delivered);
+    server.api("$JS.API.STREAM.DELETE.IN", "");
+    server.stream("IN", "in.*", "limits");
+    server.publish("in.a", &texts("new"));
+    until("the new messages are delivered", delivered);
+    assert_eq!(world.get_text(&kept), "fills the queue");
+    // The unit of work of the first message was open.
+    assert_eq!(world.get_text(&kept), "old 0");
+    assert_eq!((0..20).map(|_| world.get_text(&kept)).collect::<Vec<_>>(), texts("new"));
+    // The first message has left nothing that counts for the new stream.
+    until("the numbers are below the floor", || entries(&world.store).len() == 1);
+    drop(engine);
+    let _engine = world.engine(&plain_flow(&server));
+    server.publish("in.a", &["last".to_owned()]);
+    assert_eq!(world.get_text(&kept), "last");
+}
+
+/// A consumer that existed kept the subject and the limit of its creation, whatever the flow file said later.
+#[test]
+fn a_changed_subject_or_order_applies_to_the_consumer_that_exists() {
+    let Some(server) = Nats::start("a_changed_subject_or_order_applies_to_the_consumer_that_exists") else { return };
+    server.stream("IN", "in.*", "limits");
+    let world = World::new();
+    let kept = world.queue("KEPT");
+    world.queue(DEAD_LETTER);
+    let with = |more: &str| plain_flow(&server).replace("stream = \"IN\"\n", &format!("stream = \"IN\"\n{more}\n"));
+    let config = || server.api("$JS.API.CONSUMER.LIST.IN", "")["consumers"][0]["config"].clone();
+    let engine = world.engine(&with("subject = \"in.a\""));
+    server.publish("in.b", &["b1".to_owned()]);
+    server.publish("in.a", &["a1".to_owned()]);
+    assert_eq!(world.get_text(&kept), "a1");
+    let begun = std::time::Instant::now();
+    let wide = config()["max_ack_pending"].clone();
+    for (properties, subject, filter, pending) in [
+        ("subject = \"in.b\"\norder = \"by_stream\"", "in.b", Some("in.b"), 1.into()),
+        ("order = \"by_stream\"", "in.c", Some(">"), 1.into()),
+        ("", "in.d", Some(">"), wide),
+    ] {
+        engine.deploy(world.compile(&with(properties)).expect("a flow"));
+        until("the consumer is changed", || {
+            let config = config();
+            config["filter_subject"].as_str() == filter && config["max_ack_pending"] == pending
+        });
+        server.publish(subject, &[subject.to_owned()]);
+        assert_eq!(world.get_text(&kept), subject);
+    }
+    // Regression: messages came with the next pull, 20 seconds later.
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    drop(engine);
+    assert_eq!((world.errors().as_str(), kept.facts().expect("facts").depth), ("", 0));
+    // A consumer that cannot become what the node needs is an error.
+    let name = server.api("$JS.API.CONSUMER.NAMES.IN", "")["consumers"][0].as_str().expect("a name").to_owned();
+    server.api(&format!("$JS.API.CONSUMER.DELETE.IN.{name}"), "");
+    let request = r#"{"stream_name":"IN","config":{"durable_name":"own","ack_policy":"none"}}"#;
+    server.api("$JS.API.CONSUMER.DURABLE.CREATE.IN.own", request);
+    let _engine = world.engine(&with("consumer = \"own\""));
+    until("the node refuses the consumer", || world.errors().contains("FLO-059"));
+}
+
+#[test]
+fn numbers_that_earlier_versions_stored_are_known() {
+    let Some(server) = Nats::start("numbers_that_earlier_versions_stored_are_known") else { return };
+    server.stream("IN", "in.*", "limits");
+    let world = World::new();
+    let kept = world.queue("KEPT");
+    world.queue(DEAD_LETTER);
+    let engine = world.engine(&plain_flow(&server));
+    server.publish("in.a", &numbers(3));
+    (0..3).for_each(|_| drop(world.get(&kept)));
+    drop(engine);
+    // Their entries had no digest of the stream.
+    let mut unit = world.store.begin().expect("a unit");
+    for (key, mut value) in entries(&world.store) {
+        unit.delete(Space::CHECKPOINTS, key.as_bytes()).expect("a change");
+        if key == "flow-nats/test/get" {
+            value[5..13].fill(0);
+            unit.put_checkpoint(&key, &value).expect("a change");
+        }
+    }
+    (1..4).for_each(|number| {
+        unit.put_checkpoint(&format!("flow-nats/test/get/{number:016x}"), &[]).expect("a change");
+    });
+    unit.commit().expect("a commit");
+    let names = server.api("$JS.API.CONSUMER.NAMES.IN", "");
+    let consumer = names["consumers"][0].as_str().expect("a name").to_owned();
+    server.api(&format!("$JS.API.CONSUMER.DELETE.IN.{consumer}"), "");
+    let _engine = world.engine(&plain_flow(&server));
+    server.publish("in.a", &["3".to_owned()]);
+    assert_eq!(world.get_text(&kept), "3");
+    assert_eq!(kept.facts().expect("facts").depth, 0);
 }
 
 #[test]

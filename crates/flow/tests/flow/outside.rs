@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quayline_store::Store;
 use quayline_store::queue::{DEAD_LETTER, FAILED_ON, FAILURE_CODE, FAILURE_PLACE, Message};
@@ -147,6 +147,71 @@ fn statements_and_requests_over_connections_that_end_have_their_effect_once() {
     let contents: BTreeSet<&str> = known.iter().map(|(_, content)| *content).collect();
     assert_eq!((known.len(), contents.len()), (MESSAGES, MESSAGES));
     assert!(database.cuts() > 3, "{} connections ended", database.cuts());
+}
+
+/// An error at the commit counted as one of the connection, so the message was repeated without end, and all after it waited.
+#[test]
+fn a_message_that_the_commit_refuses_moves_to_the_backout_queue() {
+    let Some(postgres) = Postgres::start() else {
+        return skip("a_message_that_the_commit_refuses_moves_to_the_backout_queue");
+    };
+    let made = "CREATE TABLE known (id text PRIMARY KEY); INSERT INTO known VALUES ('good'); \
+                CREATE TABLE effect (id text PRIMARY KEY REFERENCES known DEFERRABLE INITIALLY DEFERRED, amount numeric(9,2), n int DEFAULT 0)";
+    postgres.sql(made).expect("a table");
+    let world = World::new();
+    world.write("item.shape", ITEM);
+    let (queue, dead, outbox) = (world.queue("IN"), world.queue(DEAD_LETTER), world.queue("SQL.OUT"));
+    let _engine = world.engine(&output(&postgres.name()));
+    for id in ["bad", "good"] {
+        world.put(&queue, &Message::new(format!(r#"{{"id":"{id}","amount":1}}"#)));
+    }
+    let refused = world.get(&dead);
+    assert_eq!(refused.payload, br#"["bad","1"]"#);
+    assert!(refused.reason.starts_with("FLO-055: ") && refused.reason.contains("23503"), "{}", refused.reason);
+    until("the good one is delivered", || outbox.facts().expect("facts").depth == 0);
+    assert_eq!(postgres.sql("SELECT id, n FROM effect").expect("rows"), "good|0");
+}
+
+/// A statement that waited for a lock had no time limit, so neither a stop nor a reload of the flow ended.
+#[test]
+fn a_statement_that_waits_ends_with_its_limit_and_with_the_flow() {
+    let Some(postgres) = Postgres::start() else {
+        return skip("a_statement_that_waits_ends_with_its_limit_and_with_the_flow");
+    };
+    postgres.sql("CREATE TABLE effect (id text PRIMARY KEY, amount numeric(9,2), n int DEFAULT 0)").expect("a table");
+    let world = World::new();
+    world.write("item.shape", ITEM);
+    let (queue, outbox) = (world.queue("IN"), world.queue("SQL.OUT"));
+    world.queue(DEAD_LETTER);
+    let locks = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    let waits = |what: &str| until(what, || postgres.sql(locks).is_some_and(|count| count == "1"));
+    let with = |limit: &str| world.engine(&output(&postgres.name()).replace("outbox =", &format!("{limit}\noutbox =")));
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let is_ended = postgres.sql("BEGIN; LOCK effect; SELECT pg_sleep(150); COMMIT").is_none();
+            assert!(is_ended && is_over.load(Ordering::Relaxed));
+        });
+        until("the table is locked", || {
+            let held = "SELECT count(*) FROM pg_locks WHERE relation = 'effect'::regclass AND mode = 'AccessExclusiveLock' AND granted";
+            postgres.sql(held).is_some_and(|count| count == "1")
+        });
+        let engine = with("wait_limit = \"200ms\"");
+        world.put(&queue, &Message::new(r#"{"id":"a","amount":1}"#));
+        until("the node says that it waits", || world.errors().contains("did not execute the statement within 200 ms"));
+        drop(engine);
+        let engine = with("");
+        waits("the statement waits for the lock");
+        let begun = Instant::now();
+        drop(engine);
+        assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+        is_over.store(true, Ordering::Relaxed);
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN; LOCK%'";
+        postgres.sql(end).expect("an end");
+    });
+    let _engine = with("");
+    until("it is delivered", || outbox.facts().expect("facts").depth == 0);
+    assert_eq!(postgres.sql("SELECT id, n FROM effect").expect("rows"), "a|0");
 }
 
 /// The child process. Without the variable, this test does nothing.

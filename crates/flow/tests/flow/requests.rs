@@ -276,3 +276,26 @@ fn a_request_is_refused_while_the_same_is_processed_and_repeated_after_it_failed
     assert!(post(listen, &key, "x").starts_with("HTTP/1.1 201"));
     assert_eq!(world.get_text(&out), "x");
 }
+
+/// The key alone named the stored answer: a user who sent the key of another user got that user's answer, and no effect of the own request.
+#[test]
+fn a_key_belongs_to_the_user_who_sent_it() {
+    let world = World::new();
+    let out = world.queue("OUT");
+    let listen = free_address();
+    let _engine = world.engine(&flow(listen, "user_header = \"x-user\""));
+    let send = |user: &'static str, content| post(listen, &[("x-user", user), ("idempotency-key", "1")], content);
+    for (user, content) in [("anna", "of anna"), ("bert", "of bert"), ("", "of nobody")] {
+        for _ in 0..2 {
+            let answer = send(user, content);
+            assert!(answer.starts_with("HTTP/1.1 201") && answer.ends_with(content), "{user}: {answer}");
+        }
+        let message = world.get(&out);
+        assert_eq!(message.payload, content.as_bytes());
+    }
+    // Also with equal content.
+    assert!(send("carl", "of bert").starts_with("HTTP/1.1 201"));
+    assert_eq!(world.get_text(&out), "of bert");
+    assert!(send("anna", "of bert").starts_with("HTTP/1.1 422"));
+    assert_eq!(out.facts().expect("facts").depth, 0);
+}

@@ -182,11 +182,8 @@ const AUTHORITIES: PropertyKind = optional(
     Form::Constant,
     "PEM file of the authorities that sign the server's certificate, relative to the project. Default those of the system",
 );
-const CERTIFICATE: PropertyKind = optional(
-    "certificate",
-    Form::Constant,
-    "PEM file of the certificate that this side shows, relative to the project",
-);
+const CERTIFICATE: PropertyKind =
+    optional("certificate", Form::Constant, "PEM file of the certificate of this side, relative to the project");
 const PRIVATE_KEY: PropertyKind =
     optional("private_key", Form::Constant, "PEM file of the private key of `certificate`, relative to the project");
 const ATTEMPTS: PropertyKind =
@@ -791,6 +788,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             PASSWORD_VARIABLE,
             required("statement", Form::Constant, "statement, with `$1`, `$2` and so on for parameters"),
             PARAMETERS,
+            optional("wait_limit", Form::Time, "longest time of the statement. Default 60s"),
             OUTBOX,
         ],
         help: "Executes a statement in a PostgreSQL database, once, after the commit.",
