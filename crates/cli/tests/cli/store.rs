@@ -375,22 +375,6 @@ fn the_store_is_checked_and_compacted() {
 const COPYBOOK: &[u8] =
     b"       01  CUST.\n           05  ID    PIC 9(2).\n           05  KIND  PIC 9.\n           05  NOTE  PIC X(5).\n";
 
-/// The remedy of a run into a file without keys was to run it again, which added the same records a second time.
-#[test]
-fn the_remedy_for_a_file_without_keys_doubles_no_records() {
-    let world = World::new();
-    world.write("r.cpy", "       01 R.\n          05 A PIC X(4).\n");
-    world.run("file define LIST --record 4 --organisation esds").code(0);
-    world.write("in.jsonl", "{\"A\":\"a\"}\n".repeat(6_000) + "{\"A\":\"too long\"}\n");
-    let ran = world.run("convert in.jsonl -c r.cpy -e ascii -o file:LIST");
-    let said = ran.code(1).err();
-    assert!(!said.contains("stay as they are"), "{said}");
-    world.write("bytes.dat", [&b"aaaa".repeat(6_000)[..], b"bb"].concat());
-    world.run("file define SHORT --record 2-3 --organisation esds").code(0);
-    let ran = world.run("convert in.jsonl -c r.cpy -e ascii -o file:SHORT");
-    assert!(ran.code(1).err().contains("hint: after the fix, run the command again\n"), "{}", ran.err());
-}
-
 #[test]
 fn convert_reads_and_writes_record_files() {
     let world = loaded();

@@ -65,7 +65,9 @@ fn processes_share_a_store_in_a_database() {
     run("store compact").code(0);
     run("store facts").code(0);
 
-    ["first", "second", "third"].iter().for_each(|text| drop(world.write(text, *text)));
+    for text in ["first", "second", "third"] {
+        world.write(text, text);
+    }
     // From a folder to the database and back: the messages of the database count, and come before later ones.
     world.run("queue define LONG --store home").code(0);
     world.run("queue put LONG first --store home").code(0);

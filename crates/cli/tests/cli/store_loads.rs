@@ -541,3 +541,20 @@ fn a_save_is_for_its_owner_and_has_a_name() {
     }
     assert!(!world.files().contains(&"-".to_owned()), "{:?}", world.files());
 }
+
+/// The remedy of a run into a file without keys was to run it again, which added the same records a second time.
+#[test]
+fn the_remedy_for_a_file_without_keys_doubles_no_records() {
+    let world = World::new();
+    world.write("r.cpy", "       01 R.\n          05 N PIC 9.\n          05 T PIC X OCCURS 0 TO 3 DEPENDING ON N.\n");
+    let long = "{\"N\":3,\"T\":[\"a\",\"b\",\"c\"]}\n";
+    world.write("late.jsonl", "{\"N\":1,\"T\":[\"a\"]}\n".repeat(6_000) + long);
+    world.write("first.jsonl", long);
+    world.run("file define LIST --record 1-3 --organisation esds").code(0);
+    let ran = world.run("convert late.jsonl -c r.cpy -e ascii -o file:LIST");
+    let said = ran.err();
+    assert!(said.contains("note[CLI-004]: 5000 records were written to LIST"), "{said}");
+    assert!(said.contains("hint: a run adds to the file") && !said.contains("stay as they are"), "{said}");
+    let ran = world.run("convert first.jsonl -c r.cpy -e ascii -o file:LIST");
+    assert!(ran.err().contains("hint: after the fix, run the command again\n"), "{}", ran.err());
+}
