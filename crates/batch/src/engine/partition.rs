@@ -154,7 +154,6 @@ impl Run<'_> {
         thread: &FlowThread,
         context: &Arc<StepContext>,
         state: &mut StepState,
-        partitions: &mut u32,
     ) -> BodyEnd {
         let Some(partition) = &step.partition else { unreachable!("the step is partitioned") };
         let job = &thread.context;
@@ -166,7 +165,7 @@ impl Run<'_> {
             cause: None,
             began: ExecutionId::default(),
         };
-        if let Err(thrown) = self.partitions(step, partition, (job, context), state, partitions, &mut whole) {
+        if let Err(thrown) = self.partitions(step, partition, (job, context), state, &mut whole) {
             whole.fail(thrown);
         }
         let outcome = match whole.status {
@@ -192,7 +191,6 @@ impl Run<'_> {
         partition: &Partition,
         (job, context): (&Arc<JobContext>, &Arc<StepContext>),
         state: &mut StepState,
-        partitions: &mut u32,
         whole: &mut Whole,
     ) -> Answer<()> {
         let registry = &self.engine.registry;
@@ -277,7 +275,7 @@ impl Run<'_> {
         if let Some((message, remedy)) = step.not_planned(&plan.properties) {
             return Err(Thrown::of(&["quayline.Configuration"], message).hint(remedy));
         }
-        let ran = if self.repository().is_shared() && sharing(step)? {
+        if self.repository().is_shared() && sharing(step)? {
             for (number, properties) in (0..count).zip(&plan.properties) {
                 let planned = || PartitionGiven { parent: None, properties: properties.clone() };
                 given.entry(number).or_insert_with(planned);
@@ -295,12 +293,7 @@ impl Run<'_> {
             }
             drop((given, known));
             self.run_all(step, (job, context), &plan, todo, whole)
-        };
-        if let Some(now) = self.repository().step_state(self.held.instance, &step.id)?.and_then(|state| state.plan) {
-            state.plan = Some(now);
         }
-        *partitions = state.plan.unwrap_or(count);
-        ran
     }
 
     /// Runs partitions on threads of this process.
@@ -324,14 +317,18 @@ impl Run<'_> {
                 (true, _) => most,
             };
             let threads = if wanted == 0 { most_now } else { wanted.min(most_now) };
-            let queue = Queue { todo: Mutex::new((todo, 0)), change: Condvar::new(), made: AtomicBool::new(false) };
+            let queue = Queue { todo: Mutex::new((todo, 0)), change: Condvar::new() };
             self.run_queue(step, (job, context), plan, (&queue, threads, splits), whole, &give_up);
-            if !queue.made.load(Ordering::Relaxed) || job.stop.is_set() || give_up.load(Ordering::Relaxed) {
+            if whole.status != BatchStatus::Completed {
                 return Ok(());
             }
-            // A partition whose making was not known to hold has not begun.
+            // If the answer to the commit of a split was lost, no thread knows the new partition.
             todo = self.not_begun(step)?;
             if todo.is_empty() {
+                return Ok(());
+            }
+            if job.stop.is_set() {
+                whole.take(Message::stopped(), context, &give_up);
                 return Ok(());
             }
         }
@@ -386,10 +383,7 @@ impl Run<'_> {
                     return;
                 }
                 let planned = Planned { properties: plan.properties.get(number as usize), began };
-                let made = |number| {
-                    queue.made.store(true, Ordering::Relaxed);
-                    queue.put(Todo { number, is_new: false });
-                };
+                let made = |number| queue.put(Todo { number, is_new: false });
                 let send = |data| {
                     // The step's thread receives until all threads have ended.
                     waiting(WaitFor::Room, || drop(sender.send(Message::Collected(data))));
@@ -653,8 +647,6 @@ struct Todo {
 struct Queue {
     todo: Mutex<(VecDeque<Todo>, usize)>,
     change: Condvar,
-    /// True if a partition was created that was not planned.
-    made: AtomicBool,
 }
 
 impl Queue {
