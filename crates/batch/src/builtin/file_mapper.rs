@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::io::{BufRead, BufReader, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
 use quayline_core::system_error_text;
-use quayline_frame::FramingSpec;
+use quayline_frame::{FramingSpec, LineEnd};
 
 use super::file_reader::FileReader;
 use crate::artifact::{Answer, Injected, PartitionMapper, PartitionPlan};
@@ -24,8 +24,8 @@ pub(super) const PARTITIONS_MAX: u64 = 10_000;
 pub(super) enum Boundary {
     /// At a multiple of the record length.
     Every(u64),
-    /// After a line end.
-    Line,
+    /// After this line end.
+    Line(LineEnd),
     /// After the item before.
     Item,
     /// At any row of a Parquet file; ranges are numbers of rows.
@@ -46,7 +46,7 @@ pub(super) fn boundary_of(framing: &str) -> Result<Boundary, (String, String)> {
     })?;
     match spec {
         FramingSpec::Fixed { length } => Ok(Boundary::Every(length as u64)),
-        FramingSpec::Lines(_) => Ok(Boundary::Line),
+        FramingSpec::Lines(spec) => Ok(Boundary::Line(spec.end)),
         FramingSpec::MicroFocus => {
             let remedy = "write another framing: the header of a Micro Focus file is needed to read any of its records";
             Err(("cannot be split into ranges".to_owned(), remedy.to_owned()))
@@ -111,12 +111,12 @@ impl PartitionMapper for FileMapper {
                     Some(items) => items.boundary_from(about)?,
                     None => length,
                 },
-                Boundary::Line if about == 0 => 0,
-                Boundary::Line => {
-                    // Start at the preceding byte, so that a line that begins here is found.
-                    reader.seek(SeekFrom::Start(about - 1)).map_err(|error| self.io(&error))?;
-                    let skipped = reader.skip_until(b'\n').map_err(|error| self.io(&error))?;
-                    about - 1 + skipped as u64
+                Boundary::Line(_) if about == 0 => 0,
+                Boundary::Line(end) => {
+                    // Start at the preceding line end, so that a line that begins here is found.
+                    let from = about.saturating_sub(end.bytes().len() as u64);
+                    reader.seek(SeekFrom::Start(from)).map_err(|error| self.io(&error))?;
+                    from + skip_line(&mut reader, end).map_err(|error| self.io(&error))?
                 }
             };
             begins.push(begin);
@@ -131,5 +131,23 @@ impl PartitionMapper for FileMapper {
         // A partition whose range is empty reads nothing: the number of partitions stays that of the job.
         let properties = begins.windows(2).enumerate().map(range).collect();
         Ok(PartitionPlan { properties, threads: self.threads, replaces: false })
+    }
+}
+
+/// Skips the bytes up to and including the next line end, or up to the end of the file. Returns their number.
+fn skip_line(reader: &mut impl BufRead, end: LineEnd) -> std::io::Result<u64> {
+    let [first, rest @ ..] = end.bytes() else { unreachable!("a line end has bytes") };
+    let mut skipped = 0;
+    loop {
+        skipped += reader.skip_until(*first)? as u64;
+        let [second] = rest else { return Ok(skipped) };
+        match reader.fill_buf()?.first() {
+            None => return Ok(skipped),
+            Some(byte) if byte == second => {
+                reader.consume(1);
+                return Ok(skipped + 1);
+            }
+            Some(_) => {}
+        }
     }
 }
