@@ -24,7 +24,7 @@ use crate::artifact::{
 };
 use crate::codes;
 use crate::context::{JobContext, StepContext};
-use crate::error::{BatchError, Kind, Thrown};
+use crate::error::{BatchError, Thrown};
 use crate::event::{self, Event};
 use crate::record::{Counts, ExecutionId, PartitionGiven, PartitionState, Position, StepState, Times};
 use crate::repository::{Begun, NUMBER};
@@ -70,7 +70,7 @@ impl Message {
     /// Returns the reason why the end of the partition could not be written.
     pub(super) fn is_lost(&self) -> Option<&Thrown> {
         match self {
-            Message::Ended { cause: Some(cause), .. } if cause.kind != Kind::Plain => Some(cause),
+            Message::Ended { cause: Some(cause), .. } if !cause.has_remedy() => Some(cause),
             _ => None,
         }
     }

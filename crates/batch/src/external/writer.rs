@@ -16,6 +16,18 @@ impl ExternalWriter {
     }
 }
 
+impl ExternalWriter {
+    fn write_all(&mut self, items: &[Item]) -> Answer<()> {
+        let fields: Vec<Option<&[u8]>> = items.iter().map(|item| Some(item.as_slice())).collect();
+        let mut fields = self.program.ask("write", &fields)?;
+        if fields.len() != 1 {
+            return Err(self.program.misfit("write", format!("has {} fields, expected the position", fields.len())));
+        }
+        self.position = fields.pop().flatten();
+        Ok(())
+    }
+}
+
 impl Writer for ExternalWriter {
     fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
         self.position = checkpoint.map(<[u8]>::to_vec);
@@ -25,13 +37,7 @@ impl Writer for ExternalWriter {
     }
 
     fn write(&mut self, items: &[Item], _work: &mut dyn Work) -> Answer<()> {
-        let fields: Vec<Option<&[u8]>> = items.iter().map(|item| Some(item.as_slice())).collect();
-        let mut fields = self.program.ask("write", &fields)?;
-        if fields.len() != 1 {
-            return Err(self.program.misfit("write", format!("has {} fields, expected the position", fields.len())));
-        }
-        self.position = fields.pop().flatten();
-        Ok(())
+        self.write_all(items).map_err(|thrown| self.program.without_position(thrown))
     }
 
     fn isolates(&self) -> bool {

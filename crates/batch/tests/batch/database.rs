@@ -117,6 +117,7 @@ fn jobs_in_a_database() {
     shared::a_job_that_does_not_resolve_stops_no_other(&server, folder.path());
     events_in_the_order_of_commits(&server, folder.path());
     repeated_and_missing_keys(&server, folder.path());
+    outage::a_query_that_fails_is_not_at_its_end(&server, folder.path());
     losses_are_counted(&server, folder.path());
     columns_keep_what_items_say(&server, folder.path());
     refused_rows_are_processed_once(&server, folder.path());
