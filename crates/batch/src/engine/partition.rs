@@ -24,7 +24,7 @@ use crate::artifact::{
 };
 use crate::codes;
 use crate::context::{JobContext, StepContext};
-use crate::error::{BatchError, Thrown};
+use crate::error::{BatchError, Kind, Thrown};
 use crate::event::{self, Event};
 use crate::record::{Counts, ExecutionId, PartitionGiven, PartitionState, Position, StepState, Times};
 use crate::repository::{Begun, NUMBER};
@@ -70,7 +70,7 @@ impl Message {
     /// Returns the reason why the end of the partition could not be written.
     pub(super) fn is_lost(&self) -> Option<&Thrown> {
         match self {
-            Message::Ended { cause: Some(cause), .. } if !cause.has_remedy() => Some(cause),
+            Message::Ended { cause: Some(cause), .. } if cause.kind != Kind::Plain => Some(cause),
             _ => None,
         }
     }
@@ -494,8 +494,11 @@ impl Run<'_> {
             (&mut state, end.is_uncertain),
             &self.keeper(std::slice::from_ref(&event)),
         );
-        if let Err(error) = saved {
-            end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) };
+        match (saved, &mut end.cause) {
+            (Err(error), _) => end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) },
+            // Its end is written, so the failure concerns this partition only.
+            (Ok(()), Some(cause)) => cause.kind = Kind::Plain,
+            (Ok(()), None) => {}
         }
         if let Some(thrown) = &end.cause {
             self.log_thrown(Some(&context), &format!("partition {number} of step {}", step.id), thrown);
