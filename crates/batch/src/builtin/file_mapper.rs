@@ -137,17 +137,12 @@ impl PartitionMapper for FileMapper {
 /// Skips the bytes up to and including the next line end, or up to the end of the file. Returns their number.
 fn skip_line(reader: &mut impl BufRead, end: LineEnd) -> std::io::Result<u64> {
     let [first, rest @ ..] = end.bytes() else { unreachable!("a line end has bytes") };
-    let mut skipped = 0;
-    loop {
+    let mut skipped = reader.skip_until(*first)? as u64;
+    // There is at most one further byte, so it is in the buffer.
+    while !reader.fill_buf()?.starts_with(rest) && !reader.fill_buf()?.is_empty() {
         skipped += reader.skip_until(*first)? as u64;
-        let [second] = rest else { return Ok(skipped) };
-        match reader.fill_buf()?.first() {
-            None => return Ok(skipped),
-            Some(byte) if byte == second => {
-                reader.consume(1);
-                return Ok(skipped + 1);
-            }
-            Some(_) => {}
-        }
     }
+    let end = rest.len().min(reader.fill_buf()?.len());
+    reader.consume(end);
+    Ok(skipped + end as u64)
 }

@@ -219,19 +219,12 @@ impl Processor for MapProcessor {
             // An interchange: its trailers belong to the item.
             document = ended;
         }
-        match compiled.record_end {
+        let kept = match compiled.record_end {
             // Each byte of a record may belong to its last field.
-            Some(end) => {
-                if document.ends_with(end) {
-                    document.truncate(document.len() - end.len());
-                }
-            }
-            None => {
-                while document.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
-                    document.pop();
-                }
-            }
-        }
+            Some(end) => document.strip_suffix(end).map_or(document.len(), <[u8]>::len),
+            None => document.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1),
+        };
+        document.truncate(kept);
         Ok(Some(document))
     }
 }

@@ -224,11 +224,12 @@ impl Run<'_> {
             let before = self.repository().plan_digest(self.held.instance, &step.id)?;
             // Partitions that were split off are not part of the plan.
             let split_off = given.values().filter(|given| given.parent.is_some()).count();
-            let count = u64::from(count).saturating_sub(split_off as u64);
-            let (now, changed) = (plan.properties.len(), digest.is_some() && before.is_some() && before != digest);
-            if changed || (must_repeat && count != now as u64) {
-                let what = format!("step {} was planned in {count} partitions before", step.id);
-                let message = if count == now as u64 {
+            let (count, now) = (usize::try_from(count).unwrap_or(usize::MAX), plan.properties.len());
+            let planned = count.saturating_sub(split_off);
+            let changed = digest.is_some() && before.is_some() && before != digest;
+            if changed || (must_repeat && planned != now) {
+                let what = format!("step {} was planned in {planned} partitions before", step.id);
+                let message = if planned == now {
                     format!("{what}, with other properties")
                 } else {
                     format!("{what}, now in {now}")
@@ -237,26 +238,20 @@ impl Run<'_> {
                     "restore the input and the parameters of the first execution (--same-params), or start a new instance of the job",
                 ));
             }
-        }
-        // A restart keeps the number of partitions unless the plan says otherwise, as the specification requires.
-        if let Some(count) = state.plan.filter(|_| !plan.replaces) {
-            let (count, now) = (usize::try_from(count).unwrap_or(usize::MAX), plan.properties.len());
-            let split_off = given.values().filter(|given| given.parent.is_some()).count();
-            if now + split_off < count && plan.properties.iter().any(|properties| !properties.is_empty()) {
+            // A restart keeps the number of partitions unless the plan says otherwise, as the specification requires.
+            if now < planned && plan.properties.iter().any(|properties| !properties.is_empty()) {
                 let message = format!(
-                    "step {} was planned in {} partitions before, and the plan now has properties for {now}",
-                    step.id,
-                    count - split_off
+                    "step {} was planned in {planned} partitions before, and the plan now has properties for {now}",
+                    step.id
                 );
                 return Err(Thrown::of(&["quayline.Configuration"], message).hint(
                     "restore the input and the parameters of the first execution (--same-params), or let the mapper discard the partitions before (partitionsOverride)",
                 ));
             }
-            if now + split_off > count {
+            if now > planned {
                 let text = format!(
-                    "step {} keeps its {} partitions; the plan has {now} now, and the others are ignored",
-                    step.id,
-                    count - split_off
+                    "step {} keeps its {planned} partitions; the plan has {now} now, and the others are ignored",
+                    step.id
                 );
                 self.event(event::LOG, Some(context), None, text);
             }

@@ -16,18 +16,6 @@ impl ExternalWriter {
     }
 }
 
-impl ExternalWriter {
-    fn write_all(&mut self, items: &[Item]) -> Answer<()> {
-        let fields: Vec<Option<&[u8]>> = items.iter().map(|item| Some(item.as_slice())).collect();
-        let mut fields = self.program.ask("write", &fields)?;
-        if fields.len() != 1 {
-            return Err(self.program.misfit("write", format!("has {} fields, expected the position", fields.len())));
-        }
-        self.position = fields.pop().flatten();
-        Ok(())
-    }
-}
-
 impl Writer for ExternalWriter {
     fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
         self.position = checkpoint.map(<[u8]>::to_vec);
@@ -37,7 +25,15 @@ impl Writer for ExternalWriter {
     }
 
     fn write(&mut self, items: &[Item], _work: &mut dyn Work) -> Answer<()> {
-        self.write_all(items).map_err(|thrown| self.program.without_position(thrown))
+        let fields: Vec<Option<&[u8]>> = items.iter().map(|item| Some(item.as_slice())).collect();
+        let answer = self.program.ask("write", &fields);
+        let mut fields = answer.map_err(|thrown| self.program.without_position(thrown))?;
+        if fields.len() != 1 {
+            let what = format!("has {} fields, expected the position", fields.len());
+            return Err(self.program.misfit("write", what).reopens());
+        }
+        self.position = fields.pop().flatten();
+        Ok(())
     }
 
     fn isolates(&self) -> bool {
