@@ -9,10 +9,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-use quayline_core::system_error_text;
 use quayline_frame::{FramingSpec, LineEnd};
 
-use super::file_reader::FileReader;
+use super::file_reader::{FileReader, io};
 use crate::artifact::{Answer, Injected, PartitionMapper, PartitionPlan};
 use crate::error::Thrown;
 
@@ -77,11 +76,6 @@ impl FileMapper {
         let threads = u32::try_from(with.number("threads", 0)?).unwrap_or(u32::MAX);
         Ok(FileMapper { path: with.path("file")?, boundary, items, partitions, threads })
     }
-
-    fn io(&self, error: &std::io::Error) -> Thrown {
-        let message = format!("{} cannot be read: {}", self.path.display(), system_error_text(error));
-        Thrown::of(&["java.io.IOException", "quayline.Environment"], message).hint("check the property file")
-    }
 }
 
 impl PartitionMapper for FileMapper {
@@ -90,10 +84,10 @@ impl PartitionMapper for FileMapper {
     }
 
     fn plan(&mut self) -> Answer<PartitionPlan> {
-        let file = File::open(&self.path).map_err(|error| self.io(&error))?;
+        let file = File::open(&self.path).map_err(|error| io(&self.path, "read", &error))?;
         let length = match self.boundary {
             Boundary::Row => super::parquet_reader::open_at(&self.path, 0)?.0.rows_total().unwrap_or(0),
-            _ => file.metadata().map_err(|error| self.io(&error))?.len(),
+            _ => file.metadata().map_err(|error| io(&self.path, "read", &error))?.len(),
         };
         let mut reader = BufReader::new(file);
         let mut begins = vec![0];
@@ -115,8 +109,8 @@ impl PartitionMapper for FileMapper {
                 Boundary::Line(end) => {
                     // Start at the preceding line end, so that a line that begins here is found.
                     let from = about.saturating_sub(end.bytes().len() as u64);
-                    reader.seek(SeekFrom::Start(from)).map_err(|error| self.io(&error))?;
-                    from + skip_line(&mut reader, end).map_err(|error| self.io(&error))?
+                    reader.seek(SeekFrom::Start(from)).map_err(|error| io(&self.path, "read", &error))?;
+                    from + skip_line(&mut reader, end).map_err(|error| io(&self.path, "read", &error))?
                 }
             };
             begins.push(begin);
