@@ -166,6 +166,8 @@ pub(crate) enum Kind {
     Deferred,
     /// A database does not respond: the engine waits for it, and continues at the last checkpoint.
     Lost,
+    /// The reader or writer has lost its position: a job may retry with a rollback, which opens it again, and must not skip.
+    Reopen,
 }
 
 /// Superclasses of all exceptions of artifacts, so that skip and retry rules of jobs written for Java keep working.
@@ -261,6 +263,20 @@ impl Thrown {
     pub(crate) fn lost(mut self) -> Self {
         self.kind = Kind::Lost;
         self
+    }
+
+    /// Marks the exception as one after which its reader or writer must be opened again. The special handling of other exceptions stays.
+    #[must_use]
+    pub(crate) fn reopens(mut self) -> Self {
+        if self.kind == Kind::Plain {
+            self.kind = Kind::Reopen;
+        }
+        self
+    }
+
+    /// Returns true if the rules of the job apply to the exception.
+    pub(crate) fn has_remedy(&self) -> bool {
+        matches!(self.kind, Kind::Plain | Kind::Reopen)
     }
 
     /// Returns the code under which the exception is documented.

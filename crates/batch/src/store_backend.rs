@@ -169,7 +169,8 @@ impl Work for StoreWork {
     }
 
     fn is_untouched(&self) -> bool {
-        self.unit.is_empty() && self.kept.is_empty()
+        // Gets and puts of non-persistent messages change nothing in the store.
+        self.unit.is_empty() && self.unit.gets_and_puts() == 0 && self.kept.is_empty()
     }
 
     fn unit(&mut self) -> Option<&mut Unit> {

@@ -326,11 +326,18 @@ impl Ledger {
     /// # Errors
     /// Errors of the store, or a finding that names the missing entry.
     pub(crate) fn locked(&self, unit: &mut Unit, id: EntryId) -> Result<Entry, Findings> {
+        self.locked_if_kept(unit, id)?.ok_or_else(|| no_entry(id))
+    }
+
+    /// Returns an entry and locks it for an update; `None` if a purge has removed it.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn locked_if_kept(&self, unit: &mut Unit, id: EntryId) -> Result<Option<Entry>, Findings> {
         let key = id.0.to_be_bytes();
-        let record = self.entries.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default);
-        match record {
-            Ok(record) => self.decoded(&record.bytes),
-            Err(StoreError::NotFound { .. }) => Err(no_entry(id)),
+        match self.entries.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default) {
+            Ok(record) => self.decoded(&record.bytes).map(Some),
+            Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(of_store(error)),
         }
     }

@@ -613,7 +613,7 @@ pub(crate) fn groups_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<
     Ok(found)
 }
 
-/// Returns the transactions of a sent interchange, in the order of its groups.
+/// Returns the transactions of a sent interchange, in their order in it.
 pub(crate) fn transactions_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let Details { standard, sender, receiver, group, .. } = &interchange.details;
     // Transactions of an interchange without groups are numbered in the interchange.
@@ -622,7 +622,10 @@ pub(crate) fn transactions_in(desk: &mut Desk<'_>, interchange: &Entry) -> Resul
     for around in around.split(',') {
         let context = transaction_context(standard, sender, receiver, around);
         let all = sent_in(desk, context)?;
+        let begin = found.len();
         found.extend(all.into_iter().filter(|one| one.details.parent == interchange.id.0));
+        // A group has its documents in the order in which they came. Their numbers may begin again within it.
+        found[begin..].sort_by_key(|one| one.id);
     }
     Ok(found)
 }

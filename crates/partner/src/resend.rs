@@ -136,7 +136,9 @@ impl Desk<'_> {
                 keep_days: old.details.keep_days,
                 ..Details::default()
             };
-            if let Some(mut replaced) = replaced {
+            if let Some(replaced) = replaced {
+                // An acknowledgment may have changed it until now.
+                let mut replaced = ledger.locked(self.unit()?, replaced.id)?;
                 details.about = replaced.id.0;
                 details.fields.clone_from(&replaced.details.fields);
                 details.rule.clone_from(&replaced.details.rule);

@@ -32,6 +32,7 @@ use crate::send_request::SendRequest;
 use crate::source::Again;
 use crate::verdict::{count_as_processed, interchange_of, rejects};
 use crate::watch::Watch;
+use crate::whole::has_old_bytes;
 use crate::work::Work;
 
 /// Conditions of a search. An absent condition matches every entry.
@@ -478,19 +479,25 @@ impl Ledger {
         }
         let last = page.last().filter(|_| page.len() == PURGE_PAGE);
         purged.next = last.map(|last| EntryId(last.id.0.saturating_add(1)));
-        let mut changed = false;
-        for entry in &page {
+        let is_old = |entry: &Entry| {
             let keep_days = match entry.details.keep_days {
                 0 => KEEP_DAYS,
                 kept => kept,
             };
             let keep_days = days.unwrap_or(keep_days);
             let old = entry.time_ms.saturating_add(keep_days.saturating_mul(86_400_000)) <= now_ms;
-            if old && !matches!(entry.state, State::Waiting | State::Receiving) {
-                self.remove(&mut unit, entry).map_err(of_store)?;
+            old && !matches!(entry.state, State::Waiting | State::Receiving)
+        };
+        let mut changed = false;
+        for seen in page.iter().filter(|entry| is_old(entry) || has_old_bytes(entry, now_ms)) {
+            // The page was read without locks: another process may have changed or removed the entry.
+            let Some(entry) = self.locked_if_kept(&mut unit, seen.id)? else { continue };
+            if is_old(&entry) {
+                self.remove(&mut unit, &entry).map_err(of_store)?;
                 purged.removed += 1;
                 changed = true;
-            } else if self.purge_received(&mut unit, entry, now_ms)? {
+            } else if has_old_bytes(&entry, now_ms) {
+                self.purge_received(&mut unit, entry, now_ms)?;
                 changed = true;
             }
         }

@@ -59,6 +59,13 @@ pub(crate) fn service_before(source: &mut dyn Source, begin: u64) -> io::Result<
     Ok((0..before.len()).rev().find(is_service).map_or(begin, |at| from + at as u64))
 }
 
+/// Returns true if the bytes of a received interchange are kept longer than their retention time.
+pub(crate) fn has_old_bytes(entry: &Entry, now_ms: u64) -> bool {
+    let days = entry.details.kept_days;
+    let is_old = entry.time_ms.saturating_add(days.saturating_mul(86_400_000)) <= now_ms;
+    days > 0 && entry.details.kept_bytes > 0 && is_old
+}
+
 impl Desk<'_> {
     /// Stores this range of the source, which is an interchange, and records it in its entry. The caller stores the entry.
     pub(crate) fn keep_whole(
@@ -155,18 +162,11 @@ impl Ledger {
         Ok(())
     }
 
-    /// Removes the bytes of a received interchange after its retention time, but keeps its entry. Returns true if there were any.
-    pub(crate) fn purge_received(&self, unit: &mut Unit, entry: &Entry, now_ms: u64) -> Result<bool, Findings> {
-        let days = entry.details.kept_days;
-        let is_old = entry.time_ms.saturating_add(days.saturating_mul(86_400_000)) <= now_ms;
-        if days == 0 || entry.details.kept_bytes == 0 || !is_old {
-            return Ok(false);
-        }
-        self.remove_received(unit, entry).map_err(of_store)?;
-        let mut entry = entry.clone();
+    /// Removes the bytes of a received interchange, but keeps its entry, which is locked.
+    pub(crate) fn purge_received(&self, unit: &mut Unit, mut entry: Entry, now_ms: u64) -> Result<(), Findings> {
+        self.remove_received(unit, &entry).map_err(of_store)?;
         entry.details.kept_bytes = 0;
         entry.details.happened(now_ms, "the bytes of the interchange were purged");
-        self.update(unit, &entry)?;
-        Ok(true)
+        self.update(unit, &entry)
     }
 }

@@ -34,8 +34,11 @@ impl Desk<'_> {
         let standard = route.standard;
         let now = self.now_ms();
         let envelope = self.envelope(route, now)?;
-        // Documents of one kind in one group, in the order in which they came.
-        documents.sort_by(|a, b| (&a.functional, &a.version, a.id).cmp(&(&b.functional, &b.version, b.id)));
+        // Documents of one kind in one group, in the order in which they came. In EDIFACT, all are together.
+        documents.sort_by(|a, b| match standard {
+            Standard::X12 => (&a.functional, &a.version, a.id).cmp(&(&b.functional, &b.version, b.id)),
+            Standard::Edifact => a.id.cmp(&b.id),
+        });
         let number = self.control_number(
             standard,
             Level::Interchange,

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_cache::{Lease, Pool};
-use quayline_core::{Finding, Findings, Limits, Severity, system_error_text};
+use quayline_core::{Finding, Findings, Limits, Severity};
 use quayline_pipeline::{Documents, DocumentsPlace, Next, Pipeline};
 use quayline_project::{MapFile, ShapeFile, ShapeOptions};
 
-use super::file_reader::{damaged, note, of_findings};
+use super::file_reader::{damaged, io, note, of_findings};
 use super::fingerprint::{self, FINGERPRINT_BYTES};
 use super::limits::limits;
 use super::parquet_reader::shape_file;
@@ -74,12 +74,6 @@ pub(super) struct DocumentReader {
 }
 
 impl DocumentReader {
-    fn io(&self, doing: &str, error: &std::io::Error) -> Thrown {
-        let message = format!("{} cannot be {doing}: {}", self.path.display(), system_error_text(error));
-        Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
-            .hint("check the property file and the permissions; relative paths begin at the project's folder")
-    }
-
     fn note(&self, finding: &Finding) {
         if let Some(step) = &self.step
             && finding.severity == Severity::Warning
@@ -105,8 +99,8 @@ fn of_shape(shape: ShapeFile, limits: Limits) -> Result<(Pipeline, Vec<PathBuf>)
 
 impl Reader for DocumentReader {
     fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
-        let file = File::open(&self.path).map_err(|error| self.io("opened", &error))?;
-        self.length = file.metadata().map_err(|error| self.io("read", &error))?.len();
+        let file = File::open(&self.path).map_err(|error| io(&self.path, "opened", &error))?;
+        self.length = file.metadata().map_err(|error| io(&self.path, "read", &error))?.len();
         let place = match checkpoint {
             None => DocumentsPlace::START,
             Some(bytes) => {
@@ -129,7 +123,7 @@ impl Reader for DocumentReader {
                 place
             }
         };
-        self.file = Some(file.try_clone().map_err(|error| self.io("opened", &error))?);
+        self.file = Some(file.try_clone().map_err(|error| io(&self.path, "opened", &error))?);
         let name = Arc::from(self.path.display().to_string());
         let documents = self.source.value.documents(Box::new(file), &name, &place);
         let documents = documents.map_err(|findings| of_findings(&findings))?;

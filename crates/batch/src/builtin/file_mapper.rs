@@ -6,13 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::io::{BufRead, BufReader, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
-use quayline_core::system_error_text;
-use quayline_frame::FramingSpec;
+use quayline_frame::{FramingSpec, LineEnd};
 
-use super::file_reader::FileReader;
+use super::file_reader::{FileReader, io};
 use crate::artifact::{Answer, Injected, PartitionMapper, PartitionPlan};
 use crate::error::Thrown;
 
@@ -24,8 +23,8 @@ pub(super) const PARTITIONS_MAX: u64 = 10_000;
 pub(super) enum Boundary {
     /// At a multiple of the record length.
     Every(u64),
-    /// After a line end.
-    Line,
+    /// After this line end.
+    Line(LineEnd),
     /// After the item before.
     Item,
     /// At any row of a Parquet file; ranges are numbers of rows.
@@ -46,7 +45,7 @@ pub(super) fn boundary_of(framing: &str) -> Result<Boundary, (String, String)> {
     })?;
     match spec {
         FramingSpec::Fixed { length } => Ok(Boundary::Every(length as u64)),
-        FramingSpec::Lines(_) => Ok(Boundary::Line),
+        FramingSpec::Lines(spec) => Ok(Boundary::Line(spec.end)),
         FramingSpec::MicroFocus => {
             let remedy = "write another framing: the header of a Micro Focus file is needed to read any of its records";
             Err(("cannot be split into ranges".to_owned(), remedy.to_owned()))
@@ -77,11 +76,6 @@ impl FileMapper {
         let threads = u32::try_from(with.number("threads", 0)?).unwrap_or(u32::MAX);
         Ok(FileMapper { path: with.path("file")?, boundary, items, partitions, threads })
     }
-
-    fn io(&self, error: &std::io::Error) -> Thrown {
-        let message = format!("{} cannot be read: {}", self.path.display(), system_error_text(error));
-        Thrown::of(&["java.io.IOException", "quayline.Environment"], message).hint("check the property file")
-    }
 }
 
 impl PartitionMapper for FileMapper {
@@ -90,10 +84,10 @@ impl PartitionMapper for FileMapper {
     }
 
     fn plan(&mut self) -> Answer<PartitionPlan> {
-        let file = File::open(&self.path).map_err(|error| self.io(&error))?;
+        let file = File::open(&self.path).map_err(|error| io(&self.path, "read", &error))?;
         let length = match self.boundary {
             Boundary::Row => super::parquet_reader::open_at(&self.path, 0)?.0.rows_total().unwrap_or(0),
-            _ => file.metadata().map_err(|error| self.io(&error))?.len(),
+            _ => file.metadata().map_err(|error| io(&self.path, "read", &error))?.len(),
         };
         let mut reader = BufReader::new(file);
         let mut begins = vec![0];
@@ -111,12 +105,12 @@ impl PartitionMapper for FileMapper {
                     Some(items) => items.boundary_from(about)?,
                     None => length,
                 },
-                Boundary::Line if about == 0 => 0,
-                Boundary::Line => {
-                    // Start at the preceding byte, so that a line that begins here is found.
-                    reader.seek(SeekFrom::Start(about - 1)).map_err(|error| self.io(&error))?;
-                    let skipped = reader.skip_until(b'\n').map_err(|error| self.io(&error))?;
-                    about - 1 + skipped as u64
+                Boundary::Line(_) if about == 0 => 0,
+                Boundary::Line(end) => {
+                    // Start at the preceding line end, so that a line that begins here is found.
+                    let from = about.saturating_sub(end.bytes().len() as u64);
+                    reader.seek(SeekFrom::Start(from)).map_err(|error| io(&self.path, "read", &error))?;
+                    from + skip_line(&mut reader, end).map_err(|error| io(&self.path, "read", &error))?
                 }
             };
             begins.push(begin);
@@ -132,4 +126,17 @@ impl PartitionMapper for FileMapper {
         let properties = begins.windows(2).enumerate().map(range).collect();
         Ok(PartitionPlan { properties, threads: self.threads, replaces: false })
     }
+}
+
+/// Skips the bytes up to and including the next line end, or up to the end of the file. Returns their number.
+fn skip_line(reader: &mut impl BufRead, end: LineEnd) -> std::io::Result<u64> {
+    let [first, rest @ ..] = end.bytes() else { unreachable!("a line end has bytes") };
+    let mut skipped = reader.skip_until(*first)? as u64;
+    // There is at most one further byte, so it is in the buffer.
+    while !reader.fill_buf()?.starts_with(rest) && !reader.fill_buf()?.is_empty() {
+        skipped += reader.skip_until(*first)? as u64;
+    }
+    let end = rest.len().min(reader.fill_buf()?.len());
+    reader.consume(end);
+    Ok(skipped + end as u64)
 }

@@ -105,12 +105,6 @@ impl FileReader {
         })
     }
 
-    fn io(&self, doing: &str, error: &std::io::Error) -> Thrown {
-        let message = format!("{} cannot be {doing}: {}", self.path.display(), system_error_text(error));
-        Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
-            .hint("check the property file and the permissions; relative paths begin at the project's folder")
-    }
-
     fn more(&mut self, at_least: usize) -> Answer<()> {
         self.bytes.drain(..std::mem::take(&mut self.at));
         let wanted = at_least.max(READ_BYTES);
@@ -127,7 +121,7 @@ impl FileReader {
                 }
                 Err(error) => {
                     self.bytes.truncate(before);
-                    return Err(self.io("read", &error));
+                    return Err(io(&self.path, "read", &error));
                 }
             };
             self.bytes.truncate(before + count);
@@ -300,8 +294,8 @@ impl FileReader {
 
     /// Opens the file at its begin or at a checkpoint.
     pub(super) fn begin(&mut self, checkpoint: Option<&[u8]>) -> Answer<()> {
-        let mut file = File::open(&self.path).map_err(|error| self.io("opened", &error))?;
-        self.length = file.metadata().map_err(|error| self.io("read", &error))?.len();
+        let mut file = File::open(&self.path).map_err(|error| io(&self.path, "opened", &error))?;
+        self.length = file.metadata().map_err(|error| io(&self.path, "read", &error))?.len();
         (self.bytes, self.at, self.end) = (Vec::new(), 0, EndOfInput::No);
         let (offset, number, state) = match checkpoint {
             Some(bytes) => {
@@ -329,7 +323,7 @@ impl FileReader {
                 (self.from, 1, 0)
             }
         };
-        file.seek(SeekFrom::Start(offset)).map_err(|error| self.io("read", &error))?;
+        file.seek(SeekFrom::Start(offset)).map_err(|error| io(&self.path, "read", &error))?;
         self.file = Some(file);
         (self.offset, self.number) = (offset, number);
         if let Items::Framed(spec) = &self.items {
@@ -407,6 +401,13 @@ pub(super) fn numbers<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
         *number = u64::from_le_bytes(*bytes);
     }
     Some(numbers)
+}
+
+/// Creates the error for an input file that the system refuses to open or read.
+pub(super) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
+    let message = format!("{} cannot be {doing}: {}", path.display(), system_error_text(error));
+    Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
+        .hint("check the property file and the permissions; relative paths begin at the project's folder")
 }
 
 /// Creates the error for a checkpoint of unknown form.

@@ -18,7 +18,8 @@ use crate::work::Work;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
-fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
+/// Creates the error for a file or folder that the system refuses.
+pub(super) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
     let message = format!("{} cannot be {doing}: {}", path.display(), system_error_text(error));
     Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
         .hint("check the path and the permissions; relative paths begin at the project's folder")

@@ -2,7 +2,7 @@
 //!
 //! Requests are not a part of the unit of work: a chunk that is rolled back or continues after a crash sends its items again.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use ureq::http::{HeaderName, HeaderValue, Method, Request, Uri};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
+use super::folder::io;
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Processed, Processor};
 use crate::error::Thrown;
@@ -75,7 +76,7 @@ impl HttpProcessor {
             .map_err(|what| Thrown::property(&with.name, "headers", format!("is wrong in {what}"), remedy))?;
         if with.property("headers-file").is_some() {
             let path = with.path("headers-file")?;
-            let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+            let text = std::fs::read_to_string(&path).map_err(|error| io(&path, "read", &error))?;
             let remedy = "write one NAME: VALUE in each line of the file";
             let more = headers_of(&text)
                 .map_err(|what| Thrown::property(&with.name, "headers-file", format!("is wrong in {what}"), remedy))?;
@@ -181,12 +182,6 @@ fn port(port: Option<u16>) -> String {
     port.map_or_else(String::new, |port| format!(":{port}"))
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Thrown {
-    let message = format!("{} cannot be read: {}", path.display(), system_error_text(error));
-    Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
-        .hint("check the path and the permissions; relative paths begin at the project's folder")
-}
-
 /// Percent-encodes an item for a URL. Source: RFC 3986, section 2.3.
 fn percent(item: &[u8]) -> String {
     let mut text = String::with_capacity(item.len());
@@ -212,7 +207,7 @@ fn tls(ca: Option<PathBuf>) -> Answer<TlsConfig> {
         return Err(Thrown::of(&["quayline.Environment"], "this system has no file of certificate authorities")
             .hint("name one with the property ca: a PEM file"));
     };
-    let pem = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+    let pem = std::fs::read(&path).map_err(|error| io(&path, "read", &error))?;
     let found: Vec<Certificate<'static>> = parse_pem(&pem)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate.to_owned()),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use quayline_cache::{Lease, Pool};
 use quayline_core::{Fault, Finding, Findings, Limits};
 use quayline_edi::EdiWriteError;
+use quayline_frame::FramingSpec;
 use quayline_pipeline::{
     CsvTable, FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, UnitReport, UnitWorld, World,
 };
@@ -36,6 +37,8 @@ pub(super) struct Compiled {
     world: Arc<World>,
     /// Bytes at the beginning of an output before its first document.
     prologue: usize,
+    /// Line end of a target that has records, empty in other framings than lines; `None` for a target of text.
+    record_end: Option<&'static [u8]>,
     /// One empty record with its framing, if the source has records. A unit without bytes has none.
     empty_record: Option<Answer<Vec<u8>>>,
 }
@@ -128,6 +131,11 @@ fn compile(
         format => format,
     };
     let targets = map.targets.iter().map(|to| to.shape.target().map(target)).collect::<Result<Vec<_>, _>>()?;
+    let record_end = match targets.first() {
+        Some(TargetFormat::Records(FramingSpec::Lines(lines))) => Some(lines.end.bytes()),
+        Some(TargetFormat::Records(_)) => Some(&[][..]),
+        _ => None,
+    };
     let schema = Arc::clone(map.source.schema());
     let schemas = map.targets.iter().map(|to| Arc::clone(to.shape.schema())).collect();
     let mut world = World::new(0, 0, envelope, lookups);
@@ -138,7 +146,7 @@ fn compile(
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
     let files = map.files.into_iter().chain(tables.iter().map(|(_, file)| file.clone())).collect();
     let empty_record = pipeline.empty_record().map(|record| record.map_err(|findings| of_findings(&findings)));
-    Ok((Compiled { pipeline, world, prologue, empty_record }, files))
+    Ok((Compiled { pipeline, world, prologue, record_end, empty_record }, files))
 }
 
 /// Returns the programs of the property `functions`.
@@ -211,9 +219,12 @@ impl Processor for MapProcessor {
             // An interchange: its trailers belong to the item.
             document = ended;
         }
-        while document.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
-            document.pop();
-        }
+        let kept = match compiled.record_end {
+            // Each byte of a record may belong to its last field.
+            Some(end) => document.strip_suffix(end).map_or(document.len(), <[u8]>::len),
+            None => document.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1),
+        };
+        document.truncate(kept);
         Ok(Some(document))
     }
 }

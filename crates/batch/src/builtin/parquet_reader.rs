@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_columnar::{ColumnInput, ColumnReader, RowSource, UnknownColumn, shape_of};
-use quayline_core::{Limits, Shape, Sink as _, system_error_text};
+use quayline_core::{Limits, Shape, Sink as _};
 use quayline_json::{JsonStyle, JsonWriter};
 use quayline_project::{ShapeFile, ShapeOptions};
 
-use super::file_reader::{damaged, note, numbers, of_findings};
+use super::file_reader::{damaged, io, note, numbers, of_findings};
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Lent, Reader};
 use crate::codes;
@@ -102,13 +102,8 @@ pub(super) fn shape_file(path: &Path, limits: &Limits) -> Answer<ShapeFile> {
 
 /// Opens a Parquet file at a row, and returns its length in bytes.
 pub(super) fn open_at(path: &Path, row: u64) -> Answer<(ColumnReader, u64)> {
-    let io = |doing: &str, error: &std::io::Error| {
-        let message = format!("{} cannot be {doing}: {}", path.display(), system_error_text(error));
-        Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
-            .hint("check the property file and the permissions; relative paths begin at the project's folder")
-    };
-    let file = File::open(path).map_err(|error| io("opened", &error))?;
-    let length = file.metadata().map_err(|error| io("read", &error))?.len();
+    let file = File::open(path).map_err(|error| io(path, "opened", &error))?;
+    let length = file.metadata().map_err(|error| io(path, "read", &error))?.len();
     let columns = ColumnReader::parquet_from(ColumnInput::File(file), row).map_err(|error| {
         let thrown = Thrown::from_finding(&error.finding());
         Thrown { message: format!("{}: {}", path.display(), thrown.message), ..thrown }

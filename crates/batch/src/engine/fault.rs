@@ -39,16 +39,17 @@ impl Faults {
     /// Decides the handling of an exception, and counts it. While a chunk is retried after a rollback, skip takes precedence over retry; otherwise,
     /// retry does.
     pub(super) fn remedy(&mut self, chunk: &Chunk, registry: &Registry, thrown: &Thrown, is_retrying: bool) -> Remedy {
-        if thrown.kind != Kind::Plain {
+        if !thrown.has_remedy() {
             return Remedy::Fail;
         }
+        let reopens = thrown.kind == Kind::Reopen;
         let lineage = registry.lineage(thrown);
         let below = |limit: Option<u32>, count: u64| limit.is_none_or(|limit| count < u64::from(limit));
-        let can_skip = chunk.skippable.has(&lineage) && below(chunk.skip_limit, self.skips);
+        let can_skip = !reopens && chunk.skippable.has(&lineage) && below(chunk.skip_limit, self.skips);
         let can_retry = chunk.retryable.has(&lineage) && below(chunk.retry_limit, self.retries);
         if can_retry && !(is_retrying && can_skip) {
             self.retries += 1;
-            return if chunk.no_rollback.has(&lineage) { Remedy::Retry } else { Remedy::RollBack };
+            return if !reopens && chunk.no_rollback.has(&lineage) { Remedy::Retry } else { Remedy::RollBack };
         }
         if can_skip {
             self.skips += 1;
@@ -59,7 +60,7 @@ impl Faults {
 
     /// Returns the limits that prevent a skip or a retry of an exception. Without these limits, the step would not have failed.
     pub(super) fn limits_reached(&self, chunk: &Chunk, registry: &Registry, thrown: &Thrown) -> Option<String> {
-        if thrown.kind != Kind::Plain {
+        if !thrown.has_remedy() {
             return None;
         }
         let lineage = registry.lineage(thrown);
@@ -67,7 +68,8 @@ impl Faults {
             limit.filter(|limit| count >= u64::from(*limit)).map(|limit| format!("the {name} of {limit} is reached"))
         };
         let retry = reached("retry-limit", chunk.retry_limit, self.retries).filter(|_| chunk.retryable.has(&lineage));
-        let skip = reached("skip-limit", chunk.skip_limit, self.skips).filter(|_| chunk.skippable.has(&lineage));
+        let skip = reached("skip-limit", chunk.skip_limit, self.skips)
+            .filter(|_| thrown.kind == Kind::Plain && chunk.skippable.has(&lineage));
         let all: Vec<String> = retry.into_iter().chain(skip).collect();
         (!all.is_empty()).then(|| all.join(", and "))
     }

@@ -154,7 +154,6 @@ impl Run<'_> {
         thread: &FlowThread,
         context: &Arc<StepContext>,
         state: &mut StepState,
-        partitions: &mut u32,
     ) -> BodyEnd {
         let Some(partition) = &step.partition else { unreachable!("the step is partitioned") };
         let job = &thread.context;
@@ -166,7 +165,7 @@ impl Run<'_> {
             cause: None,
             began: ExecutionId::default(),
         };
-        if let Err(thrown) = self.partitions(step, partition, (job, context), state, partitions, &mut whole) {
+        if let Err(thrown) = self.partitions(step, partition, (job, context), state, &mut whole) {
             whole.fail(thrown);
         }
         let outcome = match whole.status {
@@ -192,7 +191,6 @@ impl Run<'_> {
         partition: &Partition,
         (job, context): (&Arc<JobContext>, &Arc<StepContext>),
         state: &mut StepState,
-        partitions: &mut u32,
         whole: &mut Whole,
     ) -> Answer<()> {
         let registry = &self.engine.registry;
@@ -226,11 +224,12 @@ impl Run<'_> {
             let before = self.repository().plan_digest(self.held.instance, &step.id)?;
             // Partitions that were split off are not part of the plan.
             let split_off = given.values().filter(|given| given.parent.is_some()).count();
-            let count = u64::from(count).saturating_sub(split_off as u64);
-            let (now, changed) = (plan.properties.len(), digest.is_some() && before.is_some() && before != digest);
-            if changed || (must_repeat && count != now as u64) {
-                let what = format!("step {} was planned in {count} partitions before", step.id);
-                let message = if count == now as u64 {
+            let (count, now) = (usize::try_from(count).unwrap_or(usize::MAX), plan.properties.len());
+            let planned = count.saturating_sub(split_off);
+            let changed = digest.is_some() && before.is_some() && before != digest;
+            if changed || (must_repeat && planned != now) {
+                let what = format!("step {} was planned in {planned} partitions before", step.id);
+                let message = if planned == now {
                     format!("{what}, with other properties")
                 } else {
                     format!("{what}, now in {now}")
@@ -239,26 +238,20 @@ impl Run<'_> {
                     "restore the input and the parameters of the first execution (--same-params), or start a new instance of the job",
                 ));
             }
-        }
-        // A restart keeps the number of partitions unless the plan says otherwise, as the specification requires.
-        if let Some(count) = state.plan.filter(|_| !plan.replaces) {
-            let (count, now) = (usize::try_from(count).unwrap_or(usize::MAX), plan.properties.len());
-            let split_off = given.values().filter(|given| given.parent.is_some()).count();
-            if now + split_off < count && plan.properties.iter().any(|properties| !properties.is_empty()) {
+            // A restart keeps the number of partitions unless the plan says otherwise, as the specification requires.
+            if now < planned && plan.properties.iter().any(|properties| !properties.is_empty()) {
                 let message = format!(
-                    "step {} was planned in {} partitions before, and the plan now has properties for {now}",
-                    step.id,
-                    count - split_off
+                    "step {} was planned in {planned} partitions before, and the plan now has properties for {now}",
+                    step.id
                 );
                 return Err(Thrown::of(&["quayline.Configuration"], message).hint(
                     "restore the input and the parameters of the first execution (--same-params), or let the mapper discard the partitions before (partitionsOverride)",
                 ));
             }
-            if now + split_off > count {
+            if now > planned {
                 let text = format!(
-                    "step {} keeps its {} partitions; the plan has {now} now, and the others are ignored",
-                    step.id,
-                    count - split_off
+                    "step {} keeps its {planned} partitions; the plan has {now} now, and the others are ignored",
+                    step.id
                 );
                 self.event(event::LOG, Some(context), None, text);
             }
@@ -277,7 +270,7 @@ impl Run<'_> {
         if let Some((message, remedy)) = step.not_planned(&plan.properties) {
             return Err(Thrown::of(&["quayline.Configuration"], message).hint(remedy));
         }
-        let ran = if self.repository().is_shared() && sharing(step)? {
+        if self.repository().is_shared() && sharing(step)? {
             for (number, properties) in (0..count).zip(&plan.properties) {
                 let planned = || PartitionGiven { parent: None, properties: properties.clone() };
                 given.entry(number).or_insert_with(planned);
@@ -295,12 +288,7 @@ impl Run<'_> {
             }
             drop((given, known));
             self.run_all(step, (job, context), &plan, todo, whole)
-        };
-        if let Some(now) = self.repository().step_state(self.held.instance, &step.id)?.and_then(|state| state.plan) {
-            state.plan = Some(now);
         }
-        *partitions = state.plan.unwrap_or(count);
-        ran
     }
 
     /// Runs partitions on threads of this process.
@@ -324,14 +312,18 @@ impl Run<'_> {
                 (true, _) => most,
             };
             let threads = if wanted == 0 { most_now } else { wanted.min(most_now) };
-            let queue = Queue { todo: Mutex::new((todo, 0)), change: Condvar::new(), made: AtomicBool::new(false) };
+            let queue = Queue { todo: Mutex::new((todo, 0)), change: Condvar::new() };
             self.run_queue(step, (job, context), plan, (&queue, threads, splits), whole, &give_up);
-            if !queue.made.load(Ordering::Relaxed) || job.stop.is_set() || give_up.load(Ordering::Relaxed) {
+            if whole.status != BatchStatus::Completed {
                 return Ok(());
             }
-            // A partition whose making was not known to hold has not begun.
+            // If the answer to the commit of a split was lost, no thread knows the new partition.
             todo = self.not_begun(step)?;
             if todo.is_empty() {
+                return Ok(());
+            }
+            if job.stop.is_set() {
+                whole.take(Message::stopped(), context, &give_up);
                 return Ok(());
             }
         }
@@ -386,10 +378,7 @@ impl Run<'_> {
                     return;
                 }
                 let planned = Planned { properties: plan.properties.get(number as usize), began };
-                let made = |number| {
-                    queue.made.store(true, Ordering::Relaxed);
-                    queue.put(Todo { number, is_new: false });
-                };
+                let made = |number| queue.put(Todo { number, is_new: false });
                 let send = |data| {
                     // The step's thread receives until all threads have ended.
                     waiting(WaitFor::Room, || drop(sender.send(Message::Collected(data))));
@@ -500,8 +489,11 @@ impl Run<'_> {
             (&mut state, end.is_uncertain),
             &self.keeper(std::slice::from_ref(&event)),
         );
-        if let Err(error) = saved {
-            end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) };
+        match (saved, &mut end.cause) {
+            (Err(error), _) => end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) },
+            // Its end is written, so the failure concerns this partition only.
+            (Ok(()), Some(cause)) => cause.kind = Kind::Plain,
+            (Ok(()), None) => {}
         }
         if let Some(thrown) = &end.cause {
             self.log_thrown(Some(&context), &format!("partition {number} of step {}", step.id), thrown);
@@ -653,8 +645,6 @@ struct Todo {
 struct Queue {
     todo: Mutex<(VecDeque<Todo>, usize)>,
     change: Condvar,
-    /// True if a partition was created that was not planned.
-    made: AtomicBool,
 }
 
 impl Queue {

@@ -83,7 +83,7 @@ impl Run<'_> {
         context.began = state.began;
         let context = Arc::new(context);
         self.engine.tell(event);
-        let end = self.listened(step, thread, &context, &mut state, &mut record.partitions);
+        let end = self.listened(step, thread, &context, &mut state);
         self.end_step(step, &context, state, record, end).map(Ok)
     }
 
@@ -97,19 +97,12 @@ impl Run<'_> {
         Ok(ElementEnd { status: BatchStatus::Completed, exit_status, steps: last, cause: None })
     }
 
-    fn listened(
-        &self,
-        step: &Step,
-        thread: &FlowThread,
-        context: &Arc<StepContext>,
-        state: &mut StepState,
-        partitions: &mut u32,
-    ) -> BodyEnd {
+    fn listened(&self, step: &Step, thread: &FlowThread, context: &Arc<StepContext>, state: &mut StepState) -> BodyEnd {
         let begin = Instant::now();
         let mut listeners = Listeners::default();
         let made = listeners.make(self, &step.listeners, &thread.context, Some(context));
         let mut end = match made.and_then(|()| listeners.each(|listener| listener.before_step())) {
-            Ok(()) if step.partition.is_some() => self.partitioned(step, thread, context, state, partitions),
+            Ok(()) if step.partition.is_some() => self.partitioned(step, thread, context, state),
             Ok(()) => match &step.body {
                 StepBody::Batchlet(batchlet) => self.batchlet(batchlet, &thread.context, context),
                 StepBody::Chunk(_) => {

@@ -110,6 +110,11 @@ impl Program {
         }
     }
 
+    /// Converts an exception of a reader or writer: a program that starts again does not know its position.
+    pub(super) fn without_position(&self, thrown: Thrown) -> Thrown {
+        if self.runs() { thrown } else { thrown.reopens() }
+    }
+
     /// Returns true if the program declared an ability.
     pub(super) fn can(&self, ability: &str) -> bool {
         self.abilities.iter().any(|known| known == ability)

@@ -66,7 +66,7 @@ impl Reader for ExternalReader {
 
     fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
         if self.ahead.is_empty() && !self.is_at_end {
-            self.more()?;
+            self.more().map_err(|thrown| self.program.without_position(thrown))?;
         }
         let Some((item, position)) = self.ahead.pop_front() else { return Ok(None) };
         self.position = position;

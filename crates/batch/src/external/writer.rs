@@ -26,9 +26,11 @@ impl Writer for ExternalWriter {
 
     fn write(&mut self, items: &[Item], _work: &mut dyn Work) -> Answer<()> {
         let fields: Vec<Option<&[u8]>> = items.iter().map(|item| Some(item.as_slice())).collect();
-        let mut fields = self.program.ask("write", &fields)?;
+        let answer = self.program.ask("write", &fields);
+        let mut fields = answer.map_err(|thrown| self.program.without_position(thrown))?;
         if fields.len() != 1 {
-            return Err(self.program.misfit("write", format!("has {} fields, expected the position", fields.len())));
+            let what = format!("has {} fields, expected the position", fields.len());
+            return Err(self.program.misfit("write", what).reopens());
         }
         self.position = fields.pop().flatten();
         Ok(())

@@ -27,7 +27,7 @@ use crate::record_bytes::{VERSION, bytes, read};
 use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
-use position::{keep_checkpoint, read_state};
+use position::{keep_checkpoint, read_state, without_positions};
 use shared::forget_sharing;
 use split::given_key;
 use takeover::{left_key, restarts_key};
@@ -482,7 +482,7 @@ impl Repository {
     }
 
     /// Writes a step execution and the step's state, in one unit of work. If it is uncertain which checkpoint is the last one, the stored one
-    /// stays, with its metrics.
+    /// stays, with its metrics. The stored number of partitions always stays.
     pub(crate) fn save_step(
         &self,
         held: Held,
@@ -493,8 +493,14 @@ impl Repository {
         self.patiently(|| {
             let mut work = self.begin()?;
             self.hold(work.as_mut(), held)?;
+            let key = step_key(held.instance, &step.step);
+            if state.plan.is_some() {
+                // Each split has raised the stored number.
+                let found = work.get_for_update(&key)?.ok_or(BatchError::Damaged { what: "a step" })?;
+                state.plan = without_positions::<StepState>("a step", &found)?.plan;
+                step.partitions = state.plan.unwrap_or_default();
+            }
             if is_uncertain {
-                let key = step_key(held.instance, &step.step);
                 keep_checkpoint(work.as_mut(), &key, "a step", state)?;
                 step.counts = state.progress.counts;
             }

@@ -135,13 +135,15 @@ impl Repository {
     }
 
     /// Returns the partitions of a step that have a state, by number, without their positions, which may be large and are needed only to
-    /// run a partition.
+    /// run a partition. Waits for a database that does not respond.
     pub(crate) fn partitions(&self, instance: InstanceId, step: &str) -> Result<BTreeMap<u32, Begun>, BatchError> {
-        let mut found = BTreeMap::new();
-        each(self.begin()?.as_mut(), &step_key(instance, step), &mut |number, state| {
-            found.insert(number, Begun { status: state.status, execution: state.execution });
-        })?;
-        Ok(found)
+        self.patiently(|| {
+            let mut found = BTreeMap::new();
+            each(self.begin()?.as_mut(), &step_key(instance, step), &mut |number, state| {
+                found.insert(number, Begun { status: state.status, execution: state.execution });
+            })?;
+            Ok(found)
+        })
     }
 
     /// Returns a partition that begins, with its complete state. Waits for a database that does not respond.

@@ -57,14 +57,14 @@ impl Repository {
         }
     }
 
-    /// Returns the properties with which one partition was created.
+    /// Returns the properties with which one partition was created. Waits for a database that does not respond.
     pub(crate) fn given_of(
         &self,
         instance: InstanceId,
         step: &str,
         partition: u32,
     ) -> Result<Option<PartitionGiven>, BatchError> {
-        let found = self.begin()?.get(&given_key(instance, step, Some(partition)))?;
+        let found = self.patiently(|| self.begin()?.get(&given_key(instance, step, Some(partition))))?;
         found.map(|value| read("a partition", &value)).transpose()
     }
 

@@ -185,6 +185,39 @@ fn a_file_is_split_into_ranges_by_itself() {
     }
 }
 
+/// Regression: ranges of lines began after each byte 0x0a, also in framings in which lines end otherwise. A record that has the byte became two.
+#[test]
+fn ranges_of_lines_begin_where_the_framing_ends_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = process(folder.path());
+    for (end, bytes, other) in
+        [("crlf", "\r\n", "\n"), ("nl", "\x15", "\n"), ("lf25", "\x25", "\n"), ("lf", "\n", "\r")]
+    {
+        let line = |number: usize| format!("{}{other}{}\r{bytes}", "x".repeat(number % 7), "y".repeat(number % 5));
+        let long: String = (0..200).map(line).collect();
+        for input in
+            [long, format!("aa{bytes}bb{other}cc{bytes}dd{bytes}"), format!("{bytes}{bytes}"), "none".to_owned()]
+        {
+            std::fs::write(folder.path().join("in"), &input).unwrap();
+            let framing = format!("lines:{end}");
+            let run = |range: &[(&str, &str)], out: &str, mapper: &str| {
+                let reader = [&[("file", "in"), ("framing", &framing)], range].concat();
+                let chunk = chunk(&reader, "", &[("file", out), ("framing", "rdw")]);
+                let execution = process.start(&chunk.replace("</step>", mapper), &[]);
+                assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+            };
+            run(&[], "whole", "</step>");
+            let mapper = properties(&[("file", "in"), ("framing", &framing), ("partitions", "7")]);
+            let mapper = format!("<partition><mapper ref=\"quayline.fileMapper\">{mapper}</mapper></partition></step>");
+            let range = [("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")];
+            run(&range, "out.#{partitionPlan['number']}", &mapper);
+            let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+            let joined: Vec<u8> = (0..7).flat_map(|number| read(&format!("out.{number}"))).collect();
+            assert!(joined == read("whole"), "{end}, {} bytes", input.len());
+        }
+    }
+}
+
 /// Existing records are skipped individually: the changes of the failing writes in the unit of work are undone, and each valid record is written
 /// once.
 #[test]

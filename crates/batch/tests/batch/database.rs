@@ -115,8 +115,10 @@ fn jobs_in_a_database() {
     shared::what_a_process_leaves_to_a_step_that_stops_counts(&server, folder.path());
     shared::a_stop_reaches_all_processes(&server, folder.path());
     shared::a_job_that_does_not_resolve_stops_no_other(&server, folder.path());
+    shared::a_partition_that_fails_does_not_end_a_helper(&server, folder.path());
     events_in_the_order_of_commits(&server, folder.path());
     repeated_and_missing_keys(&server, folder.path());
+    outage::a_query_that_fails_is_not_at_its_end(&server, folder.path());
     losses_are_counted(&server, folder.path());
     columns_keep_what_items_say(&server, folder.path());
     refused_rows_are_processed_once(&server, folder.path());

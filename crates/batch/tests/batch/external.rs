@@ -269,6 +269,72 @@ fn a_crash_of_a_program_repeats_nothing_and_loses_nothing() {
     }
 }
 
+/// Regression: a job skipped the crash of a reader or writer. The new process then got requests without `open`, so all further items were skipped or
+/// came twice.
+#[test]
+fn a_job_cannot_skip_the_crash_of_a_reader_or_writer() {
+    if !has("python3") {
+        return;
+    }
+    let skip = "<skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes>";
+    let retry = "<retryable-exception-classes><include class=\"quayline.ProgramFailed\"/></retryable-exception-classes>\
+                 <no-rollback-exception-classes><include class=\"java.lang.Exception\"/></no-rollback-exception-classes>";
+    for (dies, class, when, retries) in [
+        (
+            "reader",
+            "Lines",
+            "def read(self):\n        self.die(self.file.tell() > 500)\n        return super().read()",
+            false,
+        ),
+        (
+            "writer",
+            "Append",
+            "def write(self, items):\n        self.die(self.length > 0)\n        return super().write(items)",
+            false,
+        ),
+        (
+            "reader",
+            "Lines",
+            "def read(self):\n        self.die(self.file.tell() > 500)\n        return super().read()",
+            true,
+        ),
+        (
+            "writer",
+            "Append",
+            "def write(self, items):\n        self.die(self.length > 0)\n        return super().write(items)",
+            true,
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        customers(folder.path(), 95);
+        let script = format!(
+            "import os, sys\nsys.path.insert(0, {:?})\nimport customers, quayline_artifact as q\nclass Dies(customers.{class}):\n    \
+             def die(self, is_time):\n        if is_time and not os.path.exists('died'):\n            open('died', 'w').close()\n            \
+             os.kill(os.getpid(), 9)\n    {when}\nq.run(Dies())\n",
+            examples().join("external")
+        );
+        std::fs::write(folder.path().join("dies.py"), script).unwrap();
+        let command = |kind: &str| if kind == dies { "python3 dies.py".to_owned() } else { python(kind) };
+        let xml = format!(
+            "<step id=\"s\"><chunk item-count=\"20\" skip-limit=\"90\" retry-limit=\"2\">{}{}{}{skip}{}</chunk></step>",
+            artifact("reader", "externalReader", &[("command", &command("reader")), ("file", "customers.txt")]),
+            artifact("processor", "externalProcessor", &[("command", &python("processor"))]),
+            artifact("writer", "externalWriter", &[("command", &command("writer")), ("file", "names.csv")]),
+            if retries { retry } else { "" },
+        );
+        let process = process(folder.path());
+        let mut execution = process.start(&xml, &[]);
+        if !retries {
+            assert_eq!(execution.status, BatchStatus::Failed, "{dies}");
+            assert!(execution.cause.as_ref().is_some_and(|cause| cause.contains("was ended by signal 9")), "{dies}");
+            execution = process.restart(execution.id, &xml, &[]);
+        }
+        assert_eq!(execution.status, BatchStatus::Completed, "{dies}: {execution:?}");
+        let written = std::fs::read_to_string(folder.path().join("names.csv")).unwrap();
+        assert_eq!(written, names(95, "Ada Lovelace"), "{dies}, retries: {retries}");
+    }
+}
+
 #[test]
 fn exceptions_have_the_classes_that_the_program_names() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use quayline_batch::artifact::{Answer, Batchlet};
 use quayline_batch::event::{Event, LOG, Observer};
 use quayline_batch::{BatchError, BatchStatus, StoreBackend};
 use quayline_store::SystemClock;
-use quayline_store::queue::{Message, QueueDefinition};
+use quayline_store::queue::{Message, Persistence, QueueDefinition};
 
 use crate::kit::{Log, Process, ended, given, job, medium, properties, store};
 
@@ -281,4 +281,34 @@ fn rollbacks_of_a_chunk_charge_no_message() {
     assert_eq!(queue.facts().unwrap().depth, 12);
     let done = process.restart(last.id, &xml(&[]), &[]);
     assert_eq!((ended(&done).as_str(), read(done.id)), ("COMPLETED COMPLETED", 12));
+}
+
+/// Regression: a last chunk whose messages were all non-persistent, and that wrote nothing to the store, did not commit. Its messages returned to the
+/// queue although the step had processed them.
+#[test]
+fn a_last_chunk_of_messages_without_persistence_commits() {
+    let memory = medium();
+    let of = store(&memory);
+    let mut unit = of.begin().unwrap();
+    of.define_queue(&mut unit, QueueDefinition::local("IN")).unwrap();
+    unit.commit().unwrap();
+    let backend = StoreBackend::new(of.clone(), Arc::new(SystemClock)).unwrap();
+    let process = Process::new(Arc::new(backend), PathBuf::new());
+    let queue = of.queue("IN").unwrap();
+    let mut unit = of.begin().unwrap();
+    for number in 1..=3 {
+        let message = Message { persistence: Persistence::NotPersistent, ..Message::new(format!("item {number}")) };
+        queue.put(&mut unit, &message).unwrap();
+    }
+    unit.commit().unwrap();
+    let reader = properties(&[("queue", "IN")]);
+    let execution = process.start(
+        &format!(
+            "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"quayline.queueReader\">{reader}</reader><writer ref=\"picky\"/></chunk></step>"
+        ),
+        &[],
+    );
+    assert_eq!(ended(&execution), "COMPLETED COMPLETED");
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write, queue.facts().unwrap().depth), (3, 3, 0));
 }

@@ -157,3 +157,37 @@ fn the_four_operators_and_their_defaults() {
         assert_eq!(resolved(value, &given), expected, "{value}");
     }
 }
+
+/// Regression: references in the default of a `partitionPlan` reference became empty texts, and values that look like references were resolved in
+/// partitions only.
+#[test]
+fn a_default_of_a_partition_has_the_values_of_the_job() {
+    let system = |name: &str| (name == "s").then(|| "S".to_owned());
+    let given =
+        Parameters::from([("p".to_owned(), "P;?:".to_owned()), ("q".to_owned(), "#{jobParameters['p']}".to_owned())]);
+    let of = |text: &str, planned: &[(&str, &str)]| {
+        let inside = format!(
+            "<properties><property name=\"j\" value=\"J\"/></properties><step id=\"a\"><properties><property name=\"k\" value=\"K\"/></properties>\
+             <batchlet ref=\"b\"><properties><property name=\"x\" value=\"{text}\"/></properties></batchlet><partition><plan/></partition></step>"
+        );
+        let file = JobFile::parse("j.xml", &xml(&inside)).unwrap();
+        let (job, unresolved) = file.resolve(&given, &system).unwrap();
+        assert!(unresolved.is_empty(), "{unresolved:?}");
+        let quayline_project::job::Element::Step(step) = &job.elements[0] else { panic!("no step") };
+        let planned = planned.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let StepBody::Batchlet(batchlet) = step.of_partition(&planned).unwrap().body else { panic!("no batchlet") };
+        batchlet.properties["x"].clone()
+    };
+    for (text, value) in [
+        ("#{partitionPlan['n']}?:#{jobParameters['p']};!", "P;?:!"),
+        ("#{partitionPlan['n']}?:#{jobProperties['j']}#{jobProperties['k']}#{systemProperties['s']};", "JKS"),
+        ("#{partitionPlan['n']}?:#{jobParameters['none']}?:D;;", "D"),
+        ("#{partitionPlan['n']}?:#{partitionPlan['m']}?:#{jobParameters['p']};;", "P;?:"),
+        ("#{jobParameters['none']}?:#{partitionPlan['n']}?:#{jobProperties['j']};;", "J"),
+        ("#{jobParameters['q']}", "#{jobParameters['p']}"),
+        ("#{partitionPlan['n']}?:#{jobParameters['q']};", "#{jobParameters['p']}"),
+    ] {
+        assert_eq!(of(text, &[]), value, "{text}");
+    }
+    assert_eq!(of("#{partitionPlan['n']}?:#{jobParameters['p']};", &[("n", "N")]), "N");
+}

@@ -203,3 +203,37 @@ fn an_empty_record_goes_through_the_map() {
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
     assert_eq!(std::fs::read_to_string(folder.path().join("files.out")).unwrap(), "{\"a\":\"AB\",\"b\":\"123\"}\n");
 }
+
+/// Regression: the processor removed bytes 0x0A and 0x0D from the end of a record, as if they were a line end. They may belong to a binary number.
+#[test]
+fn a_record_keeps_its_last_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("row.shape", "row\n  n decimal(4,0)\n");
+    write("in.txt", "{\"n\":10}\n{\"n\":2570}\n{\"n\":13}\n{\"n\":7}\n");
+    write("n.cpy", "       01 R.\n          05 N PIC S9(4) COMP.\n");
+    write("t.cpy", "       01 R.\n          05 N PIC 9(4).\n");
+    let run = |copybook: &str, framing: &str, written: &str| {
+        let layout =
+            format!("layout = \"record\"\ncopybook = \"{copybook}\"\nencoding = \"ascii\"\nframing = \"{framing}\"\n");
+        write("r.toml", &layout);
+        write("m.qmap", "source \"row.shape\"\ntarget R \"r.toml\"\n\nN = n\n");
+        let xml = format!(
+            "<step id=\"s\"><chunk><reader ref=\"quayline.fileReader\">{}</reader><processor ref=\"quayline.mapProcessor\">{}</processor><writer ref=\"quayline.fileWriter\">{}</writer></chunk></step>",
+            properties(&[("file", "in.txt")]),
+            properties(&[("map", "m.qmap")]),
+            properties(&[("file", "out"), ("framing", written)]),
+        );
+        let execution = Process::new(backend(&medium()), folder.path().to_owned()).start(&xml, &[]);
+        assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+        std::fs::read(folder.path().join("out")).unwrap()
+    };
+    assert_eq!(run("n.cpy", "fixed", "fixed:2"), [0, 10, 10, 10, 0, 13, 0, 7]);
+    assert_eq!(run("n.cpy", "fixed", "none"), [0, 10, 10, 10, 0, 13, 0, 7]);
+    for end in ["lf", "crlf", "nl"] {
+        let bytes = ["lf", "crlf", "nl"].iter().zip(["\n", "\r\n", "\x15"]).find(|(name, _)| **name == end).unwrap().1;
+        let expected: String = ["0010", "2570", "0013", "0007"].map(|line| format!("{line}{bytes}")).concat();
+        let framing = format!("lines:{end}");
+        assert_eq!(run("t.cpy", &framing, &framing), expected.as_bytes(), "{end}");
+    }
+}

@@ -2,11 +2,19 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-use quayline_batch::BatchStatus;
+use parking_lot::Mutex;
+use quayline_batch::artifact::{Answer, Item, Processor};
+use quayline_batch::context::StopSignal;
+use quayline_batch::event::{Event, Observer, PARTITION_COMPLETED, PARTITION_STOPPED};
 use quayline_batch::record::Execution;
+use quayline_batch::{BatchError, BatchStatus, PageOf, Repository, Work};
+use quayline_postgres::SqlError;
 
-use crate::kit::{Process, backend, medium};
+use crate::around::{Around, AroundBackend};
+use crate::kit::{Process, backend, given, job, medium};
 
 const LINES: u32 = 12_000;
 
@@ -164,4 +172,136 @@ fn a_partition_that_panics_holds_up_nobody() {
     process.engine.registry.processor("picky", |_| Ok(Box::new(Panics)));
     let run = std::panic::AssertUnwindSafe(|| process.start(&xml(APART, SPLIT), &[("fail", "")]));
     assert!(std::panic::catch_unwind(run).is_err());
+}
+
+/// An outage at some moment of a step that splits a partition.
+#[derive(Default)]
+struct Outage {
+    /// True if the answer to the commit of the split is lost.
+    loses_split: bool,
+    /// True if a stop is requested when the planned partitions have completed.
+    stops: bool,
+    /// Units of work that cannot begin after the last partition.
+    loses_begins: u32,
+    left: AtomicU32,
+    splits: AtomicU32,
+    ended: AtomicU32,
+    stop: Mutex<Option<StopSignal>>,
+}
+
+impl Outage {
+    fn lost() -> BatchError {
+        BatchError::Lost(SqlError::Lost { database: "the repository".to_owned(), why: "connection reset".to_owned() })
+    }
+}
+
+impl Around for Outage {
+    fn begins(&self) -> Result<(), BatchError> {
+        let is_lost = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if is_lost { Err(Outage::lost()) } else { Ok(()) }
+    }
+
+    fn commit(&self, mut work: Box<dyn Work>) -> Result<(), BatchError> {
+        let of = PageOf { prefix: b"k", after: None, newest_first: false, count: 10 };
+        let splits = u32::try_from(work.page(of)?.len()).unwrap();
+        work.commit()?;
+        let is_split = self.splits.fetch_max(splits, Ordering::SeqCst) < splits;
+        if is_split && self.loses_split { Err(Outage::lost()) } else { Ok(()) }
+    }
+}
+
+impl Observer for Outage {
+    fn event(&self, _: &Event) {
+        let ended = self.ended.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.stops && ended == 2 {
+            self.stop.lock().as_ref().unwrap().set();
+        }
+        if ended == 2 + self.splits.load(Ordering::SeqCst) {
+            self.left.store(self.loses_begins, Ordering::SeqCst);
+        }
+    }
+
+    fn wants(&self, topic: &str) -> bool {
+        topic == PARTITION_COMPLETED || topic == PARTITION_STOPPED
+    }
+}
+
+/// Passes items through, in one partition only after a stop.
+struct Passing(Option<StopSignal>);
+
+impl Processor for Passing {
+    fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
+        if let Some(stop) = &self.0 {
+            assert!(stop.wait(Duration::from_secs(60)));
+        }
+        Ok(Some(item.clone()))
+    }
+}
+
+/// Runs the job with one split and an outage, and again in another process unless it has completed. Returns the first end.
+fn split_with(outage: Outage, patience: Duration) -> Result<Execution, BatchError> {
+    let folder = tempfile::tempdir().unwrap();
+    let text = input(folder.path());
+    let (medium, outage) = (medium(), Arc::new(outage));
+    let around = Arc::clone(&outage) as Arc<dyn Around>;
+    let inner = backend(&medium);
+    let mut process = Process::new(
+        Arc::new(AroundBackend { inner: Arc::clone(&inner), around: Arc::clone(&around) }),
+        folder.path().to_owned(),
+    );
+    let repository = Repository::new(Arc::new(AroundBackend { inner, around })).with_patience(patience);
+    process.engine.repository = Arc::new(repository);
+    process.engine.observers.push(Arc::clone(&outage) as Arc<dyn Observer>);
+    let signal = Arc::clone(&outage);
+    process.engine.registry.processor("picky", move |with| {
+        let stop = with.job.stop.clone();
+        *signal.stop.lock() = Some(stop.clone());
+        let waits = signal.stops && with.step.as_ref().is_some_and(|step| step.partition == Some(2));
+        Ok(Box::new(Passing(waits.then_some(stop))))
+    });
+    let xml = xml(APART, "").replace("item-count=\"4\"", "item-count=\"40\"");
+    let launched = process.engine.start(&job(&xml), given(&[("fail", "")])).unwrap();
+    let id = launched.id();
+    let ended = std::thread::scope(|scope| {
+        let running = scope.spawn(|| launched.run());
+        while !running.is_finished() && !process.engine.split(id, "s", 1) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        running.join().unwrap()
+    });
+    assert_eq!(outage.splits.load(Ordering::SeqCst), 1, "the partition was split");
+    drop(process);
+    let next = Process::new(backend(&medium), folder.path().to_owned());
+    if next.engine.repository.execution(id).unwrap().status != BatchStatus::Completed {
+        let again = next.restart(id, &xml, &[("fail", "")]);
+        assert_eq!(again.status, BatchStatus::Completed, "{:?}", again.cause);
+        assert_eq!(partitions(&next, &again), 3);
+    }
+    assert!(written(folder.path()) == text, "each line once");
+    ended
+}
+
+/// Regression: the connection was lost after the commit of a split and before its answer. The new partition never ran, and the step ended
+/// COMPLETED without a part of its input.
+#[test]
+fn a_partition_whose_making_was_not_answered_runs() {
+    let outage = Outage { loses_split: true, ..Outage::default() };
+    assert_eq!(split_with(outage, Duration::from_secs(60)).unwrap().status, BatchStatus::Completed);
+    let outage = Outage { loses_split: true, stops: true, ..Outage::default() };
+    assert_eq!(split_with(outage, Duration::from_secs(60)).unwrap().status, BatchStatus::Stopped);
+}
+
+/// Regression: a database that did not answer after the last partition left the planned number of partitions in the state of the step. A restart
+/// then did not know the partition that was split off.
+#[test]
+fn an_outage_after_a_split_forgets_no_partition() {
+    for (stops, status) in [(false, BatchStatus::Completed), (true, BatchStatus::Stopped)] {
+        for loses_begins in 1..=3 {
+            let outage = Outage { loses_begins, stops, ..Outage::default() };
+            // Two attempts of the same operation, and none after that.
+            let ended = split_with(outage, Duration::from_millis(250));
+            let is_as_without = ended.is_ok_and(|ended| ended.status == status);
+            assert_eq!(is_as_without, loses_begins < 2, "{status} {loses_begins}");
+        }
+    }
 }

@@ -167,6 +167,31 @@ fn the_same_bytes_are_sent_again_and_new_numbers_replace_an_interchange() {
     assert_eq!(twice.expect_err("replaced").0[0].code.0, "PTN-303");
 }
 
+/// Regression: transaction numbers began again in an interchange. In a new envelope, each document then had the fields of another.
+#[test]
+fn documents_keep_their_fields_in_a_new_envelope_if_numbers_begin_again() {
+    let settings = "usage = \"both\"\nenvelope = \"delayed\"\ntransaction-numbers = { first = 1, last = 3 }";
+    let world = World::with(settings, "");
+    for orders in [["A1", "A2"], ["A3", "A4"]] {
+        world.sent("order", &orders);
+        world.release(&Release::All);
+    }
+    let sent = world.entries(Kind::Interchange).remove(1);
+    let numbers =
+        |entries: &[quayline_partner::Entry]| entries.iter().map(|one| one.number.clone()).collect::<Vec<_>>();
+    assert_eq!(numbers(&world.entries(Kind::Transaction)), ["0001", "0002", "0003", "0001"]);
+    let limits = quayline_partner::DeskLimits::default;
+    world.at_desk(limits(), |desk| desk.reenvelope(sent.id)).expect("in a new envelope");
+    let transactions = world.entries(Kind::Transaction);
+    for (old, new, order) in [(2, 4, "A3"), (3, 5, "A4")] {
+        let (old, new) = (&transactions[old], &transactions[new]);
+        assert_eq!((old.details.replaced_by, new.details.about), (new.id.0, old.id.0));
+        assert_eq!(new.details.fields, [("order".to_owned(), order.to_owned())]);
+        let edi = &world.files("outbox/ACME")[2].1;
+        assert!(edi.contains(&format!("ST*850*{}~BEG*00*SA*{order}*", new.number)), "{edi}");
+    }
+}
+
 #[test]
 fn what_goes_into_a_new_envelope_is_found_and_the_old_group_is_no_longer_overdue() {
     let world = World::with("usage = \"both\"\nexpect = \"997\"\nenvelope = \"delayed\"", "");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quayline_core::Findings;
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Kind, Ledger, Release, SendReport, SendRequest, State, StoreKey, Way,
+    Again, Book, Desk, DeskLimits, Filter, Kind, Ledger, Release, SendReport, SendRequest, State, StoreKey, Way,
 };
 use quayline_store::Store;
 
@@ -180,6 +180,38 @@ fn an_entry_is_replaced_by_one_of_two_workers() {
     assert_ne!(first, second.expect("sent again"));
     assert_eq!(world.files("outbox/ACME").len(), 4);
     assert_eq!(world.entries(Kind::Transaction).iter().filter(|entry| entry.state == State::Sent).count(), 1);
+}
+
+/// Regression: a purge removed the bytes of an interchange, and wrote back the entry as it was before another worker changed it.
+#[test]
+fn a_purge_keeps_what_another_worker_changes() {
+    const DAY_MS: u64 = 86_400_000;
+    let settings = "usage = \"both\"\nkeep-days = 10\nkeep-interchanges = \"all\"\nkeep-interchanges-days = 4";
+    for (days, is_there) in [(4, true), (10, false)] {
+        let world = World::with(settings, "");
+        world.receive(&orders(1, &["A1"]));
+        let store = world.store();
+        let ledger = Ledger::open(&store).expect("files");
+        let received = || {
+            let entries = world.entries(Kind::Interchange);
+            entries.into_iter().find(|entry| entry.way == Way::Received)
+        };
+        let mut entry = received().expect("received");
+        (entry.state, entry.due_ms) = (State::Refused, NOON_MS);
+        let mut unit = ledger.begin().expect("a unit of work");
+        ledger.update(&mut unit, &entry).expect("changed");
+        thread::scope(|scope| {
+            let purge = scope.spawn(|| ledger.purge(NOON_MS + days * DAY_MS, None));
+            // Long enough to come to the lock.
+            thread::sleep(Duration::from_millis(300));
+            unit.commit().expect("committed");
+            purge.join().expect("no panic").expect("purged");
+        });
+        let kept = received().map(|entry| (entry.state, entry.details.kept_bytes));
+        assert_eq!(kept, is_there.then_some((State::Refused, 0)));
+        let refused = Filter { state: Some(State::Refused), limit: 10, ..Filter::default() };
+        assert_eq!(world.search(&refused).len(), usize::from(is_there), "no key of a removed entry is left");
+    }
 }
 
 /// Two workers received one interchange number in different bytes: both saw that it had not come before, and both processed it.

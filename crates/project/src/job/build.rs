@@ -1,15 +1,16 @@
 //! Conversion of a resolved tree into a [`Job`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use quayline_core::{Finding, Findings};
 
 use super::model::{
     ArtifactRef, Chunk, Decision, Element, ExceptionFilter, Flow, Job, Partition, PartitionSource, Split, Step,
-    StepBody, Transition, TransitionAction,
+    StepBody, Transition, TransitionAction, Unplanned,
 };
 use super::read::{JobFile, Node};
-use super::substitute::{Parameters, Scope, Unresolved, VALUE_BYTES_MAX, not_planned, planned_hint};
+use super::substitute::{Outer, Parameters, Reference, Scope, Unresolved, VALUE_BYTES_MAX, not_planned, planned_hint};
 use crate::codes;
 
 /// Items of a chunk where the job says nothing.
@@ -27,7 +28,12 @@ impl JobFile {
     ) -> Result<(Job, Vec<Unresolved>), Findings> {
         let mut scope = Scope::new(parameters, system, None);
         let root = scope.resolve(&self.root);
-        let mut builder = Builder { file: Some(self), findings: Vec::new(), is_open: false };
+        let outer = Outer {
+            parameters: parameters.clone(),
+            properties: root.child("properties").into_iter().flat_map(pairs).collect(),
+            system: self.system_properties(system),
+        };
+        let mut builder = Builder { outer: Arc::new(outer), ..Builder::of(self) };
         let job = builder.job(&root);
         if let Some((at, attribute)) = &scope.too_long {
             let node = Node { name: "", attributes: Vec::new(), children: Vec::new(), at: *at };
@@ -36,6 +42,21 @@ impl JobFile {
             builder.refuse(&node, attribute, message, "shorten the properties that it refers to");
         }
         if builder.findings.is_empty() { Ok((job, scope.unresolved)) } else { Err(Findings(builder.findings)) }
+    }
+
+    /// Returns the system properties to which the job refers, with their values.
+    fn system_properties(&self, system: &dyn Fn(&str) -> Option<String>) -> Parameters {
+        let mut found = Parameters::new();
+        self.root.each_value(&mut |text| {
+            for (at, _) in text.match_indices("#{systemProperties") {
+                if let Some(reference) = Reference::parse(&text[at..])
+                    && let Some(value) = system(reference.name)
+                {
+                    found.insert(reference.name.to_owned(), value);
+                }
+            }
+        });
+        found
     }
 
     /// Builds the warning for a reference without a value.
@@ -63,11 +84,9 @@ impl Step {
     /// Every value that is not a number after resolution.
     pub fn of_partition(&self, properties: &Parameters) -> Result<Step, Findings> {
         let Some(source) = &self.source else { return Ok(self.clone()) };
-        let none = |_: &str| None;
-        let parameters = Parameters::new();
-        let mut scope = Scope::new(&parameters, &none, Some(properties));
-        let node = scope.resolve(source);
-        let mut builder = Builder { file: None, findings: Vec::new(), is_open: false };
+        let node = source.outer.resolve(&source.step, properties);
+        let outer = Arc::clone(&source.outer);
+        let mut builder = Builder { file: None, findings: Vec::new(), is_open: false, outer };
         let step = builder.step(&node);
         if builder.findings.is_empty() { Ok(step) } else { Err(Findings(builder.findings)) }
     }
@@ -79,7 +98,7 @@ impl Step {
         let source = self.source.as_ref()?;
         let planned: Parameters =
             partitions.into_iter().flatten().map(|(name, _)| (name.clone(), "1".to_owned())).collect();
-        let missing = not_planned(source, &planned).into_iter().next()?;
+        let missing = not_planned(&source.step, &planned).into_iter().next()?;
         let message =
             format!("#{{partitionPlan['{}']}} has no value in any partition of step {}", missing.name, self.id);
         Some((message, planned_hint(&planned)))
@@ -102,9 +121,16 @@ pub(super) struct Builder<'f> {
     pub(super) findings: Vec<Finding>,
     /// True if references are not resolved. An attribute with a reference can then have any value.
     pub(super) is_open: bool,
+    /// Values for the partitions of steps.
+    outer: Arc<Outer>,
 }
 
-impl Builder<'_> {
+impl<'f> Builder<'f> {
+    /// Creates a builder for a file.
+    pub(super) fn of(file: &'f JobFile) -> Self {
+        Builder { file: Some(file), findings: Vec::new(), is_open: false, outer: Arc::default() }
+    }
+
     fn refuse(&mut self, node: &Node, attribute: &str, message: String, hint: impl Into<String>) {
         let finding = match self.file {
             Some(file) => file.finding(codes::JOB_VALUE, node, Some(attribute), message),
@@ -179,7 +205,10 @@ impl Builder<'_> {
             properties: properties(node),
             listeners: listeners(node),
             body,
-            source: partition.is_some().then(|| Box::new(without_plan(node))),
+            source: partition.is_some().then(|| {
+                let outer = Arc::clone(&self.outer);
+                Box::new(Unplanned { step: without_plan(node), outer })
+            }),
             partition,
             transitions: transitions(node),
         }

@@ -86,7 +86,8 @@ impl JobFile {
             let of_properties = scope.unresolved.iter().filter(|reference| reference.operator == "jobProperties");
             findings.extend(of_properties.map(|reference| self.unresolved(reference)));
             // What is written without references is checked as it stands.
-            let mut builder = Builder { file: Some(self), findings: Vec::new(), is_open: true };
+            let mut builder = Builder::of(self);
+            builder.is_open = true;
             builder.job(&self.root);
             findings.extend(builder.findings);
         }

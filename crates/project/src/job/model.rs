@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// A job.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -98,7 +99,14 @@ pub struct Step {
     /// Transition elements, in document order.
     pub transitions: Vec<Transition>,
     /// The step's part of the tree with `#{partitionPlan[..]}` still in it.
-    pub(super) source: Option<Box<super::read::Node>>,
+    pub(super) source: Option<Box<Unplanned>>,
+}
+
+/// A partitioned step before the properties of its partitions are known.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Unplanned {
+    pub(super) step: super::read::Node,
+    pub(super) outer: Arc<super::substitute::Outer>,
 }
 
 /// Work of a step.

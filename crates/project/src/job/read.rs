@@ -50,6 +50,12 @@ impl Node {
         self.children.iter().filter(move |child| child.name == name)
     }
 
+    /// Visits the values of all attributes.
+    pub(super) fn each_value(&self, visit: &mut dyn FnMut(&str)) {
+        self.attributes.iter().for_each(|(_, value)| visit(value));
+        self.children.iter().for_each(|child| child.each_value(visit));
+    }
+
     /// Name of the element and its id or reference, for messages.
     pub(super) fn shown(&self) -> String {
         match self.attribute("id").or_else(|| self.attribute("ref")) {

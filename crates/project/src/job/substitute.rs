@@ -20,6 +20,26 @@ pub struct Unresolved {
     pub(super) attribute: String,
 }
 
+/// Values outside of a step, for the defaults of its references to the plan.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Outer {
+    pub(super) parameters: Parameters,
+    /// Properties of the job.
+    pub(super) properties: Vec<(String, String)>,
+    /// System properties to which the job refers.
+    pub(super) system: Parameters,
+}
+
+impl Outer {
+    /// Resolves a step for a partition with these properties.
+    pub(super) fn resolve(&self, step: &Node, partition: &Parameters) -> Node {
+        let system = |name: &str| self.system.get(name).cloned();
+        let mut scope = Scope::new(&self.parameters, &system, Some(partition));
+        scope.is_second = true;
+        scope.element(step, &mut self.properties.clone())
+    }
+}
+
 /// Returns a step's references to partition properties that no partition has.
 pub(super) fn not_planned(step: &Node, planned: &Parameters) -> Vec<Unresolved> {
     let (none, parameters) = (|_: &str| None, Parameters::new());
@@ -44,6 +64,8 @@ pub(super) struct Scope<'s> {
     pub(super) system: &'s dyn Fn(&str) -> Option<String>,
     /// Properties of the partition. If absent, references to the plan are not substituted.
     pub(super) partition: Option<&'s Parameters>,
+    /// True if all references but those to the plan are resolved. What looks like another reference is then a part of a value.
+    is_second: bool,
     pub(super) unresolved: Vec<Unresolved>,
     /// The first value that is longer than a value may be: byte of its element, attribute.
     pub(super) too_long: Option<(usize, String)>,
@@ -62,7 +84,8 @@ impl<'s> Scope<'s> {
         system: &'s dyn Fn(&str) -> Option<String>,
         partition: Option<&'s Parameters>,
     ) -> Self {
-        Scope { parameters, system, partition, unresolved: Vec::new(), too_long: None, budget: ALL_BYTES_MAX }
+        let (unresolved, budget) = (Vec::new(), ALL_BYTES_MAX);
+        Scope { parameters, system, partition, is_second: false, unresolved, too_long: None, budget }
     }
 
     /// Returns the tree with its references resolved.
@@ -117,21 +140,26 @@ impl<'s> Scope<'s> {
             };
             let whole = &rest[begin..begin + reference.length];
             rest = &rest[begin + reference.length..];
+            let is_plan = reference.operator == "partitionPlan";
+            let stays = if is_plan { self.partition.is_none() } else { self.is_second };
+            if stays {
+                resolved.push_str(whole);
+                continue;
+            }
             let found = match reference.operator {
                 "jobParameters" => self.parameters.get(reference.name).cloned(),
                 "jobProperties" => {
                     visible.iter().rev().find(|(name, _)| name == reference.name).map(|(_, value)| value.clone())
                 }
                 "systemProperties" => (self.system)(reference.name),
-                _ => match self.partition {
-                    Some(plan) => plan.get(reference.name).cloned(),
-                    None => {
-                        resolved.push_str(whole);
-                        continue;
-                    }
-                },
+                _ => self.partition.and_then(|plan| plan.get(reference.name).cloned()),
             };
-            let default = || reference.default.map(|default| self.text(default, visible, place));
+            let default = || {
+                let is_second = std::mem::take(&mut self.is_second);
+                let default = reference.default.map(|default| self.text(default, visible, place));
+                self.is_second = is_second;
+                default
+            };
             // What is empty takes the default too.
             let (is_there, found) = (found.is_some(), found.filter(|value| !value.is_empty()));
             match found.or_else(default) {

@@ -13,6 +13,8 @@ use crate::work::Work;
 
 /// Rows that travel at once.
 const FETCH: u64 = 1_000;
+/// Name of a row of the query. A column of the query must not have it: `row_to_json` would take the column.
+const ROW: &str = "quayline_row";
 
 pub(in crate::builtin) struct SqlReader {
     name: String,
@@ -47,9 +49,9 @@ impl SqlReader {
 
     /// Returns the statement from the start, or after a key of these types.
     fn text(&self, types: Option<&[String]>) -> String {
-        let key: Vec<String> = self.key.iter().map(|name| format!("q.{}", quoted(name))).collect();
+        let key: Vec<String> = self.key.iter().map(|name| format!("{ROW}.{}", quoted(name))).collect();
         let key = key.join(", ");
-        let texts: Vec<String> = self.key.iter().map(|name| format!("q.{}::text", quoted(name))).collect();
+        let texts: Vec<String> = self.key.iter().map(|name| format!("{ROW}.{}::text", quoted(name))).collect();
         let after = match types {
             None => String::new(),
             Some(types) => {
@@ -58,10 +60,20 @@ impl SqlReader {
             }
         };
         let item = match self.items {
-            Items::Json => "row_to_json(q)::text",
-            Items::Csv => "q.*",
+            Items::Json => format!("row_to_json({ROW})::text"),
+            Items::Csv => format!("{ROW}.*"),
         };
-        format!("SELECT {}, {item} FROM ({}) AS q{after} ORDER BY {key}", texts.join(", "), self.query)
+        // The query may end with a comment.
+        format!("SELECT {}, {item} FROM ({}\n) AS {ROW}{after} ORDER BY {key}", texts.join(", "), self.query)
+    }
+
+    /// Fetches the next rows. Returns false after the last.
+    fn fetch(&mut self) -> Answer<bool> {
+        let cursor = self.cursor.as_mut().expect("the reader is open");
+        let mut answers = Answers::default();
+        let is_any = cursor.next(&mut answers)?;
+        self.take(&answers)?;
+        Ok(is_any)
     }
 
     fn take(&mut self, answers: &Answers) -> Answer<()> {
@@ -140,7 +152,7 @@ impl Reader for SqlReader {
             None => self.text(None),
             Some(_) => {
                 let types = connection.types_of(&format!(
-                    "SELECT {} FROM ({}) AS q LIMIT 0",
+                    "SELECT {} FROM ({}\n) AS {ROW} LIMIT 0",
                     self.key.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
                     self.query
                 ))?;
@@ -155,12 +167,10 @@ impl Reader for SqlReader {
 
     fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
         while self.rows.is_empty() {
-            let cursor = self.cursor.as_mut().expect("the reader is open");
-            let mut answers = Answers::default();
-            if !cursor.next(&mut answers)? {
+            // After an error, the cursor has no more rows, although the query may have some.
+            if !self.fetch().map_err(Thrown::reopens)? {
                 return Ok(None);
             }
-            self.take(&answers)?;
         }
         let Some((item, key)) = self.rows.pop_front() else { return Ok(None) };
         self.last = Some(key);

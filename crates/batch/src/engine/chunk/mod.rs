@@ -809,7 +809,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
                 Err(thrown) => thrown,
             };
-            if thrown.kind != Kind::Plain {
+            if !thrown.has_remedy() {
                 return Err(Broken::Fail(thrown));
             }
             match mark {
@@ -820,7 +820,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 // The chunk begins again, with marks, and its items one by one.
                 None => return Err(Broken::Fail(Thrown { kind: Kind::Deferred, ..thrown })),
             }
-            if work.defers() && !work.by_item() && self.writer.isolates() {
+            if thrown.kind == Kind::Plain && work.defers() && !work.by_item() && self.writer.isolates() {
                 // A statement for each item names the item.
                 work.set_by_item();
                 is_repeated = true;

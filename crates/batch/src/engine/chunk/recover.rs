@@ -99,7 +99,7 @@ impl ChunkRun<'_, '_> {
         self.pending = None;
         self.before = None;
         self.is_uncertain = false;
-        // If it was made, the step finds it when all others have ended.
+        // If it was made, the step finds it after all others have completed.
         self.split_off = None;
         self.items.clear();
         *self.place.progress() = durable;

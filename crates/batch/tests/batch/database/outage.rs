@@ -10,7 +10,7 @@ use quayline_batch::{BatchError, BatchStatus, Repository};
 use quayline_postgres::Connection;
 use quayline_postgres::server::OwnServer;
 
-use super::{backend, chunk, completed, in_file, into, lines, process, sql, value};
+use super::{artifact, backend, chunk, completed, in_file, into, lines, process, sql, value};
 use crate::kit::{Process, given, job};
 
 /// Lines of job logs.
@@ -139,4 +139,33 @@ pub(super) fn the_database_of_a_writer_goes(server: &OwnServer, folder: &Path) {
     assert_eq!(value(server, "SELECT count(*) || ' ' || count(DISTINCT id) FROM u"), format!("{ROWS} {ROWS}"));
     assert_eq!(execution.status, BatchStatus::Completed);
     sql(server, "TRUNCATE u");
+}
+
+/// Regression: a job that skips exceptions skipped the failure of a query. The reader was then at its end, and the step ended COMPLETED without the
+/// remaining rows.
+pub(super) fn a_query_that_fails_is_not_at_its_end(server: &OwnServer, folder: &Path) {
+    sql(
+        server,
+        "CREATE TABLE parts (id int, d int); INSERT INTO parts SELECT n, 1 FROM generate_series(1, 5000) AS n; \
+         UPDATE parts SET d = 0 WHERE id = 2500",
+    );
+    let reader = artifact("reader", "sqlReader", &[("query", "SELECT id, 10 / d AS q FROM parts"), ("key", "id")]);
+    let skip = "<skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes>";
+    let xml = chunk(100, &reader, "<writer ref=\"picky\"/>", skip).replace("<chunk", "<chunk skip-limit=\"50\"");
+    let process = process(server, folder);
+    let mut last = process.start(&xml, &[]);
+    let mut read = 0;
+    for (cause, repair) in [
+        ("SQLSTATE-22012", "UPDATE parts SET d = 1; UPDATE parts SET id = 3501 WHERE id = 3500"),
+        ("have the same id", "UPDATE parts SET id = 3500 WHERE ctid = (SELECT min(ctid) FROM parts WHERE id = 3501)"),
+    ] {
+        assert_eq!(last.status, BatchStatus::Failed, "{cause}");
+        assert!(last.cause.as_deref().is_some_and(|found| found.contains(cause)), "{last:?}");
+        read += process.steps(last.id)[0].counts.read;
+        sql(server, repair);
+        last = process.restart(last.id, &xml, &[]);
+    }
+    completed(&process, &last);
+    let counts = process.steps(last.id)[0].counts;
+    assert_eq!((read + counts.read, counts.read_skip), (5_000, 0));
 }

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use quayline_batch::artifact::{Answer, Batchlet, Injected, PartitionAnalyzer, PartitionCollector};
+use quayline_batch::artifact::{Answer, Batchlet, Injected, Lent, PartitionAnalyzer, PartitionCollector, Reader};
 use quayline_batch::context::StopSignal;
+use quayline_batch::event::{Event, Observer, PARTITION_FAILED};
 use quayline_batch::record::ExecutionId;
-use quayline_batch::{Assist, Assisted, BatchStatus, StartError};
+use quayline_batch::{Assist, Assisted, BatchStatus, StartError, Work};
 use quayline_postgres::server::OwnServer;
 
 use super::{artifact, completed, into, lines, process, sql, value};
@@ -271,6 +272,70 @@ pub(super) fn a_job_that_does_not_resolve_stops_no_other(server: &OwnServer, fol
     assert!(refused[0].contains(" w ") && refused[0].contains("item-count"), "{refused:?}");
     assert!(assisted.partitions > 0, "it ran partitions of the other job");
     sql(server, "TRUNCATE u");
+}
+
+/// Counts partitions that failed.
+#[derive(Default)]
+struct Failures(AtomicUsize);
+
+impl Observer for Failures {
+    fn event(&self, _: &Event) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn wants(&self, topic: &str) -> bool {
+        topic == PARTITION_FAILED
+    }
+}
+
+/// Reads nothing, but only after `go`.
+struct Late(Arc<AtomicBool>);
+
+impl Reader for Late {
+    fn open(&mut self, _: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        while !self.0.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Lent<'_>>> {
+        Ok(None)
+    }
+}
+
+/// Regression: a partition with a file that cannot be read to its end ended the process that helped, as if its database were lost.
+pub(super) fn a_partition_that_fails_does_not_end_a_helper(server: &OwnServer, folder: &Path) {
+    std::fs::write(folder.join("bad.dat"), [0xff; 100]).unwrap();
+    let (mut own, mut helper, go) = (node(server, folder), node(server, folder), Arc::new(AtomicBool::new(false)));
+    let waits = Arc::clone(&go);
+    own.engine.registry.reader("quayline.fileReader", move |_| Ok(Box::new(Late(Arc::clone(&waits)))));
+    let failures = Arc::new(Failures::default());
+    helper.engine.observers.push(Arc::clone(&failures) as Arc<dyn Observer>);
+    let reader = artifact("reader", "fileReader", &[("file", "bad.dat"), ("framing", "rdw")]);
+    let xml = format!(
+        "<step id=\"s\"><properties><property name=\"quayline.partitions\" value=\"shared\"/></properties>\
+         <chunk>{reader}<writer ref=\"picky\"/></chunk><partition><plan partitions=\"6\" threads=\"1\"/></partition></step>"
+    );
+    let stop = StopSignal::default();
+    let assist = Assist { execution: None, threads: 1, idle: None, stop: &stop, refused: &|_, _, _| () };
+    let (execution, assisted) = std::thread::scope(|scope| {
+        let running = scope.spawn(|| own.start(&xml, &[]));
+        let helping = scope.spawn(|| helper.engine.assist(&assist));
+        while failures.0.load(Ordering::SeqCst) < 5 && !helping.is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        go.store(true, Ordering::SeqCst);
+        let execution = running.join().unwrap();
+        stop.set();
+        (execution, helping.join().unwrap())
+    });
+    assert_eq!(execution.status, BatchStatus::Failed);
+    assert_eq!(assisted.unwrap().partitions, 5);
 }
 
 /// Stopping the job stops the partitions in other processes; a restart completes them.
