@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use quayline_amqp::{
     AmqpError, Attach, Endpoint, Event, Identity, Limits, LinkId, LinkTarget, Role, SaslCode, Settings, Value,
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) settings: ListenerSettings,
     pub(crate) counters: Counters,
+    /// Open transactions of all connections.
+    pub(crate) transactions: AtomicUsize,
 }
 
 /// The way a connection ended.

@@ -9,7 +9,7 @@ use quayline_store::queue::{Attempt, Claim, Message, Queue};
 use crate::client::{CONTROL_CREDIT, Client, amqp_error};
 use crate::facts::count;
 use crate::mailbox::Signal;
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, TransactionPlace};
 
 impl Client {
     /// Handles a message to the coordinator: declare or discharge (AMQP 1.0, part 4).
@@ -38,10 +38,15 @@ impl Client {
             let what = format!("the connection has {max} open transactions, which is its limit");
             return Err(AmqpError::new(condition::RESOURCE_LIMIT, what));
         }
+        let place = TransactionPlace::take(&self.shared).map_err(|max| {
+            let what = format!("all clients together have {max} open transactions, which is the limit of the listener; retry when others have ended");
+            AmqpError::new(condition::RESOURCE_LIMIT, what)
+        })?;
         let unit = self.shared.store.begin().map_err(|error| amqp_error(&error))?;
         let txn_id = self.next_transaction.to_be_bytes().to_vec();
         self.next_transaction += 1;
-        let transaction = Transaction { unit: Some(unit), releases: Vec::new(), failed: None, began_ms: now_ms };
+        let transaction =
+            Transaction { unit: Some(unit), releases: Vec::new(), failed: None, began_ms: now_ms, place: Some(place) };
         self.transactions.insert(txn_id.clone(), transaction);
         Ok(txn_id)
     }
@@ -184,6 +189,7 @@ impl Client {
             if end_ms <= now_ms {
                 transaction.unit = None;
                 transaction.releases.clear();
+                transaction.place = None;
                 let what = format!("it was open for more than {limit_ms} ms");
                 transaction.failed = Some(AmqpError::new(condition::TRANSACTION_TIMEOUT, what));
             } else {
