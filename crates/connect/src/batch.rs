@@ -50,7 +50,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds the get of a message that the client accepted.
+    /// Adds the get of a message that the client accepted. An error returns the message to its queue.
     pub(crate) fn get(
         &mut self,
         store: &Store,
