@@ -46,6 +46,8 @@ pub(crate) struct Client {
     pub(crate) batch: Batch,
     /// Bytes of messages whose commit is pending, except those in `batch`.
     pub(crate) committing: u64,
+    /// Units of work whose outcome is pending.
+    pub(crate) in_flight: usize,
     /// Bytes of messages that the client has and has not settled.
     pub(crate) unsettled: u64,
     pub(crate) transactions: HashMap<Vec<u8>, Transaction>,
@@ -54,6 +56,8 @@ pub(crate) struct Client {
     pub(crate) temporary: HashMap<LinkId, String>,
     /// True if a link could not be served because the output buffer was full.
     pub(crate) is_starved: bool,
+    /// True if the server stops: the client is sent outcomes, and no further messages.
+    pub(crate) is_stopping: bool,
     certificate: Option<Vec<u8>>,
     pub(crate) identity: Option<Identity>,
     pub(crate) end: End,
@@ -85,11 +89,13 @@ impl Client {
             links: BTreeMap::new(),
             batch: Batch::default(),
             committing: 0,
+            in_flight: 0,
             unsettled: 0,
             transactions: HashMap::new(),
             next_transaction: 1,
             temporary: HashMap::new(),
             is_starved: false,
+            is_stopping: false,
             certificate,
             identity: None,
             end: End::Lost,
@@ -208,6 +214,9 @@ impl Client {
 
     /// Sends the messages that a link may receive.
     pub(crate) fn serve(&mut self, link: LinkId) {
+        if self.is_stopping {
+            return;
+        }
         match self.links.get(&link) {
             Some(Link::Get(_)) => self.serve_get(link),
             Some(Link::Browse(_)) => self.serve_browse(link),
@@ -228,6 +237,9 @@ impl Client {
     /// Handles the signals of other threads.
     pub(crate) fn signals(&mut self, now_ms: u64) {
         for signal in self.mailbox.take() {
+            if matches!(signal, Signal::Committed(_) | Signal::Discharged { .. }) {
+                self.in_flight = self.in_flight.saturating_sub(1);
+            }
             match signal {
                 Signal::Committed(committed) => self.committed(committed),
                 Signal::Discharged { delivery, outcome } => self.discharged(delivery, outcome),
@@ -249,7 +261,10 @@ impl Client {
     }
 
     pub(crate) fn commit_batch(&mut self) {
-        self.committing += self.batch.commit(&self.mailbox);
+        if let Some(bytes) = self.batch.commit(&self.mailbox) {
+            self.committing += bytes;
+            self.in_flight += 1;
+        }
     }
 
     pub(crate) fn detached(&mut self, id: LinkId, how: End) {

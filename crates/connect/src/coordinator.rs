@@ -63,6 +63,7 @@ impl Client {
                 let releases = transaction.releases;
                 let mailbox = Arc::clone(&self.mailbox);
                 self.commit_batch();
+                self.in_flight += 1;
                 unit.submit_with(Box::new(move |outcome| {
                     let outcome = outcome.map(|_| ());
                     for (claim, attempt) in releases {
@@ -188,8 +189,8 @@ impl Client {
             let end_ms = transaction.began_ms.saturating_add(limit_ms);
             if end_ms <= now_ms {
                 transaction.unit = None;
-                transaction.releases.clear();
                 transaction.place = None;
+                transaction.releases.clear();
                 let what = format!("it was open for more than {limit_ms} ms");
                 transaction.failed = Some(AmqpError::new(condition::TRANSACTION_TIMEOUT, what));
             } else {

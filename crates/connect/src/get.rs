@@ -52,7 +52,7 @@ impl Client {
     /// Handles the signal that a queue has a message.
     pub(crate) fn arrived(&mut self, id: LinkId) {
         let Some(Link::Get(link)) = self.links.get(&id) else { return };
-        if self.endpoint.can_send(id) && self.has_room() {
+        if self.endpoint.can_send(id) && self.has_room() && !self.is_stopping {
             self.serve_get(id);
         } else {
             link.queue.pass_on();
@@ -187,6 +187,7 @@ impl Client {
         };
         match claim.move_to_backout(&mut unit, reason, None) {
             Ok(()) => {
+                self.in_flight += 1;
                 let mailbox = std::sync::Arc::clone(&self.mailbox);
                 unit.submit_with(Box::new(move |outcome| {
                     let gets = confirm.into_iter().collect();
@@ -235,7 +236,7 @@ impl Client {
             if let Some(Link::Get(link)) = self.links.get_mut(&id) {
                 link.due_ms = None;
             }
-            self.serve_get(id);
+            self.serve(id);
         }
         let next = self.links.values().filter_map(due).min();
         next.map_or(NEVER_MS, |due_ms| now_ms.saturating_add(due_ms.saturating_sub(steady_ms) + 1))

@@ -317,3 +317,35 @@ fn an_outcome_that_the_store_cannot_take_is_reported() {
         peer.confirmed(id).unwrap();
     }
 }
+
+/// The server closed the connection while the messages were on their way to the disk. The client sent them again, and they were on the queue twice.
+#[test]
+fn a_server_that_stops_acknowledges_what_it_commits() {
+    const COUNT: u32 = 300;
+    let server = Server::on_slow_disk(Duration::from_millis(300));
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.sender(0, "Q").unwrap();
+    for _ in 0..COUNT {
+        peer.put(0, None, &message(true, b"x")).unwrap();
+    }
+    // The units of work have begun to commit, and none is durable.
+    eventually("a commit is in progress", || server.store.units_open() > 0);
+    assert_eq!(server.listener.facts().received, 0);
+    let store = server.store.clone();
+    let stopping = std::thread::spawn(move || server.listener.stop());
+    let mut accepted = 0;
+    let error = peer.until(|answer| match answer.performative {
+        Performative::Disposition(found) => {
+            assert_eq!(found.state, Some(DeliveryState::Accepted));
+            accepted += u64::from(found.last.unwrap_or(found.first) - found.first + 1);
+            None
+        }
+        Performative::Close(error) => error,
+        _ => None,
+    });
+    assert_eq!(error.unwrap().condition, "amqp:connection:forced");
+    drop(peer);
+    stopping.join().unwrap();
+    assert!(accepted > 0);
+    assert_eq!(store.queue("Q").unwrap().facts().unwrap().depth, accepted);
+}
