@@ -330,6 +330,20 @@ fn a_claim_outlasts_a_store_that_begins_no_unit() {
     assert_eq!((world.depth("ORDERS"), world.depth("DEAD.LETTER")), (0, 0));
 }
 
+/// Below the path of queues, a client could try names as often as it liked.
+#[test]
+fn requests_that_no_queue_answers_count_against_the_limits() {
+    for (method, target, status) in [
+        ("GET", "/queues/ORDERS/other", "404 GTW-100"),
+        ("PUT", "/queues/ORDERS/messages", "405 GTW-101"),
+        ("GET", "/queues/NONE", "404 GTW-135"),
+    ] {
+        let world = served_with("client-requests-per-second = 0.01\nclient-burst = 3\n");
+        let told = [1, 2, 3, 4].map(|_| world.told("will", method, target));
+        assert_eq!(told, [status, status, status, "429 GTW-112"], "{method} {target}");
+    }
+}
+
 /// A client that claims and dies would keep its message for ever, and a message that kills its clients would do so for ever.
 #[test]
 fn a_claim_that_is_not_settled_in_time_counts_as_failed_and_ends_in_the_backout_queue() {
