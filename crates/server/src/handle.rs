@@ -21,7 +21,7 @@ use crate::api::v1;
 use crate::body::Body;
 use crate::clients::{CONFLICT_REMEDY, Conflict, client_of};
 use crate::compress::{self, Taken};
-use crate::cross_origin::{cross_origin, options};
+use crate::cross_origin::{cross_origin, options, same_origin};
 use crate::guard::{Panicked, caught};
 use crate::headers::{insert, text};
 use crate::heads::{Head, Heads};
@@ -240,6 +240,10 @@ async fn respond(
     let metrics = thread.metrics(&version, index);
     known.metrics = Some(Rc::clone(&metrics));
     unambiguous(operation, heads, &head.headers)?;
+    // A page can send a request without a body, or a form, to any server, and the browser adds its user's certificate.
+    if heads.have(Head::Origin) && method != "GET" {
+        same_origin(thread, &head.headers)?;
+    }
     let credentials = heads.have(Head::Credentials).then_some(&head.headers);
     admit_or_renew(thread, peer, Guarded::from(&**operation), credentials, known).await?;
     // A condition that needs the answer is judged with it.

@@ -34,7 +34,7 @@ use quayline_meter::Phase;
 use crate::access::Guarded;
 use crate::admission::{Known, admit_or_renew, charge_elsewhere};
 use crate::body::Body;
-use crate::cross_origin::{allowed_origin, options};
+use crate::cross_origin::{options, same_origin};
 use crate::headers::text;
 use crate::heads::{Head, Heads};
 use crate::peer::Peer;
@@ -283,19 +283,6 @@ pub(crate) async fn respond(
     metrics.phase(Phase::Call, now - received);
     known.answered = Some(now);
     answered
-}
-
-/// Rejects cross-origin requests: a browser adds its user's certificate to them, and messages have any media type.
-fn same_origin(thread: &Thread, headers: &HeaderMap) -> Result<(), Box<Problem>> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let host = headers.get(header::HOST).map(header::HeaderValue::as_bytes);
-    let of_origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host.as_bytes());
-    let is_same = of_origin.is_some() && of_origin == host;
-    if is_same || allowed_origin(thread, Some(origin)).is_some() {
-        Ok(())
-    } else {
-        Err(Box::new(Problem::other_origin()))
-    }
 }
 
 /// Refuses headers that two readers may take for different things.
