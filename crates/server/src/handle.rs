@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -239,11 +240,11 @@ async fn respond(
     known.operation = Some((Rc::clone(&version), index));
     let metrics = thread.metrics(&version, index);
     known.metrics = Some(Rc::clone(&metrics));
-    unambiguous(operation, heads, &head.headers)?;
     // A page can send a request without a body, or a form, to any server, and the browser adds its user's certificate.
     if heads.have(Head::Origin) && method != "GET" {
         same_origin(thread, &head.headers)?;
     }
+    unambiguous(operation, heads, &head.headers)?;
     let credentials = heads.have(Head::Credentials).then_some(&head.headers);
     admit_or_renew(thread, peer, Guarded::from(&**operation), credentials, known).await?;
     // A condition that needs the answer is judged with it.
@@ -437,7 +438,8 @@ fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &Hea
         return Ok(false);
     }
     let header = |name: &str| text(headers, name).map(str::to_owned);
-    let access = thread.access();
+    // A borrow would end with a panic if `admit` finds newer keys.
+    let access = Arc::clone(&thread.access());
     // Not those of another API whose paths are below.
     let mut operations = api.operations.iter();
     let mut known = operations.clone().filter(|operation| {
