@@ -30,7 +30,7 @@ pub(crate) struct TransactionPlace(Arc<Shared>);
 impl TransactionPlace {
     /// Takes a place. The error is the number of places, all of which are taken.
     pub(crate) fn take(shared: &Arc<Shared>) -> Result<TransactionPlace, usize> {
-        let max = shared.settings.limits.transactions_all.min(shared.store.limits().units_open_max / STORE_PART);
+        let max = shared.settings.limits.transactions_all.min(shared.store.limits().units_open_max / STORE_PART).max(1);
         let place = TransactionPlace(Arc::clone(shared));
         if shared.transactions.fetch_add(1, Ordering::Relaxed) < max { Ok(place) } else { Err(max) }
     }
