@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) settings: ListenerSettings,
     pub(crate) counters: Counters,
     /// Open transactions of all connections.
-    pub(crate) transactions: AtomicUsize,
+    pub(crate) transactions: Arc<AtomicUsize>,
 }
 
 /// The way a connection ended.

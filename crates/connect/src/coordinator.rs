@@ -11,6 +11,9 @@ use crate::facts::count;
 use crate::mailbox::Signal;
 use crate::transaction::{Transaction, TransactionPlace};
 
+/// Clients may hold one of this many parts of the store's units of work.
+const STORE_PART: usize = 4;
+
 impl Client {
     /// Handles a message to the coordinator: declare or discharge (AMQP 1.0, part 4).
     pub(crate) fn control(&mut self, message: &Transferred, now_ms: u64) {
@@ -38,8 +41,12 @@ impl Client {
             let what = format!("the connection has {max} open transactions, which is its limit");
             return Err(AmqpError::new(condition::RESOURCE_LIMIT, what));
         }
-        let place = TransactionPlace::take(&self.shared).map_err(|max| {
-            let what = format!("all clients together have {max} open transactions, which is the limit of the listener; retry when others have ended");
+        let limits = &self.shared.settings.limits;
+        let max = limits.transactions_all.min(self.shared.store.limits().units_open_max / STORE_PART).max(1);
+        let place = TransactionPlace::take(&self.shared.transactions, max).ok_or_else(|| {
+            let what = format!(
+                "all clients together have {max} open transactions, which is the limit of the listener; retry when others have ended"
+            );
             AmqpError::new(condition::RESOURCE_LIMIT, what)
         })?;
         let unit = self.shared.store.begin().map_err(|error| amqp_error(&error))?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -58,8 +58,7 @@ impl Listener {
         socket.set_nonblocking(true).map_err(|error| wrong(&error))?;
         let address = socket.local_addr().map_err(|error| wrong(&error))?;
         let count = settings.threads.max(1);
-        let shared =
-            Arc::new(Shared { store, settings, counters: Counters::default(), transactions: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared { store, settings, counters: Counters::default(), transactions: Arc::default() });
         let (stop, stopped) = watch::channel(false);
         let mut senders = Vec::new();
         let mut threads = Vec::new();

@@ -1,13 +1,11 @@
 //! Transactions that clients have open.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quayline_amqp::AmqpError;
 use quayline_store::Unit;
 use quayline_store::queue::{Attempt, Claim};
-
-use crate::client::Shared;
 
 /// A transaction.
 #[derive(Debug)]
@@ -25,22 +23,18 @@ pub(crate) struct Transaction {
 
 /// A place among the open transactions of a listener, which is released however the transaction ends.
 #[derive(Debug)]
-pub(crate) struct TransactionPlace(Arc<Shared>);
+pub(crate) struct TransactionPlace(Arc<AtomicUsize>);
 
 impl TransactionPlace {
-    /// Takes a place. The error is the number of places, all of which are taken.
-    pub(crate) fn take(shared: &Arc<Shared>) -> Result<TransactionPlace, usize> {
-        let max = shared.settings.limits.transactions_all.min(shared.store.limits().units_open_max / STORE_PART).max(1);
-        let place = TransactionPlace(Arc::clone(shared));
-        if shared.transactions.fetch_add(1, Ordering::Relaxed) < max { Ok(place) } else { Err(max) }
+    /// Takes a place among `max`; `None` if all are taken.
+    pub(crate) fn take(taken: &Arc<AtomicUsize>, max: usize) -> Option<TransactionPlace> {
+        let place = TransactionPlace(Arc::clone(taken));
+        (taken.fetch_add(1, Ordering::Relaxed) < max).then_some(place)
     }
 }
 
 impl Drop for TransactionPlace {
     fn drop(&mut self) {
-        self.0.transactions.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
-
-/// Clients may hold one of this many parts of the store's units of work.
-const STORE_PART: usize = 4;
