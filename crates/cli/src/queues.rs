@@ -15,7 +15,8 @@ use crate::exit::{CLI_LISTEN, Stop};
 #[derive(Debug)]
 struct ProjectUsers {
     users: Users,
-    is_required: bool,
+    /// True if a client may connect without a name. It has no role, so `roles` exclude it.
+    admits_anonymous: bool,
     /// True if only this machine can connect, so that passwords cannot be intercepted.
     is_local: bool,
 }
@@ -25,7 +26,7 @@ impl Authenticator for ProjectUsers {
         let offers = [
             ("EXTERNAL", transport.has_certificate),
             ("PLAIN", self.users.have_passwords() && (transport.is_encrypted || self.is_local)),
-            ("ANONYMOUS", !self.is_required),
+            ("ANONYMOUS", self.admits_anonymous),
         ];
         offers.iter().filter(|(_, is_offered)| *is_offered).map(|(name, _)| (*name).to_owned()).collect()
     }
@@ -50,13 +51,14 @@ pub(crate) fn listen(store: &Store, config: &ServeConfig) -> Result<Listener, St
     let tls = tls.map(|tls| TlsSettings(Arc::new(move || Arc::clone(&tls))));
     let limits = ListenerLimits::default();
     let is_local = address.ip().is_loopback();
+    let admits_anonymous = !config.authentication.required && amqp.roles.is_none();
     let listener = Listener::start(
         store.clone(),
         ListenerSettings {
             listen: address,
             container_id: "quayline".to_owned(),
             tls,
-            authenticator: Arc::new(ProjectUsers { users, is_required: config.authentication.required, is_local }),
+            authenticator: Arc::new(ProjectUsers { users, admits_anonymous, is_local }),
             threads: amqp.threads.unwrap_or(2),
             limits: ListenerLimits {
                 connections: amqp.connections.unwrap_or(limits.connections),

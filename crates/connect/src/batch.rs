@@ -50,7 +50,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds the get of a message that the client accepted.
+    /// Adds the get of a message that the client accepted. An error returns the message to its queue.
     pub(crate) fn get(
         &mut self,
         store: &Store,
@@ -68,15 +68,15 @@ impl Batch {
         self.changes >= CHANGES_MAX || self.bytes >= BYTES_MAX
     }
 
-    /// Commits without waiting. The mailbox gets the outcome. Returns the number of submitted bytes.
-    pub(crate) fn commit(&mut self, mailbox: &Arc<Mailbox>) -> u64 {
+    /// Commits without waiting. The mailbox gets the outcome. Returns the number of submitted bytes; `None` if there is nothing to commit.
+    pub(crate) fn commit(&mut self, mailbox: &Arc<Mailbox>) -> Option<u64> {
         let Batch { unit, puts, gets, bytes, .. } = std::mem::take(self);
-        let Some(unit) = unit else { return 0 };
+        let unit = unit?;
         let mailbox = Arc::clone(mailbox);
         unit.submit_with(Box::new(move |outcome| {
             let outcome = outcome.map(|_| ());
             mailbox.leave(Signal::Committed(Committed { puts, gets, bytes, outcome }));
         }));
-        bytes
+        Some(bytes)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use quayline_amqp::{
     AmqpError, Attach, Endpoint, Event, Identity, Limits, LinkId, LinkTarget, Role, SaslCode, Settings, Value,
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) settings: ListenerSettings,
     pub(crate) counters: Counters,
+    /// Open transactions of all connections.
+    pub(crate) transactions: Arc<AtomicUsize>,
 }
 
 /// The way a connection ended.
@@ -43,6 +46,8 @@ pub(crate) struct Client {
     pub(crate) batch: Batch,
     /// Bytes of messages whose commit is pending, except those in `batch`.
     pub(crate) committing: u64,
+    /// Units of work whose outcome is pending.
+    pub(crate) in_flight: usize,
     /// Bytes of messages that the client has and has not settled.
     pub(crate) unsettled: u64,
     pub(crate) transactions: HashMap<Vec<u8>, Transaction>,
@@ -51,6 +56,8 @@ pub(crate) struct Client {
     pub(crate) temporary: HashMap<LinkId, String>,
     /// True if a link could not be served because the output buffer was full.
     pub(crate) is_starved: bool,
+    /// True if the server stops: the client is sent outcomes, and no further messages.
+    pub(crate) is_stopping: bool,
     certificate: Option<Vec<u8>>,
     pub(crate) identity: Option<Identity>,
     pub(crate) end: End,
@@ -82,11 +89,13 @@ impl Client {
             links: BTreeMap::new(),
             batch: Batch::default(),
             committing: 0,
+            in_flight: 0,
             unsettled: 0,
             transactions: HashMap::new(),
             next_transaction: 1,
             temporary: HashMap::new(),
             is_starved: false,
+            is_stopping: false,
             certificate,
             identity: None,
             end: End::Lost,
@@ -205,6 +214,9 @@ impl Client {
 
     /// Sends the messages that a link may receive.
     pub(crate) fn serve(&mut self, link: LinkId) {
+        if self.is_stopping {
+            return;
+        }
         match self.links.get(&link) {
             Some(Link::Get(_)) => self.serve_get(link),
             Some(Link::Browse(_)) => self.serve_browse(link),
@@ -225,6 +237,9 @@ impl Client {
     /// Handles the signals of other threads.
     pub(crate) fn signals(&mut self, now_ms: u64) {
         for signal in self.mailbox.take() {
+            if matches!(signal, Signal::Committed(_) | Signal::Discharged { .. }) {
+                self.in_flight = self.in_flight.saturating_sub(1);
+            }
             match signal {
                 Signal::Committed(committed) => self.committed(committed),
                 Signal::Discharged { delivery, outcome } => self.discharged(delivery, outcome),
@@ -246,7 +261,10 @@ impl Client {
     }
 
     pub(crate) fn commit_batch(&mut self) {
-        self.committing += self.batch.commit(&self.mailbox);
+        if let Some(bytes) = self.batch.commit(&self.mailbox) {
+            self.committing += bytes;
+            self.in_flight += 1;
+        }
     }
 
     pub(crate) fn detached(&mut self, id: LinkId, how: End) {

@@ -14,6 +14,8 @@ use crate::facts::count;
 const READ_BYTES: usize = 64 << 10;
 /// Milliseconds that a peer may take to answer a close.
 const CLOSE_MS: u64 = 2_000;
+/// Milliseconds that a stopping server waits for the commits of a connection, so that the client learns their outcomes.
+const COMMITS_MS: u64 = 5_000;
 
 /// A clock that only goes forward.
 #[derive(Clone, Copy, Debug)]
@@ -60,14 +62,18 @@ where
     let mailbox = Arc::clone(&client.mailbox);
     let mut progress_ms = clock.ms();
     let mut closing_ms = None;
-    let mut is_stopping = *stopped.borrow();
-    if is_stopping {
+    let mut forced_ms = None;
+    if *stopped.borrow() {
         return;
     }
     loop {
         client.signals(clock.ms());
-        let taken = client.receive(&input, clock.ms());
-        input.drain(..taken);
+        // A server that stops takes nothing new, but it hears the answer to its close.
+        let may_take = !client.is_stopping || client.endpoint.is_closing();
+        if may_take {
+            let taken = client.receive(&input, clock.ms());
+            input.drain(..taken);
+        }
         if client.is_starved {
             client.serve_all();
             client.commit_batch();
@@ -75,6 +81,17 @@ where
         let now_ms = clock.ms();
         let mut wake_ms = client.tick(now_ms);
         client.commit_batch();
+        if client.is_stopping && !client.endpoint.is_closing() && !client.endpoint.is_finished() {
+            let end_ms = *forced_ms.get_or_insert(now_ms + COMMITS_MS);
+            if client.in_flight == 0 || now_ms >= end_ms {
+                client.endpoint.close(AmqpError::new(condition::CONNECTION_FORCED, "the server stops"));
+                client.signals(now_ms);
+                // No attempt failed: the messages return unchanged.
+                client.end = End::Closed;
+            } else {
+                wake_ms = wake_ms.min(end_ms);
+            }
+        }
         if client.endpoint.is_closing() {
             let end_ms = *closing_ms.get_or_insert(now_ms + CLOSE_MS);
             if now_ms >= end_ms {
@@ -88,7 +105,7 @@ where
             }
             wake_ms = wake_ms.min(limits.handshake_ms);
         }
-        let may_read = client.may_read();
+        let may_read = client.may_read() && (!client.is_stopping || client.endpoint.is_closing());
         let is_finished = client.endpoint.is_finished();
         let output = client.endpoint.output();
         let has_output = !output.is_empty();
@@ -113,7 +130,7 @@ where
             wrote = writer.write(output), if has_output => Woken::Wrote(wrote),
             () = mailbox.notify.notified() => Woken::News,
             read = reader.read_buf(&mut input), if may_read && !is_finished => Woken::Read(read),
-            _ = stopped.changed(), if !is_stopping => Woken::Stop,
+            _ = stopped.changed(), if !client.is_stopping => Woken::Stop,
             () = sleep => Woken::Time,
         };
         match woken {
@@ -123,13 +140,7 @@ where
                 let _ = writer.flush().await;
             }
             Woken::Wrote(_) | Woken::Read(Err(_) | Ok(0)) => return,
-            Woken::Stop => {
-                is_stopping = true;
-                client.endpoint.close(AmqpError::new(condition::CONNECTION_FORCED, "the server stops"));
-                client.signals(clock.ms());
-                // No attempt failed: the messages return unchanged.
-                client.end = End::Closed;
-            }
+            Woken::Stop => client.is_stopping = true,
             Woken::Read(Ok(_)) | Woken::News | Woken::Time => {}
         }
     }

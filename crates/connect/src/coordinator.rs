@@ -9,7 +9,10 @@ use quayline_store::queue::{Attempt, Claim, Message, Queue};
 use crate::client::{CONTROL_CREDIT, Client, amqp_error};
 use crate::facts::count;
 use crate::mailbox::Signal;
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, TransactionPlace};
+
+/// Clients may hold one of this many parts of the store's units of work.
+const STORE_PART: usize = 4;
 
 impl Client {
     /// Handles a message to the coordinator: declare or discharge (AMQP 1.0, part 4).
@@ -38,10 +41,19 @@ impl Client {
             let what = format!("the connection has {max} open transactions, which is its limit");
             return Err(AmqpError::new(condition::RESOURCE_LIMIT, what));
         }
+        let limits = &self.shared.settings.limits;
+        let max = limits.transactions_all.min(self.shared.store.limits().units_open_max / STORE_PART).max(1);
+        let place = TransactionPlace::take(&self.shared.transactions, max).ok_or_else(|| {
+            let what = format!(
+                "all clients together have {max} open transactions, which is the limit of the listener; retry when others have ended"
+            );
+            AmqpError::new(condition::RESOURCE_LIMIT, what)
+        })?;
         let unit = self.shared.store.begin().map_err(|error| amqp_error(&error))?;
         let txn_id = self.next_transaction.to_be_bytes().to_vec();
         self.next_transaction += 1;
-        let transaction = Transaction { unit: Some(unit), releases: Vec::new(), failed: None, began_ms: now_ms };
+        let transaction =
+            Transaction { unit: Some(unit), releases: Vec::new(), failed: None, began_ms: now_ms, place: Some(place) };
         self.transactions.insert(txn_id.clone(), transaction);
         Ok(txn_id)
     }
@@ -58,6 +70,7 @@ impl Client {
                 let releases = transaction.releases;
                 let mailbox = Arc::clone(&self.mailbox);
                 self.commit_batch();
+                self.in_flight += 1;
                 unit.submit_with(Box::new(move |outcome| {
                     let outcome = outcome.map(|_| ());
                     for (claim, attempt) in releases {
@@ -183,6 +196,7 @@ impl Client {
             let end_ms = transaction.began_ms.saturating_add(limit_ms);
             if end_ms <= now_ms {
                 transaction.unit = None;
+                transaction.place = None;
                 transaction.releases.clear();
                 let what = format!("it was open for more than {limit_ms} ms");
                 transaction.failed = Some(AmqpError::new(condition::TRANSACTION_TIMEOUT, what));

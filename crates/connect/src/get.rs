@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use quayline_amqp::{AmqpError, Attach, Delivery, DeliveryState, LinkId, Source, Value, condition};
+use quayline_store::StoreError;
 use quayline_store::queue::{Attempt, Claim, Claimed, Queue, Select};
 
 use crate::client::{Client, End, amqp_error};
@@ -51,7 +52,7 @@ impl Client {
     /// Handles the signal that a queue has a message.
     pub(crate) fn arrived(&mut self, id: LinkId) {
         let Some(Link::Get(link)) = self.links.get(&id) else { return };
-        if self.endpoint.can_send(id) && self.has_room() {
+        if self.endpoint.can_send(id) && self.has_room() && !self.is_stopping {
             self.serve_get(id);
         } else {
             link.queue.pass_on();
@@ -92,11 +93,13 @@ impl Client {
 
     fn send(&mut self, id: LinkId, claim: Claim, size: u64, bytes: Vec<u8>) {
         if self.endpoint.sends_settled(id) {
-            // At most once: it is deleted before it is sent.
-            if self.batch.get(&self.shared.store, claim, None).is_ok() {
-                self.endpoint.send(id, bytes);
-                count(&self.shared.counters.sent);
+            // At most once, as long as the server runs: the delete is certain once the batch has it, but not yet durable.
+            if let Err(error) = self.batch.get(&self.shared.store, claim, None) {
+                // The message is back on its queue. Another attempt would fail at once, so the link ends.
+                return self.endpoint.detach(id, Some(amqp_error(&error)));
             }
+            self.endpoint.send(id, bytes);
+            count(&self.shared.counters.sent);
             if self.batch.is_full() {
                 self.commit_batch();
             }
@@ -140,8 +143,9 @@ impl Client {
         let confirmed = |state: DeliveryState| confirm.then_some((delivery, state));
         let attempt = match &state {
             DeliveryState::Accepted => {
-                // If the store refuses, its commit fails as well and reports it.
-                let _ = self.batch.get(&self.shared.store, claim, confirmed(state));
+                if let Err(error) = self.batch.get(&self.shared.store, claim, confirmed(state)) {
+                    return self.not_retired(delivery, confirm, &error);
+                }
                 if self.batch.is_full() {
                     self.commit_batch();
                 }
@@ -149,11 +153,11 @@ impl Client {
             }
             DeliveryState::Rejected(error) => {
                 let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
-                return self.bury(claim, &format!("the client rejected it{why}"), confirmed(state));
+                return self.bury(delivery, claim, &format!("the client rejected it{why}"), confirmed(state));
             }
             DeliveryState::Modified { undeliverable_here: true, .. } => {
                 let reason = "the client said that it cannot be delivered there";
-                return self.bury(claim, reason, confirmed(state));
+                return self.bury(delivery, claim, reason, confirmed(state));
             }
             DeliveryState::Modified { delivery_failed: true, .. } => Attempt::Failed,
             _ => Attempt::NotMade,
@@ -164,11 +168,26 @@ impl Client {
         }
     }
 
+    /// Tells the client that the store could not carry out its outcome, so that the message is on its queue again.
+    fn not_retired(&mut self, delivery: Delivery, confirm: bool, error: &StoreError) {
+        if confirm {
+            self.endpoint.confirm(delivery, DeliveryState::Released);
+        }
+        self.endpoint.detach(delivery.link, Some(amqp_error(error)));
+    }
+
     /// Moves a message to the backout queue in a separate unit of work.
-    fn bury(&mut self, claim: Claim, reason: &str, confirm: Option<(Delivery, DeliveryState)>) {
-        let Ok(mut unit) = self.shared.store.begin() else { return claim.release(Attempt::Failed) };
+    fn bury(&mut self, delivery: Delivery, claim: Claim, reason: &str, confirm: Option<(Delivery, DeliveryState)>) {
+        let mut unit = match self.shared.store.begin() {
+            Ok(unit) => unit,
+            Err(error) => {
+                claim.release(Attempt::Failed);
+                return self.not_retired(delivery, confirm.is_some(), &error);
+            }
+        };
         match claim.move_to_backout(&mut unit, reason, None) {
             Ok(()) => {
+                self.in_flight += 1;
                 let mailbox = std::sync::Arc::clone(&self.mailbox);
                 unit.submit_with(Box::new(move |outcome| {
                     let gets = confirm.into_iter().collect();
@@ -217,7 +236,7 @@ impl Client {
             if let Some(Link::Get(link)) = self.links.get_mut(&id) {
                 link.due_ms = None;
             }
-            self.serve_get(id);
+            self.serve(id);
         }
         let next = self.links.values().filter_map(due).min();
         next.map_or(NEVER_MS, |due_ms| now_ms.saturating_add(due_ms.saturating_sub(steady_ms) + 1))

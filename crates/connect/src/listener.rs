@@ -58,7 +58,7 @@ impl Listener {
         socket.set_nonblocking(true).map_err(|error| wrong(&error))?;
         let address = socket.local_addr().map_err(|error| wrong(&error))?;
         let count = settings.threads.max(1);
-        let shared = Arc::new(Shared { store, settings, counters: Counters::default() });
+        let shared = Arc::new(Shared { store, settings, counters: Counters::default(), transactions: Arc::default() });
         let (stop, stopped) = watch::channel(false);
         let mut senders = Vec::new();
         let mut threads = Vec::new();

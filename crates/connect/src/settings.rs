@@ -48,6 +48,9 @@ pub struct ListenerLimits {
     pub unsettled_bytes: u64,
     /// Open transactions of one connection. Default 100.
     pub transactions: usize,
+    /// Open transactions of all connections. Default 2,000, and at most a quarter of the units of work that the store permits: flows and the
+    /// gateway need the rest.
+    pub transactions_all: usize,
     /// Milliseconds that a transaction may be open. Default 600,000; then it is rolled back.
     pub transaction_ms: u64,
     /// Temporary queues of one connection. Default 100.
@@ -68,6 +71,7 @@ impl Default for ListenerLimits {
             commit_bytes: 16 << 20,
             unsettled_bytes: 64 << 20,
             transactions: 100,
+            transactions_all: 2_000,
             transaction_ms: 600_000,
             temporary_queues: 100,
             handshake_ms: 10_000,

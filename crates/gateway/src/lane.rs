@@ -396,6 +396,8 @@ impl OperationLane {
             ResponseBody::Answer(projection) => projection,
         };
         let wanted = fields.map(|asked| shaping::wanted(&projection.shape, asked));
+        // What an answer that could not be read has left is not about this one, which may have nothing to shape.
+        (self.shaping.short, self.shaping.replaced) = (None, 0);
         // The provider has done its work: JSON tells the client what became of it, and 406 would not (RFC 9110, section 12.4.1).
         let media = if projection.xml { media } else { Media::Json };
         let lane = self.responses[index].get_or_insert_with(|| ResponseLane::new(projection));

@@ -12,7 +12,7 @@ pub struct AmqpConfig {
     pub listen: Option<SocketAddr>,
     /// Threads. Default 2.
     pub threads: Option<usize>,
-    /// Roles of which a client needs one; by default every client that authenticates may connect.
+    /// Roles of which a client needs one, so that a client without a name cannot connect. By default, every client that authenticates may connect.
     pub roles: Option<Vec<String>>,
     /// Connections. Default 1,000.
     pub connections: Option<usize>,

@@ -448,7 +448,8 @@ impl AmqpConfig {
         }
         let authentication = &config.authentication;
         let has_authorities = config.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());
-        if authentication.required && authentication.api_keys.is_none() && !has_authorities {
+        let needs_name = authentication.required || self.roles.is_some();
+        if needs_name && authentication.api_keys.is_none() && !has_authorities {
             wrong.push((
                 "amqp",
                 Kind::Value,

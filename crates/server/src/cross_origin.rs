@@ -2,7 +2,7 @@
 
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use quayline_gateway::allowed;
+use quayline_gateway::{Problem, allowed};
 
 use crate::body::Body;
 use crate::headers::insert;
@@ -43,6 +43,22 @@ pub(crate) fn allowed_origin(thread: &Thread, origin: Option<&HeaderValue>) -> O
         return Some(HeaderValue::from_static("*"));
     }
     origins.iter().any(|known| known.as_bytes() == origin.as_bytes()).then(|| origin.clone())
+}
+
+/// Refuses a request from a page of another origin that `cors.origins` does not list. A browser adds its user's certificate to such a request, and
+/// sends it without a preflight if it has no body, or one of a form.
+pub(crate) fn same_origin(thread: &Thread, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
+    let of_origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host.as_bytes());
+    // Browsers alone set `sec-fetch-site`. It holds also behind a proxy that replaces the host.
+    let is_same = of_origin.is_some() && of_origin == host
+        || headers.get("sec-fetch-site").is_some_and(|site| site.as_bytes() == b"same-origin");
+    if is_same || allowed_origin(thread, Some(origin)).is_some() {
+        Ok(())
+    } else {
+        Err(Box::new(Problem::other_origin()))
+    }
 }
 
 /// Response headers that pages of other origins may read.

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ use crate::api::v1;
 use crate::body::Body;
 use crate::clients::{CONFLICT_REMEDY, Conflict, client_of};
 use crate::compress::{self, Taken};
-use crate::cross_origin::{cross_origin, options};
+use crate::cross_origin::{cross_origin, options, same_origin};
 use crate::guard::{Panicked, caught};
 use crate::headers::{insert, text};
 use crate::heads::{Head, Heads};
@@ -239,6 +240,10 @@ async fn respond(
     known.operation = Some((Rc::clone(&version), index));
     let metrics = thread.metrics(&version, index);
     known.metrics = Some(Rc::clone(&metrics));
+    // A page can send a request without a body, or a form, to any server, and the browser adds its user's certificate.
+    if heads.have(Head::Origin) && method != "GET" {
+        same_origin(thread, &head.headers)?;
+    }
     unambiguous(operation, heads, &head.headers)?;
     let credentials = heads.have(Head::Credentials).then_some(&head.headers);
     admit_or_renew(thread, peer, Guarded::from(&**operation), credentials, known).await?;
@@ -433,7 +438,8 @@ fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &Hea
         return Ok(false);
     }
     let header = |name: &str| text(headers, name).map(str::to_owned);
-    let access = thread.access();
+    // A borrow would end with a panic if `admit` finds newer keys.
+    let access = Arc::clone(&thread.access());
     // Not those of another API whose paths are below.
     let mut operations = api.operations.iter();
     let mut known = operations.clone().filter(|operation| {

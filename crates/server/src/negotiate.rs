@@ -11,6 +11,10 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Option<Media> {
     for media in [Media::Json, Media::Xml] {
         let mut found: Option<(u8, u16)> = None;
         for range in headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')) {
+            // A list may be empty, and has empty elements (RFC 9110, section 5.6.1).
+            if range.trim().is_empty() {
+                continue;
+            }
             said = true;
             let mut parts = range.split(';').map(str::trim);
             let name = parts.next().unwrap_or("");
@@ -75,6 +79,10 @@ mod tests {
         assert_eq!(check(&["application/json;q=0, */*"]), Some(Media::Xml));
         assert_eq!(check(&["application/xml;Q=0.5", "application/json; q=0.4"]), Some(Media::Xml));
         assert_eq!(check(&["application/xml;q=1.001, application/json;q=0.001"]), Some(Media::Json));
+        // An empty header was a 406.
+        assert_eq!(check(&[""]), Some(Media::Json));
+        assert_eq!(check(&[" , "]), Some(Media::Json));
+        assert_eq!(check(&[", application/xml"]), Some(Media::Xml));
         assert_eq!(check(&["text/html"]), None);
         assert_eq!(check(&["application/json;q=bad"]), None);
     }

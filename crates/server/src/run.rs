@@ -175,7 +175,7 @@ async fn lasting<F: Future<Output = ()>>(thread: Rc<Thread>, what: &str, task: i
 }
 
 /// A connection with its place.
-type Arrived<S> = (S, SocketAddr, Place);
+pub(crate) type Arrived<S> = (S, SocketAddr, Place);
 
 async fn accept(
     thread: &Rc<Thread>,
@@ -378,21 +378,31 @@ async fn watch_files(thread: Rc<Thread>) {
 }
 
 /// Connections that the accepting thread hands over.
-async fn take_connections(
+pub(crate) async fn take_connections(
     thread: &Rc<Thread>,
     mut connections: mpsc::UnboundedReceiver<Arrived<std::net::TcpStream>>,
     mut stopped: watch::Receiver<bool>,
 ) {
+    // Each connection learns of the stop itself, also one that begins after it.
+    let unseen = stopped.clone();
+    let begin = |(stream, address, place): Arrived<std::net::TcpStream>| {
+        if let Ok(stream) = TcpStream::from_std(stream) {
+            begin(thread, (stream, address, place), unseen.clone());
+        }
+    };
     loop {
         tokio::select! {
             stream = connections.recv() => match stream {
-                Some((stream, address, place)) => if let Ok(stream) = TcpStream::from_std(stream) {
-                    begin(thread, (stream, address, place), stopped.clone());
-                },
+                Some(arrived) => begin(arrived),
                 None => break,
             },
             _ = stopped.changed() => break,
         }
+    }
+    // A connection that was handed over just before the stop has a place, for which the drain would wait.
+    connections.close();
+    while let Ok(arrived) = connections.try_recv() {
+        begin(arrived);
     }
     drain(thread).await;
 }

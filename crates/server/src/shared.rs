@@ -314,12 +314,20 @@ impl Shared {
     }
 
     fn read_secrets_again(&self) -> Result<(), String> {
-        let access = Access::load(&self.config.authentication, lock(&self.token_keys).clone())?;
+        let read = Access::load(&self.config.authentication, None)?;
         let new = self.config.tls.as_ref().map(tls::load).transpose()?;
-        *lock(&self.access) = Arc::new(access);
-        self.access_generation.fetch_add(1, Ordering::AcqRel);
+        self.set_access(read);
         *lock(&self.tls) = new;
         Ok(())
+    }
+
+    /// Sets rules and API keys that were read from files.
+    fn set_access(&self, read: Access) {
+        let mut access = lock(&self.access);
+        // An issuer with a URL may have got newer keys while the files were read, so its keys are looked up under the lock.
+        let read = if self.issuer.is_some() { read.with_token_keys(lock(&self.token_keys).clone()) } else { read };
+        *access = Arc::new(read);
+        self.access_generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Sets the keys of the issuer; with `None`, no token is accepted.
@@ -394,4 +402,40 @@ const MODULE: Code = Code("SRV-005");
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{TokenCache, Unknown};
+
+    /// A reload read the issuer's keys before the files and set them after, so keys that arrived in between were lost until the next refresh.
+    #[test]
+    fn a_reload_keeps_keys_of_an_issuer_that_arrive_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        for sub in ["services", "apis"] {
+            std::fs::create_dir_all(folder.path().join(sub)).unwrap();
+        }
+        let mut config = ServeConfig::default();
+        let jwt = "issuer = \"i\"\naudience = \"a\"\njwks-url = \"http://127.0.0.1:1/keys\"\n";
+        config.authentication.jwt = Some(toml::from_str(jwt).unwrap());
+        let definitions = Definitions::load(folder.path()).unwrap();
+        let log = Box::new(|_: &str| ());
+        let shared = Shared::new(config, folder.path().to_owned(), definitions, Beside::default(), log).unwrap();
+        let has_keys = || {
+            let token = |name: &str| (name == "authorization").then(|| "Bearer x.y.z".to_owned());
+            !matches!(shared.access().1.identify(&token, None, &TokenCache::default()), Err(Unknown::NoKeys))
+        };
+        let read = || Access::load(&shared.config.authentication, None).unwrap();
+        let before = read();
+        assert!(!has_keys());
+        shared.set_token_keys(Some(Arc::new(KeySet::parse(b"{\"keys\":[]}").unwrap())));
+        shared.set_access(before);
+        assert!(has_keys());
+        // Keys that were withdrawn do not come back either.
+        let before = read();
+        shared.set_token_keys(None);
+        shared.set_access(before);
+        assert!(!has_keys());
+    }
 }

@@ -2,16 +2,20 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use quayline_gateway::{Answered, Outgoing, Provider, ProviderFault, Returned, SqlColumns, SqlPassword, SqlSpec};
+use quayline_gateway::{
+    Answered, Outgoing, Problem, Provider, ProviderFault, Returned, SqlColumns, SqlPassword, SqlSpec,
+};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Semaphore;
+use tokio_postgres::error::Severity;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, Statement};
@@ -32,6 +36,8 @@ pub(crate) struct Database {
 struct Pool {
     spec: SqlSpec,
     tls: Option<TlsConnector>,
+    /// True if the statement only reads, so that a client may repeat it unchecked.
+    is_plain_read: bool,
     idle: RefCell<Vec<Session>>,
     /// Reason why the last connection could not be made.
     down: RefCell<Option<String>>,
@@ -41,6 +47,8 @@ struct Pool {
 struct Session {
     client: Client,
     statement: Statement,
+    /// For each parameter, true if it is text, so that an empty one is not NULL.
+    texts: Vec<bool>,
     columns: SqlColumns,
 }
 
@@ -63,7 +71,8 @@ impl Database {
             }
         };
         let places = Arc::new(Semaphore::new(spec.connections));
-        let pool = Pool { spec: spec.clone(), tls, idle: RefCell::default(), down: RefCell::default() };
+        let is_plain_read = is_plain_read(&spec.query);
+        let pool = Pool { spec: spec.clone(), tls, is_plain_read, idle: RefCell::default(), down: RefCell::default() };
         Ok(Database { pool: Rc::new(pool), places })
     }
 
@@ -78,9 +87,10 @@ impl Database {
         let asked = tokio::task::spawn_local(async move {
             // A network without an answer must not occupy the connection of the pool.
             let limit = pool.spec.time_limit;
-            let returned = tokio::time::timeout(limit * 2, pool.ask(parameters)).await;
+            let sent = Cell::new(false);
+            let returned = tokio::time::timeout(limit * 2, pool.ask(parameters, &sent)).await;
             drop(place);
-            returned.unwrap_or(Err(ProviderFault::TimeLimit { limit }))
+            returned.unwrap_or_else(|_| Err(pool.silent(limit * 2, sent.get())))
         });
         asked.await.unwrap_or_else(|error| {
             Err(ProviderFault::BadAnswer { reason: format!("the request to the database ended: {error}") })
@@ -135,10 +145,24 @@ impl Pool {
             let text = format!("WITH answer AS MATERIALIZED (\n{query}\n) SELECT {shown} FROM answer");
             client.prepare_typed(&text, plain.params()).await.map_err(|error| reason(&error))?
         };
-        Ok(Session { client, statement, columns })
+        let texts = texts(&client, statement.params()).await.map_err(|error| reason(&error))?;
+        Ok(Session { client, statement, texts, columns })
     }
 
-    async fn ask(&self, parameters: Vec<Vec<u8>>) -> Result<Returned, ProviderFault> {
+    /// The fault of a database that did not answer within its time, not even to end the statement.
+    fn silent(&self, limit: Duration, sent: bool) -> ProviderFault {
+        let note = format!("{}: no answer within {} ms", self.spec.database, limit.as_millis());
+        if sent && !self.is_plain_read {
+            ProviderFault::Refused(Box::new(Problem::no_answer(limit).logged(note)))
+        } else if sent {
+            ProviderFault::TimeLimit { limit: self.spec.time_limit }
+        } else {
+            ProviderFault::Absent { reason: note }
+        }
+    }
+
+    /// Sets `sent` before the statement goes to the database, which may perform it from then on.
+    async fn ask(&self, parameters: Vec<Vec<u8>>, sent: &Cell<bool>) -> Result<Returned, ProviderFault> {
         // The borrow ends here: what follows waits.
         let kept = self.idle.borrow_mut().pop();
         CALLS[0].fetch_add(1, Ordering::Relaxed);
@@ -151,13 +175,17 @@ impl Pool {
                 made.map_err(|why| ProviderFault::Absent { reason: format!("{}: {why}", self.spec.database) })?
             }
         };
-        let texts: Vec<Parameter> = parameters.into_iter().map(Parameter).collect();
-        if texts.len() != session.statement.params().len() {
-            let needs = session.statement.params().len();
-            let reason = format!("the statement has {needs} parameters, `parameters` has {}", texts.len());
+        if parameters.len() != session.texts.len() {
+            let needs = session.texts.len();
+            let reason = format!("the statement has {needs} parameters, `parameters` has {}", parameters.len());
             return Err(ProviderFault::BadAnswer { reason });
         }
-        let bound: Vec<&(dyn ToSql + Sync)> = texts.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
+        let parameters = parameters.into_iter().zip(&session.texts);
+        let parameters: Vec<Parameter> =
+            parameters.map(|(bytes, is_text)| Parameter { bytes, is_text: *is_text }).collect();
+        let bound: Vec<&(dyn ToSql + Sync)> =
+            parameters.iter().map(|parameter| parameter as &(dyn ToSql + Sync)).collect();
+        sent.set(true);
         let rows = match session.client.query(&session.statement, &bound).await {
             Ok(rows) => rows,
             Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::QUERY_CANCELED) => {
@@ -165,15 +193,19 @@ impl Pool {
                 return Err(ProviderFault::TimeLimit { limit: self.spec.time_limit });
             }
             Err(error) => {
-                let closed = session.client.is_closed();
+                // The end of the connection is noticed after its reason.
+                let closed = session.client.is_closed() || is_fatal(&error);
                 if !closed {
                     self.idle.borrow_mut().push(session);
                 }
                 let reason = format!("{}: {}", self.spec.database, reason(&error));
-                return Err(if closed {
+                return Err(if !closed {
+                    ProviderFault::BadAnswer { reason }
+                } else if self.is_plain_read {
                     ProviderFault::Absent { reason }
                 } else {
-                    ProviderFault::BadAnswer { reason }
+                    // The database may have performed the statement, so the client must not repeat it unchecked.
+                    ProviderFault::Refused(Box::new(Problem::cut_answer().logged(reason)))
                 });
             }
         };
@@ -218,21 +250,73 @@ fn reason(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// A parameter as text for any database type. An empty text is absent unless the type is text.
+/// Returns true if the database ends the connection with an error.
+fn is_fatal(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(tokio_postgres::error::DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
+}
+
+/// Returns true if a statement certainly changes nothing, so that a client may repeat it. Unknown words count as changes: a function may write.
+fn is_plain_read(query: &str) -> bool {
+    const FIRST: [&str; 4] = ["select", "values", "table", "with"];
+    const WRITES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "call"];
+    // Words that may precede a parenthesis: those of SQL, types, and functions that only compute.
+    const HARMLESS: &str = " abs all and any array_agg as asc between by bpchar btrim case cast ceil ceiling char char_length coalesce concat count \
+        date_part date_trunc decimal dense_rank desc distinct else except exists extract filter floor from greatest having ilike in initcap \
+        intersect join lateral least left length like limit lower lpad ltrim materialized max min mod not now nullif numeric offset on or over \
+        partition position rank replace right round row_number rpad rtrim select some split_part string_agg strpos substr substring sum then \
+        to_char to_date to_number to_timestamp translate trim trunc union upper using values varchar when where with ";
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let query = query.to_lowercase();
+    if query.contains("--") || query.contains("/*") {
+        return false;
+    }
+    let mut words = query.split(|c| !is_word(c)).filter(|word| !word.is_empty());
+    let reads = words.next().is_some_and(|first| FIRST.contains(&first)) && !words.any(|word| WRITES.contains(&word));
+    reads
+        && query.match_indices('(').all(|(at, _)| {
+            let before = query[..at].trim_end();
+            let word = before.rsplit(|c| !is_word(c)).next().unwrap_or("");
+            let ahead = &before[..before.len() - word.len()];
+            // A quoted name and one of a schema may be those of any function.
+            !before.ends_with('"')
+                && !ahead.ends_with('.')
+                && (word.is_empty() || HARMLESS.contains(&format!(" {word} ")))
+        })
+}
+
+/// First number of a type that an extension or a user made.
+const FIRST_OWN_TYPE: u32 = 16_384;
+
+/// Returns for each type whether it is text. A type that the library does not know is text if PostgreSQL puts it among the texts, as it does with
+/// `citext` and with domains over text.
+async fn texts(client: &Client, kinds: &[Type]) -> Result<Vec<bool>, tokio_postgres::Error> {
+    let own: Vec<u32> = kinds.iter().map(Type::oid).filter(|oid| *oid >= FIRST_OWN_TYPE).collect();
+    let mut known: Vec<u32> = Vec::new();
+    if !own.is_empty() {
+        let category = "SELECT oid FROM pg_catalog.pg_type WHERE oid = ANY($1) AND typcategory = 'S'";
+        known.extend(client.query(category, &[&own]).await?.iter().map(|row| row.get::<_, u32>(0)));
+    }
+    let is_text = |kind: &Type| {
+        matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN)
+            || known.contains(&kind.oid())
+    };
+    Ok(kinds.iter().map(is_text).collect())
+}
+
+/// A parameter as text for any database type. An empty text is NULL unless the type is text.
 #[derive(Debug)]
-struct Parameter(Vec<u8>);
+struct Parameter {
+    bytes: Vec<u8>,
+    is_text: bool,
+}
 
 impl ToSql for Parameter {
-    fn to_sql(
-        &self,
-        kind: &Type,
-        out: &mut bytes::BytesMut,
-    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        let is_text = matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN);
-        if self.0.is_empty() && !is_text {
+    fn to_sql(&self, _: &Type, out: &mut bytes::BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        if self.bytes.is_empty() && !self.is_text {
             return Ok(IsNull::Yes);
         }
-        out.extend_from_slice(&self.0);
+        out.extend_from_slice(&self.bytes);
         Ok(IsNull::No)
     }
 
@@ -305,4 +389,36 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for SecuredStream<S> {
 /// Creates the provider of a service, or returns the reason for the failure.
 pub(crate) fn provider(spec: &SqlSpec) -> Result<Rc<dyn Provider>, String> {
     Ok(Rc::new(Database::new(spec)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_reads_if_nothing_in_it_can_write() {
+        for query in [
+            "SELECT ref FROM cars WHERE model = $1 AND price >= $2::numeric - 1000 ORDER BY ref DESC",
+            "select count(*), coalesce(max(price), 0) from cars where model in ($1, upper($2)) and (built > now())",
+            "WITH c AS (SELECT 1 AS ref) SELECT ref FROM c",
+            "VALUES (1), (2)",
+        ] {
+            assert!(is_plain_read(query), "{query}");
+        }
+        for query in [
+            "INSERT INTO cars VALUES ($1) RETURNING ref",
+            "WITH c AS (DELETE FROM cars RETURNING ref) SELECT ref FROM c",
+            "SELECT ref FROM order_car($1)",
+            "SELECT stock.order_car ($1)",
+            "SELECT stock.count($1)",
+            "SELECT \"Order\"($1)",
+            "SELECT nextval('numbers')",
+            "SELECT f/**/($1)",
+            "SELECT 1 INTO copy",
+            "UPDATE cars SET price = $1",
+            "",
+        ] {
+            assert!(!is_plain_read(query), "{query}");
+        }
+    }
 }

@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use crate::guard::{caught, report_once};
     use crate::peer::Peer;
-    use crate::run::exchange;
+    use crate::run::{exchange, take_connections};
     use crate::{Beside, ServeConfig};
 
     fn shared(root: &std::path::Path, lines: &Arc<Mutex<Vec<String>>>) -> Arc<Shared> {
@@ -361,5 +361,31 @@ mod tests {
         let audit = std::fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
         let statuses: Vec<bool> = audit.lines().map(|line| line.contains("\"status\":500")).collect();
         assert_eq!(statuses, [true, true, false], "{audit}");
+    }
+
+    /// A connection that was handed over at the moment of the stop kept its place, and the server waited for it as long as `drain-seconds`.
+    #[test]
+    fn a_connection_that_arrives_with_the_stop_does_not_delay_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = shared(folder.path(), &Arc::default());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, async {
+            let thread = Thread::new(Arc::clone(&shared));
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let (sender, connections) = tokio::sync::mpsc::unbounded_channel();
+            let (stop, stopped) = tokio::sync::watch::channel(false);
+            let mut clients = Vec::new();
+            for _ in 0..8 {
+                clients.push(std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+                let (stream, address) = listener.accept().unwrap();
+                stream.set_nonblocking(true).unwrap();
+                let place = shared.connections.enter(address.ip()).unwrap();
+                sender.send((stream, address, place)).unwrap();
+            }
+            stop.send(true).unwrap();
+            let ended = take_connections(&thread, connections, stopped);
+            tokio::time::timeout(std::time::Duration::from_secs(10), ended).await.expect("the drain ends");
+            assert_eq!(shared.connections.open(), 0);
+        });
     }
 }

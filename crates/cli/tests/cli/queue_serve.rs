@@ -186,6 +186,32 @@ fn this_machine_connects_without_a_name_if_that_was_asked() {
     assert_eq!(serving.stop(), Some(0));
 }
 
+/// A client without a name used every queue of a listener that only some roles may use: `roles` applied to clients with a name alone.
+#[test]
+fn roles_exclude_clients_without_a_name() {
+    let world = world();
+    world.write(
+        "quayline.toml",
+        "[serve.amqp]\nroles = [\"queues\"]\n[serve.authentication]\nrequired = false\napi-keys = \"keys.toml\"\n",
+    );
+    let serving = Serving::start(&world, "--project .");
+    let stream = serving.connect();
+    let (offered, code) = authenticate(&stream, &stream, &init("ANONYMOUS", b""));
+    assert_eq!((offered.contains("ANONYMOUS"), code), (false, 1), "{offered}");
+    let stream = serving.connect();
+    assert_eq!(authenticate(&stream, &stream, &init("PLAIN", b"\0clerk\0secret")).1, 0);
+    // A client that omits SASL is told to use it, and the connection ends (AMQP 1.0, part 5, section 5.3.2).
+    let mut stream = serving.connect();
+    stream.write_all(b"AMQP\x00\x01\x00\x00").expect("the server reads");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("the connection ends");
+    assert_eq!(answer, SASL);
+    assert_eq!(serving.stop(), Some(0));
+    world.write("quayline.toml", "[serve.amqp]\nroles = [\"queues\"]\n[serve.authentication]\nrequired = false\n");
+    let refused = world.run("queue serve --project .").code(2).err();
+    assert!(refused.contains("no client can log in"), "{refused}");
+}
+
 fn openssl(folder: &Path, arguments: &str) -> Option<()> {
     let done = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().ok()?;
     assert!(done.status.success(), "openssl {arguments}");

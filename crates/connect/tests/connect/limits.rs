@@ -248,3 +248,104 @@ fn a_transaction_that_is_open_too_long_is_rolled_back() {
         matches!(unknown, DeliveryState::Rejected(Some(error)) if error.condition == "amqp:transaction:unknown-id")
     );
 }
+
+/// The limits of connections multiplied: ten clients could open as many units of work as the store permits, and all other work stopped.
+#[test]
+fn transactions_of_all_clients_have_a_limit_together() {
+    let limits = ListenerLimits { transactions_all: 3, ..ListenerLimits::default() };
+    let server = Server::with(ListenerSettings { limits, ..settings() });
+    let mut first = Peer::connect(server.listener.address()).unwrap();
+    first.coordinator(0).unwrap();
+    let txn_id = first.declare(0).unwrap();
+    first.declare(0).unwrap();
+    let mut second = Peer::connect(server.listener.address()).unwrap();
+    second.coordinator(0).unwrap();
+    second.declare(0).unwrap();
+    let refused = second.declare(0).unwrap_err().to_string();
+    assert!(refused.contains("amqp:resource-limit-exceeded") && refused.contains("all clients"), "{refused}");
+    // A transaction that ends makes room, and so does a connection.
+    assert_eq!(first.discharge(0, &txn_id, false).unwrap(), DeliveryState::Accepted);
+    second.declare(0).unwrap();
+    assert!(second.declare(0).is_err());
+    drop(first);
+    eventually("its transaction is rolled back", || server.listener.facts().rolled_back == 1);
+    second.declare(0).unwrap();
+}
+
+/// The listener claimed and returned the same message for ever, on a thread that serves other clients too.
+#[test]
+fn a_link_that_sends_settled_ends_if_the_store_begins_no_unit() {
+    let server = Server::start();
+    fill(&server, "Q", 3, 1);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    // The first message brings the others into memory, so that they can be claimed without a unit of work.
+    peer.settled_receiver(0, "Q", 1).unwrap();
+    peer.get().unwrap();
+    eventually("it is deleted", || server.depth("Q") == 2 && server.store.units_open() == 0);
+    let units = server.all_units();
+    peer.credit(0, 1, 10).unwrap();
+    let error = peer.detached().unwrap();
+    assert!(error.contains("amqp:resource-limit-exceeded") && error.contains("units_open_max"), "{error}");
+    drop(units);
+    peer.settled_receiver(1, "Q", 10).unwrap();
+    for _ in 0..2 {
+        peer.get().unwrap();
+    }
+    eventually("both are deleted", || server.depth("Q") == 0);
+}
+
+/// The client's outcome was lost: no answer, and the message came again without a word.
+#[test]
+fn an_outcome_that_the_store_cannot_take_is_reported() {
+    let server = Server::start();
+    let rejected = DeliveryState::Rejected(None);
+    for (state, count) in [(DeliveryState::Accepted, 0), (rejected, 1)] {
+        fill(&server, "Q", 1, 1);
+        let mut peer = Peer::connect(server.listener.address()).unwrap();
+        peer.receiver(0, "Q", 1).unwrap();
+        let (id, ..) = peer.get().unwrap();
+        let units = server.all_units();
+        peer.settle(id, false, state).unwrap();
+        assert_eq!(peer.confirmed(id).unwrap(), Some(DeliveryState::Released));
+        let error = peer.detached().unwrap();
+        assert!(error.contains("units_open_max"), "{error}");
+        drop(units);
+        peer.receiver(1, "Q", 1).unwrap();
+        let (id, found, _) = peer.get().unwrap();
+        assert_eq!(found, count);
+        peer.settle(id, false, DeliveryState::Accepted).unwrap();
+        peer.confirmed(id).unwrap();
+    }
+}
+
+/// The server closed the connection while the messages were on their way to the disk. The client sent them again, and they were on the queue twice.
+#[test]
+fn a_server_that_stops_acknowledges_what_it_commits() {
+    const COUNT: u32 = 300;
+    let server = Server::on_slow_disk(Duration::from_millis(300));
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.sender(0, "Q").unwrap();
+    for _ in 0..COUNT {
+        peer.put(0, None, &message(true, b"x")).unwrap();
+    }
+    // The units of work have begun to commit, and none is durable.
+    eventually("a commit is in progress", || server.store.units_open() > 0);
+    assert_eq!(server.listener.facts().received, 0);
+    let store = server.store.clone();
+    let stopping = std::thread::spawn(move || server.listener.stop());
+    let mut accepted = 0;
+    let error = peer.until(|answer| match answer.performative {
+        Performative::Disposition(found) => {
+            assert_eq!(found.state, Some(DeliveryState::Accepted));
+            accepted += u64::from(found.last.unwrap_or(found.first) - found.first + 1);
+            None
+        }
+        Performative::Close(error) => error,
+        _ => None,
+    });
+    assert_eq!(error.unwrap().condition, "amqp:connection:forced");
+    drop(peer);
+    stopping.join().unwrap();
+    assert!(accepted > 0);
+    assert_eq!(store.queue("Q").unwrap().facts().unwrap().depth, accepted);
+}

@@ -24,6 +24,13 @@ pub(crate) struct Peer {
     next_incoming: u32,
 }
 
+/// How a sender settles (AMQP 1.0, part 2, section 2.8.2).
+#[derive(Clone, Copy)]
+enum SndSettleMode {
+    Settled = 1,
+    Mixed = 2,
+}
+
 /// A frame of the server.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -142,12 +149,22 @@ impl Peer {
     }
 
     fn attach(&mut self, handle: u32, role: Role, address: Option<&str>) -> std::io::Result<Attach> {
+        self.attach_as(handle, role, address, SndSettleMode::Mixed)
+    }
+
+    fn attach_as(
+        &mut self,
+        handle: u32,
+        role: Role,
+        address: Option<&str>,
+        mode: SndSettleMode,
+    ) -> std::io::Result<Attach> {
         let address = address.map(str::to_owned);
         let attach = Attach {
             name: format!("link-{handle}"),
             handle,
             role,
-            snd_settle_mode: 2,
+            snd_settle_mode: mode as u8,
             rcv_settle_mode: 0,
             source: Some(Box::new(Source { address: address.clone(), ..Source::default() })),
             target: Some(match (role, address) {
@@ -178,6 +195,20 @@ impl Peer {
     pub(crate) fn receiver(&mut self, handle: u32, address: &str, credit: u32) -> std::io::Result<()> {
         self.attach(handle, Role::Receiver, Some(address))?;
         self.credit(handle, 0, credit)
+    }
+
+    /// Attaches a link on which the server sends settled messages.
+    pub(crate) fn settled_receiver(&mut self, handle: u32, address: &str, credit: u32) -> std::io::Result<()> {
+        self.attach_as(handle, Role::Receiver, Some(address), SndSettleMode::Settled)?;
+        self.credit(handle, 0, credit)
+    }
+
+    /// Returns the error with which the server ends a link.
+    pub(crate) fn detached(&mut self) -> std::io::Result<String> {
+        self.until(|answer| match answer.performative {
+            Performative::Detach(detach) => Some(detach.error.map_or(String::new(), |error| error.to_string())),
+            _ => None,
+        })
     }
 
     pub(crate) fn credit(&mut self, handle: u32, delivery_count: u32, credit: u32) -> std::io::Result<()> {
@@ -257,13 +288,13 @@ impl Peer {
         self.send(Performative::Disposition(disposition), b"")
     }
 
-    /// Waits until the server confirms an outcome of ours.
-    pub(crate) fn confirmed(&mut self, id: u32) -> std::io::Result<()> {
+    /// Waits until the server confirms an outcome of ours. The state that it names.
+    pub(crate) fn confirmed(&mut self, id: u32) -> std::io::Result<Option<DeliveryState>> {
         self.until(|answer| match answer.performative {
             Performative::Disposition(found)
                 if found.role == Role::Sender && (found.first..=found.last.unwrap_or(found.first)).contains(&id) =>
             {
-                Some(())
+                Some(found.state)
             }
             _ => None,
         })

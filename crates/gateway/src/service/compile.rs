@@ -180,7 +180,10 @@ fn bound_counters(layout: &Layout, enforces_minimum: bool, types: &mut Vec<(Fiel
                 let range = Range { minimum: Some(least), maximum: Some(most) };
                 types.push((counter, Typed::Range(range)));
             }
-            Some((_, Typed::Range(range))) if enforces_minimum => range.minimum = range.minimum.max(Some(least)),
+            Some((_, Typed::Range(range))) => {
+                range.minimum = range.minimum.max(Some(least));
+                range.maximum = Some(range.maximum.map_or(most, |maximum| maximum.min(most)));
+            }
             Some(_) => {}
         }
     }

@@ -704,6 +704,37 @@ fn a_counter_is_at_least_the_enforced_minimum_of_its_table() {
     }
 }
 
+/// A range type on a counter replaced the bound by the table, so a request could set a counter beyond its table.
+#[test]
+fn a_range_of_a_counter_never_exceeds_its_table() {
+    let copybook = "
+       01 ORDER-AREA.
+          05 REQ.
+             10 LINE-COUNT      PIC 99.
+             10 LINE-ITEM OCCURS 0 TO 5 TIMES DEPENDING ON LINE-COUNT.
+                15 LINE-TEXT    PIC X(4).
+          05 RESP               PIC X.
+";
+    for (bounds, most) in [("minimum = 1", 5), ("maximum = 99", 5), ("maximum = 4", 4)] {
+        let service = format!(
+            "{SERVICE}[options]\ninitialize = \"initial\"\n[[type]]\nfield = \"LINE-COUNT\"\nis = \"range\"\n{bounds}\n"
+        );
+        let world = World::over(copybook, &service, BODY).unwrap();
+        let refused = |count: u32| {
+            let body = format!(r#"{{"req":{{"lineCount":{count}}}}}"#);
+            world.record("POST", "/v1/orders", &body).err().map(|problem| lines(&problem))
+        };
+        assert_eq!(refused(most), None, "{bounds}");
+        for count in [most + 1, 99] {
+            let found = refused(count).unwrap_or_default();
+            assert!(
+                found.contains("body $.req.lineCount range:") && found.contains(&format!("at most {most}")),
+                "{bounds}: {found}"
+            );
+        }
+    }
+}
+
 /// Regression: a misspelt `fields` was refused after the program had run, so a client that tried again had its request performed twice.
 #[test]
 fn fields_are_checked_before_the_call() {

@@ -259,6 +259,33 @@ fn replaced_values_are_counted() {
     assert_eq!(replaced(GOOD).0, 0);
 }
 
+/// What an answer that could not be read had replaced counted for the next one. A list that was too short there made the next one a 502.
+#[test]
+fn an_answer_that_cannot_be_read_leaves_nothing_to_the_next() {
+    let service = format!("{SERVICE}[[type]]\nfield = \"RESP-DAY\"\nis = \"date\"\npattern = \"yyyyMMdd\"\n");
+    let api = format!(
+        "{GET}{}",
+        r#"
+[[operation.response]]
+status = 202
+when = [{ field = "RESP-CODE", equals = 8 }]
+include = ["RESP-NOTE"]
+exclude = ["RESP"]
+[[operation.response]]
+status = 200
+"#
+    );
+    let world = World::new(&service, &api);
+    let (operation, _) = world.operation("GET", "/v1/orders");
+    let mut lane = OperationLane::new(operation);
+    let mut replaced = |code, text: &str| {
+        let answer = lane.answer(operation, &mut record(code, text), Media::Json, None, Vec::new());
+        answer.map(|answer| answer.replaced).map_err(|problem| problem.status)
+    };
+    assert_eq!(replaced(0, &GOOD.replace("20260131", "20260231").replace("007", "x07")), Err(502));
+    assert_eq!(replaced(8, GOOD), Ok(0), "nothing of it has a type");
+}
+
 #[test]
 fn a_status_has_several_answers() {
     let api = format!(

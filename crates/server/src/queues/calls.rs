@@ -270,19 +270,17 @@ pub(super) async fn settle(asked: &Asked<'_>, name: &str, id: &str) -> Answered 
     let reason: String = reason.as_deref().unwrap_or("a client rejected it").chars().take(REASON_MAX).collect();
     let store = asked.store()?;
     let claims = &asked.thread.shared.claims;
+    // Before the claim is taken: without a unit of work, the client keeps it and can settle it later.
+    let unit = if matches!(outcome, "accepted" | "rejected") { Some(store.begin()) } else { None };
+    let unit = unit.transpose().map_err(|error| problem(&error))?;
     let (id, claim, until) = claims.take(name, id, &asked.client).ok_or_else(|| Box::new(Problem::no_claim()))?;
+    let Some(mut unit) = unit else {
+        claim.release(if outcome == "failed" { Attempt::Failed } else { Attempt::NotMade });
+        return Ok(empty());
+    };
     let settled = match outcome {
-        "released" => {
-            claim.release(Attempt::NotMade);
-            return Ok(empty());
-        }
-        "failed" => {
-            claim.release(Attempt::Failed);
-            return Ok(empty());
-        }
         "rejected" => {
             async {
-                let mut unit = store.begin()?;
                 if let Err(failed) = claim.move_to_backout(&mut unit, &reason, None) {
                     let (claim, error) = *failed;
                     // The client may settle it otherwise.
@@ -295,7 +293,6 @@ pub(super) async fn settle(asked: &Asked<'_>, name: &str, id: &str) -> Answered 
         }
         _ => {
             async {
-                let mut unit = store.begin()?;
                 claim.get(&mut unit)?;
                 unit.submit().await
             }

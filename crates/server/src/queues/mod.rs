@@ -21,6 +21,7 @@ mod documents;
 mod message;
 
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hyper::Response;
@@ -31,9 +32,9 @@ use quayline_gateway::{Problem, decode_path};
 use quayline_meter::Phase;
 
 use crate::access::Guarded;
-use crate::admission::{Known, admit_or_renew};
+use crate::admission::{Known, admit_or_renew, charge_elsewhere};
 use crate::body::Body;
-use crate::cross_origin::{allowed_origin, options};
+use crate::cross_origin::{options, same_origin};
 use crate::headers::text;
 use crate::heads::{Head, Heads};
 use crate::peer::Peer;
@@ -213,14 +214,19 @@ pub(crate) async fn respond(
     let shared = &thread.shared;
     let Some(config) = &shared.config.queues else { return Err(Box::new(Problem::no_route())) };
     let methods = call.target.methods();
+    // A request that no operation answers counts like one elsewhere.
+    let nowhere = |problem: Problem| {
+        shared.metrics.elsewhere.fetch_add(1, Ordering::Relaxed);
+        charge_elsewhere(thread, peer, &head.headers).err().unwrap_or_else(|| Box::new(problem))
+    };
     if methods.is_empty() {
-        return Err(Box::new(Problem::no_route()));
+        return Err(nowhere(Problem::no_route()));
     }
     if call.is_options {
         let parameters = message::SETTABLE.map(|(name, _)| name.to_owned()).to_vec();
         return Ok(options(thread, methods, parameters, &head.headers));
     }
-    let operation = Operation::of(&call).ok_or_else(|| Box::new(Problem::no_method(methods)))?;
+    let operation = Operation::of(&call).ok_or_else(|| nowhere(Problem::no_method(methods)))?;
     same_origin(thread, &head.headers)?;
     unambiguous(&head.headers)?;
     let metrics = thread.metrics_of(operation.id());
@@ -229,7 +235,9 @@ pub(crate) async fn respond(
     let credentials = heads.have(Head::Credentials).then_some(&head.headers);
     match (call.target.queue(), operation.right()) {
         (Some(name), Some(right)) => {
-            let rights = config.queue.get(name).ok_or_else(|| Box::new(Problem::no_queue()))?;
+            let rights = config.queue.get(name).ok_or_else(|| {
+                charge_elsewhere(thread, peer, &head.headers).err().unwrap_or_else(|| Box::new(Problem::no_queue()))
+            })?;
             known.queue = Some((operation.id(), call.target.shown(&config.path)));
             let roles = rights.roles(right);
             // A right that nobody has is refused, to clients without credentials as a matter of who they are.
@@ -277,19 +285,6 @@ pub(crate) async fn respond(
     answered
 }
 
-/// Rejects cross-origin requests: a browser adds its user's certificate to them, and messages have any media type.
-fn same_origin(thread: &Thread, headers: &HeaderMap) -> Result<(), Box<Problem>> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let host = headers.get(header::HOST).map(header::HeaderValue::as_bytes);
-    let of_origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host.as_bytes());
-    let is_same = of_origin.is_some() && of_origin == host;
-    if is_same || allowed_origin(thread, Some(origin)).is_some() {
-        Ok(())
-    } else {
-        Err(Box::new(Problem::other_origin()))
-    }
-}
-
 /// Refuses headers that two readers may take for different things.
 fn unambiguous(headers: &HeaderMap) -> Result<(), Box<Problem>> {
     for name in headers.keys() {
@@ -331,6 +326,6 @@ pub(crate) async fn end_claims(thread: Rc<Thread>) {
     loop {
         tokio::time::sleep(CLAIM_LOOK).await;
         let count = thread.shared.claims.end_late(Instant::now());
-        thread.shared.metrics.claims_ended.fetch_add(count as u64, std::sync::atomic::Ordering::Relaxed);
+        thread.shared.metrics.claims_ended.fetch_add(count as u64, Ordering::Relaxed);
     }
 }

@@ -142,6 +142,30 @@ fn browsers_of_listed_origins_may_call() {
     assert_eq!(get.header("access-control-allow-origin"), Some("https://app.example"));
 }
 
+/// A page of another origin could have operations without a body performed, with the certificate of the browser's user.
+#[test]
+fn pages_of_other_origins_change_nothing() {
+    let api = "[[operation]]\nid = \"run\"\nmethod = \"POST\"\npath = \"/run\"\nservice = \"echo\"\n";
+    let server = Server::new(&format!("{OPEN}\n[serve.cors]\norigins = [\"https://app.example\"]"), api);
+    let post = |headers: &str| {
+        let answer = server.call(&format!("POST /v1/run HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n{headers}\r\n"));
+        (answer.status, answer.text().contains("GTW-139"))
+    };
+    for (headers, status) in [
+        ("", 200),
+        ("origin: http://x\r\n", 200),
+        ("origin: https://app.example\r\n", 200),
+        ("origin: https://evil.example\r\n", 403),
+        ("origin: null\r\n", 403),
+        ("origin: https://evil.example\r\nsec-fetch-site: cross-site\r\n", 403),
+        // A proxy may replace the host.
+        ("origin: https://public.example\r\nsec-fetch-site: same-origin\r\n", 200),
+    ] {
+        assert_eq!(post(headers), (status, status == 403), "{headers}");
+    }
+    assert_eq!(server.get("/v1/echo/x", "origin: https://evil.example\r\n").status, 200, "the page cannot read it");
+}
+
 /// Requests whose end two servers may see at different places must not hide a second request.
 #[test]
 fn ambiguous_requests_smuggle_nothing() {

@@ -57,6 +57,11 @@ fn store() -> Store {
 }
 
 fn served() -> World {
+    served_with("")
+}
+
+/// A server with more limits.
+fn served_with(limits: &str) -> World {
     let store = store();
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_owned();
@@ -68,7 +73,8 @@ fn served() -> World {
     };
     let keys = [key("clara", "clerk"), key("will", "worker"), key("wanda", "worker"), key("anna", "auditor")].concat();
     std::fs::write(root.join("keys.toml"), keys).unwrap();
-    std::fs::write(root.join("quayline.toml"), SETTINGS).unwrap();
+    let settings = SETTINGS.replace("body-bytes = 1000\n", &format!("body-bytes = 1000\n{limits}"));
+    std::fs::write(root.join("quayline.toml"), settings).unwrap();
     let config = ServeConfig::load(&root).unwrap_or_else(|findings| panic!("{findings}"));
     let definitions = Definitions::load(&root).unwrap_or_else(|findings| panic!("{findings}"));
     let (sender, address) = std::sync::mpsc::channel();
@@ -306,6 +312,36 @@ fn a_claim_is_one_clients_until_it_is_settled() {
         (moved.len(), moved[0].message.payload.as_slice(), moved[0].message.reason.as_str()),
         (1, b"c".as_slice(), "no such article")
     );
+}
+
+/// The claim was gone after a 503: the client could not settle it, and another client got the message.
+#[test]
+fn a_claim_outlasts_a_store_that_begins_no_unit() {
+    let world = served();
+    world.put("", "a");
+    let (first, _) = world.claim("will", "");
+    for outcome in ["accepted", "rejected"] {
+        let units: Vec<_> = std::iter::from_fn(|| world.store.begin().ok()).collect();
+        let target = format!("/queues/ORDERS/claims/{first}?outcome={outcome}");
+        assert!(world.told("will", "DELETE", &target).starts_with("503"), "{outcome}");
+        drop(units);
+    }
+    assert_eq!(world.told("will", "DELETE", &format!("/queues/ORDERS/claims/{first}")), "204");
+    assert_eq!((world.depth("ORDERS"), world.depth("DEAD.LETTER")), (0, 0));
+}
+
+/// Below the path of queues, a client could try names as often as it liked.
+#[test]
+fn requests_that_no_queue_answers_count_against_the_limits() {
+    for (method, target, status) in [
+        ("GET", "/queues/ORDERS/other", "404 GTW-100"),
+        ("PUT", "/queues/ORDERS/messages", "405 GTW-101"),
+        ("GET", "/queues/NONE", "404 GTW-135"),
+    ] {
+        let world = served_with("client-requests-per-second = 0.01\nclient-burst = 3\n");
+        let told = [1, 2, 3, 4].map(|_| world.told("will", method, target));
+        assert_eq!(told, [status, status, status, "429 GTW-112"], "{method} {target}");
+    }
 }
 
 /// A client that claims and dies would keep its message for ever, and a message that kills its clients would do so for ever.

@@ -222,6 +222,69 @@ fn a_statement_has_a_time_limit_and_waits_for_a_place() {
     assert_eq!(server.get("/v1/stock/FAST", "").status, 200, "the connection is as good as before");
 }
 
+/// A client was told to try again after a statement that may have been performed, and a retry performed it twice.
+#[test]
+fn a_statement_whose_connection_ends_may_have_been_performed() {
+    let Some(postgres) = Postgres::start() else {
+        eprintln!(
+            "skipped: a_statement_whose_connection_ends_may_have_been_performed: PostgreSQL's server is not installed"
+        );
+        return;
+    };
+    assert!(postgres.sql("CREATE TABLE calls (ref text, least text);"));
+    let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()";
+    for (query, status, code) in [
+        ("INSERT INTO calls SELECT $1, $2 FROM pg_sleep(20) RETURNING ref", 504, "GTW-134"),
+        // A join that takes long, and only reads.
+        (
+            "SELECT max(a.oid::text || b.oid::text || c.oid::text || $1 || $2) AS ref FROM pg_proc AS a CROSS JOIN pg_proc AS b CROSS JOIN pg_proc AS c",
+            503,
+            "GTW-124",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        project(folder.path(), &postgres, query, "time-limit-ms = 20000");
+        let server = Server::start(folder);
+        let answer = std::thread::scope(|scope| {
+            let answer = scope.spawn(|| server.get("/v1/stock/X", ""));
+            let running = "DO $$ BEGIN IF (SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'WITH answer%') = 0 \
+                           THEN RAISE EXCEPTION 'none'; END IF; END $$;";
+            wait_for("the statement", || postgres.sql(running));
+            assert!(postgres.sql(end));
+            answer.join().unwrap()
+        });
+        assert!(answer.status == status && answer.text().contains(code), "{query}: {}", answer.text());
+        assert_eq!(answer.header("retry-after").is_some(), status == 503, "{query}");
+    }
+}
+
+/// An empty text of a type that the library does not know was NULL.
+#[test]
+fn an_empty_text_is_no_null_for_domains_over_text() {
+    let Some(postgres) = Postgres::start() else {
+        eprintln!("skipped: an_empty_text_is_no_null_for_domains_over_text: PostgreSQL's server is not installed");
+        return;
+    };
+    assert!(
+        postgres
+            .sql("CREATE DOMAIN label AS varchar(20); CREATE DOMAIN code AS label; CREATE DOMAIN amount AS numeric;")
+    );
+    let has_citext = postgres.sql("CREATE EXTENSION citext;");
+    let kinds = [("label", "false"), ("code", "false"), ("amount", "true"), ("citext", "false")];
+    for (kind, is_null) in kinds.into_iter().filter(|(kind, _)| *kind != "citext" || has_citext) {
+        let folder = tempfile::tempdir().unwrap();
+        project(
+            folder.path(),
+            &postgres,
+            &format!("SELECT ($1::{kind} IS NULL)::text AS ref WHERE $2::numeric >= 0"),
+            "",
+        );
+        let server = Server::start(folder);
+        let answer = server.get("/v1/stock/%20", "").text();
+        assert!(answer.contains(&format!("\"ref\":\"{is_null}\"")), "{kind}: {answer}");
+    }
+}
+
 /// Each request that its client abandoned left its statement running, and the next one opened a connection more.
 #[test]
 fn abandoned_requests_keep_their_places() {
