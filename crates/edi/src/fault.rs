@@ -395,7 +395,7 @@ pub enum EdiError {
         known: Box<str>,
     },
     /// `EDI-045`: content that documents by guide cannot represent.
-    #[error("{}", if *together { "the loop recurs after others; documents by guide have its repetitions together, so it is left out" } else { "the guide has no place for this; the document leaves it out" })]
+    #[error("{}", if *together { "the loop or segment recurs after others; documents by guide have its repetitions together, so it is left out" } else { "the guide has no place for this; the document leaves it out" })]
     NotInDocument {
         /// True for a loop whose repetitions are not adjacent.
         together: bool,
@@ -664,7 +664,7 @@ impl EdiError {
             EdiError::NoGuide { known, .. } => {
                 return Some(format!("give a guide for it; there are guides for {known}"));
             }
-            EdiError::NotInDocument { together: true } => "put the loops of the same kind together",
+            EdiError::NotInDocument { together: true } => "put the loops or segments of the same kind together",
             EdiError::NotInDocument { together: false } => {
                 "correct the data, or add what it has to the guide, for example by an overlay"
             }

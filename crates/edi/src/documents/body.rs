@@ -99,7 +99,7 @@ pub(crate) enum Left {
     Place,
     /// The last element of a segment that documents have no place for.
     Element(u16),
-    /// A loop that recurred after others: lists are sent contiguously.
+    /// A loop, or a segment of those in any order, that recurred after others: lists are sent contiguously.
     Loop,
 }
 
@@ -179,9 +179,12 @@ impl GuideBody {
         self.guide.is_some()
     }
 
-    /// Segments that the next page repeats.
+    /// Segments that the next page repeats: those of the open loops that documents have a place for.
     pub(crate) fn repeated(&self) -> u64 {
-        self.open.heads.len() as u64
+        let Some(guide) = self.guide else { return 0 };
+        let (plan, open) = (&self.documents.plans[guide], &self.open);
+        let end = open.frames.iter().find(|frame| frame.is_out).map_or(open.heads.len(), |frame| frame.heads);
+        open.head_items[..end].iter().filter(|item| plan.items[**item].has_node()).count() as u64
     }
 
     /// Begins a document whose head was sent: a transaction, or a page of one.
@@ -301,6 +304,17 @@ fn ends_page(plan: &Plan, guide: &CompiledGuide, placement: Placement, bytes: u6
     plan.items[outermost].begins_page || bytes >= page_bytes.saturating_mul(ANY_LOOP)
 }
 
+/// Returns the distinct items, in the order of their first occurrences. There are few.
+fn kinds(items: &[usize]) -> Vec<usize> {
+    let mut kinds: Vec<usize> = Vec::new();
+    for item in items {
+        if !kinds.contains(item) {
+            kinds.push(*item);
+        }
+    }
+    kinds
+}
+
 impl Open {
     fn clear(&mut self) {
         self.frames.clear();
@@ -359,10 +373,15 @@ impl Open {
                 sink.enter(node);
             }
             let last = self.frames.get(level + 1).map_or(heads.len(), |next| next.heads);
-            for number in first..last {
-                let segment = heads.get(number, delimiters);
-                self.put(sink, plan, level, self.head_items[number], &segment, characters);
+            // Those that may come in any order lie in the lists of their kinds, as on the page before.
+            let items = core::mem::take(&mut self.head_items);
+            for kind in kinds(&items[first..last]) {
+                for number in (first..last).filter(|number| items[*number] == kind) {
+                    let segment = heads.get(number, delimiters);
+                    self.put(sink, plan, level, kind, &segment, characters);
+                }
             }
+            self.head_items = items;
         }
         self.heads = heads;
     }
@@ -437,14 +456,7 @@ impl Open {
         let (buffer, items) = (core::mem::take(&mut self.gathered), core::mem::take(&mut self.gathered_items));
         let level = self.frames.len() - 1;
         let at = core::mem::take(&mut self.gathered_at);
-        // There are few kinds, and each is as old as its first segment.
-        let mut kinds: Vec<usize> = Vec::new();
-        for item in &items {
-            if !kinds.contains(item) {
-                kinds.push(*item);
-            }
-        }
-        for kind in kinds {
+        for kind in kinds(&items) {
             for number in (0..items.len()).filter(|number| items[*number] == kind) {
                 let segment = buffer.get(number, delimiters);
                 let sent = self.put(sink, plan, level, kind, &segment, characters);
@@ -537,8 +549,12 @@ impl Open {
         characters: Characters,
     ) -> Sent {
         let item = &plan.items[item];
-        if item.node == NodeId::ROOT || item.is_loop || !self.open(sink, level, item) {
+        if !item.has_node() {
             return Sent::Part(Fit::Fits, Left::Place);
+        }
+        if !self.open(sink, level, item) {
+            // The guide allows it in any order, so its checks do not report it.
+            return Sent::Part(Fit::Fits, if item.gathered { Left::Loop } else { Left::Place });
         }
         sink.enter(item.node);
         let mut sender = Sender {

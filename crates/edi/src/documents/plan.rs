@@ -45,6 +45,12 @@ pub(crate) struct ItemPlan {
 }
 
 impl ItemPlan {
+    /// Returns true for a segment that documents have a place for.
+    #[inline(always)]
+    pub(crate) fn has_node(&self) -> bool {
+        self.node != NodeId::ROOT && !self.is_loop
+    }
+
     /// Returns the node in the enclosing loop, and whether it is a list.
     #[inline(always)]
     pub(crate) fn held(&self) -> (NodeId, bool) {

@@ -282,6 +282,67 @@ fn siblings_in_any_order_are_put_together() {
     );
 }
 
+/// A guide with two repeatable segments in any order before a repeatable loop.
+fn alternating() -> Arc<GuideDocuments> {
+    let guide = r#"guide G
+standard X12
+version 005010
+transaction 850 group PO
+element 1 AN 1..9
+segment BEG
+  1 M
+segment REF
+  1 M
+  1 O
+segment PO1
+  1 M
+structure
+  segment BEG M 1
+  segment REF O * where 01 = DP position 50
+  segment REF O * where 01 = IA position 50
+  loop PO1 O *
+    segment PO1 M 1
+"#;
+    let guide =
+        quayline_edi::guide::parse_guide("g", guide, &NoGuides, &quayline_core::Limits::default()).expect("right");
+    documents_of(vec![guide], NodeNames::References)
+}
+
+/// The count of repeated segments was that of the source, also if documents had fewer of them, so the way back left out the first segments of a page.
+#[test]
+fn pages_repeat_alternating_segments_by_kind() {
+    let isa = CLAIM.split("ST*").next().expect("there").replace("GS*HC", "GS*PO");
+    let lines: String = (0..40).map(|number| format!("PO1*{number}~")).collect();
+    let order = |refs: &str, count: usize| {
+        format!("{isa}ST*850*0001~BEG*1~{refs}{lines}SE*{count}*0001~GE*1*1~IEA*1*000000001~")
+    };
+    let text = order("REF*DP*1~REF*IA*2~REF*DP*3~", 46);
+    let pages = json(&alternating(), Some(120), text.as_bytes());
+    assert!(pages.lines().count() > 2, "{pages}");
+    for page in pages.lines() {
+        assert!(page.contains(r#"{"REF01":"DP","REF02":"1"},{"REF01":"DP","REF02":"3"}]"#), "{page}");
+    }
+    // Documents have the segments of a kind together, and everything else as it was.
+    assert_eq!(write_json(&alternating(), &pages), Ok(order("REF*DP*1~REF*DP*3~REF*IA*2~", 46)));
+}
+
+/// Segments that alternate for more than 1 MiB were left out without a finding, if the guide was checked too.
+#[test]
+fn segments_that_alternate_for_too_long_are_told() {
+    let isa = CLAIM.split("ST*").next().expect("there").replace("GS*HC", "GS*PO");
+    let refs: String = (0..9_000).map(|number| format!("REF*DP*{number}~REF*IA*{number}~")).collect();
+    let text = format!("{isa}ST*850*0001~BEG*1~{refs}SE*18003*0001~GE*1*1~IEA*1*000000001~");
+    for validation in [None, Some(ValidatorOptions::default())] {
+        let options = GenericOptions { guides: Some(alternating()), validation, ..GenericOptions::default() };
+        let mut writer = JsonWriter::new(alternating().shape(), JsonStyle::default());
+        let faults = read_with(&options, text.as_bytes(), [], &mut writer);
+        let kept = core::str::from_utf8(writer.bytes()).expect("text").matches("REF02").count();
+        let told = faults.iter().filter(|fault| fault.starts_with("EDI-045")).count();
+        // The first thousand findings are kept.
+        assert!(told == 1_000 && kept < 17_000, "{kept} segments, {told} findings");
+    }
+}
+
 #[test]
 fn what_has_no_place_is_told() {
     let text = CLAIM.replace("REF*D9*1~", "REF*D9*1*X*Y:Z*TOO*MANY~").replace("N3*1 MAIN ST", "N3*1 MAIN ST:X");
