@@ -616,7 +616,7 @@ impl State {
         let mut text = Vec::new();
         let read = read.and_then(|value| match item.form {
             ItemForm::Plain => Ok(value),
-            ItemForm::Named => named::plain(plan, index, value, &mut text),
+            ItemForm::Named => named::plain(plan, index, item, value, &mut text),
             ItemForm::Date => plan.dates[&index].show(item, value, &mut text),
         });
         let kind = match read {

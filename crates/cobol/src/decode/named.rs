@@ -3,7 +3,7 @@
 use quayline_core::{Run, Value, write_number};
 
 use crate::FaultKind;
-use crate::item::Loaded;
+use crate::item::{Loaded, encode_item};
 use crate::plan::{Item, ItemIndex, Plan};
 
 /// Returns the name of the value at `at`, if its bytes are those of a condition.
@@ -16,13 +16,14 @@ pub(super) fn name<'p>(plan: &'p Plan, index: ItemIndex, item: &Item, loaded: &L
     Some(Value::Text(Run::from(name.as_bytes())))
 }
 
-/// Turns a value without a name into a text.
+/// Turns a value without a name into a text. A number has the name of its canonical bytes: it may be stored with another sign code.
 ///
 /// # Errors
 /// [`FaultKind::LooksLikeName`] for a text that would be read as a name, so that another value would be written for it.
 pub(super) fn plain<'t>(
-    plan: &Plan,
+    plan: &'t Plan,
     index: ItemIndex,
+    item: &Item,
     value: Value<'t>,
     out: &'t mut Vec<u8>,
 ) -> Result<Value<'t>, FaultKind> {
@@ -32,6 +33,12 @@ pub(super) fn plain<'t>(
             return Err(FaultKind::LooksLikeName);
         }
         return Ok(value);
+    }
+    out.resize(item.size, 0);
+    if encode_item(plan, item, value, out).is_ok()
+        && let Some((name, _)) = plan.names.get(&index).and_then(|names| names.iter().find(|(_, value)| value == out))
+    {
+        return Ok(Value::Text(Run::from(name.as_bytes())));
     }
     out.clear();
     match write_number(out, value) {

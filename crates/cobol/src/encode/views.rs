@@ -197,6 +197,7 @@ impl State {
         }
         let views = core::mem::take(&mut self.views);
         let mut seen: HashSet<(u32, u32, usize)> = HashSet::new();
+        let given: HashSet<(NodeId, usize)> = views.iter().map(|given| (given.node, given.base)).collect();
         'views: for of in &views {
             // There is an entry for each value of a view, and each view is looked at once.
             if !seen.insert((of.union, of.view, of.base)) {
@@ -222,9 +223,8 @@ impl State {
                 let range = item.offset + of.base..item.offset + of.base + item.size;
                 let bytes = &self.written[range.clone()];
                 let is_half = bytes.contains(&true) && bytes.contains(&false);
-                let has_value = views.iter().any(|given| given.node == node && given.base == of.base);
                 if is_half
-                    && !has_value
+                    && !given.contains(&(node, of.base))
                     && !self.null_nodes.contains(&node)
                     && self.image[range.clone()] != plan.template[range]
                 {

@@ -43,9 +43,22 @@ pub(crate) fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8
     let before = bytes.to_vec();
     let done = match value {
         // JUSTIFIED has no effect on a VALUE.
-        Literal::Text(text) if matches!(item.encoding, Encoding::Text { justified: true, .. }) => {
-            let encoding = Encoding::Text { justified: false, alphabetic: false };
+        Literal::Text(text)
+            if matches!(
+                item.encoding,
+                Encoding::Text { justified: true, .. } | Encoding::National { justified: true }
+            ) =>
+        {
+            let encoding = match item.encoding {
+                Encoding::National { .. } => Encoding::National { justified: false },
+                _ => Encoding::Text { justified: false, alphabetic: false },
+            };
             let left = Item { encoding, ..item.clone() };
+            encode_item(plan, &left, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
+        }
+        // The literal is in its edited form and is stored without editing (Enterprise COBOL, Language Reference, VALUE clause).
+        Literal::Text(text) if matches!(item.encoding, Encoding::Edited(_) | Encoding::TextEdited { .. }) => {
+            let left = Item { encoding: Encoding::Text { justified: false, alphabetic: false }, ..item.clone() };
             encode_item(plan, &left, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
         }
         Literal::Text(text) if item.encoding == Encoding::Dbcs => double_byte(plan, text, 1, bytes),
@@ -67,7 +80,9 @@ pub(crate) fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8
             _ => true,
         },
         Literal::Figurative(figurative) => match figurative {
-            Figurative::Zero if is_text(&item.encoding) => repeated(plan, item, "0", bytes),
+            Figurative::Zero if is_text(&item.encoding) || matches!(item.encoding, Encoding::TextEdited { .. }) => {
+                repeated(plan, item, "0", bytes)
+            }
             Figurative::Zero => {
                 initialise(plan, item, bytes);
                 true

@@ -41,6 +41,12 @@ pub(crate) fn read<'a>(
         Encoding::PackedUnsigned { digits, scale } => {
             packed_unsigned(raw, *digits, *scale, scratch).map_err(|kind| unless_empty(plan, raw, kind))
         }
+        Encoding::Binary { scale, signed: false, order, .. } if let Some(wide) = beyond_i128(raw, *order) => {
+            // 39 digits, which no decimal of ours has.
+            let text = wide.to_string();
+            scratch.digits[..text.len()].copy_from_slice(text.as_bytes());
+            Ok(Value::Digits(Digits { digits: Run::new(&scratch.digits, text.len()), negative: false, scale: *scale }))
+        }
         Encoding::Binary { scale, signed, order, .. } => Ok(binary(raw, *scale, *signed, *order)),
         Encoding::Float32(format) => float32(raw, *format),
         Encoding::Float64(format) => float64(raw, *format),
@@ -232,6 +238,16 @@ fn packed_unsigned<'a>(raw: &[u8], digits: u16, scale: i16, scratch: &'a mut Scr
         scratch.digits[i] = b'0' + found;
     }
     Ok(Value::Digits(Digits { digits: Run::new(&scratch.digits, count), negative: false, scale }))
+}
+
+/// Returns the number of an unsigned binary of 16 bytes if it is greater than every signed one.
+fn beyond_i128(raw: &[u8], order: ByteOrder) -> Option<u128> {
+    let bytes: [u8; 16] = raw.try_into().ok()?;
+    let number = match order {
+        ByteOrder::Big => u128::from_be_bytes(bytes),
+        ByteOrder::Little => u128::from_le_bytes(bytes),
+    };
+    i128::try_from(number).is_err().then_some(number)
 }
 
 fn binary(raw: &[u8], scale: i16, signed: bool, order: ByteOrder) -> Value<'static> {

@@ -1,7 +1,8 @@
 //! Faults that a reader of the documents found, each as its smallest record.
 
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
-use quayline_cobol::{Interface, Policies, Preserve};
+use quayline_cobol::layout::Dialect;
+use quayline_cobol::{FieldRule, FieldValues, Interface, Policies, Preserve};
 
 use super::{decode, ebcdic, encode, hex, layout, plan, plan_in, to_hex};
 
@@ -201,4 +202,54 @@ fn counters_of_many_tables_take_a_time_that_grows_with_their_number() {
     let record = encode(&plan, &format!(r#"{{"N":{TABLES},"T":[{elements}]}}"#)).expect("it can be written");
     assert_eq!(record.len(), 4 + TABLES);
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// Level-88 names were compared by bytes, so a number with another sign code had none.
+#[test]
+fn a_number_has_its_name_whatever_its_sign_code() {
+    let rule = FieldRule { field: "R".into(), values: Some(FieldValues::Names), ..FieldRule::default() };
+    let interface = Interface { fields: vec![rule], ..Interface::default() };
+    let copybook =
+        "01 R.\n 05 ST PIC S9.\n  88 ACTIVE VALUE 1.\n  88 NONE VALUE 0.\n 05 K PIC 9 COMP-3.\n  88 LIVE VALUE 1.";
+    let plan = plan(copybook, &interface, &Policies::default());
+    for (bytes, json) in [
+        ("c11f", r#"{"ST":"ACTIVE","K":"LIVE"}"#),
+        ("f11c", r#"{"ST":"ACTIVE","K":"LIVE"}"#),
+        ("e11a", r#"{"ST":"ACTIVE","K":"LIVE"}"#),
+        ("d12f", r#"{"ST":"-1","K":"2"}"#),
+        ("d02f", r#"{"ST":"-0","K":"2"}"#),
+    ] {
+        assert_eq!(decode(&plan, &hex(bytes)).as_deref(), Ok(json), "{bytes}");
+    }
+}
+
+/// A VALUE in its edited form was no number, and the field got zero. Enterprise COBOL, Language Reference, VALUE clause.
+#[test]
+fn a_value_of_an_edited_item_is_stored_without_editing() {
+    for (field, text) in [
+        ("PIC 99/99/9999 VALUE '01/01/1900'", "01/01/1900"),
+        ("PIC $Z,ZZ9.99CR VALUE '$    1.50  '", "$    1.50  "),
+        ("PIC ZZ9 VALUE '  7'", "  7"),
+        ("PIC XX/XX VALUE 'AB/CD'", "AB/CD"),
+        ("PIC XX/XX VALUE ZERO", "00000"),
+    ] {
+        let plan = plain(&format!("01 R.\n 05 D {field}.\n 05 X PIC X."));
+        assert_eq!(encode(&plan, r#"{"X":"a"}"#), Ok(ebcdic(&format!("{text}a"))), "{field}");
+    }
+    let plan = plain("01 R.\n 05 A PIC N(4) JUST VALUE N'AB'.\n 05 X PIC X.");
+    assert_eq!(encode(&plan, r#"{"X":"a"}"#).map(|bytes| to_hex(&bytes)).as_deref(), Ok("004100420020002081"));
+}
+
+/// An unsigned number of 16 bytes was negative if its highest bit was set.
+#[test]
+fn an_unsigned_binary_of_16_bytes_is_never_negative() {
+    let layout = super::layout_with("01 R.\n 05 N PIC X(16) COMP-X.", &Dialect::MICRO_FOCUS);
+    let plan = plan_in(&layout, "latin1", &Interface::default(), &Policies::default());
+    for (bytes, number) in [
+        ("ffffffffffffffffffffffffffffffff", "340282366920938463463374607431768211455"),
+        ("80000000000000000000000000000000", "170141183460469231731687303715884105728"),
+        ("7fffffffffffffffffffffffffffffff", "170141183460469231731687303715884105727"),
+    ] {
+        assert_eq!(decode(&plan, &hex(bytes)), Ok(format!(r#"{{"N":{number}}}"#)));
+    }
 }
