@@ -554,3 +554,15 @@ fn a_guide_without_effect_is_refused_with_remedies_that_work() {
     world.run("validate claims.x12 --level envelope").code(0);
     world.run("validate claims.x12 --guide 837p.guide").code(0);
 }
+
+/// The position of a segment that a rule asks for was that of the segment before its group.
+#[test]
+fn contrl_names_the_group_that_lacks_what_a_rule_asks_for() {
+    let world = examples();
+    let overlay = "guide MINE\noverlay of orders.guide\nrules\n  rule price at SG25\n    present(PIA)\n";
+    world.write("mine.guide", overlay);
+    let ran = world.run("validate orders.edi --guide mine.guide --ack contrl");
+    let answer = ran.code(1).out();
+    // LIN is segment 7 of the message, and its successor segment 11.
+    assert!(answer.contains("UCS+7+13'") && answer.contains("UCS+11+13'"), "{answer}{}", ran.err());
+}

@@ -186,8 +186,9 @@ impl Acknowledger {
 impl Note {
     /// Returns the position of the segment; for a missing one, that of its predecessor (data element 0096).
     fn contrl_segment(&self) -> u64 {
-        // 3: mandatory segment missing.
-        let is_missing = self.codes.segment == Some("3") && self.at.element == 0;
+        // 3: mandatory segment missing, found at its successor. A rule that asks for a segment is found at the first segment of the group that lacks it.
+        let is_missing =
+            self.codes.segment == Some("3") && self.codes.implementation_segment != Some("I6") && self.at.element == 0;
         if is_missing { self.at.segment.saturating_sub(1).max(1) } else { self.at.segment.max(1) }
     }
 
