@@ -14,8 +14,8 @@ fn world(reject_on: &str) -> World {
     World::with(&format!("{ALL}reject-on = \"{reject_on}\""), ANY)
 }
 
-/// Receives `edi` in an empty environment of `world`. Returns the answer and the received entries.
-fn received(world: &World, edi: &str, before: &mut usize) -> (String, Vec<Entry>) {
+/// Receives `edi`. Returns the answer and the entries that are newer than `before`.
+fn received(world: &World, edi: &str, before: &mut u64) -> (String, Vec<Entry>) {
     let _ = fs::remove_dir_all(world.path("outbox"));
     world.receive_again(edi, Again::Yes);
     let answer = world.files("outbox/ACME").into_iter().map(|(_, text)| text).collect();
@@ -25,8 +25,8 @@ fn received(world: &World, edi: &str, before: &mut usize) -> (String, Vec<Entry>
         .filter(|entry| entry.way == Way::Received)
         .collect();
     entries.sort_by_key(|entry| entry.id);
-    let new = entries.iter().filter(|entry| entry.id.0 as usize > *before).cloned().collect();
-    *before = entries.last().map_or(0, |entry| entry.id.0 as usize);
+    let new = entries.iter().filter(|entry| entry.id.0 > *before).cloned().collect();
+    *before = entries.last().map_or(0, |entry| entry.id.0);
     (answer, new)
 }
 
