@@ -157,13 +157,14 @@ fn padded_number(number: &str) -> String {
 /// Converts an outcome into a state; `None` if the acknowledgment ends before its outcome, or has one that the standard does not define.
 fn state_of(outcome: Option<&Outcome>) -> Option<State> {
     match outcome {
-        Some(Outcome::Accepted | Outcome::Received) => Some(State::Accepted),
+        Some(Outcome::Accepted) => Some(State::Accepted),
         Some(Outcome::AcceptedWithErrors) => Some(State::AcceptedWithErrors),
         Some(Outcome::PartiallyAccepted) => Some(State::PartlyAccepted),
         Some(Outcome::Rejected | Outcome::AuthenticationFailed | Outcome::AssuranceFailed | Outcome::NotReadable) => {
             Some(State::Refused)
         }
-        Some(Outcome::Other(_)) | None => None,
+        // Only an interchange is received (UCI).
+        Some(Outcome::Received | Outcome::Other(_)) | None => None,
     }
 }
 
@@ -187,13 +188,27 @@ fn interchange(
     let contexts: Vec<u64> =
         parties.iter().map(|(sender, receiver)| context_of(&[standard, sender, receiver])).collect();
     let number = if standard == "X12" { padded_number(&report.control_number) } else { report.control_number.clone() };
-    let state = state_of(Some(&report.outcome));
+    let is_receipt = report.outcome == Outcome::Received;
+    let state = if is_receipt { Some(State::Accepted) } else { state_of(Some(&report.outcome)) };
     let time = time_of(report).unwrap_or_default();
-    let about = About { kind: Kind::Interchange, contexts: &contexts, number: &number, document: &time, advice: None };
+    let about = About {
+        kind: Kind::Interchange,
+        contexts: &contexts,
+        number: &number,
+        document: &time,
+        advice: None,
+        is_receipt,
+    };
     let found = settle(desk, work, &about, state, &report.codes)?;
-    if let (Found::Sent { id, is_changed: true }, Some(state)) = (&found, state)
-        && (standard == "EDIFACT" || state == State::Refused)
-    {
+    let (Found::Sent { id, is_changed }, Some(state), false) = (&found, state, is_receipt) else { return Ok(found) };
+    // An acceptance after a receipt does not change the interchange, and answers its messages.
+    let ledger = desk.ledger;
+    let is_accepted = state == State::Accepted && ledger.need(desk.unit()?, *id)?.state == State::Accepted;
+    let is_answered = match standard {
+        "EDIFACT" => *is_changed || is_accepted,
+        _ => *is_changed && state == State::Refused,
+    };
+    if is_answered {
         children(desk, work, *id, state)?;
     }
     Ok(found)
@@ -233,7 +248,8 @@ fn group(
     let number = report.control_number.trim().trim_start_matches('0').to_owned();
     let state = state_of(report.outcome.as_ref());
     let document = report.functional_id.as_deref().unwrap_or("").trim();
-    let about = About { kind: Kind::Group, contexts: &contexts, number: &number, document, advice: None };
+    let about =
+        About { kind: Kind::Group, contexts: &contexts, number: &number, document, advice: None, is_receipt: false };
     let found = settle(desk, work, &about, state, &report.codes)?;
     let members = match &found {
         Found::Sent { id, .. } => {
@@ -335,7 +351,14 @@ pub(crate) fn apply_advice(desk: &mut Desk<'_>, work: &mut Work<'_>) -> Result<u
         let reasons = if reasons.is_empty() { reasons } else { format!(": {reasons}") };
         // An advice about a group names the type of its transactions, and a group has a functional identifier.
         let document = if advice.kind == Kind::Group { "" } else { advice.document.as_str() };
-        let about = About { kind: advice.kind, contexts: &contexts, number, document, advice: Some(&reasons) };
+        let about = About {
+            kind: advice.kind,
+            contexts: &contexts,
+            number,
+            document,
+            advice: Some(&reasons),
+            is_receipt: false,
+        };
         let is_named = !around.is_empty() && !number.is_empty();
         let found = if is_named { settle(desk, work, &about, advice.state, &[])? } else { Found::Nothing };
         let message = match found {
@@ -387,7 +410,8 @@ fn transaction(
             return Ok(Found::Other(format!("{document} in a group of {other}, not of {functional}")));
         }
     }
-    let about = About { kind: Kind::Transaction, contexts: &contexts, number, document, advice: None };
+    let about =
+        About { kind: Kind::Transaction, contexts: &contexts, number, document, advice: None, is_receipt: false };
     settle(desk, work, &about, state, &report.codes)
 }
 
@@ -401,6 +425,8 @@ struct About<'a> {
     document: &'a str,
     /// Reasons of an application advice, which may reject a document that an acknowledgment accepted.
     advice: Option<&'a str>,
+    /// True for the receipt of an interchange (action 8 of UCI), which does not report whether its content is accepted.
+    is_receipt: bool,
 }
 
 /// Result of the search for a sent number.
@@ -451,7 +477,7 @@ fn newest(
 fn settle(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,
-    &About { kind, contexts, number, document, advice }: &About<'_>,
+    &About { kind, contexts, number, document, advice, is_receipt }: &About<'_>,
     state: Option<State>,
     reasons: &[AcknowledgmentCode],
 ) -> Result<Found, Findings> {
@@ -502,6 +528,15 @@ fn settle(
         None => format!("{} in entry {by}{why}", state.name()),
         Some(reasons) => format!("{} by the partner's application in entry {by}{reasons}", state.name()),
     };
+    if is_receipt {
+        line = format!("received in entry {by}; its messages are not answered yet");
+        if badness(entry.state).is_some() {
+            let mut entry = ledger.locked(desk.unit()?, id)?;
+            entry.details.happened(desk.now_ms(), format!("received in entry {by}"));
+            ledger.update(desk.unit()?, &entry)?;
+            return kept;
+        }
+    }
     if advice.is_some() && kind == Kind::Group && entry.state == State::Expecting && state != State::Refused {
         // Only a 997 or 999 answers the group itself. The advice is about its documents.
         let mut entry = ledger.locked(desk.unit()?, id)?;
@@ -526,7 +561,7 @@ fn settle(
             return kept;
         }
         std::cmp::Ordering::Less => {
-            if advice.is_none() {
+            if advice.is_none() && !is_only_received(desk, &entry)? {
                 contradicts(
                     format!(
                         "the {} of entry {id} was {}, and now: {}{why}",
@@ -555,6 +590,16 @@ fn settle(
         );
     }
     Ok(Found::Sent { id, is_changed: true })
+}
+
+/// Returns true if only the receipt of an interchange was acknowledged: an acceptance of an EDIFACT interchange answers all its content.
+fn is_only_received(desk: &mut Desk<'_>, entry: &Entry) -> Result<bool, Findings> {
+    if entry.kind != Kind::Interchange || entry.details.standard != "EDIFACT" || entry.state != State::Accepted {
+        return Ok(false);
+    }
+    let groups = groups_in(desk, entry)?;
+    let mut all = groups.into_iter().chain(transactions_in(desk, entry)?);
+    Ok(all.any(|one| matches!(one.state, State::Sent | State::Expecting)))
 }
 
 fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) -> Result<(), Findings> {

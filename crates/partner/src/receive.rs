@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity};
 use quayline_edi::acknowledge::{
-    Acknowledger, AcknowledgmentKind, AcknowledgmentReader, MemoryOutput, OnError, Report,
+    Acknowledger, AcknowledgmentKind, AcknowledgmentReader, MemoryOutput, OnError, Rejections, Report,
 };
-use quayline_edi::{Closed, EdiFault, EnvelopePass, EnvelopeReader, Event, Header, Rules, Standard, Validator};
-use quayline_project::partner::{Direction, KeepPolicy, LowestRefused, Settings};
+use quayline_edi::{Closed, EdiFault, EnvelopePass, EnvelopeReader, Event, Header, Level, Rules, Standard, Validator};
+use quayline_project::partner::{Direction, KeepPolicy, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::advice::{guides_for, is_advice};
@@ -28,7 +28,7 @@ use crate::receive_report::ReceiveReport;
 use crate::refusal::is_refused;
 use crate::rules::{Query, RuleId};
 use crate::source::{Again, Source, unreadable};
-use crate::survey::{Feed, Survey, survey};
+use crate::survey::{Feed, Survey, rejects_warnings, survey};
 use crate::verdict::{answer_of, rejects};
 use crate::watch::Watch;
 use crate::whole::{keeps, service_before};
@@ -101,7 +101,7 @@ pub(crate) struct Transaction {
     pub(crate) from: Option<usize>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) more: u64,
-    /// Errors and warnings as they were found, before the partner's settings make errors of warnings.
+    /// Errors and warnings that the acknowledgment assigns to the transaction, before the partner's settings make errors of warnings.
     pub(crate) has_errors: bool,
     pub(crate) has_warnings: bool,
     pub(crate) too_large: bool,
@@ -180,6 +180,7 @@ impl Desk<'_> {
             watch: Watch::default(),
             watched: None,
             watches: HashMap::new(),
+            rejections: Rejections::default(),
         };
         let done = run.pass_over(self, source, &limits);
         let Run { report, .. } = run;
@@ -242,6 +243,8 @@ pub(crate) struct Run<'r> {
     /// The rules for which `watch` extracts elements.
     watched: Option<WatchKey>,
     pub(crate) watches: HashMap<WatchKey, Watch>,
+    /// Levels that faults reject in the acknowledgment.
+    rejections: Rejections,
 }
 
 /// Our identity, partner and type.
@@ -347,14 +350,14 @@ impl Run<'_> {
         if event == Event::TransactionStart {
             self.open_transaction(desk, pass);
         }
+        let Run { rejections, transaction, .. } = self;
+        rejections.event(event, pass, faults, &mut |level, severity, _| {
+            transaction.has_errors |= level == Level::Transaction && severity == Severity::Error;
+            transaction.has_warnings |= level == Level::Transaction && severity == Severity::Warning;
+        });
         if !faults.is_empty() {
             let open = self.open.as_ref().expect("looked at above");
-            if pass.in_transaction() || matches!(event, Event::TransactionEnd(_)) {
-                let has = |severity| faults.iter().any(|fault| fault.severity == severity);
-                self.transaction.has_errors |= has(Severity::Error);
-                self.transaction.has_warnings |= has(Severity::Warning);
-            }
-            if open.settings.reject_on == Some(LowestRefused::Warning) {
+            if rejects_warnings(&open.settings) {
                 faults.iter_mut().filter(|fault| fault.severity == Severity::Warning).for_each(|fault| {
                     fault.severity = Severity::Error;
                 });
@@ -368,7 +371,6 @@ impl Run<'_> {
             };
             let from = self.transaction.from.take().unwrap_or(end);
             self.transaction.keep(&input[from.min(end)..end], desk.limits.transaction_bytes_max);
-            self.transaction.has_errors |= closed == Closed::Unclosed;
             self.decide(desk, pass)?;
         }
         let open = self.open.as_mut().expect("looked at above");
@@ -447,7 +449,7 @@ impl Run<'_> {
         let open = self.open.as_mut().expect("a TA1 is in an interchange");
         open.reports += 1;
         let interchange = pass.interchange().position().interchange;
-        if open.reports <= self.arrival.reports || self.survey.bad_interchanges.contains(&interchange) {
+        if open.reports <= self.arrival.reports || self.survey.rejects_interchange(interchange, &open.settings) {
             return Ok(());
         }
         let place = Place { file: Some(Arc::clone(&self.file)), byte: Some(pass.position().byte), ..Place::default() };
@@ -611,8 +613,7 @@ impl Run<'_> {
             is_refused_by_map: false,
         };
         work.record_fields(desk.book, self.transaction.rule.or(self.transaction.unprocessed));
-        let around = self.survey.bad_interchanges.contains(&at.interchange)
-            || self.survey.bad_groups.contains(&(at.interchange, at.group));
+        let around = self.survey.rejects_group((at.interchange, at.group), &open.settings);
         let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");
         let state =
             if let Some((state, finding)) = &open.verdict {
@@ -713,8 +714,7 @@ impl Run<'_> {
         let Some(group) = open.group.take() else { return Ok(()) };
         let now = desk.now_ms();
         let id = desk.next_id()?;
-        let around =
-            self.survey.bad_interchanges.contains(&group.place.0) || self.survey.bad_groups.contains(&group.place);
+        let around = self.survey.rejects_group(group.place, &open.settings);
         let state = match &open.verdict {
             Some((state, _)) => *state,
             None if around => State::Rejected,
@@ -762,7 +762,7 @@ impl Run<'_> {
         if !open.acknowledgments.written().is_empty() {
             self.acknowledge(desk, &mut open)?;
         }
-        let is_bad = self.survey.bad_interchanges.contains(&at.interchange);
+        let is_bad = self.survey.rejects_interchange(at.interchange, &open.settings);
         open.entry.state = match &open.verdict {
             Some((state, _)) => *state,
             None if is_bad => State::Rejected,

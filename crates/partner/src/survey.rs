@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 
 use quayline_core::{Limits, Severity};
-use quayline_edi::{Closed, EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, Level, Rules};
+use quayline_edi::acknowledge::Rejections;
+use quayline_edi::{
+    EdiFault, EndOfInput, EnvelopeReader, Event, Level, Position, Rules, ValidationLevel, Validator, ValidatorOptions,
+};
+use quayline_project::partner::{LowestRefused, Settings};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::refusal::is_refused;
@@ -18,12 +22,58 @@ pub(crate) struct Survey {
     pub(crate) interchanges: u32,
     /// True if the source has a header that cannot be used.
     pub(crate) has_refused: bool,
-    /// Numbers of interchanges with an error of their own.
-    pub(crate) bad_interchanges: BTreeSet<u32>,
-    /// Numbers of interchange and group of groups with an error of their own.
-    pub(crate) bad_groups: BTreeSet<(u32, u32)>,
+    /// What errors reject.
+    by_errors: Rejected,
+    /// What warnings reject with `reject-on = "warning"`.
+    by_warnings: Rejected,
     /// First errors before the first interchange: the reasons if the source has none.
     pub(crate) before: Vec<EdiFault>,
+}
+
+/// Interchanges and groups that their own faults reject, as the acknowledgment reports it.
+#[derive(Clone, Debug, Default)]
+struct Rejected {
+    /// Numbers of interchanges.
+    interchanges: BTreeSet<u32>,
+    /// Numbers of interchange and group.
+    groups: BTreeSet<(u32, u32)>,
+}
+
+impl Rejected {
+    fn add(&mut self, level: Level, at: Position) {
+        match level {
+            Level::Interchange => {
+                self.interchanges.insert(at.interchange);
+            }
+            Level::Group => {
+                self.groups.insert((at.interchange, at.group));
+            }
+            Level::Transaction => {}
+        }
+    }
+}
+
+impl Survey {
+    /// Returns true if an interchange is rejected for its envelope.
+    pub(crate) fn rejects_interchange(&self, number: u32, settings: &Settings) -> bool {
+        self.rejected(settings).any(|rejected| rejected.interchanges.contains(&number))
+    }
+
+    /// Returns true if a group, or its interchange, is rejected for its envelope. `place` has the numbers of interchange and group.
+    pub(crate) fn rejects_group(&self, place: (u32, u32), settings: &Settings) -> bool {
+        self.rejects_interchange(place.0, settings)
+            || self.rejected(settings).any(|rejected| rejected.groups.contains(&place))
+    }
+
+    fn rejected(&self, settings: &Settings) -> impl Iterator<Item = &Rejected> {
+        let by_warnings = rejects_warnings(settings).then_some(&self.by_warnings);
+        std::iter::once(&self.by_errors).chain(by_warnings)
+    }
+}
+
+/// Returns true if warnings reject what errors reject, in documents and envelopes.
+pub(crate) fn rejects_warnings(settings: &Settings) -> bool {
+    settings.reject_on == Some(LowestRefused::Warning)
 }
 
 /// Most errors before the first interchange that are kept.
@@ -81,6 +131,10 @@ pub(crate) fn survey(source: impl Read, limits: &Limits) -> io::Result<Survey> {
     let mut feed = Feed::new(source);
     let mut done = 0;
     let mut faults = Vec::new();
+    let options =
+        ValidatorOptions { level: ValidationLevel::Envelope, findings_max: usize::MAX, ..ValidatorOptions::default() };
+    let mut validator = Validator::new(options);
+    let mut rejections = Rejections::default();
     loop {
         feed.advance(done, &mut |bytes| {
             hash.update(bytes);
@@ -90,32 +144,24 @@ pub(crate) fn survey(source: impl Read, limits: &Limits) -> io::Result<Survey> {
         let mut pass = reader.over(&feed.buffer[..feed.filled], end);
         let finished = loop {
             let event = pass.advance();
-            match event {
-                Event::InterchangeStart => survey.interchanges += 1,
-                Event::InterchangeEnd(Closed::Unclosed) => {
-                    survey.bad_interchanges.insert(pass.interchange().position().interchange);
-                }
-                _ => {}
+            if event == Event::InterchangeStart {
+                survey.interchanges += 1;
             }
-            if pass.has_faults() {
-                faults.clear();
-                faults.extend(pass.take_faults());
-                for fault in faults.iter().filter(|fault| fault.severity == Severity::Error) {
-                    survey.has_refused |= is_refused(fault);
-                    if survey.interchanges == 0 && survey.before.len() < BEFORE_MAX {
-                        survey.before.push(fault.clone());
-                    }
-                    match level_of(&fault.error) {
-                        Some(Level::Interchange) => {
-                            survey.bad_interchanges.insert(fault.at.interchange);
-                        }
-                        Some(Level::Group) => {
-                            survey.bad_groups.insert((fault.at.interchange, fault.at.group));
-                        }
-                        Some(Level::Transaction) | None => {}
-                    }
+            // Without guides, it checks the envelope and the characters, which reject groups and interchanges.
+            let check = validator.event(event, |_| None, &mut pass, &mut faults);
+            for fault in faults.iter().filter(|fault| fault.severity == Severity::Error) {
+                survey.has_refused |= is_refused(fault);
+                if survey.interchanges == 0 && survey.before.len() < BEFORE_MAX {
+                    survey.before.push(fault.clone());
                 }
             }
+            let Survey { by_errors, by_warnings, .. } = &mut survey;
+            rejections.event(event, &pass, &faults, &mut |level, severity, at| match severity {
+                Severity::Error => by_errors.add(level, at),
+                Severity::Warning => by_warnings.add(level, at),
+                Severity::Note => {}
+            });
+            check.end(&mut pass);
             match event {
                 Event::NeedMore => break false,
                 Event::Done => break true,
@@ -127,26 +173,5 @@ pub(crate) fn survey(source: impl Read, limits: &Limits) -> io::Result<Survey> {
             survey.digest = hash.digest128().to_be_bytes();
             return Ok(survey);
         }
-    }
-}
-
-/// Returns the level that an error of an envelope rejects.
-fn level_of(error: &EdiError) -> Option<Level> {
-    match error {
-        EdiError::TrailerMissing { level, .. }
-        | EdiError::TrailerAlone { level, .. }
-        | EdiError::ControlDiffers { level, .. }
-        | EdiError::ControlZeros { level, .. }
-        | EdiError::DateWidth { level, .. }
-        | EdiError::CountDiffers { level, .. }
-        | EdiError::CountFormat { level, .. }
-        | EdiError::Nested { level, .. }
-        | EdiError::FieldMissing { level, .. }
-        | EdiError::FieldFormat { level, .. }
-        | EdiError::ControlTwice { level, .. }
-        | EdiError::EnvelopeElements { level, .. } => Some(*level),
-        // The source is cut off, perhaps in the trailer itself.
-        EdiError::Unterminated | EdiError::BinaryCut { .. } => Some(Level::Interchange),
-        _ => None,
     }
 }

@@ -6,6 +6,7 @@ use super::note::{Judgment, Note, Notes, judge};
 use super::options::{AcknowledgmentOptions, AcknowledgmentTally, Functional, OnError, OutcomePolicy, SecurityFailure};
 use super::output::{AcknowledgmentOutput, Held};
 use super::refused::{REFUSED_MAX, is_refusal};
+use super::rejections::OpenLevels;
 use super::step::{Content, EnvelopeStep};
 use super::text::Text;
 use super::unit::BusinessUnit;
@@ -384,29 +385,14 @@ impl Acknowledger {
 
     /// Assigns a fault to the innermost open level that has a code for it.
     fn fault(&mut self, fault: &EdiFault) {
-        let at = fault.at;
-        if !self.interchange.is_open || at.interchange != self.interchange.number {
-            return;
-        }
-        let codes = fault.error.acknowledgment();
-        let edifact = self.body.delimiters.standard == Standard::Edifact;
-        let in_group = self.group.is_open && at.group > 0 && at.group == self.group.number;
-        let in_transaction =
-            self.transaction.is_open && at.transaction > 0 && at.transaction == self.transaction.number;
-        let of_transaction = codes.transaction.or(codes.segment).or(codes.element).is_some();
-        let level = if in_transaction && (edifact || (of_transaction && in_group)) {
-            Level::Transaction
-        } else if in_group && (edifact || codes.group.is_some()) {
-            Level::Group
-        } else {
-            Level::Interchange
+        let open = OpenLevels {
+            standard: self.body.delimiters.standard,
+            interchange: self.interchange.is_open.then_some(self.interchange.number),
+            group: self.group.is_open.then_some(self.group.number),
+            transaction: self.transaction.is_open.then_some(self.transaction.number),
         };
-        let told = if edifact {
-            codes.contrl.is_some()
-        } else {
-            level != Level::Interchange || codes.interchange_note.is_some()
-        };
-        let Some(judgment) = judge(&self.options.outcomes, level, fault.severity).filter(|_| told) else { return };
+        let Some(level) = open.level_of(fault) else { return };
+        let Some(judgment) = judge(&self.options.outcomes, level, fault.severity) else { return };
         let mut note = Note::of(fault);
         if matches!(fault.error, EdiError::Unterminated | EdiError::BinaryCut { .. }) {
             // The file ends here, so the missing part is the trailer of the open level.
@@ -414,7 +400,7 @@ impl Acknowledger {
         }
         let notes = match level {
             Level::Transaction => {
-                note.unit = self.transaction.unit_at(at.segment);
+                note.unit = self.transaction.unit_at(fault.at.segment);
                 &mut self.transaction.notes
             }
             Level::Group => &mut self.group.notes,

@@ -33,6 +33,7 @@ mod output;
 mod reader;
 mod recorded;
 mod refused;
+mod rejections;
 mod report;
 mod step;
 mod text;
@@ -50,6 +51,7 @@ pub use output::{AcknowledgmentOutput, Held, MemoryOutput};
 pub use reader::AcknowledgmentReader;
 pub use recorded::{RecordedEvents, ReplayedHeaders};
 pub use refused::RefusedHeader;
+pub use rejections::Rejections;
 pub use report::{
     AcknowledgmentCode, AcknowledgmentKind, ElementReport, GroupReport, InterchangeReport, Outcome, Report,
     SegmentReport, ServicePlace, TransactionReport, TriggerReport, UnitReport,

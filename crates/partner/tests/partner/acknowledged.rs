@@ -156,6 +156,40 @@ fn a_late_refusal_by_contrl_refuses_what_was_accepted() {
     assert_eq!(states(&world, Kind::Transaction), [State::Refused]);
 }
 
+/// The receipt of an interchange (action 8 of UCI) accepted all its messages, although it says nothing about them.
+#[test]
+fn a_receipt_by_contrl_leaves_messages_unanswered() {
+    let orders = "UNB+UNOC:3+4012345500004:14+5412345000013:14+260401:1200+77'UNH+1+ORDERS:D:96A:UN'BGM+220+A1+9'UNS+S'UNT+4+1'UNH+2+ORDERS:D:96A:UN'BGM+220+A2+9'UNS+S'UNT+4+2'UNZ+2+77'";
+    let (accepted, refused) = (State::Accepted, State::Refused);
+    for (uci, ucm, interchange, messages) in [
+        ("7", "", accepted, [accepted; 2]),
+        ("7", "UCM+1+ORDERS:D:96A:UN+4+18'", accepted, [refused, accepted]),
+        ("4+18", "", refused, [refused; 2]),
+    ] {
+        let world = World::with(&EXPECTING.replace("997", "contrl"), "");
+        world.send(Some("ACME"), "", orders).expect("sent");
+        let number = sent(&world, Kind::Interchange)[0].number.clone();
+        let answer = |own: u32, uci: &str, ucm: &str| {
+            let segments = 3 + ucm.matches('\'').count();
+            world.receive(&format!(
+                "UNB+UNOC:3+5412345000013:14+4012345500004:14+260401:1200+{own}'UNH+1+CONTRL:D:3:UN'UCI+{number}+4012345500004:14+5412345000013:14+{uci}'{ucm}UNT+{segments}+1'UNZ+1+{own}'"
+            ))
+        };
+        let report = answer(1, "8", "");
+        assert_eq!((report.matched, report.findings.len()), (1, 0), "{report:?}");
+        assert_eq!(states(&world, Kind::Interchange), [accepted]);
+        assert_eq!(states(&world, Kind::Transaction), [State::Sent; 2]);
+        // The answer about the content is no contradiction, nor is a receipt that is late.
+        for (own, uci, ucm) in [(2, uci, ucm), (3, "8", "")] {
+            let report = answer(own, uci, ucm);
+            let text = format!("{:?}", report.findings);
+            assert!(report.matched > 0 && !text.contains("PTN-112"), "{uci}: {text}");
+            assert_eq!(states(&world, Kind::Interchange), [interchange], "{uci}");
+            assert_eq!(states(&world, Kind::Transaction), messages, "{uci}");
+        }
+    }
+}
+
 /// A 997 without its end (AK9), or with unknown codes, counted as an acceptance with errors.
 #[test]
 fn an_answer_without_its_end_decides_nothing() {

@@ -13,6 +13,7 @@ mod outputs;
 mod queues;
 mod receive;
 mod record_files;
+mod rejections;
 mod retention;
 mod revision;
 mod roster;
