@@ -416,7 +416,9 @@ impl Dialect {
             text.begin(if self.is_999 { "IK4" } else { "AK4" });
             self.place(text, note.at.element, note.at.component, note.at.repetition);
             let context = note.context.as_deref();
-            let number = context.and_then(|context| context.data_element.as_deref()).unwrap_or("");
+            // Data element 725 is a number, and a guide may write a reference with leading zeros.
+            let number =
+                context.and_then(|context| context.data_element.as_deref()).unwrap_or("").trim_start_matches('0');
             let is_number = !number.is_empty() && number.len() <= 4 && number.bytes().all(|byte| byte.is_ascii_digit());
             text.element(if is_number { number.as_bytes() } else { b"" });
             text.element(code.as_bytes());

@@ -364,7 +364,7 @@ fn segments_and_elements_are_told() {
             (0, 0, 0),
             FaultContext { trigger: Some(trigger), ..context("HI", "", "") },
         ),
-        seed(EdiError::Characters, 2, (2, 0, 0), context("CLM", "782", "1O0")),
+        seed(EdiError::Characters, 2, (2, 0, 0), context("CLM", "0782", "1O0")),
         seed(EdiError::Characters, 1, (3, 0, 0), context("ST", "1705", "")),
         seed(EdiError::Tag { standard: Standard::X12, bytes: 4 }, 3, (0, 0, 0), context("TOOLONG", "", "")),
     ];
