@@ -56,7 +56,7 @@ pub(crate) struct Client {
     pub(crate) temporary: HashMap<LinkId, String>,
     /// True if a link could not be served because the output buffer was full.
     pub(crate) is_starved: bool,
-    /// True if the server stops: the client is sent outcomes, and no further messages.
+    /// True if the server stops. It then sends outcomes to the client, but no further messages.
     pub(crate) is_stopping: bool,
     certificate: Option<Vec<u8>>,
     pub(crate) identity: Option<Identity>,

@@ -8,7 +8,7 @@
 //! whose checkpoint is there when a look finds it was processed before, and is only moved.
 //!
 //! A file is taken once it has been unchanged for a time. Its length and time are compared again after it was read, before the commit, before it moves, and
-//! after it moved. The number of its inode would tell more, but some network file systems change it, and then no file could move.
+//! after it moved. The number of its inode would identify it better, but some network file systems change that number, and then no file could move.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;

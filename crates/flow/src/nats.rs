@@ -631,7 +631,7 @@ impl Subscription {
         let Some(Open { epoch, reply, key }) = self.open.remove(id) else { return };
         let mut seen = self.seen.borrow_mut();
         if epoch != seen.epoch {
-            // The message had its effect, but its stream is gone, and so is whoever waits for an acknowledgment.
+            // The message had its effect, but its stream was deleted, so no server waits for the acknowledgment.
             seen.stray.extend(outcome.is_ok().then_some(key));
             return;
         }

@@ -148,7 +148,7 @@ fn parameters(node: &FlowNode, values: &[Evaluated], first: usize) -> Vec<Option
 }
 
 impl Run<'_> {
-    /// Returns the connection of a node, which is opened if necessary, with a limit for each statement. 0 is no limit.
+    /// Returns the connection of a node, and opens it if necessary. `limit_ms` limits each statement; 0 means without a limit.
     async fn session(&self, at: usize, text: &str, limit_ms: u64) -> Result<Rc<Session>, tokio_postgres::Error> {
         if let Some(session) = self.sql.0.borrow().get(&at)
             && !session.client.is_closed()

@@ -49,7 +49,7 @@ impl Framing for MicroFocus {
             };
             at = FILE_HEADER;
         }
-        // The file can have any number of deleted records in a row. Those that were passed stay passed, whatever comes after them.
+        // A file can have any number of deleted records in a row. The reader consumes those that it has passed, so it never reads them again.
         let mut skipped = |consumed| {
             *state = width;
             Measure::Skipped { consumed }

@@ -1,4 +1,4 @@
-//! Parts of a source that are no record: any number of them takes a time that grows with their number, and no memory.
+//! Parts of a source that do not belong to a record. Time grows with their number, and memory does not.
 
 use quayline_core::Limits;
 use quayline_frame::{BlockEnd, BlockSplitter, Edges, EndOfInput, FramingSpec, RecordSpans};

@@ -283,7 +283,7 @@ status = 200
         answer.map(|answer| answer.replaced).map_err(|problem| problem.status)
     };
     assert_eq!(replaced(0, &GOOD.replace("20260131", "20260231").replace("007", "x07")), Err(502));
-    assert_eq!(replaced(8, GOOD), Ok(0), "nothing of it has a type");
+    assert_eq!(replaced(8, GOOD), Ok(0), "no field of this response has a type");
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn a_statement_has_a_time_limit_and_waits_for_a_place() {
     assert_eq!(server.get("/v1/stock/FAST", "").status, 200, "the connection is as good as before");
 }
 
-/// A client was told to try again after a statement that may have been performed, and a retry performed it twice.
+/// After a cut connection, the response said that the database was unavailable, so a client repeated a statement that the database had performed.
 #[test]
 fn a_statement_whose_connection_ends_may_have_been_performed() {
     let Some(postgres) = Postgres::start() else {

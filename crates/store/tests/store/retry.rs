@@ -128,20 +128,26 @@ fn a_retry_of_one_message_reads_few_of_a_queue_of_long_ones() {
     assert_eq!(dead.retry(&store, u64::MAX).expect("returned"), RetryOutcome { returned: 79, left: 0 });
 }
 
-/// The queue was that of the message that was seen, and the message that of its id: two subscribers of a topic got each other's messages.
-#[test]
-fn messages_of_one_id_return_to_their_own_queues() {
+/// Creates a store whose queue DEAD.LETTER has a message of each subscriber of a topic, with the same id, in the order in which they failed.
+fn with_two_failures(order: [&str; 2]) -> Store {
     let (store, _) = opened();
     let poison = |name: &str| QueueDefinition { backout_threshold: 1, ..QueueDefinition::local(name) };
     let topic =
         QueueDefinition { kind: QueueKind::Topic(vec!["A".into(), "B".into()]), ..QueueDefinition::local("NEWS") };
     define(&store, [poison("A"), poison("B"), QueueDefinition::local("DEAD.LETTER"), topic]);
     put(&store, "NEWS", &Message::new(*b"news"));
-    for name in ["B", "A"] {
+    for name in order {
         let mut unit = store.begin().expect("a unit");
         store.queue(name).expect("opened").get(&mut unit, Select::First, GetWait::No).expect("there");
         unit.roll_back();
     }
+    store
+}
+
+/// The queue was that of the message that was seen, and the message that of its id: two subscribers of a topic got each other's messages.
+#[test]
+fn messages_of_one_id_return_to_their_own_queues() {
+    let store = with_two_failures(["B", "A"]);
     let dead = store.queue("DEAD.LETTER").expect("opened");
     assert_eq!(dead.retry(&store, u64::MAX).expect("returned"), RetryOutcome { returned: 2, left: 0 });
     let depths = ["A", "B"].map(|name| store.queue(name).and_then(|queue| queue.facts()).expect("counted").depth);
@@ -151,17 +157,7 @@ fn messages_of_one_id_return_to_their_own_queues() {
 /// The message of a queue that is gone hid those after it that have its id.
 #[test]
 fn a_message_whose_queue_is_gone_hides_no_other_of_its_id() {
-    let (store, _) = opened();
-    let poison = |name: &str| QueueDefinition { backout_threshold: 1, ..QueueDefinition::local(name) };
-    let topic =
-        QueueDefinition { kind: QueueKind::Topic(vec!["A".into(), "B".into()]), ..QueueDefinition::local("NEWS") };
-    define(&store, [poison("A"), poison("B"), QueueDefinition::local("DEAD.LETTER"), topic]);
-    put(&store, "NEWS", &Message::new(*b"news"));
-    for name in ["A", "B"] {
-        let mut unit = store.begin().expect("a unit");
-        store.queue(name).expect("opened").get(&mut unit, Select::First, GetWait::No).expect("there");
-        unit.roll_back();
-    }
+    let store = with_two_failures(["A", "B"]);
     ["NEWS", "A"].iter().for_each(|name| store.delete_queue(name).expect("deleted"));
     let dead = store.queue("DEAD.LETTER").expect("opened");
     assert_eq!(dead.retry(&store, u64::MAX).expect("returned"), RetryOutcome { returned: 1, left: 1 });
