@@ -49,12 +49,28 @@ pub struct Audit {
 /// Relative break of Little's law above which a measurement cannot be right: users, throughput and response time were not of one run.
 pub const LAW_MAX: f64 = 0.1;
 
-/// Scores predictions by the measured loads of the same users.
+/// Scores predictions by the measured loads of the same users: the nearest prediction, less than half a user away.
 ///
 /// # Errors
 /// [`ModelError::TooFewPoints`] if no measured load was predicted, [`ModelError`] for numbers that are not positive.
 pub fn audit(
     predicted: &[LoadFigures],
+    measured: &[LoadFigures],
+    think: Seconds,
+) -> Result<Estimate<Audit>, ModelError> {
+    let nearest = |came: &LoadFigures| {
+        let off = |forecast: &&LoadFigures| (forecast.users - came.users).abs();
+        predicted.iter().min_by(|a, b| off(a).total_cmp(&off(b))).filter(|forecast| off(forecast) < 0.5).copied()
+    };
+    audit_by(nearest, measured, think)
+}
+
+/// Scores the predictions that `forecast` returns for measured loads.
+///
+/// # Errors
+/// As for [`audit`].
+pub fn audit_by(
+    forecast: impl Fn(&LoadFigures) -> Option<LoadFigures>,
     measured: &[LoadFigures],
     think: Seconds,
 ) -> Result<Estimate<Audit>, ModelError> {
@@ -64,9 +80,7 @@ pub fn audit(
         positive("users", came.users)?;
         positive("measured throughput", came.throughput.0)?;
         positive("measured response time", came.response.0)?;
-        let off = |forecast: &&LoadFigures| (forecast.users - came.users).abs();
-        let nearest = predicted.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
-        let Some(forecast) = nearest.filter(|forecast| off(forecast) < 0.5) else {
+        let Some(forecast) = forecast(came) else {
             unmatched.push(came.users);
             continue;
         };

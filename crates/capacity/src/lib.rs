@@ -46,7 +46,7 @@ pub use network::{
     Network, Passes, Servers, Solution, Station, asymptotic_bounds, balanced_bounds, proportional_bounds,
 };
 pub use percentile::response_percentile;
-pub use prediction::{Objective, Prediction, USERS_MAX, Workload};
+pub use prediction::{Objective, Prediction, SharedServers, USERS_MAX, Workload};
 pub use quantity::{Bytes, CapacityUnits, PerMonth, PerSecond, Seconds, Share, count_text, time_text};
 pub use sizing::{Lack, Machine, SizedWorkload, SizingAnswer, SizingQuestion, size};
 pub use station::{

@@ -16,6 +16,18 @@ pub struct Workload {
     pub think: Seconds,
     /// The weakest origin of the demands.
     pub origin: Origin,
+    /// Servers that the work at other stations needs as well.
+    pub shared: Option<SharedServers>,
+}
+
+/// Servers of one station that the work at other stations needs as well, such as the processors of threads that read, compute and write. They
+/// only limit the throughput: the waits for them at the other stations are not in the model below that limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharedServers {
+    /// Index of the station.
+    pub station: usize,
+    /// Demand of a transaction on its servers at all stations together.
+    pub demand: Seconds,
 }
 
 /// Predicted figures for a number of users.
@@ -77,7 +89,7 @@ impl Workload {
         };
         let residence: Vec<Residence> = self.stations.iter().zip(&times).zip(variations).map(residence).collect();
         let percentile = |share| Seconds(percentile_of_sum(&residence, share));
-        let prediction = Prediction {
+        let mut prediction = Prediction {
             users,
             throughput: solution.throughput[0],
             response: solution.response(0),
@@ -85,25 +97,47 @@ impl Workload {
             utilization: (0..self.stations.len()).map(|k| solution.station_utilization(k)).collect(),
             residence: times,
         };
+        self.share(&mut prediction);
         Ok(solved.clone().map(|_| prediction).from_inputs(self.origin))
     }
 
-    /// The station that limits throughput, by its index: the one with the largest demand per server. None where all are delays.
+    /// The station that limits throughput, by its index: the one with the largest demand per server. None where nothing needs a server.
     #[must_use]
     pub fn bottleneck(&self) -> Option<usize> {
-        let demand = |k: &usize| self.stations[*k].demands[0].0 / self.stations[*k].servers.full_rate();
         (0..self.stations.len())
-            .filter(|k| !matches!(self.stations[*k].servers, Servers::Delay))
-            .max_by(|a, b| demand(a).total_cmp(&demand(b)))
+            .filter(|k| !matches!(self.stations[*k].servers, Servers::Delay) && self.demand_each(*k) > 0.0)
+            .max_by(|a, b| self.demand_each(*a).total_cmp(&self.demand_each(*b)))
+    }
+
+    /// Returns the demand for each server of a station.
+    fn demand_each(&self, station: usize) -> f64 {
+        let shared = self.shared.filter(|shared| shared.station == station).map_or(0.0, |shared| shared.demand.0);
+        self.stations[station].demands[0].0.max(shared) / self.stations[station].servers.full_rate()
+    }
+
+    /// Applies the limit of the shared servers to a prediction.
+    fn share(&self, prediction: &mut Prediction) {
+        let Some(SharedServers { station, demand }) = self.shared.filter(|shared| shared.demand.0 > 0.0) else {
+            return;
+        };
+        let most = self.stations[station].servers.full_rate() / demand.0;
+        if prediction.throughput.0 > most {
+            let slower = prediction.throughput.0 / most;
+            let response = (f64::from(prediction.users) / most - self.think.0).max(prediction.response.0);
+            let longer = response / prediction.response.0;
+            prediction.throughput = PerSecond(most);
+            prediction.response = Seconds(response);
+            prediction.percentiles.iter_mut().chain(&mut prediction.residence).for_each(|time| time.0 *= longer);
+            prediction.utilization.iter_mut().for_each(|share| share.0 /= slower);
+        }
+        prediction.utilization[station] = Share((prediction.throughput.0 / most).min(1.0));
     }
 
     /// Users from which the bottleneck limits: `N* = (D + Z) / D_max`; infinite where nothing queues.
     #[must_use]
     pub fn saturation_users(&self) -> f64 {
         let total: f64 = self.stations.iter().map(|station| station.demands[0].0).sum();
-        self.bottleneck().map_or(f64::INFINITY, |k| {
-            (total + self.think.0) / (self.stations[k].demands[0].0 / self.stations[k].servers.full_rate())
-        })
+        self.bottleneck().map_or(f64::INFINITY, |k| (total + self.think.0) / self.demand_each(k))
     }
 
     /// Returns the limits of the objective that a prediction misses, each with its figure: `95th percentile 31.4 ms, at most 20.0 ms`.
@@ -156,7 +190,7 @@ impl Workload {
         answer(low)
     }
 
-    /// When growth of the users reaches the largest number that keeps the objective.
+    /// When growth of the users reaches the largest number that keeps the objective. [`Exhaustion::Never`] if up to [`USERS_MAX`] users keep it.
     ///
     /// # Errors
     /// [`ModelError`] for a workload without demand or a growth without meaning.
@@ -170,6 +204,10 @@ impl Workload {
         within("users", f64::from(users), 1.0, f64::from(USERS_MAX))?;
         if most == 0 {
             return exhaustion(Share(1.0), Share(1.0), growth);
+        }
+        if most == USERS_MAX && users < USERS_MAX {
+            // The search ended, not the system.
+            return exhaustion(Share(1.0), Share(1.0), growth).map(|basis| basis.map(|_| Exhaustion::Never));
         }
         let share = f64::from(users) / f64::from(most);
         Ok(exhaustion(Share(share), Share(1.0), growth)?.from_inputs(self.origin))

@@ -1,5 +1,6 @@
 //! `quayline serve` and `quayline measure`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -309,7 +310,7 @@ fn measure_sweep(args: &MeasureSweepArgs, account: Accounting, console: &Console
     let options = SweepStudyOptions {
         scratch: scratch.folder().to_owned(),
         bytes: args.megabytes * 1_000_000,
-        workers: args.workers.iter().copied().map(usize::from).collect(),
+        workers: args.workers.iter().copied().map(usize::from).collect::<BTreeSet<_>>().into_iter().collect(),
     };
     let study = SweepStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(no_room)?;
     drop(scratch);

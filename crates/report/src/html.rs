@@ -6,8 +6,9 @@ use crate::HTML_BYTES_MAX;
 use crate::model::{Cell, Report, Section, Verdict};
 use crate::picture::{drawn, escaped};
 
-/// Rows of each table; the first that makes the page small enough is taken.
-const ROWS: [usize; 6] = [100_000, 1_000, 300, 100, 30, 0];
+/// Rows of each table and points of each series; the first that makes the page small enough is taken. Without points, pictures are left out.
+const STEPS: [(usize, usize); 10] =
+    [(100_000, 300), (1_000, 300), (300, 300), (100, 300), (30, 300), (100, 100), (30, 100), (30, 30), (0, 30), (0, 0)];
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -18,8 +19,8 @@ const SCRIPT_DIGEST: &str = "sha256-9zWa0DLh8No2CycPF+Ou4nXDsSqGzHXhnSxZDM9LeAY=
 
 pub(crate) fn page(report: &Report) -> String {
     let mut page = String::new();
-    for rows in ROWS {
-        page = written(report, rows);
+    for (rows, points) in STEPS {
+        page = written(report, rows, points);
         if page.len() <= HTML_BYTES_MAX {
             break;
         }
@@ -27,7 +28,7 @@ pub(crate) fn page(report: &Report) -> String {
     page
 }
 
-fn written(report: &Report, rows_max: usize) -> String {
+fn written(report: &Report, rows_max: usize, points_max: usize) -> String {
     let title = escaped(&report.title);
     let mut out = String::with_capacity(32 << 10);
     let _ = writeln!(
@@ -49,7 +50,7 @@ fn written(report: &Report, rows_max: usize) -> String {
     }
     out.push_str("</ul></nav>\n<main id='sections'>\n");
     for section in &report.sections {
-        write_section(&mut out, section, rows_max);
+        write_section(&mut out, section, rows_max, points_max);
     }
     out.push_str(
         "<section id='conditions' aria-labelledby='h-conditions'>\n<h2 id='h-conditions'>Conditions</h2>\n<dl>",
@@ -67,14 +68,14 @@ fn anchor(id: &str) -> String {
     format!("s-{part}")
 }
 
-fn write_section(out: &mut String, section: &Section, rows_max: usize) {
+fn write_section(out: &mut String, section: &Section, rows_max: usize, points_max: usize) {
     let (id, title) = (anchor(&section.id), escaped(&section.title));
     let _ = writeln!(out, "<section id='{id}' aria-labelledby='h-{id}'>\n<h2 id='h-{id}'>{title}</h2>");
     for note in &section.notes {
         let _ = writeln!(out, "<p>{}</p>", escaped(note));
     }
-    if let Some(picture) = &section.picture {
-        out.push_str(&drawn(&section.title, picture));
+    if let Some(picture) = section.picture.as_ref().filter(|_| points_max > 0) {
+        out.push_str(&drawn(&section.title, picture, points_max));
         out.push('\n');
     }
     let table = &section.table;

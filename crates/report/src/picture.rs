@@ -15,8 +15,8 @@ const RIGHT: f64 = 16.0;
 /// Height of a bar, and space for the names of rows.
 const BAR: f64 = 14.0;
 const NAMES: f64 = 150.0;
-/// Most points of a series; more are thinned evenly, the last one kept.
-const POINTS_MAX: usize = 300;
+/// End of an axis below which its picture shows everything as 0.
+const LEAST: f64 = 1e-290;
 /// Most rows of bars.
 const BARS_MAX: usize = 60;
 /// Colours of the page's style.
@@ -40,10 +40,10 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// Draws the picture of a section, with its legend.
-pub(crate) fn drawn(title: &str, picture: &Picture) -> String {
+/// Draws the picture of a section, with its legend. Series with more than `points_max` points are thinned evenly, the last one kept.
+pub(crate) fn drawn(title: &str, picture: &Picture, points_max: usize) -> String {
     match picture {
-        Picture::Lines { across, up, series } => lines(title, across, up, series),
+        Picture::Lines { across, up, series } => lines(title, across, up, series, points_max),
         Picture::Bars { across, rows, series } => bars(title, across, rows, series),
     }
 }
@@ -57,7 +57,8 @@ fn step(range: f64, marks: f64) -> f64 {
 
 /// Marks of an axis from 0 to `most`, and its end.
 fn marks(most: f64, count: f64) -> (Vec<f64>, f64) {
-    let most = if most.is_finite() && most > 0.0 { most } else { 1.0 };
+    // Below the smallest normal numbers, the distance between marks would round to 0.
+    let most = if most.is_finite() && most >= LEAST { most } else { 1.0 };
     let step = step(most, count);
     let mut marks = Vec::new();
     let mut mark = 0.0;
@@ -77,14 +78,14 @@ fn finite(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> + '_ {
     points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite() && *x >= 0.0 && *y >= 0.0)
 }
 
-fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+fn thinned(points: &[(f64, f64)], points_max: usize) -> Vec<(f64, f64)> {
     let all: Vec<(f64, f64)> = finite(points).collect();
-    let every = all.len().div_ceil(POINTS_MAX).max(1);
+    let every = all.len().div_ceil(points_max.max(1)).max(1);
     let last = all.len().saturating_sub(1);
     all.iter().enumerate().filter(|(at, _)| at.is_multiple_of(every) || *at == last).map(|(_, point)| *point).collect()
 }
 
-fn lines(title: &str, across: &str, up: &str, series: &[Series]) -> String {
+fn lines(title: &str, across: &str, up: &str, series: &[Series], points_max: usize) -> String {
     let all = || series.iter().flat_map(|series| finite(&series.points));
     let (x_marks, x_end) = marks(all().map(|(x, _)| x).fold(0.0, f64::max), 8.0);
     let (y_marks, y_end) = marks(all().map(|(_, y)| y).fold(0.0, f64::max), 6.0);
@@ -112,7 +113,7 @@ fn lines(title: &str, across: &str, up: &str, series: &[Series]) -> String {
     );
     for (at, series) in series.iter().enumerate() {
         let colour = at % COLOURS;
-        let points = thinned(&series.points);
+        let points = thinned(&series.points, points_max);
         if series.style != SeriesStyle::Points {
             let path: Vec<String> = points.iter().map(|(px, py)| format!("{:.1} {:.1}", x(*px), y(*py))).collect();
             let dashes = if series.style == SeriesStyle::Dashes { " dash" } else { "" };

@@ -23,14 +23,20 @@ pub(crate) fn write(report: &Report) -> String {
         let kept: Vec<usize> = (0..section.table.columns.len())
             .filter(|at| rows[1..].iter().any(|row| row.get(*at).is_some_and(|cell| !cell.is_empty())))
             .collect();
-        let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-        let is_text = |at: usize| section.table.rows.iter().any(|row| matches!(row[at], Cell::Text(_)));
+        // A row shows each column with its width, to the left if it has text.
+        let columns: Vec<(usize, usize, bool)> = kept
+            .into_iter()
+            .map(|at| {
+                let width = rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+                (at, width, section.table.rows.iter().any(|row| matches!(row[at], Cell::Text(_))))
+            })
+            .collect();
         for row in &rows {
             let mut line = String::new();
-            for at in &kept {
-                let (cell, width) = (&row[*at], width(*at));
+            for (at, width, is_text) in &columns {
+                let cell = &row[*at];
                 let fill = " ".repeat(width - cell.chars().count());
-                let (before, after) = if is_text(*at) { ("", fill.as_str()) } else { (fill.as_str(), "") };
+                let (before, after) = if *is_text { ("", fill.as_str()) } else { (fill.as_str(), "") };
                 line.push_str(&format!("{before}{cell}{after}  "));
             }
             text.push_str(line.trim_end());

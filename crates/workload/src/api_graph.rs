@@ -111,7 +111,7 @@ impl ApiGraph {
             servers,
             demands: vec![Seconds(demand(at))],
         });
-        Workload { stations: stations.collect(), think: self.think, origin: Origin::Measured }
+        Workload { stations: stations.collect(), think: self.think, origin: Origin::Measured, shared: None }
     }
 
     /// Predicts throughput, and the response time of each operation. A request of an operation has its part of the time at a station in

@@ -21,6 +21,7 @@ pub fn component_report(intervals: &[Interval], time: Time<'_>) -> Report {
     let unaccounted: f64 = intervals.iter().map(|interval| interval.unaccounted_cpu_s).sum();
     let part = if cpu > 0.0 { unaccounted / cpu } else { 0.0 };
     let seconds: f64 = intervals.iter().map(|interval| interval.seconds).sum();
+    let first = intervals.first().map_or_else(String::new, |interval| time(interval.begin_ms));
     let (verdict, summary) = if cpu >= CPU_LEAST_S && part.abs() > UNACCOUNTED_MAX {
         let summary = format!("{:.1} % of the CPU time is in no class, expected at most 2 %", 100.0 * part);
         (Verdict::Untrustworthy, summary)
@@ -29,23 +30,20 @@ pub fn component_report(intervals: &[Interval], time: Time<'_>) -> Report {
         (
             Verdict::Good,
             format!(
-                "{share:.1} % of the processors in use over {seconds:.0} s; {:.2} % of the CPU time is in no class.",
+                "{share:.1} % of the processors in use over {seconds:.0} s from {first} UTC, in {}; {:.2} % of the CPU time is in no class.",
+                count_text(intervals.len()),
                 100.0 * part
             ),
         )
     };
-    let first = intervals.first().map_or_else(String::new, |interval| time(interval.begin_ms));
     let processors = intervals.last().map_or(0, |interval| interval.processors);
     Report {
         kind: "component".to_owned(),
         title: "Component report".to_owned(),
         verdict,
         summary,
-        conditions: vec![
-            ("processors".to_owned(), processors.to_string()),
-            ("intervals".to_owned(), intervals.len().to_string()),
-            ("first interval".to_owned(), first),
-        ],
+        // A baseline of another time has the same conditions.
+        conditions: vec![("processors".to_owned(), processors.to_string())],
         sections: vec![
             system(intervals, time),
             classes(intervals),
@@ -55,6 +53,10 @@ pub fn component_report(intervals: &[Interval], time: Time<'_>) -> Report {
             handshakes(intervals, time),
         ],
     }
+}
+
+fn count_text(intervals: usize) -> String {
+    if intervals == 1 { "1 interval".to_owned() } else { format!("{intervals} intervals") }
 }
 
 fn capacity(intervals: &[Interval]) -> f64 {
@@ -167,6 +169,7 @@ fn class_sum(intervals: &[Interval], name: &str) -> ClassInterval {
         sum.wall_s += class.wall_s;
         sum.cpu_s += class.cpu_s;
         sum.helper_cpu_s += class.helper_cpu_s;
+        sum.programs_cpu_s += class.programs_cpu_s;
         sum.run_queue_s += class.run_queue_s;
         sum.held_s += class.held_s;
         sum.waits.add(class.waits);
@@ -191,8 +194,9 @@ fn classes(intervals: &[Interval]) -> Section {
         Column::new("in progress", ""),
         Column::lower("CPU each", "us"),
         Column::new("helpers each", "us"),
+        Column::lower("programs each", "us"),
         Column::new("CPU", "%"),
-        Column::new("with helpers", "%"),
+        Column::new("with helpers and programs", "%"),
         Column::new("entitlement", "%"),
         Column::lower("above threshold", "s"),
         Column::lower("CPU above threshold", "s"),
@@ -222,8 +226,9 @@ fn classes(intervals: &[Interval]) -> Section {
             number((class.wall_s > 0.0 && seconds > 0.0).then(|| class.wall_s / seconds)),
             number(each(class.cpu_s)),
             number(each(class.helper_cpu_s)),
+            number(each(class.programs_cpu_s)),
             share(class.cpu_s),
-            share(class.cpu_s + class.helper_cpu_s),
+            share(class.cpu_s + class.helper_cpu_s + class.programs_cpu_s),
             number(class.entitlement.map(|share| 100.0 * share)),
             Cell::Number(class.above_s),
             Cell::Number(class.above_cpu_s),
@@ -269,7 +274,7 @@ fn by_interval(intervals: &[Interval], time: Time<'_>) -> Section {
         Column::new("p50", "ms"),
         Column::new("p95", "ms"),
         Column::new("p99", "ms"),
-        Column::new("CPU each", "us"),
+        Column::new("CPU each, with helpers and programs", "us"),
         Column::new("CPU", "%"),
         Column::new("above threshold", "s"),
         Column::new("run queue", "s"),
@@ -328,6 +333,7 @@ fn members(intervals: &[Interval]) -> Section {
         Column::lower("failed", ""),
         Column::lower("response", "ms"),
         Column::lower("CPU each", "us"),
+        Column::lower("programs each", "us"),
         Column::new("CPU", "s"),
     ];
     let row = |(class, member): &(String, MemberInterval)| {
@@ -341,6 +347,7 @@ fn members(intervals: &[Interval]) -> Section {
             Cell::Number(member.failed as f64),
             each(member.wall_s, 1_000.0),
             each(member.cpu_s, 1e6),
+            each(member.programs_cpu_s, 1e6),
             Cell::Number(member.cpu_s),
         ]
     };
@@ -430,10 +437,12 @@ mod tests {
             wall_s: 6.0,
             cpu_s: 12.0,
             helper_cpu_s: 3.0,
+            programs_cpu_s: 6.0,
             members: vec![MemberInterval {
                 name: "api:get".to_owned(),
                 count: 1_200,
                 cpu_s: 12.0,
+                programs_cpu_s: 6.0,
                 ..MemberInterval::default()
             }],
             ..ClassInterval::default()
@@ -467,12 +476,23 @@ mod tests {
         let found = ["CPU", "CPU api", "CPU helpers", "transactions", "response"].map(|name| value(system, 1, name));
         assert_eq!(found, [Some(25.0), Some(10.0), Some(2.5), Some(72_000.0), Some(5.0)]);
         let classes = section(&report, "classes");
-        let found = ["transactions", "CPU each", "helpers each", "with helpers", "in progress"]
-            .map(|name| value(classes, 0, name));
-        assert_eq!(found, [Some(2_400.0), Some(10_000.0), Some(2_500.0), Some(12.5), Some(0.1)]);
+        let columns =
+            ["transactions", "CPU each", "helpers each", "programs each", "with helpers and programs", "in progress"];
+        let found = columns.map(|name| value(classes, 0, name));
+        assert_eq!(found, [Some(2_400.0), Some(10_000.0), Some(2_500.0), Some(5_000.0), Some(17.5), Some(0.1)]);
+        let of_interval = value(section(&report, "intervals"), 0, "CPU each, with helpers and programs");
+        assert_eq!(of_interval, Some(17_500.0));
         let members = section(&report, "members");
         assert_eq!((members.rows[0][0].clone(), value(members, 0, "CPU")), (Cell::text("api:get"), Some(24.0)));
+        assert_eq!(value(members, 0, "programs each"), Some(5_000.0));
         assert!(report.html().len() < quayline_report::HTML_BYTES_MAX);
+    }
+
+    #[test]
+    fn reports_of_two_days_can_be_compared() {
+        let day = |begin_ms: u64| component_report(&[interval(begin_ms, 0.1)], &|ms| ms.to_string());
+        let found = quayline_report::compare(&day(0), &day(86_400_000), 0.05).expect("the conditions are equal");
+        assert_eq!(found.worse, 0);
     }
 
     #[test]

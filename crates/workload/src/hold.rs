@@ -11,6 +11,9 @@ pub const TURN_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Time whose share a class may save up.
 const SAVED: f64 = 0.1;
 
+/// Time whose share a class may owe. Without a limit, a class that worked alone for hours would wait for hours once others work.
+const OWED_MAX: f64 = 10.0;
+
 /// A class that is held to its share.
 #[derive(Debug)]
 pub(crate) struct Hold {
@@ -70,14 +73,14 @@ impl Hold {
     pub(crate) fn end(&self, cpu: Duration) {
         let mut state = self.state.lock();
         state.working = state.working.saturating_sub(1);
-        state.credit -= cpu.as_secs_f64();
+        state.charge(cpu, self.rate);
         drop(state);
         self.freed.notify_one();
     }
 
     /// Charges CPU time of work that has no turns.
     pub(crate) fn charge(&self, cpu: Duration) {
-        self.state.lock().credit -= cpu.as_secs_f64();
+        self.state.lock().charge(cpu, self.rate);
     }
 
     /// Returns the time that work without turns should wait before it takes more, at most [`TURN_WAIT_MAX`]; `None` if it need not wait.
@@ -94,6 +97,10 @@ impl Hold {
 }
 
 impl State {
+    fn charge(&mut self, cpu: Duration, rate: f64) {
+        self.credit = (self.credit - cpu.as_secs_f64()).max(-OWED_MAX * rate);
+    }
+
     fn refill(&mut self, now: Duration, rate: f64) {
         let passed = now.saturating_sub(self.at).as_secs_f64();
         self.at = self.at.max(now);
@@ -124,8 +131,9 @@ mod tests {
             hold.end(second(1.0));
         }
         assert_eq!(hold.held_ns.load(Ordering::Relaxed), 0);
-        // While others work, it pays: 100 s at a rate of 0.2, less what 99 s gave back; a single wait is bounded.
+        // While others work, it pays the share of ten seconds at most; a single wait is bounded.
         assert_eq!(hold.due(second(99.0)), Some(TURN_WAIT_MAX));
+        assert_eq!(hold.due(second(110.0)), None);
     }
 
     #[test]

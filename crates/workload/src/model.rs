@@ -186,6 +186,9 @@ impl Headroom {
         let growth = match (self.growth, self.date()) {
             (None, _) => String::new(),
             (Some(Exhaustion::Now), _) => format!("Exhausted: now, at {asked}\n"),
+            (Some(Exhaustion::Never), _) if self.most == USERS_MAX => {
+                format!("Exhausted: not before {USERS_MAX} {}\n", what.to_lowercase())
+            }
             (Some(Exhaustion::Never), _) => "Exhausted: never without growth\n".to_owned(),
             (Some(Exhaustion::After { months }), None) => format!("Exhausted: {months:.1} months from {asked}\n"),
             (Some(Exhaustion::After { months }), Some(date)) => {
@@ -283,7 +286,7 @@ impl Demands {
         if self.other_s > 0.0 {
             stations.push(station("other", Servers::Delay, self.other_s));
         }
-        Workload { stations, think, origin: Origin::Measured }
+        Workload { stations, think, origin: Origin::Measured, shared: None }
     }
 }
 

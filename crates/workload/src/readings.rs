@@ -233,14 +233,15 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
         Some(name) => class.name == name,
     };
     let all = || intervals.iter().flat_map(|interval| interval.classes.iter().filter(is_meant));
-    let (mut count, mut wall, mut timed) = (0.0, 0.0, 0.0);
+    let (mut count, mut wall, mut timed, mut commits) = (0.0, 0.0, 0.0, 0.0);
     for class in all() {
         let of_member = class.members.iter().find(|member| Some(member.name.as_str()) == name);
-        let (of, time) = match of_member {
-            Some(member) => (member.count as f64, member.wall_s),
-            None => (class.count as f64, class.wall_s),
+        let (of, time, committed) = match of_member {
+            Some(member) => (member.count as f64, member.wall_s, member.commits),
+            None => (class.count as f64, class.wall_s, class.commits),
         };
         count += of;
+        commits += committed as f64;
         wall += time;
         timed += if time > 0.0 { of } else { 0.0 };
     }
@@ -252,7 +253,6 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
         readings.insert(Metric::ResponseTime, wall / timed);
     }
     of_scaling(intervals, &is_meant, name.filter(|_| is_member), readings);
-    let commits: f64 = all().map(|class| class.commits as f64).sum();
     readings.insert(Metric::JournalWrites, commits / seconds);
     of_jobs(intervals, name, readings);
     of_kinds(intervals, readings);
@@ -471,6 +471,13 @@ mod tests {
         let job = value(Some("job:settle"), Metric::ArrivalRate).expect("a rate");
         assert!((job - 40_000.0 / 1_800.0).abs() < 1e-9);
         assert_eq!(value(Some("job:none"), Metric::ArrivalRate), None);
+        // The class committed more than its member.
+        let mut mixed = quiet();
+        let class = mixed.classes.iter_mut().find(|class| class.name == "batch").expect("a class");
+        class.commits = 3_600_000;
+        let commits = class.members.iter().find(|member| member.name == "job:x").expect("a member").commits;
+        let found = readings(&[mixed.clone()], Some("job:x"))[&Metric::JournalWrites];
+        assert!((found - commits as f64 / mixed.seconds).abs() < 1e-9, "{found}");
         let mut held = quiet();
         held.classes[0].held_s = 5.0;
         held.classes[0].members.truncate(1);

@@ -48,9 +48,23 @@ pub enum Variation {
     Constant,
     /// Exponential.
     Exponential,
-    /// A squared coefficient of variation: below 1 a sum of exponential phases (Erlang, the nearest whole number of phases), above 1 two
-    /// exponentials with balanced means (hyperexponential).
+    /// A squared coefficient of variation: below 1 a sum of exponential phases (a mixture of two Erlang distributions with equal rates), above 1
+    /// two exponentials with balanced means (hyperexponential).
     Squared(f64),
+}
+
+/// Most exponential phases of a time.
+const PHASES_MAX: u64 = 10_000;
+
+/// Draws a time of mean 1 with a squared coefficient of variation below 1: `k - 1` phases with a probability that the squared
+/// coefficient determines, otherwise `k` phases, all of one rate, with `1 / k <= squared <= 1 / (k - 1)`.
+fn erlang(squared: f64, random: &mut Random) -> f64 {
+    let phases = crate::quantity::count_up(1.0 / squared).clamp(1, PHASES_MAX);
+    let k = phases as f64;
+    let fewer = (k * squared - (k * (1.0 + squared) - k * k * squared).max(0.0).sqrt()) / (1.0 + squared);
+    let fewer = fewer.clamp(0.0, 1.0);
+    let count = if random.share() < fewer { phases - 1 } else { phases };
+    (0..count).map(|_| random.exponential()).sum::<f64>() / (k - fewer)
 }
 
 /// A time that varies.
@@ -87,10 +101,7 @@ impl Spread {
         let relative = match self.variation {
             Variation::Constant => 1.0,
             Variation::Exponential => random.exponential(),
-            Variation::Squared(squared) if squared < 1.0 => {
-                let phases = crate::quantity::count_down(1.0 / squared + 0.5).clamp(1, 10_000);
-                (0..phases).map(|_| random.exponential()).sum::<f64>() / phases as f64
-            }
+            Variation::Squared(squared) if squared < 1.0 => erlang(squared, random),
             Variation::Squared(squared) => {
                 // Each branch contributes half of the mean.
                 let first = (1.0 + ((squared - 1.0) / (squared + 1.0)).sqrt()) / 2.0;
@@ -99,5 +110,23 @@ impl Spread {
             }
         };
         self.mean.0 * relative
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_their_squared_coefficient_of_variation() {
+        for squared in [0.05, 0.3, 0.5, 0.7, 0.95, 1.0, 4.0] {
+            let spread = Spread { mean: Seconds(2.0), variation: Variation::Squared(squared) };
+            let mut random = Random::new(7);
+            let times: Vec<f64> = (0..200_000).map(|_| spread.draw(&mut random)).collect();
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / times.len() as f64;
+            let found = variance / (mean * mean);
+            assert!((mean - 2.0).abs() < 0.03 && (found / squared - 1.0).abs() < 0.05, "{squared}: {mean}, {found}");
+        }
     }
 }

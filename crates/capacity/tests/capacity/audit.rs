@@ -1,6 +1,6 @@
 //! Comparison of predictions with measured results.
 
-use quayline_capacity::audit::{LAW_MAX, LoadFigures, audit, drifts, interpolated};
+use quayline_capacity::audit::{LAW_MAX, LoadFigures, audit, audit_by, drifts, interpolated};
 use quayline_capacity::{ModelError, PerSecond, Seconds};
 
 fn load(users: f64, throughput: f64, response: f64, percentile: Option<f64>) -> LoadFigures {
@@ -70,4 +70,14 @@ fn each_load_is_compared_with_the_nearest_prediction() {
     let predicted = [load(1.0, 10.0, 0.1, None), load(0.6, 6.0, 0.1, None)];
     let found = audit(&predicted, &[load(0.6, 6.0, 0.1, None)], Seconds(0.0)).expect("a load in common").value;
     assert!((found.scores[0].throughput, found.scores[0].response) == (0.0, 0.0), "{found:?}");
+}
+
+/// Each load of intervals has the prediction between its neighbours, or none.
+#[test]
+fn a_load_outside_of_all_predictions_has_no_score() {
+    let predicted = [load(1.0, 100.0, 0.01, None)];
+    let came = [load(0.95, 95.0, 0.01, None), load(1.4, 133.0, 0.0105, None)];
+    let found = audit_by(|came| interpolated(&predicted, came.users), &came, Seconds(0.0)).expect("a score").value;
+    assert_eq!((found.scores.len(), found.unmatched), (1, vec![1.4]));
+    assert!(found.worst.0.0 < 1e-9 && found.worst.1.0 < 1e-9);
 }

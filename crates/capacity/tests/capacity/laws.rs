@@ -282,6 +282,9 @@ fn extrapolations_are_labelled_and_limited() {
     assert_eq!(place(5_000), Ok(Some(0.2)));
     assert_eq!(place(10), Ok(Some(10.0)));
     assert!(place(9).is_err());
+    // More checkpoints took less time: noise.
+    let noise = ChunkModel::fit(10_000, &[(10, Seconds(10.0)), (1_000, Seconds(12.0))]);
+    assert!(matches!(noise, Err(quayline_capacity::ModelError::NotIdentifiable { .. })), "{noise:?}");
     let items = chunk.item_count_for_overhead(0.001).expect("an item count");
     assert!(factor(items.validity).is_some_and(|factor| factor < 1.0), "{}", items.value);
 

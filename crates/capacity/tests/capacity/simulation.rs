@@ -132,7 +132,8 @@ fn predicted_percentiles_are_those_of_the_simulation() {
     ];
     let mut worst = 0.0_f64;
     for (stations, think, loads) in cases {
-        let workload = Workload { stations: stations.clone(), think: Seconds(think), origin: Origin::Assumed };
+        let workload =
+            Workload { stations: stations.clone(), think: Seconds(think), origin: Origin::Assumed, shared: None };
         for users in loads {
             let predicted = workload.predict(users).expect("a prediction").value;
             let classes = vec![Class::Closed { population: users, think: Seconds(think) }];

@@ -115,6 +115,8 @@ impl Number {
     fn printed(&self) -> Result<Printed, String> {
         let text = match self {
             Number::Whole(value) => value.to_string(),
+            // With an exponent in the file, zeros at the end are not printed digits.
+            Number::Decimal(value) if value.abs() >= 1e6 && value.fract() == 0.0 => format!("{value:e}"),
             Number::Decimal(value) => value.to_string(),
             Number::Text(text) => text.clone(),
         };

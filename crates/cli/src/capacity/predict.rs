@@ -118,7 +118,7 @@ fn workload(args: &PredictArgs) -> Result<(Workload, Vec<Detail>), Stop> {
         }
         let think = args.think.map_or(Seconds(0.0), |think| think.0);
         let details = vec![Detail::default(); stations.len()];
-        return Ok((Workload { stations, think, origin: OriginWire::Assumed.into() }, details));
+        return Ok((Workload { stations, think, origin: OriginWire::Assumed.into(), shared: None }, details));
     };
     let (mut file, model): (_, Model) = read(path)?;
     if model.station.is_empty() {
@@ -134,6 +134,10 @@ fn workload(args: &PredictArgs) -> Result<(Workload, Vec<Detail>), Stop> {
             let message = "`room` and `variation` need a simulation";
             file.find(super::CAP_FILE, message, &spanned, "add --simulate 100000, or remove the keys");
         }
+        if detail.variation.is_some_and(|squared| !squared.is_finite() || squared < 0.0) {
+            let message = "`variation` is negative or not a number, expected a squared coefficient of variation";
+            file.find(super::CAP_FILE, message, &spanned, "write 0 for a constant time, 1 for an exponential one");
+        }
         details.push(detail);
         let station = spanned.into_inner();
         origin = origin.weaker(station.origin.into());
@@ -144,7 +148,7 @@ fn workload(args: &PredictArgs) -> Result<(Workload, Vec<Detail>), Stop> {
         return Err(quayline_core::Findings(file.findings).into());
     }
     let think = args.think.or(model.think).map_or(Seconds(0.0), |think| think.0);
-    Ok((Workload { stations, think, origin }, details))
+    Ok((Workload { stations, think, origin, shared: None }, details))
 }
 
 /// A model file.

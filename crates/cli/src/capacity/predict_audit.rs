@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-use quayline_capacity::audit::{Audit, LAW_MAX, LoadFigures, Score, audit, drifts, interpolated};
+use quayline_capacity::audit::{Audit, LAW_MAX, LoadFigures, Score, audit, audit_by, drifts, interpolated};
 use quayline_capacity::{PerSecond, Seconds};
 use quayline_core::{Fault, Finding, system_error_text};
 use quayline_workload::{audit_report, measured_loads};
@@ -30,9 +30,13 @@ const SCHEMAS: [&str; 3] = ["quayline.prediction/1", "quayline.work-prediction/1
 pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Result<Exit, Stop> {
     let prediction = prediction(&args.prediction)?;
     let think = Seconds(prediction.think_s);
-    let mut predicted: Vec<LoadFigures> = prediction.predictions.iter().map(|row| row.figures(think)).collect();
-    let came: Vec<LoadFigures> = match (&args.measured, &prediction.name) {
-        (Some(path), _) => read::<File>(path)?.1.measured.iter().map(|load| load.figures(think)).collect(),
+    let predicted: Vec<LoadFigures> = prediction.predictions.iter().map(|row| row.figures(think)).collect();
+    let estimate = match (&args.measured, &prediction.name) {
+        (Some(path), _) => {
+            let file = read::<File>(path)?.1;
+            let came: Vec<LoadFigures> = file.measured.iter().map(|load| load.figures(think)).collect();
+            audit(&predicted, &came, think)
+        }
         (None, Some(name)) => {
             let intervals = component::intervals(&args.from)?;
             let names = prediction.members(name);
@@ -40,14 +44,13 @@ pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Resul
             if came.is_empty() {
                 predict_work::demands(&intervals, names.first().copied().unwrap_or(name))?;
             }
-            predicted = came.iter().filter_map(|load| interpolated(&predicted, load.users)).collect();
-            came
+            audit_by(|load| interpolated(&predicted, load.users), &came, think)
         }
         (None, None) => {
             return Err(argument("the prediction is of a model: name a file of measured loads".to_owned()).into());
         }
     };
-    let estimate = audit(&predicted, &came, think).map_err(|error| {
+    let estimate = estimate.map_err(|error| {
         refused(&error).hint("measure at the numbers of users that were predicted, or predict those that were measured")
     })?;
     let history = args.log.as_deref().map(history).transpose()?.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `quayline predict work --profile`: the threads of a conversion or a translation. They read one after another, convert at once, and write in order.
 
-use quayline_capacity::{Estimate, Origin, PerSecond, Prediction, Seconds, Servers, Station, Validity, Workload};
+use quayline_capacity::{Estimate, Origin, Prediction, Seconds, Servers, SharedServers, Station, Validity, Workload};
 use quayline_core::{Fault, Finding};
 use quayline_meter::{Phase, ProfileClass};
 
@@ -34,8 +34,6 @@ pub(super) struct Lanes {
     pub(super) name: String,
     pub(super) demands: LaneDemands,
     pub(super) workload: Workload,
-    processors: u32,
-    faster: f64,
 }
 
 impl Lanes {
@@ -70,21 +68,14 @@ impl Lanes {
             ],
             think: Seconds(0.0),
             origin: Origin::Measured,
+            shared: Some(SharedServers { station: 0, demand: Seconds(demands.cpu_s / args.faster) }),
         };
-        Ok(Lanes { name: class.name.clone(), demands, workload, processors, faster: args.faster })
+        Ok(Lanes { name: class.name.clone(), demands, workload })
     }
 
     /// Predicts the throughput with this number of threads, limited by the processors.
     pub(super) fn predict(&self, threads: u32) -> Result<Estimate<Prediction>, Stop> {
         let mut estimate = self.workload.predict(threads).map_err(|error| refused(&error))?;
-        let most = f64::from(self.processors) * self.faster / self.demands.cpu_s.max(f64::MIN_POSITIVE);
-        let row = &mut estimate.value;
-        if row.throughput.0 > most {
-            let slower = most / row.throughput.0;
-            row.throughput = PerSecond(most);
-            row.response = Seconds(f64::from(threads) / most);
-            row.utilization.iter_mut().for_each(|share| share.0 *= slower);
-        }
         estimate.validity = Validity::Approximate(KNOWN);
         Ok(estimate)
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quayline_core::{Fault, Finding, system_error_text};
-use quayline_report::{Cell, Column, Report, Section, Table, Verdict, compare};
+use quayline_report::{Cell, Column, Comparison, Report, Section, Table, Verdict, compare};
 use quayline_workload::Accounting;
 
 use super::{BasisWire, CAP_OBJECTIVE, CAP_REGRESSION, CAP_UNLIKE, CAP_UNTRUSTWORTHY, text_of};
@@ -27,15 +27,20 @@ pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
     conclude(&mut report, args, console)
 }
 
-/// Does the same, and leaves the report with its verdict and comparison.
+/// Does the same, and leaves the report with its verdict and comparison. It writes the files even if the baseline is of other conditions.
 fn conclude(report: &mut Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut findings = Vec::new();
-    if let Some(path) = &args.baseline {
-        let baseline = baseline(path)?;
-        let found = compare(&baseline, report, args.tolerance.0.0).map_err(|error| {
-            Finding::error(CAP_UNLIKE, Fault::Caller, format!("{} cannot be the baseline: {error}", shown(path)))
-                .hint("run the same command under the same conditions, and keep its JSON as the baseline")
-        })?;
+    let compared = args.baseline.as_deref().map(|path| compared(path, report, args)).transpose();
+    let compared = match compared {
+        Ok(found) => found,
+        Err(stop) => {
+            if let Some(name) = &args.report {
+                write(report, name)?;
+            }
+            return Err(stop);
+        }
+    };
+    if let Some((path, found)) = args.baseline.as_ref().zip(compared) {
         if found.worse > 0 {
             let rows = found.section.table.rows.iter();
             let mut worse: Vec<&Vec<Cell>> = rows.filter(|row| row.last() == Some(&Cell::text("worse"))).collect();
@@ -87,6 +92,14 @@ fn conclude(report: &mut Report, args: &ReportArgs, console: &Console) -> Result
         Verdict::OutOfTolerance => Exit::OutOfTolerance,
         Verdict::Regression => Exit::Regression,
         Verdict::Untrustworthy => Exit::Untrustworthy,
+    })
+}
+
+fn compared(path: &Path, report: &Report, args: &ReportArgs) -> Result<Comparison, Stop> {
+    compare(&baseline(path)?, report, args.tolerance.0.0).map_err(|error| {
+        Finding::error(CAP_UNLIKE, Fault::Caller, format!("{} cannot be the baseline: {error}", shown(path)))
+            .hint("run the same command under the same conditions, and keep its JSON as the baseline")
+            .into()
     })
 }
 
@@ -176,9 +189,9 @@ pub(crate) fn finish_measured(
         ("system".to_owned(), host.system),
         ("build".to_owned(), build.to_owned()),
     ]);
-    let exit = conclude(&mut report, &args.files, console)?;
+    let exit = conclude(&mut report, &args.files, console);
     if args.json {
         write_stdout(report.json().as_bytes())?;
     }
-    Ok(exit)
+    exit
 }

@@ -138,8 +138,16 @@ fn short(number: f64) -> String {
     if number.abs() >= 1e15 {
         return format!("{number:e}");
     }
-    let digits = if number.abs() >= 100.0 { 1 } else { 4 };
+    let digits = match number.abs() {
+        size if size >= 100.0 => 1,
+        size if size >= 0.1 || size == 0.0 => 4,
+        size if size >= 1e-9 => 13,
+        _ => return format!("{number:.3e}"),
+    };
     let text = format!("{number:.digits$}");
+    // Four significant digits of a small number.
+    let first = text.find(|char: char| ('1'..='9').contains(&char)).unwrap_or(0);
+    let text = if digits > 4 { &text[..text.len().min(first + 4)] } else { &text };
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 

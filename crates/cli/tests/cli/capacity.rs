@@ -54,6 +54,16 @@ fn the_faults_of_printed_reports_are_named() {
     assert_eq!(json["faults"].as_array().map(Vec::len), Some(8));
 }
 
+/// A number with an exponent has the digits of its mantissa.
+#[test]
+fn digits_of_an_exponent_are_not_printed_digits() {
+    let figure =
+        |printed: &str| format!("[[figure]]\nlaw = \"product\"\nfactors = [\"1.52e9\"]\nprinted = {printed}\n");
+    let world = World::with([("good.toml", figure("1.5e9").as_bytes()), ("bad.toml", figure("1.6e9").as_bytes())]);
+    world.run("check-report good.toml").code(0);
+    world.run("check-report bad.toml").code(1);
+}
+
 #[test]
 fn a_figure_without_its_numbers_is_refused_at_its_line() {
     let world = World::with([("figures.toml", &b"[[figure]]\nlaw = \"product\"\nfactors = [2, 3]\n"[..])]);
@@ -83,6 +93,50 @@ fn a_prediction_names_bottleneck_limit_and_date() {
     assert_eq!(json["exhausted_months"], 0.0);
     let text = world.run("predict gateway.toml --users 200 --growth 3% --from 2026-01-31").code(0).out();
     assert!(text.contains("Bottleneck: store") && text.contains("Exhausted: 202"), "{text}");
+}
+
+/// A run over a million records, without its phases.
+const PROFILE: &str = r#"{"schema":"quayline.profile/1","kind":"convert","host":{"processor":"P","threads":1,"system":"linux 6","build":"release"},
+"wall_s":10.0,"cpu_s":10.0,"classes":[{"name":"convert","unit":"record","count":1000000,"bytes_in":0,"bytes_out":0,"wall_s":10.0,"phases":[PHASES]}]}"#;
+
+/// Processors that work at all stations are full although no station is.
+#[test]
+fn shared_processors_limit_times_and_objectives() {
+    let phase = |name: &str, s: f64| format!("{{\"phase\":\"{name}\",\"wall_s\":{s},\"cpu_s\":{s}}}");
+    let phases = [phase("read", 4.0), phase("decode", 5.0), phase("write", 1.0)].join(",");
+    let profile = PROFILE.replace("PHASES", &phases);
+    let world = World::with([("p.json", profile.as_bytes())]);
+    let ran = world.run("predict work --profile p.json --processors 1 --workers 1,64 --p95-max 450us --json");
+    let json: Value = serde_json::from_str(&ran.code(1).out()).expect("JSON");
+    let row = &json["predictions"][1];
+    let figure = |name: &str| row[name].as_f64().expect("a number");
+    assert!((figure("response_s") - 640e-6).abs() < 1e-9, "{row}");
+    assert!(figure("p95_s") >= figure("response_s"), "{row}");
+    assert_eq!(row["utilization"][0], 1.0);
+    assert!(json["workers_max"].as_u64().is_some_and(|most| most < 45), "{json}");
+}
+
+/// The search for the largest load ends at a million users, which nothing exhausts.
+#[test]
+fn a_search_that_ends_is_no_exhaustion() {
+    let world = World::new();
+    let ran = world.run("predict --users 900000 --think 10s --cpu 0.1us --growth 3% --from 2026-01-01");
+    let text = ran.code(0).out();
+    assert!(text.contains("Exhausted: not before 1000000 users"), "{text}");
+    let ran = world.run("predict --users 900000 --think 10s --cpu 0.1us --growth 3% --from 2026-01-01 --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert_eq!((&json["exhausted"], &json["exhausted_months"]), (&Value::Null, &Value::Null));
+    let text = world.run("predict --users 10 --cpu 0s --delay 5ms").code(0).out();
+    assert!(!text.contains("inf"), "{text}");
+}
+
+#[test]
+fn a_variation_is_not_negative() {
+    let model = |variation: &str| format!("[[station]]\nname = \"a\"\ndemand = \"1ms\"\nvariation = {variation}\n");
+    let world = World::with([("bad.toml", model("-3.0").as_bytes()), ("good.toml", model("0.7").as_bytes())]);
+    let ran = world.run("predict bad.toml --users 1 --simulate 1000");
+    assert!(ran.code(2).err().contains("`variation` is negative"), "{}", ran.err());
+    world.run("predict good.toml --users 1 --simulate 1000").code(0);
 }
 
 #[test]

@@ -154,6 +154,42 @@ fn a_large_report_is_cut_to_its_limit_and_says_so() {
 }
 
 #[test]
+fn pictures_keep_to_the_limit_as_well() {
+    let mut report = sample(20);
+    let series = |at: usize| Series {
+        name: format!("class of work number {at}"),
+        style: SeriesStyle::Line,
+        points: (0..300).map(|x| (f64::from(x), f64::from(x) * 1.23)).collect(),
+    };
+    report.sections[0].picture =
+        Some(Picture::Lines { across: "x".to_owned(), up: "y".to_owned(), series: (0..20).map(series).collect() });
+    let page = report.html();
+    assert!(page.len() <= HTML_BYTES_MAX, "{}", page.len());
+    assert!(page.contains("<svg") && page.contains("<tbody>\n<tr>"));
+}
+
+/// The distance between marks of an axis is never 0, so drawing ends.
+#[test]
+fn tiny_numbers_are_drawn() {
+    let mut report = sample(2);
+    report.sections[0].picture = Some(Picture::Bars {
+        across: "x".to_owned(),
+        rows: vec!["one".to_owned()],
+        series: vec![("tiny".to_owned(), vec![1e-323])],
+    });
+    assert!(report.html().contains("<rect"));
+}
+
+/// Text of many rows takes time in proportion to them.
+#[test]
+fn a_long_table_is_written_in_one_pass() {
+    let report = sample(40_000);
+    let began = std::time::Instant::now();
+    assert!(report.text().lines().count() > 40_000);
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}
+
+#[test]
 fn csv_has_a_line_for_each_cell() {
     let csv = sample(2).csv();
     let lines: Vec<&str> = csv.split("\r\n").collect();
