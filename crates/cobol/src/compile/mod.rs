@@ -253,10 +253,26 @@ impl Compiler<'_> {
             let cases = cases.into_iter().filter_map(|(value, view)| {
                 Some((if is_number { self.numeric_case(by, value) } else { value }, view?))
             });
-            let cases = cases.collect();
+            let cases: Vec<(String, FieldIndex)> = cases.collect();
             let slot = self.slot(by);
-            self.choices.insert(storage, ChoiceSpec { slot, cases, is_number, otherwise: otherwise.flatten() });
+            let twice = cases.iter().enumerate().find(|(at, (value, view))| {
+                cases[..*at].iter().any(|(earlier, other)| earlier == value && other != view)
+            });
+            if let Some((_, (value, _))) = twice {
+                let message = format!("two cases of the choice by `{}` have the value {value}", choice.by);
+                self.contradiction(message, "give each value one view");
+            }
+            let spec = ChoiceSpec { slot, cases, is_number, otherwise: otherwise.flatten() };
+            if self.choices.insert(storage, spec).is_some() {
+                let message = format!("two choices name the storage of `{}`", self.layout.field(storage).name);
+                self.contradiction(message, "write one [[choose]] for the storage, with the cases of both");
+            }
         }
+    }
+
+    /// Reports two parts of the interface that say different things.
+    fn contradiction(&mut self, message: String, hint: &'static str) {
+        self.findings.push(Finding::error(Code("PLN-009"), Fault::Config, message).hint(hint));
     }
 
     /// Formats a case like the selector's value: `01` is `1` for a number.
