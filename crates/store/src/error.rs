@@ -584,6 +584,7 @@ impl StoreError {
             StoreError::Unsupported { operation, .. } if operation.starts_with("a sorted load") => {
                 "load it without --sorted"
             }
+            StoreError::Unsupported { operation: crate::queue::MOVE_TO_ITSELF, .. } => "name another queue",
             StoreError::Unsupported { organisation: "a topic", .. } => "use one of the queues that subscribe to it",
             StoreError::Unsupported { .. } => {
                 "see the organisation with `quayline file facts`, and use an operation that it has"

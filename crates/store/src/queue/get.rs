@@ -29,6 +29,9 @@ const NOWHERE_TO_GO_MS: u64 = 1_000;
 /// Expired messages of a full queue that one put discards. Default 10,000: some milliseconds.
 const DISCARDED_AT_ONCE: usize = 10_000;
 
+/// Operation that would give a queue each message again that it gives away.
+pub(crate) const MOVE_TO_ITSELF: &str = "a move from a queue that gets its messages";
+
 /// A message of a browse, and the place to continue after it.
 #[derive(Clone, Debug)]
 pub struct Browsed {
@@ -289,7 +292,17 @@ impl Queue {
     ///
     /// # Errors
     /// [`DrainStopped`] with [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of the other queue; messages moved before the error stay moved.
+    /// With [`StoreError::Unsupported`] if the other queue is this one or a topic to which it subscribes: the move would never end.
     pub fn move_to(&self, store: &crate::Store, other: &Queue, count: u64) -> Result<u64, Box<DrainStopped>> {
+        let own = self.local().map_err(|error| DrainStopped { error, done: 0 })?;
+        if other.targets.iter().any(|state| Arc::ptr_eq(state, own)) {
+            let error = StoreError::Unsupported {
+                file: other.name.clone(),
+                organisation: if other.name == self.name { "the same queue" } else { "a topic" },
+                operation: MOVE_TO_ITSELF,
+            };
+            return Err(Box::new(DrainStopped { error, done: 0 }));
+        }
         self.drain(store, count, |unit, message| other.put(unit, &message).map(|_| ()))
     }
 
@@ -364,6 +377,11 @@ impl QueueState {
             // Each message that fails from here on would need memory for its pause.
             return Ok(Sought::Nothing(due));
         }
+        // Other messages that wait for their retry have no part in the search for this one.
+        let due = match select {
+            Select::Id(id) => state.window.delayed_by_id(&id),
+            _ => due,
+        };
         loop {
             let horizon = state.window.horizon();
             // A message of the group with a lower number may be beyond the horizon.
