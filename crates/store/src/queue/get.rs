@@ -15,6 +15,7 @@ use super::message::{Head, Message, Parts, Persistence};
 use super::window::{Held, MessageKey, Select};
 use super::{GetWait, Polled, Queue, QueueState, State};
 use crate::engine::Change;
+use crate::error::MOVE_TO_ITSELF;
 use crate::page::{Direction, KeyRange, Page, PageLimit};
 use crate::roll_back::{Cause, RollBack};
 use crate::shared::Pause;
@@ -28,9 +29,6 @@ const NOWHERE_TO_GO_MS: u64 = 1_000;
 
 /// Expired messages of a full queue that one put discards. Default 10,000: some milliseconds.
 const DISCARDED_AT_ONCE: usize = 10_000;
-
-/// Operation that would give a queue each message again that it gives away.
-pub(crate) const MOVE_TO_ITSELF: &str = "a move from a queue that gets its messages";
 
 /// A message of a browse, and the place to continue after it.
 #[derive(Clone, Debug)]

@@ -50,7 +50,6 @@ pub use change::QueueChange;
 pub use claim::{Attempt, Claim, Claimed};
 pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
-pub(crate) use get::MOVE_TO_ITSELF;
 pub use get::{Browsed, DrainStopped};
 pub use json::Content;
 pub use marks::{DEPTH_EVENT, DEPTH_QUEUE};
